@@ -1,0 +1,97 @@
+import type * as z from 'zod/mini'
+import { apiConfiguration } from './api-configuration.ts'
+import { completion, completionRequest } from './completion.ts'
+import { historyPage, historyQuery, sendAnswer, sendRequest } from './conversation.ts'
+import { modelList } from './model.ts'
+import { preferences } from './preferences.ts'
+import { profile, userSettingsAnswer, userSettingsRequest } from './profile.ts'
+import { settings, settingsPatch } from './settings.ts'
+import { assignPermissionsRequest, createUserRequest, updateUserRequest, user } from './user.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH'
+
+/** One row of interface.md, "Endpoints". */
+export interface Endpoint {
+  method: Method
+  /** Relative to the base URL; `{id}` is a placeholder. */
+  path: `/${string}`
+  /** interface.md, "Versioning". */
+  family: '/v1' | '/api'
+  query?: z.ZodMiniType
+  request?: z.ZodMiniType
+  /** Absent where the document says "not shown". */
+  answer?: z.ZodMiniType
+  /** The fields without which an answer is of no use to anybody. */
+  needs?: readonly string[]
+}
+
+export const endpoints = {
+  createCompletion: {
+    method: 'POST',
+    path: '/v1/chat/completions',
+    family: '/v1',
+    request: completionRequest,
+    answer: completion,
+    needs: ['choices'],
+  },
+  listModels: { method: 'GET', path: '/v1/chat/models', family: '/v1', answer: modelList, needs: ['data'] },
+  sendMessage: {
+    method: 'POST',
+    path: '/api/chat/send',
+    family: '/api',
+    request: sendRequest,
+    answer: sendAnswer,
+    needs: ['response'],
+  },
+  listHistory: {
+    method: 'GET',
+    path: '/api/chat/history',
+    family: '/api',
+    query: historyQuery,
+    answer: historyPage,
+    needs: ['messages'],
+  },
+  getProfile: { method: 'GET', path: '/api/user/profile', family: '/api', answer: profile },
+  updateUserSettings: {
+    method: 'PUT',
+    path: '/api/user/settings',
+    family: '/api',
+    request: userSettingsRequest,
+    answer: userSettingsAnswer,
+  },
+  getSettings: { method: 'GET', path: '/v1/settings', family: '/v1', answer: settings },
+  updateSettings: { method: 'PATCH', path: '/v1/settings', family: '/v1', request: settingsPatch },
+  getPreferences: { method: 'GET', path: '/v1/settings/preferences', family: '/v1', answer: preferences },
+  setApiConfiguration: {
+    method: 'POST',
+    path: '/v1/settings/api',
+    family: '/v1',
+    request: apiConfiguration,
+  },
+  createUser: { method: 'POST', path: '/v1/users', family: '/v1', request: createUserRequest },
+  getUser: { method: 'GET', path: '/v1/users/{id}', family: '/v1', answer: user },
+  updateUser: { method: 'PATCH', path: '/v1/users/{id}', family: '/v1', request: updateUserRequest },
+  assignPermissions: {
+    method: 'POST',
+    path: '/v1/users/{id}/permissions',
+    family: '/v1',
+    request: assignPermissionsRequest,
+  },
+} as const satisfies Record<string, Endpoint>
+
+export type EndpointName = keyof typeof endpoints
+
+type Inferred<E, Part extends string> = E extends { [P in Part]: infer S extends z.ZodMiniType }
+  ? z.infer<S>
+  : undefined
+
+/** What an endpoint takes as its body; undefined for none. */
+export type RequestOf<N extends EndpointName> = Inferred<(typeof endpoints)[N], 'request'>
+/** What an endpoint takes as its query; undefined for none. */
+export type QueryOf<N extends EndpointName> = Inferred<(typeof endpoints)[N], 'query'>
+/** What an endpoint answers; unknown where the document does not show it. */
+export type AnswerOf<N extends EndpointName> = (typeof endpoints)[N] extends {
+  answer: infer S extends z.ZodMiniType
+}
+  ? z.infer<S>
+  : unknown

@@ -1,0 +1,35 @@
+import type * as z from 'zod/mini'
+
+/** One place where a value departs from its schema. */
+export interface Fault {
+  /** Dotted path from the root, `messages.0.role`; empty for the root itself. */
+  path: string
+  message: string
+}
+
+/** A schema's issues in words; an unknown key is a fault of its own. */
+export function faultsOf(error: z.core.$ZodError): Fault[] {
+  return error.issues.flatMap((issue) => {
+    const path = issue.path.map(String)
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({ path: [...path, key].join('.'), message: 'is not a known field' }))
+    }
+    return [{ path: path.join('.'), message: wordsOf(issue) }]
+  })
+}
+
+function wordsOf(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${articled(issue.expected)}`
+    case 'invalid_value':
+      return `must be one of ${issue.values.map(String).join(', ')}`
+    default:
+      return issue.message
+  }
+}
+
+function articled(type: string): string {
+  const name = type === 'int' ? 'integer' : type === 'record' ? 'object' : type
+  return /^[aeio]/.test(name) ? `an ${name}` : `a ${name}`
+}

@@ -1,0 +1,64 @@
+/**
+ * Why something failed, in the words of docs/exit-codes.md. A layer says the kind; only
+ * `cli/exit-codes.ts` knows which exit code that is.
+ */
+export type FailureKind =
+  | 'usage'
+  | 'refused'
+  | 'input_needed'
+  | 'declined'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'conflict'
+  | 'rejected'
+  | 'unusable_answer'
+  | 'unreachable'
+  | 'timeout'
+  | 'tls'
+  | 'server_error'
+  | 'truncated'
+  | 'rate_limited'
+  | 'storage'
+  | 'config'
+
+/** The request that failed: its URL never holds a secret. */
+export interface FailedRequest {
+  method: string
+  url: string
+  /** The service's own id for it, where one was sent. */
+  id?: string
+}
+
+export interface FailureOptions {
+  /** The next step, in one sentence, with an exact command where one helps. */
+  hint?: string
+  /** The service's own machine-readable code, where it sent one. */
+  code?: string
+  /** HTTP status of the answer. */
+  status?: number
+  details?: unknown
+  request?: FailedRequest
+  cause?: unknown
+}
+
+/** An expected failure: what happened in `message`, for a person. Anything else thrown is a bug. */
+export class Failure extends Error {
+  override name = 'Failure'
+  readonly kind: FailureKind
+  readonly hint: string | undefined
+  readonly code: string
+  readonly status: number | undefined
+  readonly details: unknown
+  readonly request: FailedRequest | undefined
+
+  constructor(kind: FailureKind, message: string, options: FailureOptions = {}) {
+    super(message, { cause: options.cause })
+    this.kind = kind
+    this.hint = options.hint
+    this.code = options.code ?? kind
+    this.status = options.status
+    this.details = options.details
+    this.request = options.request
+  }
+}
