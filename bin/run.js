@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+// CommonJS and ES5 on purpose: a Node that is too old must still be able to read this far.
+'use strict'
+
+var package_ = require('../package.json')
+var wanted = package_.engines.node.replace('>=', '')
+
+if (isOlder(process.versions.node, wanted)) {
+  process.stderr.write(
+    'Error: chatctl needs Node.js ' +
+      wanted +
+      ' or newer; this is ' +
+      process.versions.node +
+      '.\n' +
+      'Hint: install a newer one from https://nodejs.org/en/download, or with a version manager: nvm install 24\n',
+  )
+  process.exit(1)
+}
+
+if (process.argv.length === 3 && process.argv[2] === '--version') {
+  process.stdout.write('chatctl ' + package_.version + '\n')
+} else {
+  import('../dist/start.js').catch(function explain(error) {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
+    process.stderr.write('Error: chatctl is not built.\nHint: npm run build\n')
+    process.exit(1)
+  })
+}
+
+function isOlder(running, floor) {
+  var a = running.split('.').map(Number)
+  var b = floor.split('.').map(Number)
+  if (a[0] !== b[0]) return a[0] < b[0]
+  if (a[1] !== b[1]) return a[1] < b[1]
+  return a[2] < b[2]
+}
