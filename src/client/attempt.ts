@@ -1,0 +1,75 @@
+import type { Dispatcher } from 'undici'
+import { type Envelope, type Exchange, openExchange } from './exchange.ts'
+import { Expired, Interrupted } from './interrupted.ts'
+
+/** Bytes that are read of an answer that is no success. */
+const mostErrorBytes = 64 * 1024
+
+/** An answer as far as it has been read. */
+export interface Arrival {
+  status: number
+  statusText: string
+  headers: Record<string, string>
+  /** The whole body; of a stream, its first bytes. */
+  bytes: Uint8Array
+  /** Whether an error's body went on beyond what is read of one. */
+  cut: boolean
+  /** The rest of a stream. */
+  rest?: Exchange
+}
+
+export interface AttemptOptions {
+  /** Milliseconds until the last byte; of a stream, until the first. */
+  timeout: number
+  /** Leave the body of a 2xx to be read as it comes. */
+  stream: boolean
+  signal: AbortSignal | undefined
+}
+
+/**
+ * Sends a request once.
+ * @throws Interrupted where the network or the time-out ended it; else the signal's reason
+ */
+export async function attempt(
+  dispatcher: Dispatcher,
+  envelope: Envelope,
+  options: AttemptOptions,
+): Promise<Arrival> {
+  const deadline = new AbortController()
+  const timer = setTimeout(() => deadline.abort(new Expired(options.timeout)), options.timeout)
+  const signal = options.signal ? AbortSignal.any([options.signal, deadline.signal]) : deadline.signal
+  try {
+    const exchange = await openExchange(dispatcher, envelope, signal)
+    const { status, statusText, headers } = exchange
+    const head = { status, statusText, headers }
+    if (status < 200 || status > 299) return { ...head, ...(await readSome(exchange)) }
+    if (!options.stream) return { ...head, bytes: await readAll(exchange), cut: false }
+    const first = await exchange.read()
+    return { ...head, bytes: first ?? new Uint8Array(), cut: false, rest: exchange }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function readAll(exchange: Exchange): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  for (let chunk = await exchange.read(); chunk; chunk = await exchange.read()) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+/** The status has said what matters: a body that breaks off is taken as far as it came. */
+async function readSome(exchange: Exchange): Promise<{ bytes: Uint8Array; cut: boolean }> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  try {
+    for (let chunk = await exchange.read(); chunk; chunk = await exchange.read()) {
+      chunks.push(chunk)
+      length += chunk.length
+      if (length > mostErrorBytes) break
+    }
+  } catch (error) {
+    if (!(error instanceof Interrupted)) throw error
+  }
+  exchange.cancel()
+  return { bytes: Buffer.concat(chunks).subarray(0, mostErrorBytes), cut: length > mostErrorBytes }
+}

@@ -1,0 +1,43 @@
+import type { Completion, CompletionRequest } from '../contract/completion.ts'
+import type { SendAnswer, SendRequest } from '../contract/conversation.ts'
+import type { ModelList } from '../contract/model.ts'
+import type { Answer } from './answer.ts'
+import type { Client } from './client.ts'
+import type { AnswerStream } from './stream/answer-stream.ts'
+
+interface Options {
+  signal?: AbortSignal
+}
+
+/** interface.md, "Endpoints": the rows below /v1/chat and /api/chat, the history aside. */
+export class Chat {
+  readonly #client: Client
+
+  constructor(client: Client) {
+    this.#client = client
+  }
+
+  /** POST /v1/chat/completions. */
+  complete(body: CompletionRequest, options: Options = {}): Promise<Answer<Completion>> {
+    return this.#client.call('createCompletion', { ...options, body })
+  }
+
+  /** POST /api/chat/send, answered in one piece. */
+  send(request: SendRequest, options: Options = {}): Promise<Answer<SendAnswer>> {
+    const { stream: _, ...body } = request
+    return this.#client.call('sendMessage', { ...options, body })
+  }
+
+  /**
+   * POST /api/chat/send with `stream: true`. Resolves when the first byte has come; what fails
+   * before that rejects, what fails after it is told by the stream's `end`.
+   */
+  stream(request: SendRequest, options: Options = {}): Promise<AnswerStream> {
+    return this.#client.stream('sendMessage', { ...options, body: { ...request, stream: true } })
+  }
+
+  /** GET /v1/chat/models. */
+  models(options: Options = {}): Promise<Answer<ModelList>> {
+    return this.#client.call('listModels', options)
+  }
+}

@@ -1,0 +1,27 @@
+interface About {
+  method: string
+  /** Holds no secret. */
+  url: string
+  /** 1 for the first attempt. */
+  attempt: number
+}
+
+/**
+ * What a client did, as it does it: for `--debug`, and for lines such as "rate limited, waiting
+ * 12 s". No event holds a credential. Times are milliseconds.
+ */
+export type ClientEvent =
+  | (About & { type: 'request'; headers: Record<string, string> })
+  | (About & {
+      type: 'answer'
+      status: number
+      statusText: string
+      headers: Record<string, string>
+      elapsed: number
+      requestId?: string
+    })
+  | (About & { type: 'redirect'; status: number; to: string })
+  /** The same request again after `after`, because of `reason`: a status or a network error in words. */
+  | (About & { type: 'retry'; after: number; reason: string })
+  /** Rate limited: the same request again after `after`. */
+  | (About & { type: 'wait'; after: number; status: number })

@@ -1,0 +1,184 @@
+import type { Dispatcher } from 'undici'
+import { type AnswerOf, type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.ts'
+import { readBaseUrl, resolvePath } from './address.ts'
+import { type Answer, type RawAnswer, requestIdOf } from './answer.ts'
+import { Chat } from './chat.ts'
+import type { ClientEvent } from './client-event.ts'
+import { type Clock, systemClock } from './clock.ts'
+import { bearer } from './credential.ts'
+import { type Delivered, deliver } from './deliver.ts'
+import { answerFailure } from './error-answer.ts'
+import { History } from './history.ts'
+import {
+  composeRawRequest,
+  composeRequest,
+  type Input,
+  type OutgoingRequest,
+  type RawRequest,
+} from './outgoing-request.ts'
+import { openPool } from './pool.ts'
+import { readAnswer } from './read-answer.ts'
+import { redactorOf, withoutSecret } from './redaction.ts'
+import { Settings } from './settings.ts'
+import { type AnswerStream, openAnswerStream, streamAccept } from './stream/answer-stream.ts'
+import { Users } from './users.ts'
+
+/** All times are milliseconds. */
+export interface ClientOptions {
+  /** A function is asked once, just before the first request leaves. */
+  baseUrl: string | (() => Promise<string>)
+  /** Sent as `Authorization: Bearer`; a function is asked for every request. None: sent without. */
+  credential?: string | (() => Promise<string | undefined>) | undefined
+  userAgent?: string | undefined
+  /** One attempt; of a stream, until its first byte. 60 s unless said. */
+  timeout?: number | undefined
+  /** Between two pieces of a stream. 120 s unless said. */
+  idleTimeout?: number | undefined
+  /** TLS handshake included. 10 s unless said, and never longer than `timeout`. */
+  connectTimeout?: number | undefined
+  /** Further attempts after a failure, where another is safe. 2 unless said. */
+  retries?: number | undefined
+  /** All the waiting that the service may ask of one request. 60 s unless said. */
+  maxWait?: number | undefined
+  /** Ends every request and every wait at once. */
+  signal?: AbortSignal | undefined
+  /** Called once before anything leaves, before the base URL is known; throws to hold it back. */
+  gate?: ((request: OutgoingRequest) => void) | undefined
+  observe?: ((event: ClientEvent) => void) | undefined
+  clock?: Clock | undefined
+}
+
+/**
+ * The service behind one base URL, over one keep-alive pool. Everything that can be expected to
+ * fail rejects with a `Failure`; an abort rejects with the signal's own reason.
+ */
+export class Client {
+  readonly chat: Chat
+  readonly history: History
+  readonly settings: Settings
+  readonly users: Users
+  readonly #options: ClientOptions
+  readonly #clock: Clock
+  #base: Promise<URL> | undefined
+  #pool: Promise<Dispatcher> | undefined
+
+  constructor(options: ClientOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.chat = new Chat(this)
+    this.history = new History(this)
+    this.settings = new Settings(this)
+    this.users = new Users(this)
+  }
+
+  /** Calls a documented endpoint. */
+  async call<N extends EndpointName>(name: N, input: Input<N> = {}): Promise<Answer<AnswerOf<N>>> {
+    const request = composeRequest(name, input, 'application/json')
+    const { delivered, redact } = await this.#deliver(request, input.signal, false)
+    return withoutSecret(redact, () => {
+      this.#assertSuccess(delivered)
+      return readAnswer(endpoints[name] as Endpoint, delivered, delivered.request) as Answer<AnswerOf<N>>
+    })
+  }
+
+  /** Calls a documented endpoint and reads its answer as it comes. */
+  async stream<N extends EndpointName>(name: N, input: Input<N> = {}): Promise<AnswerStream> {
+    const request = composeRequest(name, input, streamAccept)
+    const { delivered, redact } = await this.#deliver(request, input.signal, true)
+    return withoutSecret(redact, () => {
+      this.#assertSuccess(delivered)
+      const idleTimeout = this.#options.idleTimeout ?? 120_000
+      return openAnswerStream({ delivered, idleTimeout, redact })
+    })
+  }
+
+  /** Sends any request below the base URL; an answer of any status is an answer. */
+  async send(raw: RawRequest): Promise<RawAnswer> {
+    const { delivered } = await this.#deliver(composeRawRequest(raw), raw.signal, false)
+    return rawAnswer(delivered)
+  }
+
+  /** The same, where an answer outside 2xx rejects with the failure that it means. */
+  async request(raw: RawRequest): Promise<RawAnswer> {
+    const { delivered, redact } = await this.#deliver(composeRawRequest(raw), raw.signal, false)
+    return withoutSecret(redact, () => {
+      this.#assertSuccess(delivered)
+      return rawAnswer(delivered)
+    })
+  }
+
+  /** Ends what is under way and closes every connection. */
+  async close(): Promise<void> {
+    const pool = await this.#pool?.catch(() => undefined)
+    this.#pool = undefined
+    await pool?.destroy()
+  }
+
+  async #deliver(request: OutgoingRequest, own: AbortSignal | undefined, stream: boolean) {
+    const options = this.#options
+    const signals = [options.signal, own].filter((signal) => signal !== undefined)
+    const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0]
+    signal?.throwIfAborted()
+    request.headers['user-agent'] ??= options.userAgent ?? 'chatctl'
+    // RFC 9110 section 12.5.3: without the field, any coding would do. We decode none.
+    request.headers['accept-encoding'] ??= 'identity'
+    options.gate?.(request)
+
+    const base = await this.#baseUrl()
+    const url = resolvePath(base, request.path, request.query)
+    const credential = await (typeof options.credential === 'function'
+      ? options.credential()
+      : options.credential)
+    const headers = { ...request.headers }
+    if (credential !== undefined) headers['authorization'] = bearer(credential)
+    const timeout = options.timeout ?? 60_000
+    this.#pool ??= openPool(base, Math.min(options.connectTimeout ?? 10_000, timeout))
+    const dispatcher = await this.#pool
+    signal?.throwIfAborted()
+
+    const redact = redactorOf(credential)
+    const body = encode(request.body)
+    const delivered = await withoutSecret(redact, () =>
+      deliver(
+        { method: request.method, url, headers, ...(body === undefined ? {} : { body }) },
+        {
+          dispatcher,
+          policy: { retries: options.retries ?? 2, maxWait: options.maxWait ?? 60_000 },
+          clock: this.#clock,
+          timeout,
+          stream,
+          signal,
+          redact,
+          observe: options.observe,
+        },
+      ),
+    )
+    return { delivered, redact }
+  }
+
+  #baseUrl(): Promise<URL> {
+    this.#base ??= this.#readBaseUrl()
+    return this.#base
+  }
+
+  async #readBaseUrl(): Promise<URL> {
+    const { baseUrl } = this.#options
+    return readBaseUrl(typeof baseUrl === 'function' ? await baseUrl() : baseUrl)
+  }
+
+  #assertSuccess(delivered: Delivered): void {
+    if (delivered.status >= 200 && delivered.status <= 299) return
+    throw answerFailure(delivered, delivered.request, delivered.asked, this.#clock.now())
+  }
+}
+
+function rawAnswer({ status, statusText, headers, bytes, cut }: Delivered): RawAnswer {
+  const requestId = requestIdOf(headers)
+  const text = new TextDecoder().decode(bytes)
+  return { status, statusText, headers, bytes, text, cut, ...(requestId === undefined ? {} : { requestId }) }
+}
+
+function encode(body: unknown): string | Uint8Array | undefined {
+  if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) return body
+  return JSON.stringify(body)
+}

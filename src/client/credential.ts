@@ -1,0 +1,19 @@
+import { Failure } from '../failure.ts'
+
+/**
+ * The value of the Authorization header (interface.md, "Authentication"; RFC 6750 section 2.1).
+ * @throws Failure `refused` for a credential that no header can hold; it is never echoed
+ */
+export function bearer(credential: string): string {
+  if (credential === '') throw unusable('is empty')
+  if (/\p{Cc}/u.test(credential)) throw unusable('contains a line break or another control character')
+  // RFC 9110 section 5.5: a field value is bytes, and Node writes each character as one.
+  if (/[^\x20-\xff]/.test(credential)) throw unusable('contains characters that a header cannot hold')
+  return `Bearer ${credential}`
+}
+
+function unusable(why: string): Failure {
+  return new Failure('refused', `the API key or token ${why}`, {
+    hint: 'Store it again, without anything around it.',
+  })
+}

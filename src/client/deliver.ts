@@ -1,0 +1,105 @@
+import type { Dispatcher } from 'undici'
+import type { FailedRequest } from '../failure.ts'
+import { requestIdOf } from './answer.ts'
+import { type Arrival, attempt } from './attempt.ts'
+import type { ClientEvent } from './client-event.ts'
+import type { Clock } from './clock.ts'
+import type { Envelope } from './exchange.ts'
+import { Interrupted } from './interrupted.ts'
+import { describeInterruption, isHopeless, networkFailure } from './network-failure.ts'
+import { type Redact, showHeaders, showUrl } from './redaction.ts'
+import { followRedirect } from './redirect.ts'
+import { judge, type Outcome, type RetryPolicy, untried, type Verdict } from './retry.ts'
+
+export interface Delivery {
+  dispatcher: Dispatcher
+  policy: RetryPolicy
+  clock: Clock
+  /** Milliseconds of one attempt. */
+  timeout: number
+  stream: boolean
+  signal: AbortSignal | undefined
+  redact: Redact
+  observe: ((event: ClientEvent) => void) | undefined
+}
+
+/** The answer that counts: after redirects, and after the last attempt. */
+export interface Delivered extends Arrival {
+  /** The request that it answers, as it can be shown. */
+  request: FailedRequest
+  /** Milliseconds that the service asked us to wait, where that was too long. */
+  asked?: number
+}
+
+/**
+ * Sends a request until an answer counts: again where that is safe (see `judge`), and where a
+ * redirect leads.
+ *
+ * @throws Failure of the network or a redirect; else the signal's reason
+ */
+export async function deliver(first: Envelope, delivery: Delivery): Promise<Delivered> {
+  const { dispatcher, policy, clock, signal } = delivery
+  const report = (event: ClientEvent) => delivery.observe?.(delivery.redact(event))
+  const { authorization: _, ...headers } = first.headers
+  const visited = [first.url.href]
+  let envelope = first
+  let tally = untried
+
+  for (let number = 1; ; number++) {
+    const about = { method: envelope.method, url: delivery.redact(showUrl(envelope.url)), attempt: number }
+    const request: FailedRequest = { method: about.method, url: about.url }
+    report({ ...about, type: 'request', headers: showHeaders(headers) })
+    const started = clock.now()
+    const decide = (outcome: Outcome): Verdict =>
+      judge(outcome, envelope.method, tally, policy, clock.now(), clock.random())
+    let verdict: Verdict
+    let reason: string
+    let status = 0
+    try {
+      const arrival = await attempt(dispatcher, envelope, delivery)
+      status = arrival.status
+      report(answerEvent(about, arrival, clock.now() - started))
+      const next = followRedirect(envelope, arrival, visited)
+      if (next) {
+        visited.push(next.url.href)
+        envelope = next
+        report({ ...about, type: 'redirect', status, to: showUrl(next.url) })
+        continue
+      }
+      verdict = decide({ type: 'answered', status, headers: arrival.headers })
+      if (!verdict.again) {
+        return { ...arrival, request, ...(verdict.asked === undefined ? {} : { asked: verdict.asked }) }
+      }
+      reason = `${status} ${arrival.statusText}`.trim()
+    } catch (error) {
+      if (!(error instanceof Interrupted)) throw error
+      verdict = decide({ type: 'interrupted', stage: error.stage, hopeless: isHopeless(error) })
+      if (!verdict.again) throw networkFailure(error, request)
+      reason = describeInterruption(error)
+    }
+    tally = verdict.tally
+    report(
+      verdict.limited
+        ? { ...about, type: 'wait', after: verdict.after, status }
+        : { ...about, type: 'retry', after: verdict.after, reason },
+    )
+    await clock.sleep(verdict.after, signal)
+  }
+}
+
+function answerEvent(
+  about: { method: string; url: string; attempt: number },
+  { status, statusText, headers }: Arrival,
+  elapsed: number,
+): ClientEvent {
+  const requestId = requestIdOf(headers)
+  return {
+    ...about,
+    type: 'answer',
+    status,
+    statusText,
+    headers: showHeaders(headers),
+    elapsed,
+    ...(requestId === undefined ? {} : { requestId }),
+  }
+}

@@ -1,0 +1,98 @@
+import { type FailedRequest, Failure, type FailureKind, type FailureOptions } from '../failure.ts'
+import { requestIdOf } from './answer.ts'
+import { describeDuration } from './clock.ts'
+import { isRecord, readJson } from './json.ts'
+
+interface Answered {
+  status: number
+  statusText: string
+  headers: Record<string, string>
+  bytes: Uint8Array
+}
+
+/** What a service says in an error, whatever shape it has. */
+export interface Complaint {
+  code?: string
+  message?: string
+  details?: unknown
+}
+
+/** The kind of failure that a status means (interface.md, "Errors"). */
+export function kindOfStatus(status: number): FailureKind {
+  switch (status) {
+    case 401:
+      return 'unauthorized'
+    case 403:
+      return 'forbidden'
+    case 404:
+      return 'not_found'
+    case 409:
+      return 'conflict'
+    case 429:
+      return 'rate_limited'
+    default:
+      return status >= 500 ? 'server_error' : 'rejected'
+  }
+}
+
+/**
+ * The failure that an answer outside 2xx means.
+ * @param asked milliseconds that the service wants us to wait, where that was too long
+ */
+export function answerFailure(
+  answered: Answered,
+  request: FailedRequest,
+  asked: number | undefined,
+  now: number,
+): Failure {
+  const { status, headers } = answered
+  const id = requestIdOf(headers)
+  const complaint = readComplaint(readJson(answered.bytes))
+  const options: FailureOptions = { status, request: id === undefined ? request : { ...request, id } }
+  if (complaint.code !== undefined) options.code = complaint.code
+  if (complaint.details !== undefined) options.details = complaint.details
+  if (asked !== undefined) options.hint = waitHint(asked, now)
+  return new Failure(kindOfStatus(status), complaint.message ?? describeAnswer(answered), options)
+}
+
+function waitHint(asked: number, now: number): string {
+  const at = new Date(now + asked).toISOString().replace(/\.\d+Z$/, 'Z')
+  const seconds = Math.ceil(asked / 1000)
+  return `Try again in ${describeDuration(asked)} (at ${at}), or let it wait with --max-wait ${seconds}s.`
+}
+
+/**
+ * Reads `{error: {code, message, details}}` (interface.md, "Errors") and what gateways send
+ * instead: `error` as a string, or `message` and `code` at the top.
+ */
+export function readComplaint(body: unknown): Complaint {
+  if (!isRecord(body)) return {}
+  const error = body['error']
+  const inner = isRecord(error) ? error : {}
+  const outerMessage = textOf(body['message']) ?? textOf(body['error_description'])
+  const message = textOf(inner['message']) ?? outerMessage ?? textOf(error)
+  const bareCode = outerMessage === undefined ? undefined : textOf(error)
+  const code = textOf(inner['code']) ?? textOf(body['code']) ?? bareCode
+  const details = inner['details'] ?? body['details']
+  return {
+    ...(code === undefined ? {} : { code }),
+    ...(message === undefined ? {} : { message }),
+    ...(details === undefined || details === null ? {} : { details }),
+  }
+}
+
+function describeAnswer({ status, statusText, headers, bytes }: Answered): string {
+  const said = `the service answered ${status}${statusText ? ` ${statusText}` : ''}`
+  if (!/^text\/plain\b/i.test(headers['content-type'] ?? '')) return said
+  const excerpt = new TextDecoder()
+    .decode(bytes)
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+  if (excerpt === '') return said
+  return `${said}: ${excerpt.length > 200 ? `${excerpt.slice(0, 200)}…` : excerpt}`
+}
+
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value.trim() === '' ? undefined : value
+  return typeof value === 'number' ? String(value) : undefined
+}

@@ -1,0 +1,107 @@
+import { type FailedRequest, Failure } from '../failure.ts'
+import { describeDuration } from './clock.ts'
+import { Expired, type Interrupted } from './interrupted.ts'
+
+/** Codes of Node's TLS, of OpenSSL's verification (`X509_V_ERR_` without its prefix) and of undici's. */
+const tlsCode =
+  /^(CERT_|CRL_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|EPROTO$|UND_ERR_PRX_TLS)/
+
+const words: Record<string, string> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  EPIPE: 'connection closed',
+  ENOTFOUND: 'no such host',
+  EAI_AGAIN: 'the name could not be looked up',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'no route to the network',
+  EADDRNOTAVAIL: 'no local address to connect from',
+  UND_ERR_SOCKET: 'connection closed',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'fewer bytes than announced',
+  UND_ERR_HEADERS_OVERFLOW: 'its headers are too long',
+}
+
+/** Whether another attempt would meet the same wall: an untrusted certificate, an unknown name. */
+export function isHopeless(interrupted: Interrupted): boolean {
+  const code = codeOf(interrupted.cause)
+  return (
+    code === 'ENOTFOUND' || tlsCode.test(code) || isProxyRefusal(interrupted) || code === 'UND_ERR_DESTROYED'
+  )
+}
+
+/** One interruption in words: `connection refused`, `no answer within 60 s`. */
+export function describeInterruption(interrupted: Interrupted): string {
+  const { cause, stage } = interrupted
+  if (cause instanceof Expired) return `no answer within ${describeDuration(cause.ms)}`
+  const code = codeOf(cause)
+  if (isConnectTimeout(code)) return 'no connection in time'
+  if (isProxyRefusal(interrupted)) return `the proxy refused: ${messageOf(cause)}`
+  if (tlsCode.test(code)) return messageOf(cause)
+  if (/^HPE_/.test(code)) return 'what came is not HTTP'
+  return words[code] ?? (stage === 'connect' ? messageOf(cause) : code || messageOf(cause))
+}
+
+/**
+ * The failure that a caller sees for an exchange that was interrupted for good. `truncated` where
+ * an answer had begun, so that only its end is missing.
+ */
+export function networkFailure(interrupted: Interrupted, request: FailedRequest): Failure {
+  const { cause, stage } = interrupted
+  const origin = new URL(request.url).origin
+  const what = describeInterruption(interrupted)
+  const unknown =
+    stage !== 'connect' && request.method !== 'GET' && request.method !== 'HEAD'
+      ? { hint: 'The request may have taken effect: look before you send it again.' }
+      : {}
+  const code = codeOf(cause)
+  if (tlsCode.test(code)) {
+    return new Failure('tls', `no secure connection to ${origin}: ${what}`, {
+      cause,
+      request,
+      hint: 'If the service has a certificate of your own authority, name its file in NODE_EXTRA_CA_CERTS.',
+    })
+  }
+  if (cause instanceof Expired)
+    return new Failure('timeout', `${what} from ${origin}`, { cause, request, ...unknown })
+  if (isConnectTimeout(code))
+    return new Failure('timeout', `no connection to ${origin} in time`, { cause, request })
+  if (stage === 'connect') {
+    return new Failure('unreachable', `cannot reach ${origin}: ${what}`, {
+      cause,
+      request,
+      ...(code === 'ENOTFOUND' ? { hint: 'Check the base URL.' } : {}),
+    })
+  }
+  if (stage === 'body') {
+    return new Failure('truncated', `the answer of ${origin} broke off: ${what}`, {
+      cause,
+      request,
+      ...unknown,
+    })
+  }
+  return new Failure('unreachable', `${origin} did not answer: ${what}`, { cause, request, ...unknown })
+}
+
+function isConnectTimeout(code: string): boolean {
+  return code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT'
+}
+
+/** Undici reports a proxy that denies a tunnel as an abort. */
+function isProxyRefusal(interrupted: Interrupted): boolean {
+  return interrupted.stage === 'connect' && codeOf(interrupted.cause) === 'UND_ERR_ABORTED'
+}
+
+/** The code of an error, of the first of several (one for each address tried), or of its cause. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return ''
+  const own = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  if (own.startsWith('UND_ERR_PRX') || own === '') {
+    const inner = error instanceof AggregateError ? error.errors[0] : error.cause
+    return codeOf(inner) || own
+  }
+  return own
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError) return messageOf(error.errors[0])
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,125 @@
+import * as z from 'zod/mini'
+import {
+  type Endpoint,
+  type EndpointName,
+  endpoints,
+  type QueryOf,
+  type RequestOf,
+} from '../contract/endpoints.ts'
+import { faultsOf } from '../contract/faults.ts'
+import { Failure } from '../failure.ts'
+import { checkPath, expandPath } from './address.ts'
+
+/** A request before it has an address and a credential: what `--dry-run` shows. */
+export interface OutgoingRequest {
+  method: string
+  /** Below the base URL. */
+  path: string
+  query?: Record<string, string>
+  /** Names are lower-case; Authorization is never among them. */
+  headers: Record<string, string>
+  /** The JSON value of an endpoint's request; a text or bytes for `Client.send`. */
+  body?: unknown
+}
+
+/** What an endpoint is called with. */
+export interface Input<N extends EndpointName> {
+  /** For the placeholders of its path. */
+  params?: Record<string, string> | undefined
+  query?: QueryOf<N> | undefined
+  body?: RequestOf<N> | undefined
+  /** Ends this request alone. */
+  signal?: AbortSignal | undefined
+}
+
+/** Any request, for `Client.send`. */
+export interface RawRequest {
+  method: string
+  path: string
+  query?: Record<string, string> | undefined
+  headers?: Record<string, string> | undefined
+  body?: string | Uint8Array | undefined
+  signal?: AbortSignal | undefined
+}
+
+/**
+ * A request to a documented endpoint, checked against its schemas before anything leaves.
+ * @throws Failure `refused`, its `details` the list of faults
+ */
+export function composeRequest<N extends EndpointName>(
+  name: N,
+  input: Input<N>,
+  accept: string,
+): OutgoingRequest {
+  const endpoint: Endpoint = endpoints[name]
+  const path = expandPath(endpoint.path, input.params)
+  const request: OutgoingRequest = { method: endpoint.method, path, headers: { accept } }
+  if (endpoint.query) {
+    const query = parse(endpoint.query, input.query ?? {}, 'query') as Record<string, unknown>
+    const present = Object.entries(query).filter(([, value]) => value !== undefined)
+    if (present.length > 0)
+      request.query = Object.fromEntries(present.map(([key, value]) => [key, String(value)]))
+  }
+  if (endpoint.request) {
+    request.body = parse(endpoint.request, input.body ?? {}, 'request')
+    request.headers['content-type'] = 'application/json'
+  }
+  return request
+}
+
+function parse(schema: z.ZodMiniType, value: unknown, what: string): unknown {
+  const result = z.safeParse(schema, value)
+  if (result.success) return result.data
+  const faults = faultsOf(result.error)
+  const list = faults.map(({ path, message }) => (path ? `${path} ${message}` : `it ${message}`)).join('; ')
+  throw new Failure('refused', `the ${what} is not what the interface takes: ${list}`, { details: faults })
+}
+
+/** RFC 9110 section 5.6.2. */
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+/** What the client or the connection decides, and the headers that would undo a rule of safety. */
+const ownHeaders = new Set([
+  'authorization',
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/**
+ * Any request below the base URL.
+ * @throws Failure `refused` for a method, path or header that cannot be sent
+ */
+export function composeRawRequest(raw: RawRequest): OutgoingRequest {
+  const method = raw.method.toUpperCase()
+  if (!token.test(method) || method === 'CONNECT' || method === 'TRACE') {
+    throw new Failure('refused', `${JSON.stringify(raw.method)} is not a method that can be sent`)
+  }
+  checkPath(raw.path)
+  const headers: Record<string, string> = { accept: 'application/json' }
+  for (const [name, value] of Object.entries(raw.headers ?? {})) {
+    const lower = name.toLowerCase()
+    if (!token.test(name)) throw new Failure('refused', `${JSON.stringify(name)} is not a header name`)
+    if (ownHeaders.has(lower)) throw new Failure('refused', `the header ${name} is set by the client alone`)
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) {
+      throw new Failure('refused', `the header ${name} has a value that cannot be sent`)
+    }
+    headers[lower] = value
+  }
+  if (raw.body !== undefined) headers['content-type'] ??= 'application/json'
+  return {
+    method,
+    path: raw.path,
+    headers,
+    ...(raw.query === undefined ? {} : { query: raw.query }),
+    ...(raw.body === undefined ? {} : { body: raw.body }),
+  }
+}

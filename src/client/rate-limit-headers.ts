@@ -1,0 +1,96 @@
+/** What a service said about a quota. `reset` is milliseconds from now. */
+export interface Quota {
+  limit?: number
+  remaining?: number
+  reset?: number
+}
+
+type Headers = Record<string, string>
+
+/**
+ * How long an answer asks us to wait, in milliseconds; undefined where it does not say.
+ * interface.md shows no header for it, so that every known one is tried.
+ */
+export function readWait(headers: Headers, now: number): number | undefined {
+  return readRetryAfter(headers, now) ?? readQuota(headers, now).reset
+}
+
+/** RFC 9110 section 10.2.3: seconds, or an HTTP date, which is the service's own time. */
+export function readRetryAfter(headers: Headers, now: number): number | undefined {
+  const value = headers['retry-after']?.trim()
+  if (!value) return undefined
+  if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1000
+  const at = readDate(value)
+  if (at === undefined) return undefined
+  // Measured on the service's clock where it shows one: ours may be wrong.
+  return Math.max(0, at - (readDate(headers['date'] ?? '') ?? now))
+}
+
+/** RFC 9110 section 5.6.7: three forms, of which the oldest does not name its zone, GMT. */
+function readDate(text: string): number | undefined {
+  if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined
+  const at = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
+  return Number.isNaN(at) ? undefined : at
+}
+
+/**
+ * The quota that applies, from `RateLimit` (draft-ietf-httpapi-ratelimit-headers), its older
+ * single fields, or their `X-` forms.
+ */
+export function readQuota(headers: Headers, now: number): Quota {
+  const combined = headers['ratelimit']
+  if (combined) {
+    const quota = /;\s*[rt]\s*=/.test(combined) ? readStructured(combined) : readPairs(combined, now)
+    if (quota.remaining !== undefined || quota.reset !== undefined) return quota
+  }
+  return quotaOf(
+    headers['ratelimit-limit'] ?? headers['x-ratelimit-limit'],
+    headers['ratelimit-remaining'] ?? headers['x-ratelimit-remaining'],
+    headers['ratelimit-reset'] ?? headers['x-ratelimit-reset'],
+    now,
+  )
+}
+
+/** `"burst";r=0;t=5, "hour";r=80;t=1800`: the policy that is used up, or the tightest one. */
+function readStructured(value: string): Quota {
+  const quotas = value.split(',').map((item): Quota => {
+    const remaining = /;\s*r\s*=\s*(\d+)/.exec(item)?.[1]
+    const reset = /;\s*t\s*=\s*(\d+)/.exec(item)?.[1]
+    return {
+      ...(remaining === undefined ? {} : { remaining: Number(remaining) }),
+      ...(reset === undefined ? {} : { reset: Number(reset) * 1000 }),
+    }
+  })
+  const left = (quota: Quota) => quota.remaining ?? Number.POSITIVE_INFINITY
+  quotas.sort((a, b) => left(a) - left(b) || (b.reset ?? 0) - (a.reset ?? 0))
+  return quotas[0] ?? {}
+}
+
+/** `limit=100, remaining=0, reset=30`. */
+function readPairs(value: string, now: number): Quota {
+  const field = (name: string) => new RegExp(`(?:^|[,;\\s])${name}\\s*=\\s*(\\d+)`, 'i').exec(value)?.[1]
+  return quotaOf(field('limit'), field('remaining'), field('reset'), now)
+}
+
+function quotaOf(limit?: string, remaining?: string, reset?: string, now = 0): Quota {
+  const quota: Quota = {}
+  const limitValue = numberOf(limit)
+  const remainingValue = numberOf(remaining)
+  const resetValue = numberOf(reset)
+  if (limitValue !== undefined) quota.limit = limitValue
+  if (remainingValue !== undefined) quota.remaining = remainingValue
+  if (resetValue !== undefined) quota.reset = readReset(resetValue, now)
+  return quota
+}
+
+/** Seconds from now, or a Unix time in seconds or milliseconds: nobody waits thirty years. */
+function readReset(value: number, now: number): number {
+  if (value > 1e11) return Math.max(0, value - now)
+  if (value > 1e9) return Math.max(0, value * 1000 - now)
+  return value * 1000
+}
+
+function numberOf(text: string | undefined): number | undefined {
+  const match = /^\s*(\d+(?:\.\d+)?)/.exec(text ?? '')
+  return match?.[1] === undefined ? undefined : Number(match[1])
+}

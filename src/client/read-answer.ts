@@ -1,0 +1,84 @@
+import * as z from 'zod/mini'
+import type { Endpoint } from '../contract/endpoints.ts'
+import { type Fault, faultsOf } from '../contract/faults.ts'
+import { type FailedRequest, Failure, type FailureKind } from '../failure.ts'
+import { type Answer, requestIdOf } from './answer.ts'
+import { readComplaint } from './error-answer.ts'
+import { isRecord, readJson } from './json.ts'
+
+interface Answered {
+  status: number
+  headers: Record<string, string>
+  bytes: Uint8Array
+}
+
+/**
+ * Reads a 2xx answer of a documented endpoint. A 2xx means that it happened: where the document
+ * shows no body, nothing in one can make it a failure but the service's own word.
+ *
+ * @throws Failure `unusable_answer` where the document shows an answer and this is none of use;
+ *   `rejected` where the body says so itself (`success: false`, or the error body)
+ */
+export function readAnswer(endpoint: Endpoint, answered: Answered, request: FailedRequest): Answer<unknown> {
+  const { status, headers, bytes } = answered
+  const requestId = requestIdOf(headers)
+  const about = requestId === undefined ? request : { ...request, id: requestId }
+  const answer: Answer<unknown> = { body: undefined, status, headers, faults: [] }
+  if (headers['location'] !== undefined) answer.location = headers['location']
+  if (requestId !== undefined) answer.requestId = requestId
+  const fail = (kind: FailureKind, message: string, more: { code?: string; details?: unknown } = {}) =>
+    new Failure(kind, message, { status, request: about, ...more })
+
+  const body = bytes.length === 0 || isEncoded(headers) ? undefined : readJson(bytes)
+  if (body === undefined) {
+    const what = bytes.length === 0 ? 'has no body' : `is not JSON${typeOf(headers)}`
+    if (endpoint.answer) throw fail('unusable_answer', `the service's answer ${what}`)
+    if (bytes.length > 0)
+      answer.warning = `the service's answer ${what}; its status ${status} says that it is done`
+    return answer
+  }
+
+  const denial = readDenial(endpoint, body)
+  if (denial) throw fail('rejected', denial.message ?? 'the service says that it did not succeed', denial)
+  if (endpoint.answer && !isRecord(body))
+    throw fail('unusable_answer', "the service's answer is not a JSON object")
+  const missing = missingOf(endpoint, body)
+  if (missing.length > 0) {
+    throw fail('unusable_answer', `the service's answer lacks ${missing.join(', ')}`)
+  }
+  answer.body = body
+  answer.faults = endpoint.answer ? check(endpoint.answer, body) : []
+  return answer
+}
+
+/** A failure in a 2xx: `success: false`, or the documented error body in the place of an answer. */
+function readDenial(endpoint: Endpoint, body: unknown): ReturnType<typeof readComplaint> | undefined {
+  if (!isRecord(body)) return undefined
+  if (body['success'] === false) return readComplaint(body)
+  const error = body['error']
+  const named = isRecord(error)
+    ? typeof error['message'] === 'string'
+    : typeof error === 'string' && error !== ''
+  const useful = endpoint.needs !== undefined && missingOf(endpoint, body).length === 0
+  return named && !useful ? readComplaint(body) : undefined
+}
+
+function missingOf(endpoint: Endpoint, body: unknown): string[] {
+  const fields = isRecord(body) ? body : {}
+  return (endpoint.needs ?? []).filter((name) => fields[name] === undefined || fields[name] === null)
+}
+
+function check(schema: z.ZodMiniType, body: unknown): Fault[] {
+  const result = z.safeParse(schema, body)
+  return result.success ? [] : faultsOf(result.error)
+}
+
+/** We ask for no content coding (RFC 9110 section 8.4), so that one that comes is not understood. */
+function isEncoded(headers: Record<string, string>): boolean {
+  return !/^(identity)?$/i.test(headers['content-encoding']?.trim() ?? '')
+}
+
+function typeOf(headers: Record<string, string>): string {
+  const type = isEncoded(headers) ? headers['content-encoding'] : headers['content-type']
+  return type ? ` (${type})` : ''
+}

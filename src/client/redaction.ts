@@ -1,0 +1,65 @@
+import { Failure, type FailureOptions } from '../failure.ts'
+
+const secretName = /key|token|secret|password|passwd|credential|signature|authorization|session|^code$|^sig$/i
+const placeholder = '[redacted]'
+
+/** Takes one credential out of whatever a person or a log will see. */
+export type Redact = <T>(value: T) => T
+
+/** A shorter one is no secret, and taking it out would maim words. */
+const shortest = 6
+
+/** A service may quote the key that it refuses; nothing that we say may. */
+export function redactorOf(credential: string | undefined): Redact {
+  if (credential === undefined || credential.length < shortest) return (value) => value
+  const forms = [...new Set([credential, encodeURIComponent(credential)])]
+  const clean = (value: unknown): unknown => {
+    if (typeof value === 'string')
+      return forms.reduce((text, form) => text.replaceAll(form, placeholder), value)
+    if (Array.isArray(value)) return value.map(clean)
+    if (value === null || typeof value !== 'object') return value
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [clean(name), clean(inner)]))
+  }
+  return <T>(value: T) => clean(value) as T
+}
+
+/** A URL that can be shown: no user info, and no value of a query field that sounds like a secret. */
+export function showUrl(url: URL): string {
+  const shown = new URL(url)
+  shown.username = ''
+  shown.password = ''
+  const names = [...new Set(shown.searchParams.keys())].filter((name) => secretName.test(name))
+  for (const name of names) shown.searchParams.set(name, 'redacted')
+  return shown.href
+}
+
+/** Headers that can be shown. */
+export function showHeaders(headers: Record<string, string>): Record<string, string> {
+  const shown = Object.entries(headers).map(([name, value]) => [
+    name,
+    secretName.test(name) || /cookie/i.test(name) ? placeholder : value,
+  ])
+  return Object.fromEntries(shown)
+}
+
+/** Runs something and takes the credential out of its failure, wherever the service has put it. */
+export async function withoutSecret<T>(redact: Redact, run: () => T | Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    throw error instanceof Failure ? concealFailure(error, redact) : error
+  }
+}
+
+/** The same failure without the credential. */
+export function concealFailure(failure: Failure, redact: Redact): Failure {
+  const options: FailureOptions = { code: redact(failure.code), cause: failure.cause }
+  if (failure.hint !== undefined) options.hint = redact(failure.hint)
+  if (failure.status !== undefined) options.status = failure.status
+  if (failure.details !== undefined) options.details = redact(failure.details)
+  if (failure.request !== undefined) options.request = redact(failure.request)
+  const concealed = new Failure(failure.kind, redact(failure.message), options)
+  // Where it happened, not where it was cleaned.
+  if (failure.stack !== undefined) concealed.stack = redact(failure.stack)
+  return concealed
+}

@@ -1,0 +1,84 @@
+import type { Stage } from './interrupted.ts'
+import { readRetryAfter, readWait } from './rate-limit-headers.ts'
+
+/** What became of one attempt. */
+export type Outcome =
+  | { type: 'answered'; status: number; headers: Record<string, string> }
+  /** `hopeless`: trying again cannot help, such as a certificate that is not trusted. */
+  | { type: 'interrupted'; stage: Stage; hopeless: boolean }
+
+export interface RetryPolicy {
+  /** Further attempts after a failure; rate limits are not counted. */
+  retries: number
+  /** Milliseconds, all the waiting that a service may ask of one request. */
+  maxWait: number
+}
+
+/** What one request has used up so far. */
+export interface Tally {
+  retries: number
+  limits: number
+  /** Milliseconds that the service asked for. */
+  waited: number
+}
+
+export const untried: Tally = { retries: 0, limits: 0, waited: 0 }
+
+export type Verdict =
+  | { again: true; after: number; limited: boolean; tally: Tally }
+  /** `asked`: the wait in milliseconds that would have been needed, where that was too long. */
+  | { again: false; asked?: number }
+
+/**
+ * PUT and GET mean the same twice (RFC 9110 section 9.2.2), as does HEAD. DELETE does too, but
+ * the interface has none, so that we know nothing of what its second answer would say.
+ */
+const repeatable = new Set(['GET', 'PUT', 'HEAD'])
+
+const giveUp: Verdict = { again: false }
+
+/**
+ * Decides whether a request is sent again. A POST or PATCH whose outcome is unknown never is.
+ *
+ * @param now milliseconds since the epoch
+ * @param random in [0, 1)
+ */
+export function judge(
+  outcome: Outcome,
+  method: string,
+  tally: Tally,
+  policy: RetryPolicy,
+  now: number,
+  random: number,
+): Verdict {
+  if (outcome.type === 'answered' && outcome.status === 429) {
+    const after = limitedWait(readWait(outcome.headers, now), tally.limits, random)
+    if (tally.waited + after > policy.maxWait) return { again: false, asked: after }
+    const used = { ...tally, limits: tally.limits + 1, waited: tally.waited + after }
+    return { again: true, after, limited: true, tally: used }
+  }
+  if (!mayRepeat(outcome, method) || tally.retries >= policy.retries) return giveUp
+
+  const backoff = random * Math.min(8000, 250 * 2 ** tally.retries)
+  const asked =
+    outcome.type === 'answered' && outcome.status === 503 ? readRetryAfter(outcome.headers, now) : undefined
+  if (asked !== undefined && tally.waited + asked > policy.maxWait) return { again: false, asked }
+  const used = { ...tally, retries: tally.retries + 1, waited: tally.waited + (asked ?? 0) }
+  return { again: true, after: asked ?? backoff, limited: false, tally: used }
+}
+
+function mayRepeat(outcome: Outcome, method: string): boolean {
+  if (outcome.type === 'answered') return outcome.status >= 500 && repeatable.has(method)
+  if (outcome.hopeless) return false
+  return outcome.stage === 'connect' || repeatable.has(method)
+}
+
+/**
+ * The wait before the next attempt at a rate limit: what the service asked for, else 1 s, 2 s,
+ * 4 s … 30 s, each less up to half of it by chance. A service that keeps asking for nothing is
+ * still not asked more than once a second.
+ */
+function limitedWait(asked: number | undefined, limits: number, random: number): number {
+  if (asked === undefined) return Math.min(30_000, 1000 * 2 ** limits) * (1 - random / 2)
+  return limits === 0 ? asked : Math.max(asked, 1000)
+}

@@ -1,0 +1,119 @@
+import { Failure } from '../../failure.ts'
+import { describeDuration } from '../clock.ts'
+import type { Delivered } from '../deliver.ts'
+import type { Exchange } from '../exchange.ts'
+import { Expired, Interrupted } from '../interrupted.ts'
+import { describeInterruption } from '../network-failure.ts'
+import { concealFailure, type Redact } from '../redaction.ts'
+import { Assembly } from './assembly.ts'
+import type { StreamEvent } from './stream-event.ts'
+
+/** A streamed answer. It can be walked through once; leaving early closes the connection. */
+export type AnswerStream = AsyncIterable<StreamEvent> & {
+  status: number
+  headers: Record<string, string>
+}
+
+/** What we ask for, the most telling form first. */
+export const streamAccept = 'text/event-stream, application/x-ndjson;q=.9, application/json;q=.8, */*;q=.1'
+
+/** Milliseconds that we wait for what may follow a finish reason, such as the usage. */
+const afterword = 1000
+/** Milliseconds for the end of a body whose answer is over, so that the connection can serve again. */
+const farewell = 250
+
+interface Source {
+  delivered: Delivered
+  /** Milliseconds between two pieces. */
+  idleTimeout: number
+  redact: Redact
+}
+
+/**
+ * Turns a 2xx into events, at the speed at which they are asked for. What goes wrong from here on
+ * is told by `end`; an abort alone throws, the signal's reason.
+ * @throws Failure `unusable_answer` for a content coding, since we ask for none
+ */
+export function openAnswerStream(source: Source): AnswerStream {
+  const { status, headers, request, rest } = source.delivered
+  const coding = headers['content-encoding'] ?? 'identity'
+  if (coding !== 'identity') {
+    rest?.cancel()
+    throw new Failure('unusable_answer', `the service's answer is encoded (${coding})`, { status, request })
+  }
+  const events = readEvents(source)
+  return { status, headers, [Symbol.asyncIterator]: () => events }
+}
+
+async function* readEvents({ delivered, idleTimeout, redact }: Source): AsyncGenerator<StreamEvent, void> {
+  const { status, headers, request, rest: exchange } = delivered
+  const assembly = new Assembly({ contentType: headers['content-type'] ?? '', status, request })
+  const end = (cut?: Cut) => assembly.end(cut).map((event) => conceal(event, redact))
+  try {
+    yield* assembly.push(delivered.bytes)
+    while (exchange && assembly.ended !== 'now') {
+      const bytes = await readWithin(exchange, assembly.ended === 'soon' ? afterword : idleTimeout)
+      if (!bytes) break
+      yield* assembly.push(bytes)
+    }
+    yield* end()
+  } catch (error) {
+    if (!(error instanceof Interrupted)) throw error
+    yield* end(describeCut(error))
+  } finally {
+    if (exchange) await takeLeave(exchange, assembly.ended === 'now')
+  }
+}
+
+interface Cut {
+  reason: string
+  cause?: unknown
+}
+
+function describeCut(interrupted: Interrupted): Cut {
+  const { cause } = interrupted
+  const reason =
+    cause instanceof Expired
+      ? `nothing more came for ${describeDuration(cause.ms)}`
+      : `the answer broke off: ${describeInterruption(interrupted)}`
+  return { reason, cause }
+}
+
+/** The next bytes, or an interruption when none come in time. Only waiting counts, not the reader's pauses. */
+function readWithin(exchange: Exchange, ms: number): Promise<Uint8Array | undefined> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(new Interrupted('body', new Expired(ms)))
+      exchange.cancel()
+    }, ms)
+    exchange
+      .read()
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer))
+  })
+}
+
+/** A body that is as good as over is read to its end; any other is cut off. */
+async function takeLeave(exchange: Exchange, over: boolean): Promise<void> {
+  if (!over) {
+    exchange.cancel()
+    return
+  }
+  const timer = setTimeout(() => exchange.cancel(), farewell)
+  timer.unref()
+  // Nobody waits for this, and how it ends is of no interest.
+  void (async () => {
+    try {
+      while (await exchange.read());
+    } catch {
+    } finally {
+      clearTimeout(timer)
+    }
+  })()
+}
+
+function conceal(event: StreamEvent, redact: Redact): StreamEvent {
+  if (event.type !== 'end' || !event.failure) return event
+  const failure = concealFailure(event.failure, redact)
+  return { ...event, reason: failure.message, failure }
+}

@@ -1,0 +1,196 @@
+import { type FailedRequest, Failure, type FailureKind } from '../../failure.ts'
+import type { Complaint } from '../error-answer.ts'
+import { EventStream } from './event-stream.ts'
+import { detectForm, type Form, isJson, isJsonLines } from './form.ts'
+import { type Frame, readFrame, readTextFrame } from './frame.ts'
+import { GrowingText } from './growing-text.ts'
+import { JsonValues } from './json-values.ts'
+import type { StreamEnd, StreamEvent } from './stream-event.ts'
+import type { Decoder, Unit } from './unit.ts'
+
+interface About {
+  contentType: string
+  status: number
+  request: FailedRequest
+}
+
+/**
+ * Puts a streamed answer together: bytes in, events out. Pure: what the bytes are split into
+ * makes no difference to what comes out but in how many pieces.
+ */
+export class Assembly {
+  /** Whether the service has said that the answer is finished: `now`, nothing more will come. */
+  ended: 'no' | 'soon' | 'now' = 'no'
+  readonly #about: About
+  readonly #utf8 = new TextDecoder()
+  readonly #text = new GrowingText()
+  #beginning = ''
+  #form: Form | undefined
+  #decoder: Decoder | undefined
+  #started = false
+  #seen: { id?: string; contextId?: string; model?: string; finishReason?: string } = {}
+  /** Frames that are JSON objects: their kind of stream says when it is finished. */
+  #objects = 0
+  #broken = false
+  #complaint: Complaint | undefined
+  #last: Frame = {}
+
+  constructor(about: About) {
+    this.#about = about
+  }
+
+  /** Takes the next bytes. */
+  push(bytes: Uint8Array): StreamEvent[] {
+    return this.#pushText(this.#utf8.decode(bytes, { stream: true }), false)
+  }
+
+  /**
+   * Takes the end; the last event is `end`.
+   * @param cut what ended it, where it was no clean end
+   */
+  end(cut?: { reason: string; cause?: unknown }): StreamEvent[] {
+    const events: StreamEvent[] = []
+    if (this.ended !== 'now') {
+      events.push(...this.#pushText(cut ? '' : this.#utf8.decode(), true))
+      events.push(...this.#read(this.#decoder?.end() ?? []))
+    }
+    const rest = this.#text.finish(this.#last.ends !== undefined)
+    if (rest !== '') events.push({ type: 'delta', text: rest })
+    if (!this.#started) events.unshift(this.#start())
+    events.push(this.#conclude(cut))
+    return events
+  }
+
+  #pushText(text: string, ended: boolean): StreamEvent[] {
+    if (this.#form !== undefined) return this.#decode(text)
+    this.#beginning += text
+    this.#form = detectForm(this.#about.contentType, this.#beginning, ended)
+    if (this.#form === undefined) return []
+    if (this.#form === 'events') this.#decoder = new EventStream()
+    else if (this.#form === 'json') this.#decoder = new JsonValues()
+    return this.#decode(this.#beginning)
+  }
+
+  #decode(text: string): StreamEvent[] {
+    if (this.#decoder) return this.#read(this.#decoder.push(text))
+    if (this.#form !== 'text' || text === '') return []
+    return this.#take({ text, source: 'delta' })
+  }
+
+  #read(units: Unit[]): StreamEvent[] {
+    const events: StreamEvent[] = []
+    for (const unit of units) {
+      if (this.ended === 'now') break
+      if (unit.type === 'done') this.ended = 'now'
+      else if (unit.type === 'broken') this.#broken = true
+      else if (unit.type === 'text') events.push(...this.#take(this.#readText(unit.text, unit.event)))
+      else {
+        if (typeof unit.value !== 'string') this.#objects++
+        events.push(...this.#take(readFrame(unit.value, unit.event)))
+      }
+    }
+    return events
+  }
+
+  /** Between frames of JSON, bare data is no part of the answer. */
+  #readText(text: string, event: string | undefined): Frame {
+    const frame = readTextFrame(text, event)
+    return this.#objects > 0 && frame.text !== undefined ? {} : frame
+  }
+
+  #take(frame: Frame): StreamEvent[] {
+    for (const key of ['id', 'contextId', 'model', 'finishReason'] as const) {
+      const value = frame[key]
+      if (value !== undefined) this.#seen[key] = value
+    }
+    this.#last = frame
+    const events: StreamEvent[] = this.#started ? [] : [this.#start()]
+    if (frame.error) {
+      this.#complaint = frame.error
+      this.ended = 'now'
+      return events
+    }
+    if (frame.text !== undefined) {
+      const last = frame.ends !== undefined
+      const text = frame.source === 'delta' ? this.#text.add(frame.text) : this.#text.offer(frame.text, last)
+      if (text !== '') events.push({ type: 'delta', text })
+    }
+    if (frame.usage !== undefined) events.push({ type: 'usage', usage: frame.usage })
+    if (frame.ends !== undefined && this.ended !== 'now') this.ended = frame.ends
+    return events
+  }
+
+  #start(): StreamEvent {
+    this.#started = true
+    const { finishReason: _, ...known } = this.#seen
+    return { type: 'start', ...known }
+  }
+
+  #conclude(cut: { reason: string; cause?: unknown } | undefined): StreamEnd {
+    const { model: _, ...known } = this.#seen
+    const end: StreamEnd = { type: 'end', complete: true, verified: true, ...known, text: this.#text.text }
+    const fault = this.#findFault(cut)
+    if (!fault) return this.#isVerified() ? end : { ...end, verified: false }
+    const { kind, reason, ...more } = fault
+    const { status, request } = this.#about
+    const failure = new Failure(kind, reason, { status, request, ...more })
+    return { ...end, complete: false, verified: false, reason, failure }
+  }
+
+  #findFault(cut: { reason: string; cause?: unknown } | undefined): Fault | undefined {
+    if (this.#complaint) {
+      const { message, ...more } = this.#complaint
+      return {
+        kind: 'server_error',
+        reason: message ?? 'the service ended its answer with an error',
+        ...more,
+      }
+    }
+    if (this.#form === 'page') return unusable('the service answered with a web page')
+    if (this.#form === 'noise') return unusable("the service's answer is not JSON, though announced as such")
+    if (this.#text.contradicted) return truncated('the service took back text that it had already sent')
+    if (this.ended !== 'no') return undefined
+    if (cut) return { ...truncated(cut.reason), cause: cut.cause }
+    if (this.#broken) return truncated('the answer broke off in the middle of a frame')
+    if (this.#isWhole()) {
+      return this.#last.text === undefined ? unusable("the service's answer holds no text") : undefined
+    }
+    if (this.#decoder instanceof JsonValues && this.#decoder.array === 'closed') return undefined
+    if (this.#decoder instanceof JsonValues && this.#decoder.array === 'open') {
+      return truncated('the answer broke off before the end of its array')
+    }
+    if (this.#objects > 0) return truncated('the answer ended without saying that it was finished')
+    return this.#text.text === '' ? unusable("the service's answer is empty") : undefined
+  }
+
+  #isVerified(): boolean {
+    return this.ended !== 'no' || this.#objects > 0
+  }
+
+  /** One JSON body: the service did not stream. One line of several is not the whole. */
+  #isWhole(): boolean {
+    if (!(this.#decoder instanceof JsonValues) || this.#decoder.count !== 1) return false
+    if (this.#decoder.array !== 'none' || this.#objects !== 1 || this.#last.continues) return false
+    if (isJson(this.#about.contentType)) return true
+    return (
+      this.#last.source === 'whole' ||
+      (!isJsonLines(this.#about.contentType) && this.#last.source !== 'delta')
+    )
+  }
+}
+
+interface Fault {
+  kind: FailureKind
+  reason: string
+  code?: string
+  details?: unknown
+  cause?: unknown
+}
+
+function unusable(reason: string): Fault {
+  return { kind: 'unusable_answer', reason }
+}
+
+function truncated(reason: string): Fault {
+  return { kind: 'truncated', reason }
+}

@@ -1,0 +1,106 @@
+import type { Usage } from '../../contract/completion.ts'
+import { type Complaint, readComplaint } from '../error-answer.ts'
+import { isRecord } from '../json.ts'
+
+/**
+ * Where a text was found. A `delta` adds to what came before; a `whole` field is the answer in
+ * documented bodies; either may hold a piece, or all so far.
+ */
+export type TextSource = 'delta' | 'whole' | 'plain'
+
+/** What one unit of a stream says. */
+export interface Frame {
+  text?: string
+  source?: TextSource
+  id?: string
+  contextId?: string
+  model?: string
+  usage?: Usage
+  finishReason?: string
+  /**
+   * It says that the answer is finished: by a finish reason, after which other frames may come
+   * (`soon`), or by `done: true` or an event of that name, after which none does (`now`).
+   */
+  ends?: 'soon' | 'now'
+  /** It says that more will come. */
+  continues?: boolean
+  error?: Complaint
+}
+
+const endNames =
+  /^((message|response|chat|stream|completion|answer)[._:-])?(done|end|ended|finish|finished|complete|completed|stop)$/i
+const errorNames = /^((message|response|chat|stream|completion|answer)[._:-])?(error|failed)$/i
+
+/** Reads a JSON value, whichever of the known shapes it has. */
+export function readFrame(value: unknown, event?: string): Frame {
+  const frame: Frame = {}
+  if (typeof value === 'string') return readTextFrame(value, event)
+  if (!isRecord(value)) return frame
+  const choice = firstChoice(value)
+  const name = event ?? textOf(value['event']) ?? textOf(value['type']) ?? ''
+  const failed = value['error']
+  if (isRecord(failed) || (typeof failed === 'string' && failed !== '')) frame.error = readComplaint(value)
+  else if (errorNames.test(name)) frame.error = readComplaint({ error: value, ...value })
+
+  const found = findText(value, choice)
+  if (found) Object.assign(frame, found)
+  const finish =
+    textOf(choice?.['finish_reason']) ?? textOf(value['finish_reason']) ?? textOf(value['done_reason'])
+  assign(frame, 'id', textOf(value['id']))
+  assign(frame, 'contextId', textOf(value['context_id']))
+  assign(frame, 'model', textOf(value['model']))
+  assign(frame, 'finishReason', finish)
+  if (isRecord(value['usage'])) frame.usage = value['usage']
+  if (value['done'] === true || endNames.test(name)) frame.ends = 'now'
+  else if (finish !== undefined) frame.ends = 'soon'
+  frame.continues = value['done'] === false || choice?.['finish_reason'] === null
+  return frame
+}
+
+function findText(
+  value: Record<string, unknown>,
+  choice: Record<string, unknown> | undefined,
+): { text: string; source: TextSource } | undefined {
+  const places: [unknown, TextSource][] = [
+    [inside(choice?.['delta'], 'content'), 'delta'],
+    [inside(choice?.['message'], 'content'), 'whole'],
+    [value['delta'], 'delta'],
+    [inside(value['delta'], 'content'), 'delta'],
+    [inside(value['delta'], 'text'), 'delta'],
+    [inside(value['message'], 'content'), 'whole'],
+    [value['response'], 'whole'],
+    [value['content'], 'plain'],
+    [value['text'], 'plain'],
+  ]
+  for (const [text, source] of places) if (typeof text === 'string') return { text, source }
+  return undefined
+}
+
+function firstChoice(value: Record<string, unknown>): Record<string, unknown> | undefined {
+  const choices = Array.isArray(value['choices']) ? value['choices'].filter(isRecord) : []
+  return choices.find((choice) => choice['index'] === 0) ?? choices[0]
+}
+
+function inside(value: unknown, name: string): unknown {
+  return isRecord(value) ? value[name] : undefined
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+function assign<K extends 'id' | 'contextId' | 'model' | 'finishReason'>(
+  frame: Frame,
+  key: K,
+  value?: string,
+): void {
+  if (value !== undefined) frame[key] = value
+}
+
+/** What a text unit says: the name of its event may say all. */
+export function readTextFrame(text: string, event?: string): Frame {
+  if (event !== undefined && errorNames.test(event)) return { error: { message: text } }
+  // The data of a closing event is a status word, if anything.
+  if (event !== undefined && endNames.test(event)) return { ends: 'now' }
+  return { text, source: 'plain' }
+}

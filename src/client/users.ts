@@ -1,0 +1,48 @@
+import type { Profile, UserSettingsAnswer, UserSettingsRequest } from '../contract/profile.ts'
+import type {
+  AssignPermissionsRequest,
+  CreateUserRequest,
+  UpdateUserRequest,
+  User,
+} from '../contract/user.ts'
+import type { Answer } from './answer.ts'
+import type { Client } from './client.ts'
+
+/** interface.md, "Endpoints": the rows below /v1/users and /api/user. */
+export class Users {
+  readonly #client: Client
+
+  constructor(client: Client) {
+    this.#client = client
+  }
+
+  /** POST /v1/users. The body is not shown: the id may be in it, or in `location`. */
+  create(body: CreateUserRequest): Promise<Answer<unknown>> {
+    return this.#client.call('createUser', { body })
+  }
+
+  /** GET /v1/users/{id}. */
+  get(id: string): Promise<Answer<User>> {
+    return this.#client.call('getUser', { params: { id } })
+  }
+
+  /** PATCH /v1/users/{id}. */
+  update(id: string, body: UpdateUserRequest): Promise<Answer<unknown>> {
+    return this.#client.call('updateUser', { params: { id }, body })
+  }
+
+  /** POST /v1/users/{id}/permissions. */
+  assignPermissions(id: string, body: AssignPermissionsRequest): Promise<Answer<unknown>> {
+    return this.#client.call('assignPermissions', { params: { id }, body })
+  }
+
+  /** GET /api/user/profile: the user to whom the credential belongs. */
+  profile(): Promise<Answer<Profile>> {
+    return this.#client.call('getProfile')
+  }
+
+  /** PUT /api/user/settings. */
+  updateSettings(body: UserSettingsRequest): Promise<Answer<UserSettingsAnswer>> {
+    return this.#client.call('updateUserSettings', { body })
+  }
+}

@@ -1,0 +1,281 @@
+import { expect } from 'chai'
+import { Client } from '../../src/client/client.ts'
+import { kindOfStatus } from '../../src/client/error-answer.ts'
+import {
+  answer,
+  type Behaviour,
+  empty,
+  type FaultServer,
+  garbage,
+  html502,
+  json,
+  noContent,
+  type Script,
+  startFaultServer,
+  webPage,
+} from '../support/fault-server.ts'
+import { failureOf, hurriedClock } from './capture.ts'
+
+describe('answers', () => {
+  let server: FaultServer
+  let client: Client
+
+  async function start(script: Script): Promise<void> {
+    server = await startFaultServer(script)
+    client = new Client({ baseUrl: server.url, clock: hurriedClock(), retries: 0 })
+  }
+
+  afterEach(async () => {
+    await client.close()
+    await server.close()
+  })
+
+  describe('of an endpoint whose answer is documented', () => {
+    it('keep unknown fields, and come with status, headers and request id', async () => {
+      const body = {
+        data: [{ id: 'm', created: 1, object: 'model', owned_by: 'o', extra: { a: [1] } }],
+        more: null,
+      }
+      await start(json(200, body, { 'X-Request-Id': 'req_1' }))
+      const got = await client.chat.models()
+      expect(got.body).to.deep.equal(body)
+      expect(got).to.include({ status: 200, requestId: 'req_1' })
+      expect(got.headers['content-type']).to.equal('application/json')
+      expect(got.faults).to.deep.equal([])
+      expect(got).not.to.have.property('warning')
+    })
+
+    it('name every fault in their types but are not refused for it', async () => {
+      const body = { data: [{ id: 7, created: 'x' }] }
+      await start(json(200, body))
+      const got = await client.chat.models()
+      expect(got.body).to.deep.equal(body)
+      expect(got.faults).to.deep.equal([
+        { path: 'data.0.id', message: 'must be a string' },
+        { path: 'data.0.created', message: 'must be a number' },
+      ])
+    })
+
+    it('take null and absent fields', async () => {
+      await start(json(200, { app_name: null, theme: { mode: null } }))
+      expect((await client.settings.get()).faults).to.deep.equal([])
+    })
+
+    it('may begin with a byte order mark and be of any content type', async () => {
+      await start(answer(200, { 'content-type': 'text/plain' }, '\ufeff{"app_name":"x"}'))
+      expect((await client.settings.get()).body).to.deep.equal({ app_name: 'x' })
+    })
+
+    const useless: [string, Behaviour, RegExp][] = [
+      ['no JSON', garbage, /is not JSON \(application\/json\)/],
+      ['a web page', webPage, /is not JSON \(text\/html\)/],
+      ['no body', empty, /has no body/],
+      ['204', noContent, /has no body/],
+      ['null', json(200, null), /not a JSON object/],
+      ['a list', json(200, []), /not a JSON object/],
+      ['what it is needed for left out', json(200, { object: 'list' }), /lacks data/],
+      ['what it is needed for null', json(200, { data: null }), /lacks data/],
+      [
+        'a content coding that nobody asked for',
+        answer(200, { 'content-encoding': 'gzip' }, 'xx'),
+        /not JSON \(gzip\)/,
+      ],
+    ]
+    for (const [what, behaviour, message] of useless) {
+      it(`are unusable with ${what}`, async () => {
+        await start(behaviour)
+        const failure = await failureOf(client.chat.models())
+        expect(failure.kind).to.equal('unusable_answer')
+        expect(failure.message).to.match(message)
+      })
+    }
+
+    it('are asked for without a content coding', async () => {
+      await start(json(200, {}))
+      await client.settings.get()
+      expect(server.requests[0]?.headers).to.include({
+        'accept-encoding': 'identity',
+        accept: 'application/json',
+      })
+    })
+  })
+
+  describe('of an endpoint whose answer is not shown', () => {
+    for (const [what, behaviour] of [
+      ['nothing', empty],
+      ['204', noContent],
+    ] as const) {
+      it(`are a success with ${what}`, async () => {
+        await start(behaviour)
+        const got = await client.settings.update({ app_name: 'x' })
+        expect(got.body).to.equal(undefined)
+        expect(got).not.to.have.property('warning')
+      })
+    }
+
+    it('are a success with a warning when they are no JSON', async () => {
+      await start(garbage)
+      const got = await client.users.create({ name: 'n' })
+      expect(got.body).to.equal(undefined)
+      expect(got.warning).to.match(/is not JSON.*status 200/)
+    })
+
+    it('keep the Location', async () => {
+      await start(answer(201, { location: '/v1/users/usr_9' }))
+      expect(await client.users.create({ name: 'n' })).to.include({
+        status: 201,
+        location: '/v1/users/usr_9',
+      })
+    })
+
+    it('may be any JSON', async () => {
+      await start(json(200, [1]))
+      expect((await client.users.create({})).body).to.deep.equal([1])
+    })
+  })
+
+  describe('that say in a 2xx that it failed', () => {
+    const denials: [string, unknown, string][] = [
+      ['success: false', { success: false }, 'the service says that it did not succeed'],
+      ['success: false with a message', { success: false, message: 'No such theme' }, 'No such theme'],
+      ['the error body', { error: { code: 'quota', message: 'Too big' } }, 'Too big'],
+    ]
+    for (const [what, body, message] of denials) {
+      it(`are a failure: ${what}`, async () => {
+        await start(json(200, body))
+        expect(await failureOf(client.users.updateSettings({ theme: 'x' }))).to.include({
+          kind: 'rejected',
+          message,
+        })
+        expect((await failureOf(client.users.create({}))).kind).to.equal('rejected')
+      })
+    }
+
+    it('are none with error: null', async () => {
+      await start(json(200, { error: null, app_name: 'x' }))
+      expect((await client.settings.get()).body).to.have.property('app_name', 'x')
+    })
+  })
+
+  describe('outside 2xx', () => {
+    for (const [status, kind] of [
+      [400, 'rejected'],
+      [401, 'unauthorized'],
+      [403, 'forbidden'],
+      [404, 'not_found'],
+      [409, 'conflict'],
+      [418, 'rejected'],
+      [422, 'rejected'],
+      [429, 'rate_limited'],
+      [500, 'server_error'],
+      [503, 'server_error'],
+      [599, 'server_error'],
+    ] as const) {
+      it(`${status} is ${kind}`, () => {
+        expect(kindOfStatus(status)).to.equal(kind)
+      })
+    }
+
+    it('carry what the service said', async () => {
+      const body = { error: { code: 'no_user', message: 'No such user', details: { id: 'x' } } }
+      await start(json(404, body, { 'request-id': 'r-7' }))
+      const failure = await failureOf(client.users.get('x'))
+      expect(failure).to.include({ kind: 'not_found', message: 'No such user', code: 'no_user', status: 404 })
+      expect(failure.details).to.deep.equal({ id: 'x' })
+      expect(failure.request).to.deep.equal({ method: 'GET', url: `${server.url}/v1/users/x`, id: 'r-7' })
+    })
+
+    const shapes: [string, Behaviour, string, string][] = [
+      ['error as a string', json(400, { error: 'Broken' }), 'Broken', 'rejected'],
+      [
+        'error as a code and a message',
+        json(400, { error: 'bad_thing', message: 'Broken' }),
+        'Broken',
+        'bad_thing',
+      ],
+      ['a message at the top', json(400, { message: 'Broken', code: 40 }), 'Broken', '40'],
+      [
+        'null fields',
+        json(400, { error: { code: null, message: null } }),
+        'the service answered 400 Bad Request',
+        'rejected',
+      ],
+      ['an empty object', json(400, {}), 'the service answered 400 Bad Request', 'rejected'],
+      ['null', json(400, null), 'the service answered 400 Bad Request', 'rejected'],
+      ['no body', answer(400), 'the service answered 400 Bad Request', 'rejected'],
+      ['a web page', html502, 'the service answered 502 Bad Gateway', 'server_error'],
+      [
+        'text',
+        answer(400, { 'content-type': 'text/plain' }, ' no\r\n\u001b[31m healthy  upstream\n'),
+        'the service answered 400 Bad Request: no [31m healthy upstream',
+        'rejected',
+      ],
+    ]
+    for (const [what, behaviour, message, code] of shapes) {
+      it(`are understood with ${what}`, async () => {
+        await start(behaviour)
+        expect(await failureOf(client.users.get('x'))).to.include({ message, code })
+      })
+    }
+
+    it('are read for 64 KiB and no more', async () => {
+      let written = 0
+      await start((_, response) => {
+        response.writeHead(400, { 'content-type': 'text/plain' })
+        const chunk = 'x'.repeat(16 * 1024)
+        const write = () => {
+          // A hundred megabytes, if anybody reads them.
+          while (written < 100e6) {
+            written += chunk.length
+            if (!response.write(chunk)) return
+          }
+          response.end()
+        }
+        response.on('drain', write)
+        response.on('error', () => undefined)
+        write()
+      })
+      const got = await client.send({ method: 'GET', path: '/x' })
+      expect(got.bytes).to.have.lengthOf(64 * 1024)
+      expect(got.cut).to.equal(true)
+      expect((await failureOf(client.settings.get())).message).to.have.length.below(300)
+      expect(written).to.be.below(50e6)
+    })
+
+    it('count by their status even when their body breaks off', async () => {
+      await start((_, response, incoming) => {
+        response.writeHead(404, { 'content-type': 'application/json', 'content-length': 500 })
+        response.write('{"error":')
+        setTimeout(() => incoming.socket.resetAndDestroy(), 20)
+      })
+      expect((await failureOf(client.users.get('x'))).kind).to.equal('not_found')
+    })
+  })
+
+  describe('to send', () => {
+    it('are answers whatever their status', async () => {
+      await start(json(403, { error: { message: 'No' } }))
+      const got = await client.send({
+        method: 'post',
+        path: '/v1/odd?x=1',
+        query: { y: 'z' },
+        body: 'raw',
+        headers: { 'Content-Type': 'text/plain' },
+      })
+      expect(got).to.include({
+        status: 403,
+        statusText: 'Forbidden',
+        text: '{"error":{"message":"No"}}',
+        cut: false,
+      })
+      expect(server.requests[0]).to.include({ method: 'POST', path: '/v1/odd?x=1&y=z', body: 'raw' })
+      expect(server.requests[0]?.headers['content-type']).to.equal('text/plain')
+    })
+
+    it('are bytes as they came', async () => {
+      const bytes = Uint8Array.from([0, 255, 1, 254])
+      await start(answer(200, {}, bytes))
+      expect([...(await client.send({ method: 'GET', path: '/' })).bytes]).to.deep.equal([...bytes])
+    })
+  })
+})

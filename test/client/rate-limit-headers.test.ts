@@ -1,0 +1,81 @@
+import { expect } from 'chai'
+import { readQuota, readRetryAfter, readWait } from '../../src/client/rate-limit-headers.ts'
+
+const now = Date.parse('2026-03-01T12:00:00Z')
+
+describe('rate-limit headers', () => {
+  it('reads Retry-After in seconds', () => {
+    expect(readRetryAfter({ 'retry-after': '120' }, now)).to.equal(120_000)
+    expect(readRetryAfter({ 'retry-after': ' 0 ' }, now)).to.equal(0)
+  })
+
+  it('reads every form of an HTTP date', () => {
+    for (const date of [
+      'Sun, 01 Mar 2026 12:00:30 GMT',
+      'Sunday, 01-Mar-26 12:00:30 GMT',
+      'Sun Mar  1 12:00:30 2026',
+    ]) {
+      expect(readRetryAfter({ 'retry-after': date }, now), date).to.equal(30_000)
+    }
+  })
+
+  it('reads Retry-After as an HTTP date, never below zero', () => {
+    expect(readRetryAfter({ 'retry-after': 'Sun, 01 Mar 2026 12:00:30 GMT' }, now)).to.equal(30_000)
+    expect(readRetryAfter({ 'retry-after': 'Sun, 01 Mar 2026 11:00:00 GMT' }, now)).to.equal(0)
+  })
+
+  it("measures an HTTP date on the service's own clock where it shows one", () => {
+    const headers = { 'retry-after': 'Sun, 01 Mar 2026 15:00:30 GMT', date: 'Sun, 01 Mar 2026 15:00:00 GMT' }
+    expect(readRetryAfter(headers, now)).to.equal(30_000)
+  })
+
+  it('ignores a Retry-After that is neither', () => {
+    for (const value of ['soon', '-5', '1e3', '', '5 minutes or so x']) {
+      expect(readRetryAfter({ 'retry-after': value }, now), value).to.equal(undefined)
+    }
+  })
+
+  const quotas: [string, Record<string, string>, ReturnType<typeof readQuota>][] = [
+    ['the structured form', { ratelimit: '"default";r=0;t=30' }, { remaining: 0, reset: 30_000 }],
+    [
+      'the older form',
+      { ratelimit: 'limit=100, remaining=0, reset=30' },
+      { limit: 100, remaining: 0, reset: 30_000 },
+    ],
+    [
+      'the policy that is used up',
+      { ratelimit: '"day";r=90;t=9000, "burst";r=0;t=5' },
+      { remaining: 0, reset: 5000 },
+    ],
+    [
+      'the longest of several used up',
+      { ratelimit: '"a";r=0;t=5, "b";r=0;t=50' },
+      { remaining: 0, reset: 50_000 },
+    ],
+    [
+      'single fields',
+      { 'ratelimit-limit': '100, 100;w=3600', 'ratelimit-remaining': '7', 'ratelimit-reset': '9' },
+      { limit: 100, remaining: 7, reset: 9000 },
+    ],
+    ['X- fields in seconds from now', { 'x-ratelimit-reset': '12' }, { reset: 12_000 }],
+    ['X- fields as a Unix time', { 'x-ratelimit-reset': String(now / 1000 + 40) }, { reset: 40_000 }],
+    [
+      'X- fields as a Unix time in milliseconds',
+      { 'x-ratelimit-reset': String(now + 40_000) },
+      { reset: 40_000 },
+    ],
+    ['none', {}, {}],
+    ['nonsense', { ratelimit: 'plenty', 'ratelimit-reset': 'later' }, {}],
+  ]
+  for (const [what, headers, quota] of quotas) {
+    it(`reads ${what}`, () => {
+      expect(readQuota(headers, now)).to.deep.equal(quota)
+    })
+  }
+
+  it('prefers Retry-After to a quota', () => {
+    expect(readWait({ 'retry-after': '3', ratelimit: '"x";r=0;t=30' }, now)).to.equal(3000)
+    expect(readWait({ ratelimit: '"x";r=0;t=30' }, now)).to.equal(30_000)
+    expect(readWait({}, now)).to.equal(undefined)
+  })
+})

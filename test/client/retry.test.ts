@@ -1,0 +1,236 @@
+import { expect } from 'chai'
+import { Client, type ClientOptions } from '../../src/client/client.ts'
+import type { ClientEvent } from '../../src/client/client-event.ts'
+import { judge, type Outcome, untried } from '../../src/client/retry.ts'
+import {
+  type Behaviour,
+  deadUrl,
+  type FaultServer,
+  failing,
+  hangUp,
+  html502,
+  json,
+  limited,
+  reset,
+  resetMidBody,
+  type Script,
+  shortBody,
+  silent,
+  startFaultServer,
+} from '../support/fault-server.ts'
+import { failureOf, hurriedClock, reasonOf } from './capture.ts'
+
+const okay = json(200, { success: true })
+
+describe('retries', () => {
+  let server: FaultServer
+  let client: Client
+  let clock: ReturnType<typeof hurriedClock>
+  let events: ClientEvent[]
+
+  async function start(script: Script, options: Partial<ClientOptions> = {}): Promise<void> {
+    server = await startFaultServer(script)
+    clock = hurriedClock()
+    events = []
+    const observe = (event: ClientEvent) => events.push(event)
+    client = new Client({ baseUrl: server.url, timeout: 1000, clock, observe, ...options })
+  }
+
+  afterEach(async () => {
+    await client.close()
+    await server.close()
+  })
+
+  const faults: [string, Behaviour, string][] = [
+    ['a reset connection', reset, 'unreachable'],
+    ['a closed connection', hangUp, 'unreachable'],
+    ['a reset in the middle of the body', resetMidBody(), 'truncated'],
+    ['a body that is too short', shortBody(), 'truncated'],
+    ['502 with a web page', html502, 'server_error'],
+    ['500', failing(500, 'internal', 'Oops'), 'server_error'],
+    ['503', failing(503, 'down', 'Down'), 'server_error'],
+  ]
+  for (const [what, fault, kind] of faults) {
+    for (const method of ['POST', 'PATCH', 'DELETE']) {
+      it(`never sends a ${method} again after ${what}`, async () => {
+        await start(fault)
+        const sent = client.send({ method, path: '/v1/anything', body: '{}' })
+        // `send` takes any status for an answer.
+        if (kind === 'server_error') expect((await sent).status).to.be.at.least(500)
+        else expect((await failureOf(sent)).kind).to.equal(kind)
+        expect(server.requests).to.have.lengthOf(1)
+        expect(clock.waits).to.deep.equal([])
+      })
+    }
+
+    for (const method of ['GET', 'PUT']) {
+      it(`sends a ${method} twice more after ${what}`, async () => {
+        await start(fault)
+        await client.send({ method, path: '/v1/anything' }).catch(() => undefined)
+        expect(server.requests).to.have.lengthOf(3)
+      })
+    }
+
+    it(`recovers from ${what} on the next attempt`, async () => {
+      await start([fault, okay])
+      expect((await client.users.updateSettings({ theme: 'dark' })).body).to.deep.equal({ success: true })
+      expect(server.requests.map((request) => request.body)).to.deep.equal([
+        '{"theme":"dark"}',
+        '{"theme":"dark"}',
+      ])
+      expect(events.filter((event) => event.type === 'retry')).to.have.lengthOf(1)
+    })
+  }
+
+  it('never sends a POST again after a time-out, and says that it may have taken effect', async () => {
+    await start(silent, { timeout: 60 })
+    const failure = await failureOf(client.users.create({ email: 'a@example.com' }))
+    expect(failure.kind).to.equal('timeout')
+    expect(failure.hint).to.match(/may have taken effect/)
+    expect(server.requests).to.have.lengthOf(1)
+  })
+
+  it('sends a GET again after a time-out', async () => {
+    await start([silent, json(200, { app_name: 'x' })], { timeout: 100 })
+    expect((await client.settings.get()).body).to.deep.equal({ app_name: 'x' })
+  })
+
+  it('waits with full jitter on an exponential base', async () => {
+    await start(reset, { retries: 4 })
+    await failureOf(client.settings.get())
+    expect(clock.waits).to.deep.equal([125, 250, 500, 1000])
+    expect(server.requests).to.have.lengthOf(5)
+  })
+
+  it('does not try again with retries at 0', async () => {
+    await start(reset, { retries: 0 })
+    await failureOf(client.settings.get())
+    expect(server.requests).to.have.lengthOf(1)
+  })
+
+  it('does not try a 4xx again', async () => {
+    await start(failing(400, 'bad', 'Bad'))
+    expect((await failureOf(client.settings.get())).kind).to.equal('rejected')
+    expect(server.requests).to.have.lengthOf(1)
+  })
+
+  it('tries again to connect for every method, since nothing was sent', async () => {
+    await start(silent)
+    const dead = new Client({ baseUrl: await deadUrl(), clock })
+    const failure = await failureOf(dead.users.create({ email: 'a@example.com' }))
+    expect(failure.kind).to.equal('unreachable')
+    expect(failure.message).to.match(/^cannot reach http:\/\/127\.0\.0\.1:\d+: connection refused$/)
+    expect(failure.hint).to.equal(undefined)
+    expect(clock.waits).to.have.lengthOf(2)
+    await dead.close()
+  })
+
+  it('does not look an unknown name up again', async () => {
+    await start(silent)
+    const lost = new Client({ baseUrl: 'https://no-such-host.invalid', clock })
+    const failure = await failureOf(lost.settings.get())
+    // A resolver that is itself out of reach says EAI_AGAIN, which may pass.
+    if (/no such host/.test(failure.message)) expect(clock.waits).to.deep.equal([])
+    expect(failure.kind).to.equal('unreachable')
+    await lost.close()
+  })
+
+  describe('rate limits', () => {
+    for (const method of ['GET', 'PUT', 'POST', 'PATCH', 'DELETE']) {
+      it(`waits and sends a ${method} again, whatever retries says`, async () => {
+        await start([limited({ 'retry-after': '7' }), limited({ 'retry-after': '5' }), okay], { retries: 0 })
+        expect((await client.send({ method, path: '/x' })).status).to.equal(200)
+        expect(clock.waits).to.deep.equal([7000, 5000])
+        const waits = events.filter((event) => event.type === 'wait')
+        expect(waits.map((event) => event.after)).to.deep.equal([7000, 5000])
+      })
+    }
+
+    it('takes the wait of the RateLimit header', async () => {
+      await start([limited({ ratelimit: '"hour";r=0;t=9' }), okay])
+      await client.users.create({})
+      expect(clock.waits).to.deep.equal([9000])
+    })
+
+    it('fails at once when the wait is longer than what is left, and says when to try again', async () => {
+      await start([limited({ 'retry-after': '40' }), limited({ 'retry-after': '1800' })], { maxWait: 60_000 })
+      const failure = await failureOf(client.chat.send({ message: 'hi' }))
+      expect(failure.kind).to.equal('rate_limited')
+      expect(failure.status).to.equal(429)
+      expect(failure.code).to.equal('rate_limit_exceeded')
+      expect(failure.message).to.equal('Rate limit exceeded')
+      expect(failure.hint).to.match(/^Try again in 30 min \(at \d{4}-.*Z\), or .*--max-wait 1800s\.$/)
+      expect(clock.waits).to.deep.equal([40_000])
+    })
+
+    it('backs off by itself without a header until the total is used up', async () => {
+      await start(limited(), { maxWait: 12_000 })
+      await failureOf(client.settings.get())
+      expect(clock.waits).to.deep.equal([750, 1500, 3000, 6000])
+    })
+
+    it('does not hammer a service that asks for no wait', async () => {
+      await start(limited({ 'retry-after': '0' }), { maxWait: 5000 })
+      await failureOf(client.settings.get())
+      expect(clock.waits).to.deep.equal([0, 1000, 1000, 1000, 1000, 1000])
+    })
+
+    it('gives the last 429 to send as an answer', async () => {
+      await start(limited({ 'retry-after': '61' }))
+      expect((await client.send({ method: 'GET', path: '/x' })).status).to.equal(429)
+    })
+
+    it('ends a wait at once when it is aborted', async () => {
+      const controller = new AbortController()
+      server = await startFaultServer(limited({ 'retry-after': '50' }))
+      client = new Client({
+        baseUrl: server.url,
+        signal: controller.signal,
+        observe: (event) => {
+          if (event.type === 'wait') setTimeout(() => controller.abort(new Error('stop')), 20)
+        },
+      })
+      const started = Date.now()
+      expect(await reasonOf(client.settings.get())).to.equal(controller.signal.reason)
+      expect(Date.now() - started).to.be.below(2000)
+    })
+  })
+
+  it('waits as long as a 503 asks, for GET and PUT only', async () => {
+    await start([failing(503, 'busy', 'Busy', { 'retry-after': '11' }), okay])
+    await client.settings.get()
+    expect(clock.waits).to.deep.equal([11_000])
+  })
+
+  it('gives up on a 503 that asks for too long, and says when to try again', async () => {
+    await start(failing(503, 'busy', 'Busy', { 'retry-after': '600' }))
+    const failure = await failureOf(client.settings.get())
+    expect(failure.kind).to.equal('server_error')
+    expect(failure.hint).to.match(/^Try again in 10 min/)
+    expect(clock.waits).to.deep.equal([])
+  })
+})
+
+describe('judge', () => {
+  const policy = { retries: 2, maxWait: 60_000 }
+  const cases: [string, Outcome, string, boolean][] = [
+    ['POST, not connected', { type: 'interrupted', stage: 'connect', hopeless: false }, 'POST', true],
+    [
+      'POST, not connected and hopeless',
+      { type: 'interrupted', stage: 'connect', hopeless: true },
+      'POST',
+      false,
+    ],
+    ['POST, request sent', { type: 'interrupted', stage: 'request', hopeless: false }, 'POST', false],
+    ['PATCH, answer begun', { type: 'interrupted', stage: 'body', hopeless: false }, 'PATCH', false],
+    ['GET, answer begun', { type: 'interrupted', stage: 'body', hopeless: false }, 'GET', true],
+    ['GET, hopeless', { type: 'interrupted', stage: 'connect', hopeless: true }, 'GET', false],
+    ['GET, 200', { type: 'answered', status: 200, headers: {} }, 'GET', false],
+    ['GET, 404', { type: 'answered', status: 404, headers: {} }, 'GET', false],
+  ]
+  for (const [what, outcome, method, again] of cases) {
+    it(`${again ? 'repeats' : 'gives up'}: ${what}`, () => {
+      expect(judge(outcome, method, untried, policy, 0, 0.5).again).to.equal(again)
+    })
+  }
+})

@@ -1,0 +1,279 @@
+import { expect } from 'chai'
+import { Client, type ClientOptions } from '../../src/client/client.ts'
+import type { ClientEvent } from '../../src/client/client-event.ts'
+import type { OutgoingRequest } from '../../src/client/outgoing-request.ts'
+import {
+  answer,
+  type FaultServer,
+  json,
+  redirect,
+  reset,
+  type Script,
+  startFaultServer,
+} from '../support/fault-server.ts'
+import { everythingIn, failureOf, hurriedClock, reasonOf } from './capture.ts'
+
+const canary = 'sk-canary-4f1e92c07a'
+
+describe('safety', () => {
+  let servers: FaultServer[] = []
+  let clients: Client[] = []
+  let events: ClientEvent[] = []
+
+  async function serve(script: Script): Promise<FaultServer> {
+    const server = await startFaultServer(script)
+    servers.push(server)
+    return server
+  }
+
+  function connect(options: ClientOptions): Client {
+    const observe = (event: ClientEvent) => events.push(event)
+    const client = new Client({ credential: canary, clock: hurriedClock(), observe, ...options })
+    clients.push(client)
+    return client
+  }
+
+  afterEach(async () => {
+    expect(everythingIn(events)).not.to.include(canary)
+    await Promise.all(clients.map((client) => client.close()))
+    await Promise.all(servers.map((server) => server.close()))
+    servers = []
+    clients = []
+    events = []
+  })
+
+  describe('the credential', () => {
+    it('goes out as a bearer token with every request', async () => {
+      const server = await serve(json(200, {}))
+      const client = connect({ baseUrl: server.url })
+      await client.settings.get()
+      await client.send({ method: 'GET', path: '/x' })
+      const sent = server.requests.map((request) => request.headers.authorization)
+      expect(sent).to.deep.equal([`Bearer ${canary}`, `Bearer ${canary}`])
+    })
+
+    it('is asked for anew for every request, and may be absent', async () => {
+      const server = await serve(json(200, {}))
+      const given = [canary, undefined]
+      const client = connect({ baseUrl: server.url, credential: async () => given.shift() })
+      await client.settings.get()
+      await client.settings.get()
+      const sent = server.requests.map((request) => request.headers.authorization)
+      expect(sent).to.deep.equal([`Bearer ${canary}`, undefined])
+    })
+
+    for (const [what, tail] of [
+      ['a line break', '\r\nX-Evil: 1'],
+      ['a control character', '\u0007'],
+      ['a character beyond Latin-1', '\u2713'],
+    ]) {
+      it(`is refused with ${what} and not repeated`, async () => {
+        const server = await serve(json(200, {}))
+        const failure = await failureOf(
+          connect({ baseUrl: server.url, credential: canary + tail }).settings.get(),
+        )
+        expect(failure.kind).to.equal('refused')
+        expect(everythingIn(failure)).not.to.include(canary)
+        expect(server.requests).to.have.lengthOf(0)
+      })
+    }
+
+    it('is refused when empty', async () => {
+      const server = await serve(json(200, {}))
+      expect(
+        (await failureOf(connect({ baseUrl: server.url, credential: '' }).settings.get())).kind,
+      ).to.equal('refused')
+    })
+
+    it('is taken out of an error that quotes it', async () => {
+      const echo = {
+        error: { code: canary, message: `Invalid key ${canary}`, details: { [canary]: [canary] } },
+      }
+      const server = await serve(json(401, echo, { 'x-request-id': canary, 'x-echo': `Bearer ${canary}` }))
+      const failure = await failureOf(connect({ baseUrl: server.url }).settings.get())
+      expect(failure.message).to.equal('Invalid key [redacted]')
+      expect(everythingIn(failure)).not.to.include(canary)
+    })
+
+    it('is taken out of a URL, as is any value of a query field that sounds like a secret', async () => {
+      const server = await serve(reset)
+      const path = `/x/${canary}?api_key=canary-query&limit=3`
+      const failure = await failureOf(connect({ baseUrl: server.url }).send({ method: 'POST', path }))
+      expect(failure.request?.url).to.equal(`${server.url}/x/[redacted]?api_key=redacted&limit=3`)
+      expect(everythingIn([failure, events])).not.to.include('canary')
+    })
+
+    it('does not show in an event, nor does a cookie or a secret header', async () => {
+      const server = await serve(json(200, {}, { 'set-cookie': 'sid=canary-cookie' }))
+      const client = connect({ baseUrl: server.url })
+      await client.send({ method: 'GET', path: '/x', headers: { 'X-Api-Key': 'canary-header' } })
+      expect(server.requests[0]?.headers['x-api-key']).to.equal('canary-header')
+      expect(events.map((event) => event.type)).to.deep.equal(['request', 'answer'])
+      expect(everythingIn(events)).not.to.include('canary')
+    })
+  })
+
+  describe('redirects', () => {
+    it('follows them within the origin, with the credential', async () => {
+      const server = await serve([redirect(302, '/pre/moved'), json(200, { app_name: 'x' })])
+      const got = await connect({ baseUrl: `${server.url}/pre` }).settings.get()
+      expect(got.body).to.deep.equal({ app_name: 'x' })
+      expect(server.requests[1]).to.include({ method: 'GET', path: '/pre/moved' })
+      expect(server.requests[1]?.headers.authorization).to.equal(`Bearer ${canary}`)
+      expect(events.map((event) => event.type)).to.include('redirect')
+    })
+
+    for (const status of [307, 308]) {
+      it(`keeps method and body at ${status}`, async () => {
+        const server = await serve([redirect(status, 'elsewhere'), json(200, {})])
+        await connect({ baseUrl: server.url }).users.create({ name: 'n' })
+        expect(server.requests[1]).to.include({ method: 'POST', path: '/v1/elsewhere', body: '{"name":"n"}' })
+      })
+    }
+
+    for (const status of [301, 302, 303]) {
+      it(`does not follow ${status} for a POST`, async () => {
+        const server = await serve(redirect(status, '/elsewhere'))
+        const failure = await failureOf(connect({ baseUrl: server.url }).users.create({ name: 'n' }))
+        expect(failure).to.include({ kind: 'rejected', status })
+        expect(server.requests).to.have.lengthOf(1)
+      })
+    }
+
+    for (const status of [301, 302, 303, 307, 308]) {
+      for (const method of ['GET', 'POST']) {
+        it(`refuses another origin at ${status} for ${method}`, async () => {
+          const thief = await serve(json(200, {}))
+          const server = await serve(redirect(status, `${thief.url}/v1/settings`))
+          const failure = await failureOf(
+            connect({ baseUrl: server.url }).send({ method, path: '/v1/settings' }),
+          )
+          expect(failure.kind).to.equal('refused')
+          expect(failure.message).to.include(server.url).and.to.include(thief.url)
+          expect(thief.requests).to.have.lengthOf(0)
+        })
+      }
+    }
+
+    for (const location of [
+      '//evil.example/x',
+      'http://localhost/x',
+      'https://127.0.0.1/x',
+      'data:text/plain,x',
+    ]) {
+      it(`refuses ${location}`, async () => {
+        const server = await serve(redirect(302, location))
+        expect((await failureOf(connect({ baseUrl: server.url }).settings.get())).kind).to.equal('refused')
+      })
+    }
+
+    it('ends a circle', async () => {
+      const server = await serve([redirect(302, '/b'), redirect(302, '/a'), redirect(302, '/b')])
+      const failure = await failureOf(connect({ baseUrl: server.url }).settings.get())
+      expect(failure.message).to.match(/circle/)
+      expect(server.requests).to.have.lengthOf(3)
+    })
+
+    it('follows five and no more', async () => {
+      const server = await serve({ choose: (_, index) => redirect(302, `/hop/${index}`) })
+      const failure = await failureOf(connect({ baseUrl: server.url }).settings.get())
+      expect(failure.message).to.match(/more than 5/)
+      expect(server.requests).to.have.lengthOf(6)
+    })
+
+    it('gives a redirect without a Location to send, and fails on it in a call', async () => {
+      const server = await serve(answer(304))
+      expect((await connect({ baseUrl: server.url }).send({ method: 'GET', path: '/x' })).status).to.equal(
+        304,
+      )
+      expect((await failureOf(connect({ baseUrl: server.url }).settings.get())).kind).to.equal('rejected')
+    })
+  })
+
+  describe('before anything leaves', () => {
+    it('the gate sees the request, without the credential and before the base URL is known', async () => {
+      const seen: OutgoingRequest[] = []
+      const held = new Error('held back')
+      let asked = 0
+      const client = connect({
+        baseUrl: async () => {
+          asked++
+          return 'https://unused.invalid'
+        },
+        gate: (request) => {
+          seen.push(request)
+          throw held
+        },
+      })
+      expect(await reasonOf(client.users.update('a b', { name: 'n' }))).to.equal(held)
+      expect(asked).to.equal(0)
+      expect(seen[0]).to.deep.include({ method: 'PATCH', path: '/v1/users/a%20b', body: { name: 'n' } })
+      expect(everythingIn(seen)).not.to.match(/canary|authorization/i)
+    })
+
+    it('the gate is called once, whatever is sent again', async () => {
+      const server = await serve([reset, redirect(307, '/x'), json(200, {})])
+      let calls = 0
+      await connect({ baseUrl: server.url, gate: () => calls++ }).settings.get()
+      expect(calls).to.equal(1)
+      expect(server.requests).to.have.lengthOf(3)
+    })
+
+    it('the base URL is asked for once', async () => {
+      const server = await serve(json(200, {}))
+      let asked = 0
+      const baseUrl = async () => {
+        asked++
+        return server.url
+      }
+      const client = connect({ baseUrl })
+      await Promise.all([client.settings.get(), client.settings.get()])
+      await client.settings.get()
+      expect(asked).to.equal(1)
+    })
+
+    it('a request that the interface does not take is refused, every fault named', async () => {
+      const server = await serve(json(200, {}))
+      const client = connect({ baseUrl: server.url })
+      const wrong = { email: 'nobody', admin: true } as object
+      const failure = await failureOf(client.users.create(wrong))
+      expect(failure.kind).to.equal('refused')
+      expect(failure.message)
+        .to.match(/email must be an e-mail address/)
+        .and.to.match(/admin is not a known field/)
+      expect(failure.details).to.have.lengthOf(2)
+      await failureOf(client.history.page({ limit: Number.NaN }))
+      expect(server.requests).to.have.lengthOf(0)
+    })
+
+    for (const name of [
+      'Authorization',
+      'Host',
+      'Content-Length',
+      'Transfer-Encoding',
+      'Connection',
+      'a b',
+      '',
+    ]) {
+      it(`the header ${JSON.stringify(name)} is refused`, async () => {
+        const client = connect({ baseUrl: 'https://unused.invalid' })
+        const sent = client.send({ method: 'GET', path: '/x', headers: { [name]: 'x' } })
+        expect((await failureOf(sent)).kind).to.equal('refused')
+      })
+    }
+
+    it('a header value with a line break and a method that is none are refused', async () => {
+      const client = connect({ baseUrl: 'https://unused.invalid' })
+      const sent = client.send({ method: 'GET', path: '/x', headers: { 'x-a': 'b\r\nc: d' } })
+      expect((await failureOf(sent)).kind).to.equal('refused')
+      for (const method of ['', 'GET /', 'CONNECT', 'TRACE']) {
+        expect((await failureOf(client.send({ method, path: '/x' }))).kind).to.equal('refused')
+      }
+    })
+
+    it('a base URL that is refused lets nothing leave, and can be mended', async () => {
+      const failure = await failureOf(connect({ baseUrl: 'http://example.com' }).settings.get())
+      expect(failure.kind).to.equal('refused')
+    })
+  })
+})

@@ -1,0 +1,213 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** A request as it came. */
+export interface RecordedRequest {
+  method: string
+  /** Path and query. */
+  path: string
+  headers: IncomingHttpHeaders
+  body: string
+}
+
+/** What the server does with one request. */
+export type Behaviour = (
+  request: RecordedRequest,
+  response: ServerResponse,
+  incoming: IncomingMessage,
+) => void | Promise<void>
+
+/** One behaviour for all; one for each request in turn, the last for all that follow; or a choice. */
+export type Script =
+  | Behaviour
+  | Behaviour[]
+  | { choose: (request: RecordedRequest, index: number) => Behaviour }
+
+export interface FaultServer {
+  /** `http://127.0.0.1:port`. */
+  url: string
+  /** All requests so far, oldest first. */
+  requests: RecordedRequest[]
+  close(): Promise<void>
+}
+
+/** Starts a server on loopback that behaves as scripted. */
+export async function startFaultServer(script: Script): Promise<FaultServer> {
+  const requests: RecordedRequest[] = []
+  const server = createServer(async (incoming, response) => {
+    let body = ''
+    incoming.setEncoding('utf8')
+    // A client that is cut off in the middle of a request is part of many tests.
+    try {
+      for await (const chunk of incoming) body += chunk
+    } catch {
+      return
+    }
+    const { method = '', url: path = '', headers } = incoming
+    const request: RecordedRequest = { method, path, headers, body }
+    const index = requests.push(request) - 1
+    const behaviour = chooseBehaviour(script, request, index)
+    await behaviour(request, response, incoming)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+function chooseBehaviour(script: Script, request: RecordedRequest, index: number): Behaviour {
+  if (typeof script === 'function') return script
+  if (!Array.isArray(script)) return script.choose(request, index)
+  const behaviour = script[Math.min(index, script.length - 1)]
+  if (!behaviour) throw new Error('the script is empty')
+  return behaviour
+}
+
+type Headers = Record<string, string | string[]>
+
+/** Any answer. */
+export function answer(status: number, headers: Headers = {}, body: string | Uint8Array = ''): Behaviour {
+  return (_, response) => {
+    response.writeHead(status, headers).end(body)
+  }
+}
+
+/** A JSON answer. */
+export function json(status: number, body: unknown, headers: Headers = {}): Behaviour {
+  return answer(status, { 'content-type': 'application/json', ...headers }, JSON.stringify(body))
+}
+
+/** The documented error body (interface.md, "Errors"). */
+export function failing(status: number, code: string, message: string, headers: Headers = {}): Behaviour {
+  return json(status, { error: { code, message } }, headers)
+}
+
+/** 429, with the headers given and no other. */
+export function limited(headers: Headers = {}): Behaviour {
+  return failing(429, 'rate_limit_exceeded', 'Rate limit exceeded', headers)
+}
+
+export function redirect(status: number, location: string): Behaviour {
+  return answer(status, { location })
+}
+
+/** Resets the connection instead of answering (a TCP RST). */
+export const reset: Behaviour = (_, __, incoming) => {
+  incoming.socket.resetAndDestroy()
+}
+
+/** Closes the connection instead of answering. */
+export const hangUp: Behaviour = (_, __, incoming) => {
+  incoming.socket.end()
+}
+
+/** Announces a body, sends `part` of it and resets the connection. */
+export function resetMidBody(part = '{"half":', status = 200): Behaviour {
+  return async (_, response, incoming) => {
+    response.writeHead(status, { 'content-type': 'application/json', 'content-length': part.length + 100 })
+    response.write(part)
+    await sleep(20)
+    incoming.socket.resetAndDestroy()
+  }
+}
+
+/** Announces more bytes than it sends, and closes in good order. */
+export function shortBody(part = '{"half":', status = 200): Behaviour {
+  return async (_, response, incoming) => {
+    response.writeHead(status, { 'content-type': 'application/json', 'content-length': part.length + 100 })
+    response.write(part)
+    await sleep(20)
+    incoming.socket.end()
+  }
+}
+
+/** Never answers. */
+export const silent: Behaviour = () => {}
+
+/** What a gateway sends whose service is down. */
+export const html502: Behaviour = answer(
+  502,
+  { 'content-type': 'text/html' },
+  '<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>',
+)
+
+/** 200 with what is no JSON. */
+export const garbage: Behaviour = answer(200, { 'content-type': 'application/json' }, '<<< not JSON >>>')
+
+/** 200 with a web page, such as the sign-in page of a proxy. */
+export const webPage: Behaviour = answer(
+  200,
+  { 'content-type': 'text/html' },
+  '<!doctype html><html><body>Please sign in</body></html>',
+)
+
+/** 200 without a body. */
+export const empty: Behaviour = answer(200, { 'content-length': '0' })
+
+export const noContent: Behaviour = answer(204)
+
+/** Waits some milliseconds, then behaves. */
+export function delayed(ms: number, behaviour: Behaviour): Behaviour {
+  return async (request, response, incoming) => {
+    await sleep(ms)
+    await behaviour(request, response, incoming)
+  }
+}
+
+/** How a streamed body ends: in good order, by a reset, without its last chunk, or never. */
+export type StreamEnding = 'clean' | 'reset' | 'unfinished' | 'stalled'
+
+export interface StreamOptions {
+  type?: string
+  status?: number
+  headers?: Headers
+  /** Milliseconds before each chunk but the first. */
+  pause?: number
+  ending?: StreamEnding
+}
+
+/** A body in pieces, chunked. */
+export function stream(chunks: (string | Uint8Array)[], options: StreamOptions = {}): Behaviour {
+  const { type = 'text/event-stream', status = 200, headers = {}, pause = 0, ending = 'clean' } = options
+  return async (_, response, incoming) => {
+    response.writeHead(status, { 'content-type': type, ...headers })
+    response.flushHeaders()
+    for (const [index, chunk] of chunks.entries()) {
+      // A turn of its own for each, so that they do not share a packet.
+      if (index > 0) await sleep(pause)
+      if (response.destroyed) return
+      response.write(chunk)
+    }
+    if (ending === 'clean') response.end()
+    if (ending === 'reset' || ending === 'unfinished') await sleep(20)
+    if (ending === 'reset') incoming.socket.resetAndDestroy()
+    if (ending === 'unfinished') incoming.socket.end()
+  }
+}
+
+/** Server-sent events of JSON, and `[DONE]` unless `done` is false. */
+export function sse(frames: unknown[], options: StreamOptions & { done?: boolean } = {}): Behaviour {
+  const events = frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`)
+  return stream(options.done === false ? events : [...events, 'data: [DONE]\n\n'], options)
+}
+
+/** One JSON value a line. */
+export function ndjson(frames: unknown[], options: StreamOptions = {}): Behaviour {
+  const lines = frames.map((frame) => `${JSON.stringify(frame)}\n`)
+  return stream(lines, { type: 'application/x-ndjson', ...options })
+}
+
+/** The address of a loopback port on which nothing listens. */
+export async function deadUrl(): Promise<string> {
+  const server = await startFaultServer(silent)
+  await server.close()
+  return server.url
+}
