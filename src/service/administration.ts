@@ -1,0 +1,107 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { Failure } from '../failure.ts'
+import { type KeyRecord, listKeys, revokeKey, storeKey, tierLimits } from './domain/keys.ts'
+import { findRun, type RunRecord } from './run-record.ts'
+import { databaseFile, type OpenDatabase, openDatabase } from './store/open-database.ts'
+import type { Tier } from './store/tables.ts'
+
+export interface KeyRequest {
+  name: string
+  tier: Tier
+  /** Requests per hour, for enterprise alone; none when not given. */
+  limit?: number | undefined
+}
+
+/** The key in full, which is shown this once. */
+export type CreatedKey = Pick<KeyRecord, 'id' | 'name' | 'tier' | 'limit' | 'created_at'> & { key: string }
+
+export interface ServiceStatus {
+  /** The data folder. */
+  data: string
+  /** 0 when there is no data yet. */
+  schema_version: number
+  users: number
+  contexts: number
+  messages: number
+  /** Keys that are not revoked. */
+  keys: number
+  running: RunRecord | null
+}
+
+/** What is done to a data folder on its own machine, whether a service runs on it or not. */
+export interface Administration {
+  /** Makes the data when there is none. @throws Failure `usage` for a name or a limit that does not fit */
+  createKey(request: KeyRequest): Promise<CreatedKey>
+  /** Oldest first, revoked ones included. */
+  listKeys(): Promise<KeyRecord[]>
+  /** A running service refuses the key from its next request on. @throws Failure `not_found` */
+  revokeKey(id: string): Promise<KeyRecord>
+  status(): Promise<ServiceStatus>
+  close(): Promise<void>
+}
+
+/** Only creating a key makes data; looking at a folder leaves it as it is. @throws Failure `storage` */
+export async function openAdministration(dataDir: string): Promise<Administration> {
+  const folder = resolve(dataDir)
+  let opened: OpenDatabase | undefined
+  const open = () => {
+    opened ??= openDatabase(folder)
+    return opened
+  }
+  const openExisting = () => (opened || existsSync(databaseFile(folder)) ? open() : undefined)
+
+  return {
+    async createKey(request) {
+      const { id, name, tier, limit, key, created_at } = await storeKey(open().db, checked(request))
+      return { id, name, tier, limit, key, created_at }
+    },
+    async listKeys() {
+      const store = openExisting()
+      return store ? listKeys(store.db) : []
+    },
+    async revokeKey(id) {
+      const store = openExisting()
+      const record = store && (await revokeKey(store.db, id))
+      if (record) return record
+      throw new Failure('not_found', `There is no API key ${id}`, { hint: 'chatctl service keys list' })
+    },
+    async status() {
+      const store = openExisting()
+      const counts = store ? count(store) : { schema_version: 0, users: 0, contexts: 0, messages: 0, keys: 0 }
+      return { data: folder, ...counts, running: await findRun(folder) }
+    },
+    async close() {
+      await opened?.close()
+      opened = undefined
+    },
+  }
+}
+
+function checked({ name, tier, limit }: KeyRequest): { name: string; tier: Tier; limit: number | null } {
+  if (name.trim() === '' || name.length > 200) {
+    throw new Failure('usage', 'The name of a key must have 1 to 200 characters')
+  }
+  if (tier !== 'enterprise') {
+    if (limit === undefined) return { name, tier, limit: tierLimits[tier] }
+    throw new Failure('usage', `The limit of tier ${tier} is ${tierLimits[tier]} requests per hour`, {
+      hint: 'Only tier enterprise takes a limit of its own',
+    })
+  }
+  if (limit === undefined) return { name, tier, limit: null }
+  if (Number.isSafeInteger(limit) && limit > 0) return { name, tier, limit }
+  throw new Failure('usage', 'A limit must be a whole number of requests per hour, 1 or more')
+}
+
+function count({ connection }: OpenDatabase): Omit<ServiceStatus, 'data' | 'running'> {
+  const row = connection
+    .prepare(
+      `select (select max(number) from migrations) as schema_version,
+        (select count(*) from users) as users,
+        (select count(*) from contexts) as contexts,
+        (select count(*) from messages) as messages,
+        (select count(*) from api_keys where revoked_at is null) as keys`,
+    )
+    .get()
+  return { ...(row as unknown as Omit<ServiceStatus, 'data' | 'running'>) }
+}

@@ -1,0 +1,89 @@
+import type { Preferences } from '../../contract/preferences.ts'
+import type { UserSettingsRequest } from '../../contract/profile.ts'
+import type { UpdateUserRequest, User } from '../../contract/user.ts'
+import type { Database } from '../store/tables.ts'
+import { merge } from './merge.ts'
+
+/**
+ * One record for each user stands behind four views of it: GET /v1/settings/preferences,
+ * `preferences` of the profile, `settings` of a user, and PUT /api/user/settings.
+ */
+export interface PreferencesRecord {
+  language: string
+  timezone: string
+  notifications: { email: boolean; push: boolean }
+  display: { theme: string; font_size: string }
+}
+
+const defaults: PreferencesRecord = {
+  language: 'en',
+  timezone: 'UTC',
+  notifications: { email: true, push: false },
+  display: { theme: 'system', font_size: 'medium' },
+}
+
+export async function readPreferences(db: Database, userId: string): Promise<PreferencesRecord> {
+  const row = await db
+    .selectFrom('preferences')
+    .select('document')
+    .where('user_id', '=', userId)
+    .executeTakeFirstOrThrow()
+  return merge(defaults, JSON.parse(row.document))
+}
+
+/** Sets the keys that are named; must run inside a transaction with what else changes. */
+export async function mergePreferences(
+  db: Database,
+  userId: string,
+  patch: Preferences,
+): Promise<PreferencesRecord> {
+  const merged = merge(await readPreferences(db, userId), patch)
+  await db
+    .updateTable('preferences')
+    .set({ document: JSON.stringify(merged) })
+    .where('user_id', '=', userId)
+    .execute()
+  return merged
+}
+
+/** PUT /api/user/settings: the fields that are given, under the names of that request. */
+export async function updateOwnSettings(
+  db: Database,
+  userId: string,
+  { theme, language, notifications }: UserSettingsRequest,
+): Promise<{ success: true; settings: Record<string, unknown> }> {
+  const stored = await db.transaction().execute((transaction) =>
+    mergePreferences(transaction, userId, {
+      ...(language !== undefined && { language }),
+      ...(notifications && { notifications }),
+      ...(theme !== undefined && { display: { theme } }),
+    }),
+  )
+  const settings = {
+    theme: stored.display.theme,
+    language: stored.language,
+    notifications: stored.notifications,
+  }
+  return { success: true, settings }
+}
+
+/** A user's `settings`: notifications are enabled when any channel is. */
+export function userSettingsOf({ display, notifications }: PreferencesRecord): NonNullable<User['settings']> {
+  return {
+    theme: display.theme,
+    notifications_enabled: Object.values(notifications).some((channel) => channel),
+  }
+}
+
+/** Turning notifications off silences every channel; turning them on adds e-mail when none is on. */
+export function preferencesFrom(
+  { theme, notifications_enabled: enabled }: NonNullable<UpdateUserRequest['settings']>,
+  stored: PreferencesRecord,
+): Preferences {
+  const { email, push } = stored.notifications
+  const notifications =
+    enabled === undefined
+      ? {}
+      : { notifications: enabled ? { email: email || !push, push } : { email: false, push: false } }
+  return { ...(theme !== undefined && { display: { theme } }), ...notifications }
+}

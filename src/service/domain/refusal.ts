@@ -1,0 +1,52 @@
+import type { Fault } from '../../contract/faults.ts'
+
+/** The service's own values of `error.code`; interface.md shows none. docs/service.md lists them. */
+export type RefusalCode =
+  | 'invalid_request'
+  | 'unauthorized'
+  | 'not_found'
+  | 'context_not_found'
+  | 'model_not_found'
+  | 'user_not_found'
+  | 'method_not_allowed'
+  | 'email_taken'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'header_too_large'
+  | 'request_timeout'
+  | 'internal_error'
+  | 'upstream_error'
+  | 'upstream_timeout'
+  | 'service_stopping'
+  | 'storage_busy'
+  | 'storage_full'
+
+/** A request that the service answers with an error, for a reason that the caller may know. */
+export class Refusal extends Error {
+  override name = 'Refusal'
+  readonly code: RefusalCode
+  readonly details: Record<string, unknown> | undefined
+
+  constructor(
+    code: RefusalCode,
+    message: string,
+    options: { details?: Record<string, unknown>; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause })
+    this.code = code
+    this.details = options.details
+  }
+}
+
+/** A request whose content is wrong, with every fault found in it. */
+export function invalidRequest(faults: readonly Fault[]): Refusal {
+  const words = faults.map(({ path, message }) => (path ? `${path} ${message}` : `the body ${message}`))
+  return new Refusal('invalid_request', sentence(words), { details: { faults } })
+}
+
+/** Enough of the faults for one line; `details` has them all. */
+function sentence(words: readonly string[]): string {
+  const shown = words.slice(0, 3).join('; ')
+  const more = words.length - 3
+  return more > 0 ? `${shown}; and ${more} more` : shown
+}

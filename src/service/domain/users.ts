@@ -1,0 +1,138 @@
+import type { Profile } from '../../contract/profile.ts'
+import type {
+  AssignPermissionsRequest,
+  CreateUserRequest,
+  UpdateUserRequest,
+  User,
+} from '../../contract/user.ts'
+import { isUniqueViolation } from '../store/storage-failure.ts'
+import type { Database, UserRow } from '../store/tables.ts'
+import { createId } from './identifiers.ts'
+import { hashPassword } from './passwords.ts'
+import { mergePreferences, preferencesFrom, readPreferences, userSettingsOf } from './preferences.ts'
+import { Refusal } from './refusal.ts'
+
+/** Whom keys made on the machine act as; the first migration makes this user. */
+export const adminId = 'usr_admin'
+
+/** A request that has passed validation: the fields that the service requires are there. */
+type NewUser = CreateUserRequest & { email: string; password: string }
+
+/** @throws Refusal `email_taken`, case aside */
+export async function createUser(db: Database, given: NewUser): Promise<User> {
+  const now = new Date().toISOString()
+  const row: UserRow = {
+    id: createId('usr'),
+    email: given.email,
+    email_key: given.email.toLowerCase(),
+    name: given.name ?? '',
+    password_hash: await hashPassword(given.password),
+    metadata: JSON.stringify(mergeMetadata({}, given.metadata ?? {})),
+    role: 'member',
+    permissions: '[]',
+    created_at: now,
+    updated_at: now,
+  }
+  try {
+    return await db.transaction().execute(async (transaction) => {
+      await transaction.insertInto('users').values(row).execute()
+      await transaction.insertInto('preferences').values({ user_id: row.id, document: '{}' }).execute()
+      return presentUser(transaction, row)
+    })
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error
+    throw new Refusal('email_taken', `There is already a user with the email ${given.email}`, {
+      details: { email: given.email },
+    })
+  }
+}
+
+/** @throws Refusal `user_not_found` */
+export async function readUser(db: Database, id: string): Promise<User> {
+  return presentUser(db, await findUser(db, id))
+}
+
+/**
+ * Sets the name, the metadata and the settings that are given, each key by key; a metadata key set
+ * to null is removed.
+ * @throws Refusal `user_not_found`
+ */
+export function updateUser(db: Database, id: string, given: UpdateUserRequest): Promise<User> {
+  return db.transaction().execute(async (transaction) => {
+    const stored = await findUser(transaction, id)
+    const row: UserRow = {
+      ...stored,
+      name: given.name ?? stored.name,
+      metadata: JSON.stringify(mergeMetadata(JSON.parse(stored.metadata), given.metadata ?? {})),
+    }
+    await transaction
+      .updateTable('users')
+      .set({ name: row.name, metadata: row.metadata, updated_at: new Date().toISOString() })
+      .where('id', '=', id)
+      .execute()
+    if (given.settings) {
+      const preferences = await readPreferences(transaction, id)
+      await mergePreferences(transaction, id, preferencesFrom(given.settings, preferences))
+    }
+    return presentUser(transaction, row)
+  })
+}
+
+export interface Assignment {
+  id: string
+  permissions: string[]
+  role: string
+}
+
+/**
+ * Replaces the permissions, the role or both, whichever is given.
+ * @throws Refusal `user_not_found`
+ */
+export function assignPermissions(
+  db: Database,
+  id: string,
+  { permissions, role }: AssignPermissionsRequest,
+): Promise<Assignment> {
+  return db.transaction().execute(async (transaction) => {
+    const stored = await findUser(transaction, id)
+    const assignment: Assignment = {
+      id,
+      permissions: permissions ? [...new Set(permissions)] : JSON.parse(stored.permissions),
+      role: role ?? stored.role,
+    }
+    await transaction
+      .updateTable('users')
+      .set({
+        permissions: JSON.stringify(assignment.permissions),
+        role: assignment.role,
+        updated_at: new Date().toISOString(),
+      })
+      .where('id', '=', id)
+      .execute()
+    return assignment
+  })
+}
+
+/** The user whom a credential acts as. */
+export async function readProfile(db: Database, id: string): Promise<Profile> {
+  const { email, name, created_at } = await findUser(db, id)
+  return { id, email, name, created_at, preferences: { ...(await readPreferences(db, id)) } }
+}
+
+async function findUser(db: Database, id: string): Promise<UserRow> {
+  const row = await db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst()
+  if (!row) throw new Refusal('user_not_found', `There is no user ${id}`)
+  return row
+}
+
+async function presentUser(db: Database, row: UserRow): Promise<User> {
+  const { id, email, name, created_at } = row
+  const settings = userSettingsOf(await readPreferences(db, id))
+  return { id, email, name, created_at, metadata: JSON.parse(row.metadata), settings }
+}
+
+function mergeMetadata(stored: object, given: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries({ ...stored, ...given }).filter(([, value]) => value !== null && value !== undefined),
+  )
+}

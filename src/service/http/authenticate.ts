@@ -1,0 +1,30 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { type Caller, findCaller, hashKey } from '../domain/keys.ts'
+import { Refusal } from '../domain/refusal.ts'
+import { adminId } from '../domain/users.ts'
+import type { Database } from '../store/tables.ts'
+
+/** Digests of the keys that live only in this process; they act as the admin. */
+export type ProcessKeys = ReadonlySet<string>
+
+/** RFC 6750 section 2.1; the scheme's name knows no case (RFC 9110 section 11.1). */
+const bearer = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
+
+/**
+ * Whom a request acts as.
+ * @throws Refusal `unauthorized`, in the same words for an unknown and a revoked key
+ */
+export async function authenticate(
+  db: Database,
+  processKeys: ProcessKeys,
+  headers: IncomingHttpHeaders,
+): Promise<Caller> {
+  if (headers.authorization === undefined) {
+    throw new Refusal('unauthorized', 'An API key is needed in the header Authorization: Bearer <API_KEY>')
+  }
+  const key = bearer.exec(headers.authorization)?.[1]
+  if (key !== undefined && processKeys.has(hashKey(key))) return { keyId: 'process', userId: adminId }
+  const caller = key === undefined ? undefined : await findCaller(db, key)
+  if (!caller) throw new Refusal('unauthorized', 'The API key is not valid')
+  return caller
+}

@@ -1,0 +1,145 @@
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  LogController,
+} from 'fastify'
+import { type EndpointName, endpoints } from '../../contract/endpoints.ts'
+import { createId } from '../domain/identifiers.ts'
+import type { Caller } from '../domain/keys.ts'
+import { Refusal } from '../domain/refusal.ts'
+import type { Database } from '../store/tables.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+import { authenticate, type ProcessKeys } from './authenticate.ts'
+import { errorBodyOf, statusOf, toRefusal } from './error-answer.ts'
+import { EventStream, openEventStream } from './event-stream.ts'
+import { acceptJson } from './parse-json.ts'
+import { type Call, Created, handlers } from './routes.ts'
+import { answerUnparsed, refuseUnknown } from './unknown-route.ts'
+import { validate } from './validate.ts'
+
+export interface ServerParts {
+  db: Database
+  upstream: Upstream
+  processKeys: ProcessKeys
+  /** Aborted when what still runs is to end. */
+  stopping: AbortSignal
+  /** None: nothing is logged. */
+  logger: FastifyBaseLogger | undefined
+}
+
+/** The largest body in bytes. */
+const bodyLimit = 16 * 1024 * 1024
+
+/** The service's HTTP side, not yet listening. */
+export function createServer(parts: ServerParts): FastifyInstance {
+  const server = fastify({
+    ...(parts.logger && { loggerInstance: parts.logger }),
+    // Its own lines name hosts and ports; ours, below, say who asked for what and how it went.
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: () => createId('req'),
+    bodyLimit,
+    // A request on a connection that was open before the service began to stop is still served.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+    routerOptions: { maxParamLength: 200 },
+    clientErrorHandler: answerUnparsed,
+    frameworkErrors: (error, request, reply) => {
+      reply.header('x-request-id', request.id)
+      answerError(error, request, reply)
+    },
+  })
+  const callers = new WeakMap<FastifyRequest, Caller>()
+
+  server.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    // What no route matched is refused without a key only outside of the interface's two families.
+    if (request.is404 && !/^\/(v1|api)(\/|\?|$)/.test(request.url)) return
+    callers.set(request, await authenticate(parts.db, parts.processKeys, request.headers))
+  })
+  server.addHook('onResponse', async (request, reply) => {
+    const { method, url, id } = request
+    request.log.info(
+      {
+        request: id,
+        method,
+        path: url.split('?', 1)[0],
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+        key: callers.get(request)?.keyId,
+      },
+      'answered',
+    )
+  })
+  acceptJson(server)
+  server.setErrorHandler(answerError)
+  server.setNotFoundHandler(refuseUnknown)
+
+  for (const name of Object.keys(endpoints) as EndpointName[]) {
+    const { method, path } = endpoints[name]
+    server.route({
+      method,
+      url: path.replace('{id}', ':id'),
+      handler: (request, reply) => answer(name, parts, callers.get(request), request, reply),
+    })
+  }
+  return server
+}
+
+async function answer<N extends EndpointName>(
+  name: N,
+  { db, upstream, stopping }: ServerParts,
+  caller: Caller | undefined,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  if (!caller) throw new Refusal('unauthorized', 'The API key is not valid')
+  const { body, query } = validate(name, request.body, request.query as object)
+  const { id = '' } = request.params as { id?: string }
+  const signal = AbortSignal.any([stopping, clientGone(reply)])
+  const result = await handlers[name]({ db, upstream, caller, body, query, id, signal } as Call<N>)
+  if (result instanceof Created) {
+    return reply.code(201).header('location', result.location).send(result.body)
+  }
+  if (result instanceof EventStream) {
+    const stream = await openEventStream(result, (error) => logFailure(request, toRefusal(error)))
+    return reply
+      .header('content-type', 'text/event-stream; charset=utf-8')
+      .header('cache-control', 'no-store')
+      .header('x-accel-buffering', 'no')
+      .send(stream)
+  }
+  return result
+}
+
+/** The contract validates. Named here, Fastify does not load its own compilers: half of its start-up. */
+function noSchemas(): never {
+  throw new Error('routes of this service have no Fastify schemas')
+}
+
+function clientGone({ raw }: FastifyReply): AbortSignal {
+  const controller = new AbortController()
+  raw.once('close', () => {
+    if (!raw.writableFinished) controller.abort(new Refusal('request_timeout', 'The client went away'))
+  })
+  return controller.signal
+}
+
+function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const refusal = toRefusal(error)
+  logFailure(request, refusal)
+  if (refusal.code === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="chatctl"')
+  void reply.code(statusOf(refusal)).send(errorBodyOf(refusal))
+}
+
+/** Only what is the service's own trouble: a caller's mistakes show as the status of a line. */
+function logFailure(request: FastifyRequest, refusal: Refusal): void {
+  if (statusOf(refusal) < 500) return
+  request.log.error(
+    { request: request.id, code: refusal.code, err: refusal.cause ?? refusal },
+    refusal.message,
+  )
+}

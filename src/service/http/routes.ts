@@ -1,0 +1,69 @@
+import type { AnswerOf, EndpointName, QueryOf, RequestOf } from '../../contract/endpoints.ts'
+import { sendMessage } from '../domain/chat.ts'
+import { streamMessage } from '../domain/chat-stream.ts'
+import { complete, listModels } from '../domain/completions.ts'
+import { listHistory } from '../domain/history.ts'
+import type { Caller } from '../domain/keys.ts'
+import { readPreferences, updateOwnSettings } from '../domain/preferences.ts'
+import { readSettings, setApiConfiguration, updateSettings } from '../domain/settings.ts'
+import { assignPermissions, createUser, readProfile, readUser, updateUser } from '../domain/users.ts'
+import type { Database } from '../store/tables.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+import { EventStream } from './event-stream.ts'
+
+/** One authenticated, validated request. */
+export interface Call<N extends EndpointName> {
+  db: Database
+  upstream: Upstream
+  caller: Caller
+  /** Fields that `bounds` requires are there. */
+  body: Demanded<RequestOf<N>>
+  query: QueryOf<N>
+  /** `{id}` of the path; empty where the path has none. */
+  id: string
+  /** Aborted when the client goes away or the service stops. */
+  signal: AbortSignal
+}
+
+/** The fields that `bounds` marks as required, by name. */
+type Demanded<Body> = Body & {
+  [K in keyof Body & ('messages' | 'message' | 'email' | 'password')]-?: NonNullable<Body[K]>
+}
+
+/** 201 with a Location (RFC 9110 section 15.3.2). */
+export class Created<Body> {
+  readonly location: string
+  readonly body: Body
+  constructor(location: string, body: Body) {
+    this.location = location
+    this.body = body
+  }
+}
+
+/** One handler for every row of the contract's table: a missing one does not compile. */
+type Handlers = {
+  readonly [N in EndpointName]: (call: Call<N>) => Promise<AnswerOf<N> | Created<AnswerOf<N>> | EventStream>
+}
+
+export const handlers: Handlers = {
+  createCompletion: ({ upstream, body, signal }) => complete(upstream, body, signal),
+  listModels: ({ upstream, signal }) => listModels(upstream, signal),
+  sendMessage: async ({ db, upstream, caller, body, signal }) =>
+    body.stream
+      ? new EventStream(streamMessage(db, upstream, caller.userId, body, signal))
+      : sendMessage(db, upstream, caller.userId, body, signal),
+  listHistory: ({ db, caller, query }) => listHistory(db, caller.userId, query),
+  getProfile: ({ db, caller }) => readProfile(db, caller.userId),
+  updateUserSettings: ({ db, caller, body }) => updateOwnSettings(db, caller.userId, body),
+  getSettings: ({ db }) => readSettings(db),
+  updateSettings: ({ db, body }) => updateSettings(db, body),
+  getPreferences: async ({ db, caller }) => ({ ...(await readPreferences(db, caller.userId)) }),
+  setApiConfiguration: ({ db, body }) => setApiConfiguration(db, body),
+  createUser: async ({ db, body }) => {
+    const user = await createUser(db, body)
+    return new Created(`/v1/users/${user.id}`, user)
+  },
+  getUser: ({ db, id }) => readUser(db, id),
+  updateUser: ({ db, id, body }) => updateUser(db, id, body),
+  assignPermissions: ({ db, id, body }) => assignPermissions(db, id, body),
+}

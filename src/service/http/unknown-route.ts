@@ -1,0 +1,57 @@
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Endpoint, endpoints } from '../../contract/endpoints.ts'
+import { createId } from '../domain/identifiers.ts'
+import { Refusal } from '../domain/refusal.ts'
+import { errorBodyOf, statusOf } from './error-answer.ts'
+
+/** A request that no route took: 405 with Allow where the path exists, else 404. */
+export function refuseUnknown(request: FastifyRequest, reply: FastifyReply): never {
+  const path = request.url.split('?', 1)[0] ?? ''
+  const methods = methodsOf(path)
+  if (methods.length === 0) throw new Refusal('not_found', `There is no ${path} here`)
+  reply.header('allow', methods.join(', '))
+  throw new Refusal('method_not_allowed', `${path} knows ${methods.join(', ')}, not ${request.method}`)
+}
+
+function methodsOf(path: string): string[] {
+  const all: readonly Endpoint[] = Object.values(endpoints)
+  const methods = all.filter((endpoint) => matches(endpoint.path, path)).map(({ method }) => method)
+  return methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+}
+
+function matches(template: string, path: string): boolean {
+  const wanted = template.split('/')
+  const given = path.split('/')
+  return (
+    wanted.length === given.length &&
+    wanted.every((part, index) => (part === '{id}' ? given[index] !== '' : part === given[index]))
+  )
+}
+
+/** Bytes that are not an HTTP request, or one that never ended: there is no request to answer by. */
+export function answerUnparsed(error: Error & { code?: string }, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  const refusal = refusalOf(error.code)
+  const status = statusOf(refusal)
+  const body = JSON.stringify(errorBodyOf(refusal))
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${createId('req')}\r\nconnection: close\r\n\r\n${body}`,
+  )
+}
+
+function refusalOf(code: string | undefined): Refusal {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new Refusal('header_too_large', 'The headers are larger than 16 KiB')
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new Refusal('request_timeout', 'The request did not end in time')
+    default:
+      return new Refusal('invalid_request', 'This is not an HTTP request')
+  }
+}

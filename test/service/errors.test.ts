@@ -1,0 +1,178 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { errorBody } from '../../src/contract/error-body.ts'
+import { generateKey, hashKey } from '../../src/service/domain/keys.ts'
+import { createServer } from '../../src/service/http/create-server.ts'
+import { openDatabase } from '../../src/service/store/open-database.ts'
+import { createOffline } from '../../src/service/upstream/offline.ts'
+import { type Answer, caller, withFolder, withService } from './temporary-service.ts'
+
+function expectError(answer: Answer, status: number, code: string): void {
+  expect(answer.status, answer.text).to.equal(status)
+  expect(errorBody.parse(answer.body).error.code).to.equal(code)
+  expect(answer.headers.get('x-request-id')).to.match(/^req_/)
+}
+
+describe('errors of the embedded service', () => {
+  it('names every fault of a request at once', () =>
+    withService(async ({ call }) => {
+      const answer = await call('POST', '/v1/chat/completions', {
+        model: 5,
+        messages: [{ role: 'user' }, { role: 'robot', content: 'x', name: 'y' }],
+        temperature: 3,
+        max_tokens: 0,
+        stream: true,
+      })
+      expectError(answer, 400, 'invalid_request')
+      const paths = answer.body.error.details.faults.map(({ path }: { path: string }) => path)
+      expect(paths).to.have.members([
+        'model',
+        'messages.0.content',
+        'messages.1.role',
+        'messages.1.name',
+        'temperature',
+        'max_tokens',
+        'stream',
+      ])
+    }))
+
+  it('refuses what is not JSON in UTF-8', () =>
+    withService(async ({ call, url, key }) => {
+      for (const body of ['{', '[1', 'x', '{"__proto__":{"a":1}}']) {
+        expectError(await call('POST', '/v1/users', body), 400, 'invalid_request')
+      }
+      const response = await fetch(`${url}/v1/users`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: Buffer.from([0x22, 0xff, 0x22]),
+      })
+      expect(response.status).to.equal(400)
+    }))
+
+  it('does not repeat a malformed body in its answer', () =>
+    withService(async ({ call }) => {
+      const answer = await call('POST', '/v1/users', '{"password":"hunter2hunter2",}')
+      expect(answer.status).to.equal(400)
+      expect(answer.text).not.to.include('hunter2')
+    }))
+
+  it('refuses a body that is no object, is missing, or is of another type', () =>
+    withService(async ({ call }) => {
+      for (const body of [[], 'null', '"x"', '5']) {
+        expectError(await call('PATCH', '/v1/settings', body), 400, 'invalid_request')
+      }
+      expectError(await call('PATCH', '/v1/settings'), 400, 'invalid_request')
+      // Changing nothing is no fault.
+      expect((await call('PATCH', '/v1/settings', {})).status).to.equal(200)
+    }))
+
+  it('refuses another content type with 415 and a body over 16 MiB with 413', () =>
+    withService(async ({ call }) => {
+      for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/xml']) {
+        const answer = await call('POST', '/v1/users', 'a=b', { 'content-type': type })
+        expectError(answer, 415, 'unsupported_media_type')
+      }
+      const large = JSON.stringify({ message: 'x'.repeat(16 * 1024 * 1024) })
+      expectError(await call('POST', '/api/chat/send', large), 413, 'payload_too_large')
+      const most = JSON.stringify({ message: 'x'.repeat(1024 * 1024) })
+      expect((await call('POST', '/api/chat/send', most)).status).to.equal(200)
+    }))
+
+  it('refuses metadata that is too large or nested too deeply', () =>
+    withService(async ({ call }) => {
+      const path = '/v1/users/usr_admin'
+      for (const value of [`"${'x'.repeat(70_000)}"`, `${'['.repeat(20_000)}${']'.repeat(20_000)}`]) {
+        const answer = await call('PATCH', path, `{"metadata":{"a":${value}}}`)
+        expectError(answer, 400, 'invalid_request')
+        expect(answer.body.error.details.faults[0].path).to.equal('metadata')
+      }
+    }))
+
+  it('knows no other path, and no other method on a path', () =>
+    withService(async ({ call, url }) => {
+      for (const path of ['/v1/nope', '/v1/settings/', '/v1/users', '/api', '/V1/settings']) {
+        const answer = await call('GET', path)
+        if (path === '/v1/users') {
+          expectError(answer, 405, 'method_not_allowed')
+          expect(answer.headers.get('allow')).to.equal('POST')
+        } else {
+          expectError(answer, 404, 'not_found')
+        }
+      }
+      const answer = await call('DELETE', '/v1/users/usr_admin')
+      expectError(answer, 405, 'method_not_allowed')
+      expect(answer.headers.get('allow')).to.equal('GET, HEAD, PATCH')
+      const stranger = caller(url, undefined)
+      expectError(await stranger('GET', '/v1/nope'), 401, 'unauthorized')
+      expectError(await stranger('DELETE', '/api/chat/send'), 401, 'unauthorized')
+      expectError(await stranger('GET', '/%761/settings'), 401, 'unauthorized')
+      expectError(await stranger('GET', '/elsewhere'), 404, 'not_found')
+    }))
+
+  it('answers bytes that are not HTTP in the same form', () =>
+    withService(async ({ url }) => {
+      for (const [bytes, status] of [
+        ['nonsense\r\n\r\n', 400],
+        [`GET /v1/settings HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`, 431],
+      ] as const) {
+        const socket = connect(Number(new URL(url).port), '127.0.0.1')
+        socket.write(bytes)
+        const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n')
+        expect(head).to.include(`HTTP/1.1 ${status}`).and.include('x-request-id: req_')
+        expect(errorBody.parse(JSON.parse(body)).error.message).to.be.a('string')
+      }
+    }))
+
+  it('answers 500 without saying what went wrong inside', () =>
+    withFolder(async (folder) => {
+      const store = openDatabase(folder)
+      const key = generateKey()
+      const server = createServer({
+        db: store.db,
+        upstream: {
+          ...createOffline(),
+          listModels: () => Promise.reject(new Error('the secret of the house')),
+        },
+        processKeys: new Set([hashKey(key)]),
+        stopping: new AbortController().signal,
+        logger: undefined,
+      })
+      const answer = await caller(await server.listen({ host: '127.0.0.1', port: 0 }), key)(
+        'GET',
+        '/v1/chat/models',
+      )
+      expectError(answer, 500, 'internal_error')
+      expect(answer.text).not.to.include('secret')
+      await server.close()
+      await store.close()
+    }))
+
+  it('answers 507 when the disk is full, stores nothing half, and goes on reading', () =>
+    withFolder(async (folder) => {
+      const store = openDatabase(folder)
+      const key = generateKey()
+      const server = createServer({
+        db: store.db,
+        upstream: createOffline(),
+        processKeys: new Set([hashKey(key)]),
+        stopping: new AbortController().signal,
+        logger: undefined,
+      })
+      const call = caller(await server.listen({ host: '127.0.0.1', port: 0 }), key)
+      // SQLite reports a file that may not grow exactly as it reports a full disk.
+      const { page_count: pages } = store.connection.prepare('pragma page_count').get() as {
+        page_count: number
+      }
+      store.connection.exec(`pragma max_page_count = ${pages}`)
+      const message = 'x'.repeat(100_000)
+      expectError(await call('POST', '/api/chat/send', { message }), 507, 'storage_full')
+      expectError(await call('POST', '/api/chat/send', { message, stream: true }), 507, 'storage_full')
+      expect((await call('GET', '/api/chat/history')).body.messages).to.deep.equal([])
+      expect((await call('GET', '/v1/settings')).status).to.equal(200)
+      store.connection.exec('pragma max_page_count = 100000')
+      expect((await call('POST', '/api/chat/send', { message })).status).to.equal(200)
+      await server.close()
+      await store.close()
+    }))
+})

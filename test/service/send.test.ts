@@ -1,0 +1,238 @@
+import { expect } from 'chai'
+import { allEvents, readEvents } from './read-events.ts'
+import { sendDelta, sendDone, startEvents, withUpstream } from './scripted-upstream.ts'
+import { withService } from './temporary-service.ts'
+
+const until = async (holds: () => boolean | Promise<boolean>) => {
+  const deadline = Date.now() + 5000
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error('waited in vain')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+describe('sending a message to the embedded service', () => {
+  it('opens a context, then goes on in it with the whole conversation', () =>
+    withUpstream(
+      (response, { body }) => {
+        const { messages } = JSON.parse(body)
+        response.writeHead(200, { 'content-type': 'application/json' })
+        response.end(
+          JSON.stringify({
+            choices: [{ message: { role: 'assistant', content: `answer ${messages.length}` } }],
+          }),
+        )
+      },
+      ({ url, requests }) =>
+        withService(
+          async ({ call }) => {
+            const { body: first } = await call('POST', '/api/chat/send', { message: 'one' })
+            const { body: second } = await call('POST', '/api/chat/send', {
+              message: 'two',
+              context_id: first.context_id,
+            })
+            expect(second.context_id).to.equal(first.context_id)
+            expect(second.response).to.equal('answer 3')
+            const last = JSON.parse(requests.at(-1)?.body ?? '')
+            expect(last).to.deep.equal({
+              model: 'm1',
+              messages: [
+                { role: 'user', content: 'one' },
+                { role: 'assistant', content: 'answer 1' },
+                { role: 'user', content: 'two' },
+              ],
+              stream: false,
+            })
+          },
+          { upstream: { url } },
+        ),
+    ))
+
+  it('refuses an unknown context and stores nothing', () =>
+    withService(async ({ call }) => {
+      const answer = await call('POST', '/api/chat/send', { message: 'x', context_id: 'ctx_nope' })
+      expect(answer.status).to.equal(404)
+      expect(answer.body.error.code).to.equal('context_not_found')
+      expect((await call('GET', '/api/chat/history')).body.messages).to.deep.equal([])
+    }))
+
+  it('keeps every character of a message', () =>
+    withService(async ({ call }) => {
+      const message = 'ü 漢字 👩‍👩‍👧 \0 "\\ \r\n\t\u2028 end'
+      await call('POST', '/api/chat/send', { message })
+      const { body } = await call('GET', '/api/chat/history')
+      expect(body.messages[0].content).to.equal(message)
+    }))
+
+  it('refuses an empty message, and a message that is missing', () =>
+    withService(async ({ call }) => {
+      for (const body of [{}, { message: '' }, { message: ' \n' }, { message: 5 }, { message: null }]) {
+        const answer = await call('POST', '/api/chat/send', body)
+        expect(answer.status).to.equal(400)
+        expect(answer.body.error.details.faults[0].path).to.equal('message')
+      }
+    }))
+
+  it('streams an answer as delta events and one done event', () =>
+    withService(async ({ open, call }) => {
+      const response = await open('POST', '/api/chat/send', { message: 'hello', stream: true })
+      expect(response.status).to.equal(200)
+      expect(response.headers.get('content-type')).to.match(/^text\/event-stream/)
+      expect(response.headers.get('x-request-id')).to.match(/^req_/)
+      const events = await allEvents(response)
+      const done = events.pop()
+      expect(done?.event).to.equal('done')
+      expect(done?.data).to.include({ model: 'offline', finish_reason: 'stop' })
+      expect(events.length).to.be.greaterThan(5)
+      expect(events.every(({ event, data }) => event === 'delta' && data.id === done?.data.id)).to.equal(true)
+      expect(events[0]?.data.context_id).to.equal(done?.data.context_id)
+      expect(events.map(({ data }) => data.delta).join('')).to.equal(done?.data.response)
+      const { body } = await call('GET', `/api/chat/history?context_id=${done?.data.context_id}`)
+      expect(body.messages.map(({ content }: { content: string }) => content)).to.deep.equal([
+        'hello',
+        done?.data.response,
+      ])
+      expect(body.messages[1].id).to.equal(done?.data.id)
+      expect(body.messages[1]).not.to.have.property('incomplete')
+    }))
+
+  it('sends each piece when it arrives, not at the end', () => {
+    let release = () => {}
+    return withUpstream(
+      async (response) => {
+        startEvents(response)
+        sendDelta(response, 'first')
+        await new Promise<void>((resolve) => {
+          release = resolve
+        })
+        sendDelta(response, ' second', 'stop')
+        sendDone(response)
+      },
+      ({ url }) =>
+        withService(
+          async ({ open }) => {
+            const events = readEvents(await open('POST', '/api/chat/send', { message: 'x', stream: true }))
+            expect((await events.next()).value.data.delta).to.equal('first')
+            release()
+            expect((await events.next()).value.data.delta).to.equal(' second')
+            const { event, data } = (await events.next()).value
+            expect(event).to.equal('done')
+            expect(data).to.include({ response: 'first second', model: 'm1-7b' })
+          },
+          { upstream: { url } },
+        ),
+    )
+  })
+
+  it('cancels the upstream when the client goes away, and keeps what arrived, marked incomplete', () => {
+    let cancelled = false
+    return withUpstream(
+      (response) => {
+        startEvents(response)
+        sendDelta(response, 'half an')
+        sendDelta(response, ' answer')
+        response.once('close', () => {
+          cancelled = true
+        })
+      },
+      ({ url }) =>
+        withService(
+          async ({ open, call }) => {
+            const client = new AbortController()
+            const response = await open(
+              'POST',
+              '/api/chat/send',
+              { message: 'x', stream: true },
+              client.signal,
+            )
+            const events = readEvents(response)
+            await events.next()
+            const { data } = (await events.next()).value
+            client.abort()
+            await events.next().catch(() => {})
+            await until(() => cancelled)
+            const path = `/api/chat/history?context_id=${data.context_id}`
+            await until(async () => (await call('GET', path)).body.messages[1].content === 'half an answer')
+            const { body } = await call('GET', path)
+            expect(body.messages[1]).to.include({ id: data.id, incomplete: true })
+          },
+          { upstream: { url } },
+        ),
+    )
+  })
+
+  it('cancels the upstream when the client of a whole answer goes away, and stores nothing', () => {
+    let arrived = false
+    let cancelled = false
+    return withUpstream(
+      (response) => {
+        arrived = true
+        response.once('close', () => {
+          cancelled = true
+        })
+      },
+      ({ url }) =>
+        withService(
+          async ({ open, call }) => {
+            const client = new AbortController()
+            const answer = open('POST', '/api/chat/send', { message: 'x' }, client.signal).catch(() => 'gone')
+            await until(() => arrived)
+            client.abort()
+            expect(await answer).to.equal('gone')
+            await until(() => cancelled)
+            expect((await call('GET', '/api/chat/history')).body.messages).to.deep.equal([])
+          },
+          { upstream: { url } },
+        ),
+    )
+  })
+
+  it('answers with a status when the upstream fails before its first piece, and stores nothing', () =>
+    withUpstream(
+      (response) => response.writeHead(500).end('{"error":{"message":"out of memory"}}'),
+      ({ url }) =>
+        withService(
+          async ({ call }) => {
+            const answer = await call('POST', '/api/chat/send', { message: 'x', stream: true })
+            expect(answer.status).to.equal(502)
+            expect(answer.body.error).to.deep.equal({
+              code: 'upstream_error',
+              message: 'The model server answered 500',
+              details: { upstream_status: 500, upstream_message: 'out of memory' },
+            })
+            expect((await call('GET', '/api/chat/history')).body.messages).to.deep.equal([])
+          },
+          { upstream: { url } },
+        ),
+    ))
+
+  for (const [how, breakOff] of Object.entries({
+    'ends without being finished': (response: import('node:http').ServerResponse) => response.end(),
+    'loses its connection': (response: import('node:http').ServerResponse) => response.destroy(),
+    'reports an error': (response: import('node:http').ServerResponse) =>
+      response.end('data: {"error":{"message":"out of memory"}}\n\n'),
+    'sends no JSON': (response: import('node:http').ServerResponse) => response.end('data: {"choi\n\n'),
+  })) {
+    it(`ends a stream with an error event when the upstream ${how} in the middle`, () =>
+      withUpstream(
+        (response) => {
+          startEvents(response)
+          sendDelta(response, 'half')
+          setTimeout(breakOff, 20, response)
+        },
+        ({ url }) =>
+          withService(
+            async ({ open, call }) => {
+              const events = await allEvents(
+                await open('POST', '/api/chat/send', { message: 'x', stream: true }),
+              )
+              expect(events.map(({ event }) => event)).to.deep.equal(['delta', 'error'])
+              expect(events[1]?.data.error.code).to.equal('upstream_error')
+              const { body } = await call('GET', '/api/chat/history')
+              expect(body.messages[1]).to.include({ content: 'half', incomplete: true })
+            },
+            { upstream: { url } },
+          ),
+      ))
+  }
+})

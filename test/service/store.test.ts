@@ -1,0 +1,181 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect } from 'chai'
+import { Failure } from '../../src/failure.ts'
+import { startService } from '../../src/service/start-service.ts'
+import { migrations } from '../../src/service/store/migrate.ts'
+import { openDatabase } from '../../src/service/store/open-database.ts'
+import { equip, withFolder } from './temporary-service.ts'
+
+const next = { number: 2, name: 'next', statements: 'create table extra (id integer primary key) strict;' }
+
+function failureOf(act: () => unknown): Failure {
+  try {
+    act()
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
+
+describe('the store of the embedded service', () => {
+  it('is made private, with the folders above it', () =>
+    withFolder(async (folder) => {
+      const data = join(folder, 'a', 'b')
+      const store = openDatabase(data)
+      expect(store.created).to.equal(true)
+      await store.db.updateTable('users').set({ name: 'Written' }).execute()
+      expect(statSync(data).mode & 0o777).to.equal(0o700)
+      for (const suffix of ['', '-wal', '-shm']) {
+        expect(statSync(join(data, `chatctl.db${suffix}`)).mode & 0o777).to.equal(0o600)
+      }
+      await store.close()
+      const again = openDatabase(data)
+      expect(again.created).to.equal(false)
+      await again.close()
+    }))
+
+  it('is migrated forwards, keeping what is in it', () =>
+    withFolder(async (folder) => {
+      const old = openDatabase(folder)
+      await old.db.updateTable('users').set({ name: 'Kept' }).execute()
+      await old.close()
+      const store = openDatabase(folder, [...migrations, next])
+      expect(store.created).to.equal(false)
+      expect((await store.db.selectFrom('users').select('name').execute())[0]?.name).to.equal('Kept')
+      expect(store.connection.prepare('select count(*) as n from extra').get()).to.deep.include({ n: 0 })
+      const applied = store.connection.prepare('select number, name from migrations').all()
+      expect(applied).to.have.length(2)
+      await store.close()
+    }))
+
+  it('leaves nothing of a migration that fails', () =>
+    withFolder(async (folder) => {
+      const broken = { ...next, statements: `${next.statements} create table nonsense (` }
+      expect(() => openDatabase(folder, [...migrations, broken])).to.throw()
+      const store = openDatabase(folder, [...migrations, next])
+      await store.close()
+    }))
+
+  it('refuses data of a newer program and changes nothing in it', () =>
+    withFolder(async (folder) => {
+      const newer = openDatabase(folder, [...migrations, next])
+      await newer.close()
+      const before = readFileSync(newer.file)
+      const failure = failureOf(() => openDatabase(folder))
+      expect(failure.kind).to.equal('storage')
+      expect(failure.message).to.include(newer.file).and.include('newer')
+      expect(readFileSync(newer.file).equals(before)).to.equal(true)
+    }))
+
+  it('refuses data whose migrations are not the ones it knows', () =>
+    withFolder(async (folder) => {
+      const other = openDatabase(folder, [...migrations, next])
+      await other.close()
+      const changed = { ...next, statements: `${next.statements} -- changed` }
+      const failure = failureOf(() => openDatabase(folder, [...migrations, changed]))
+      expect(failure.kind).to.equal('storage')
+      expect(failure.message).to.include(other.file).and.include('migration 2 (next)')
+    }))
+
+  it('refuses a damaged file and keeps it', () =>
+    withFolder((folder) => {
+      const file = join(folder, 'chatctl.db')
+      const content = Buffer.from('this is not a database, however long it may go on. '.repeat(100))
+      writeFileSync(file, content)
+      const failure = failureOf(() => openDatabase(folder))
+      expect(failure.kind).to.equal('storage')
+      expect(failure.message).to.include(file).and.include('damaged')
+      expect(failure.hint).to.include('backup')
+      expect(readFileSync(file).equals(content)).to.equal(true)
+    }))
+
+  it("refuses another program's database and keeps it", () =>
+    withFolder((folder) => {
+      const file = join(folder, 'chatctl.db')
+      const foreign = new DatabaseSync(file)
+      foreign.exec('create table users (id integer)')
+      foreign.close()
+      const content = readFileSync(file)
+      const failure = failureOf(() => openDatabase(folder))
+      expect(failure.kind).to.equal('storage')
+      expect(failure.message).to.include('another program')
+      expect(readFileSync(file).equals(content)).to.equal(true)
+    }))
+
+  it('says which folder cannot be used', () =>
+    withFolder((folder) => {
+      const file = join(folder, 'file')
+      writeFileSync(file, '')
+      for (const data of [file, join(file, 'inside')]) {
+        const failure = failureOf(() => openDatabase(data))
+        expect(failure.kind).to.equal('storage')
+        expect(failure.message).to.include(data)
+        expect(failure.hint).to.be.a('string')
+      }
+      mkdirSync(join(folder, 'taken', 'chatctl.db'), { recursive: true })
+      expect(failureOf(() => openDatabase(join(folder, 'taken'))).kind).to.equal('storage')
+    }))
+
+  it('says that a folder cannot be written', function () {
+    if (process.getuid?.() === 0) this.skip()
+    return withFolder((folder) => {
+      const data = join(folder, 'locked')
+      mkdirSync(data, { mode: 0o500 })
+      const failure = failureOf(() => openDatabase(data))
+      expect(failure.kind).to.equal('storage')
+      expect(failure.message).to.include(data).and.include('EACCES')
+    })
+  })
+
+  it('is made once by eight processes that start on an empty folder at the same time, and takes all their writes', function () {
+    this.timeout(20_000)
+    return withFolder(async (folder) => {
+      const script = join(import.meta.dirname, 'write-users.ts')
+      const children = Array.from({ length: 8 }, (_, index) =>
+        fork(script, [folder, String(index), '20'], { stdio: ['ignore', 'inherit', 'pipe', 'ipc'] }),
+      )
+      await Promise.all(children.map((child) => once(child, 'message')))
+      const results = await Promise.all(
+        children.map(async (child) => {
+          let stderr = ''
+          child.stderr?.on('data', (chunk) => {
+            stderr += chunk
+          })
+          child.send('go')
+          const [[created], [code]] = await Promise.all([once(child, 'message'), once(child, 'close')])
+          expect(stderr).to.equal('')
+          expect(code).to.equal(0)
+          return created
+        }),
+      )
+      expect(results.filter((created) => created)).to.have.length(1)
+      const store = openDatabase(folder)
+      const { n } = store.connection.prepare('select count(*) as n from users').get() as { n: number }
+      expect(n).to.equal(8 * 20 + 1)
+      const { journal_mode: mode } = store.connection.prepare('pragma journal_mode').get() as {
+        journal_mode: string
+      }
+      expect(mode).to.equal('wal')
+      await store.close()
+    })
+  })
+
+  it('serves two services of one process at once', () =>
+    withFolder(async (folder) => {
+      const services = await Promise.all([0, 1].map(() => startService({ dataDir: folder })))
+      const both = services.map(equip)
+      expect(services.filter(({ created }) => created)).to.have.length(1)
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, (_, index) =>
+          both[index % 2]?.call('POST', '/api/chat/send', { message: `${index}` }),
+        ),
+      )
+      expect(answers.every((answer) => answer?.status === 200)).to.equal(true)
+      await Promise.all(services.map(({ close }) => close()))
+    }))
+})

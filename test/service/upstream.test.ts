@@ -1,0 +1,286 @@
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { Failure } from '../../src/failure.ts'
+import { startService } from '../../src/service/start-service.ts'
+import { createOpenAiCompatible } from '../../src/service/upstream/openai-compatible.ts'
+import { presets, resolvePreset } from '../../src/service/upstream/presets.ts'
+import type { Piece, Upstream } from '../../src/service/upstream/upstream.ts'
+import { sendDelta, sendJson, startEvents, withUpstream } from './scripted-upstream.ts'
+import { withFolder, withService } from './temporary-service.ts'
+
+const messages = [{ role: 'user' as const, content: 'hello' }]
+const never = new AbortController().signal
+
+async function pieces(upstream: Upstream): Promise<Piece[]> {
+  const all: Piece[] = []
+  for await (const piece of upstream.stream({ model: 'm1', messages }, never)) all.push(piece)
+  return all
+}
+
+describe('a model server behind the embedded service', () => {
+  it('is sent the documented fields, its own key, and nothing of the caller', () =>
+    withFolder(async (folder) => {
+      const keyFile = join(folder, 'key')
+      writeFileSync(keyFile, 'sk-upstream\n')
+      await withUpstream(
+        (response) => sendJson(response, { choices: [{ message: { content: 'hi' } }] }),
+        ({ url, requests }) =>
+          withService(
+            async ({ call, key }) => {
+              const asked = { model: 'm9', messages, temperature: 0.5, max_tokens: 9 }
+              const { status } = await call('POST', '/v1/chat/completions', asked, { 'x-secret': 'mine' })
+              expect(status).to.equal(200)
+              const [request] = requests
+              expect(request?.path).to.equal('/v1/chat/completions')
+              expect(request?.headers.authorization).to.equal('Bearer sk-upstream')
+              expect(JSON.parse(request?.body ?? '')).to.deep.equal({ ...asked, stream: false })
+              expect(JSON.stringify(request)).not.to.include(key).and.not.to.include('mine')
+            },
+            { upstream: { url, keyFile } },
+          ),
+      )
+    }))
+
+  it('has what it leaves out filled in, and every choice passed on', () =>
+    withUpstream(
+      (response) =>
+        sendJson(response, {
+          id: 'theirs',
+          usage: { prompt_tokens: 3, completion_tokens: 4 },
+          secret: 'x',
+          choices: [{ message: { content: 'a' } }, { message: { content: null }, finish_reason: 'length' }],
+        }),
+      ({ url }) =>
+        withService(
+          async ({ call }) => {
+            const { body } = await call('POST', '/v1/chat/completions', { messages })
+            expect(body.id).to.match(/^chatcmpl_/)
+            expect(body.object).to.equal('chat.completion')
+            expect(body.created).to.be.closeTo(Date.now() / 1000, 5)
+            expect(body.model).to.equal('m1')
+            expect(body.usage).to.deep.equal({ prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 })
+            expect(body.choices).to.deep.equal([
+              { index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' },
+              { index: 1, message: { role: 'assistant', content: '' }, finish_reason: 'length' },
+            ])
+            expect(body).not.to.have.property('secret')
+          },
+          { upstream: { url } },
+        ),
+    ))
+
+  it('lists its models, and its first one answers a request that names none', () =>
+    withUpstream(
+      (response) => sendJson(response, { choices: [{ message: { content: 'hi' } }] }),
+      ({ url, requests }) =>
+        withService(
+          async ({ call }) => {
+            const { body } = await call('GET', '/v1/chat/models')
+            expect(body.data).to.deep.equal([{ id: 'm1', created: 7, object: 'model', owned_by: 'me' }])
+            await call('POST', '/v1/chat/completions', { messages })
+            expect(JSON.parse(requests.at(-1)?.body ?? '').model).to.equal('m1')
+          },
+          { upstream: { url } },
+        ),
+    ))
+
+  for (const [what, answer, status, code] of [
+    ['does not know the model', { status: 404, body: '{"error":"model not found"}' }, 404, 'model_not_found'],
+    ['refuses', { status: 400, body: '{"error":{"message":"too long"}}' }, 502, 'upstream_error'],
+    ['is overloaded', { status: 429, body: '' }, 502, 'upstream_error'],
+    ['sends a page of HTML', { status: 200, body: '<html>' }, 502, 'upstream_error'],
+    ['sends JSON of another form', { status: 200, body: '{"choices":"x"}' }, 502, 'upstream_error'],
+    ['sends no choices', { status: 200, body: '{"choices":[]}' }, 502, 'upstream_error'],
+    ['redirects', { status: 302, body: '' }, 502, 'upstream_error'],
+  ] as const) {
+    it(`that ${what} makes ${status} ${code}`, () =>
+      withUpstream(
+        (response) => response.writeHead(answer.status, { location: 'http://127.0.0.1:1/' }).end(answer.body),
+        ({ url }) =>
+          withService(
+            async ({ call }) => {
+              for (const [path, body] of [
+                ['/v1/chat/completions', { messages, model: 'm9' }],
+                ['/api/chat/send', { message: 'x', model: 'm9' }],
+                ['/api/chat/send', { message: 'x', model: 'm9', stream: true }],
+              ] as const) {
+                const reply = await call('POST', path, body)
+                expect(reply.status, path).to.equal(status)
+                expect(reply.body.error.code).to.equal(code)
+              }
+              expect((await call('GET', '/api/chat/history')).body.messages).to.deep.equal([])
+            },
+            { upstream: { url } },
+          ),
+      ))
+  }
+
+  it('that does not run makes 502 and is named, being on this machine', () =>
+    withService(
+      async ({ call }) => {
+        const { status, body } = await call('POST', '/v1/chat/completions', { messages })
+        expect(status).to.equal(502)
+        expect(body.error.code).to.equal('upstream_error')
+        expect(body.error.message).to.include('http://127.0.0.1:9').and.include('ECONNREFUSED')
+      },
+      { upstream: { url: 'http://127.0.0.1:9/v1' } },
+    ))
+
+  it('that is silent runs into a time-out: before its first byte, and in the middle', async () => {
+    const timeouts = { connect: 500, firstByte: 100, whole: 100, idle: 100 }
+    await withUpstream(
+      () => {},
+      async ({ url }) => {
+        const upstream = await createOpenAiCompatible({ url }, timeouts)
+        const refusals = await Promise.all([
+          upstream.complete({ model: 'm1', messages }, never).catch((error) => error),
+          pieces(upstream).catch((error) => error),
+        ])
+        expect(refusals.map(({ code }) => code)).to.deep.equal(['upstream_timeout', 'upstream_timeout'])
+        await upstream.close()
+      },
+    )
+    await withUpstream(
+      (response) => {
+        startEvents(response)
+        sendDelta(response, 'half')
+      },
+      async ({ url }) => {
+        const upstream = await createOpenAiCompatible({ url }, timeouts)
+        const refusal = await pieces(upstream).catch((error) => error)
+        expect(refusal.code).to.equal('upstream_timeout')
+        await upstream.close()
+      },
+    )
+  })
+
+  it('that speaks no HTTP makes an upstream_error', async () => {
+    const server = createServer((socket) => socket.end('nonsense\r\n\r\n'))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as import('node:net').AddressInfo
+    const upstream = await createOpenAiCompatible({ url: `http://127.0.0.1:${port}` })
+    const refusal = await upstream.listModels(never).catch((error) => error)
+    expect(refusal.code).to.equal('upstream_error')
+    await upstream.close()
+    server.close()
+  })
+
+  it('may answer a stream at once, may leave out [DONE], and may split characters between packets', async () => {
+    const { choices } = { choices: [{ message: { content: 'whole' }, finish_reason: 'stop' }] }
+    await withUpstream(
+      (response) => sendJson(response, { choices }),
+      async ({ url }) => {
+        const upstream = await createOpenAiCompatible({ url })
+        expect((await pieces(upstream)).map(({ kind }) => kind)).to.deep.equal(['delta', 'finish'])
+        await upstream.close()
+      },
+    )
+    await withUpstream(
+      async (response) => {
+        startEvents(response)
+        const bytes = Buffer.from(
+          `data: ${JSON.stringify({ choices: [{ delta: { content: 'ü漢👍' } }] })}\n\n`,
+        )
+        for (const byte of bytes) {
+          response.write(Buffer.of(byte))
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+        sendDelta(response, '', 'length')
+        response.end()
+      },
+      async ({ url }) => {
+        const upstream = await createOpenAiCompatible({ url })
+        expect(await pieces(upstream)).to.deep.equal([
+          { kind: 'delta', text: 'ü漢👍', model: 'm1' },
+          { kind: 'finish', reason: 'length', model: 'm1-7b' },
+        ])
+        await upstream.close()
+      },
+    )
+  })
+
+  it('is left when a stream is left early', async () => {
+    let left = false
+    await withUpstream(
+      (response) => {
+        startEvents(response)
+        sendDelta(response, 'one')
+        response.once('close', () => {
+          left = true
+        })
+      },
+      async ({ url }) => {
+        const upstream = await createOpenAiCompatible({ url })
+        for await (const piece of upstream.stream({ model: 'm1', messages }, never)) {
+          expect(piece.kind).to.equal('delta')
+          break
+        }
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        expect(left).to.equal(true)
+        await upstream.close()
+      },
+    )
+  })
+
+  it('is refused at the start when its URL or its key cannot be used', () =>
+    withFolder(async (folder) => {
+      const keyFile = join(folder, 'key')
+      writeFileSync(keyFile, 'two\nlines')
+      for (const [upstream, kind] of [
+        [{ url: 'not a url' }, 'config'],
+        [{ url: 'ftp://127.0.0.1/v1' }, 'config'],
+        [{ url: 'http://user:secret@127.0.0.1/v1' }, 'config'],
+        [{ url: 'http://127.0.0.1/v1', keyFile: join(folder, 'nope') }, 'config'],
+        [{ url: 'http://127.0.0.1/v1', keyFile }, 'config'],
+        [{ url: 'http://models.example.com/v1', key: 'sk-1' }, 'refused'],
+      ] as const) {
+        const failure = await startService({ dataDir: folder, upstream }).catch((error) => error)
+        expect(failure, upstream.url).to.be.instanceOf(Failure)
+        expect(failure.kind).to.equal(kind)
+        expect(failure.message).not.to.include('secret')
+      }
+    }))
+
+  it('may be named by a preset', () => {
+    expect(resolvePreset('ollama')).to.equal(presets.ollama)
+    expect(resolvePreset('https://models.example.com/v1')).to.equal('https://models.example.com/v1')
+    expect(resolvePreset('toString')).to.equal('toString')
+  })
+})
+
+describe('the built-in model', () => {
+  it('says what it is, counts words as tokens and keeps to max_tokens', () =>
+    withService(async ({ call }) => {
+      const { body } = await call('POST', '/v1/chat/completions', {
+        model: 'offline',
+        messages: [
+          { role: 'system', content: 'be brief' },
+          { role: 'user', content: 'hello' },
+        ],
+      })
+      expect(body.choices[0].message.content).to.include('not an AI').and.include('1 word and 5 characters')
+      expect(body.choices[0].finish_reason).to.equal('stop')
+      expect(body.usage.prompt_tokens).to.equal(3)
+      expect(body.usage.completion_tokens).to.equal(body.choices[0].message.content.split(' ').length)
+      const { body: short } = await call('POST', '/v1/chat/completions', { messages, max_tokens: 2 })
+      expect(short.choices[0]).to.deep.include({ finish_reason: 'length' })
+      expect(short.usage.completion_tokens).to.equal(2)
+    }))
+
+  it('is the only one there without a model server', () =>
+    withService(async ({ call }) => {
+      const { body } = await call('GET', '/v1/chat/models')
+      expect(body.data.map(({ id }: { id: string }) => id)).to.deep.equal(['offline'])
+      for (const [path, request] of [
+        ['/v1/chat/completions', { messages, model: 'gpt-4' }],
+        ['/api/chat/send', { message: 'x', model: 'gpt-4' }],
+        ['/api/chat/send', { message: 'x', model: 'gpt-4', stream: true }],
+      ] as const) {
+        const answer = await call('POST', path, request)
+        expect(answer.status).to.equal(404)
+        expect(answer.body.error.code).to.equal('model_not_found')
+      }
+    }))
+})

@@ -1,0 +1,36 @@
+import { once } from 'node:events'
+import { updateSettings } from '../../src/service/domain/settings.ts'
+import { openDatabase } from '../../src/service/store/open-database.ts'
+
+/**
+ * A process of its own: opens the data when told to, writes so many users in a read-then-write
+ * transaction each, and tells whether it made the data.
+ */
+const [folder = '', index = '', count = ''] = process.argv.slice(2)
+const now = new Date().toISOString()
+
+process.send?.('ready')
+await once(process, 'message')
+const store = openDatabase(folder)
+for (let number = 0; number < Number(count); number++) {
+  const id = `usr_${index}_${number}`
+  await updateSettings(store.db, { app_name: id })
+  await store.db
+    .insertInto('users')
+    .values({
+      id,
+      email: id,
+      email_key: id,
+      name: '',
+      password_hash: null,
+      metadata: '{}',
+      role: 'member',
+      permissions: '[]',
+      created_at: now,
+      updated_at: now,
+    })
+    .execute()
+}
+await store.close()
+process.send?.(store.created)
+process.disconnect()
