@@ -1,0 +1,119 @@
+import { Command } from '@oclif/core/command'
+import type { Input, ParserOutput } from '@oclif/core/interfaces'
+import { Failure } from '../failure.ts'
+import { heldRequestView, localChangeView } from '../view/dry-run.ts'
+import type { View } from '../view/view.ts'
+import { type Context, createContext } from './create-context.ts'
+import { HeldRequest } from './held-request.ts'
+import { checkFilter } from './jq.ts'
+import { reportError } from './render-error.ts'
+import { sharedFlags } from './shared-flags.ts'
+import { usageFailure } from './usage-error.ts'
+import { wantsJson } from './wants-json.ts'
+
+type Values = Record<string, unknown>
+
+/** What every command has in common: shared flags, one context, one way to fail. */
+export abstract class BaseCommand extends Command {
+  static override baseFlags = sharedFlags
+  /** Whether `--dry-run` holds back reading requests too. */
+  protected readonly holdsEverything: boolean = false
+  /** Whether `--profile` may name one that is not there yet. */
+  protected readonly mayNameNewProfile: boolean = false
+  #context: Context | undefined
+  #flags: Values = {}
+
+  /**
+   * Reads the command line and makes what the command works with.
+   *
+   * @param view what will be shown; `--fields` and `--jq` are checked against it before anything is sent
+   */
+  protected async start<F extends Values, B extends Values, A extends Values>(
+    command: Input<F, B, A>,
+    view?: View,
+  ): Promise<ParserOutput<F, B, A> & { context: Context }> {
+    const parsed = await this.parse(command)
+    const flags: Values = parsed.flags
+    this.#flags = flags
+    const context = createContext({
+      flags: {
+        ...option(flags, 'profile'),
+        ...option(flags, 'base-url'),
+        ...option(flags, 'model'),
+        ...option(flags, 'timeout'),
+        ...option(flags, 'retries'),
+        ...option(flags, 'max-wait'),
+        ...outputForm(flags, parsed.raw),
+      },
+      fields: text(flags['fields']),
+      jq: text(flags['jq']),
+      quiet: flags['quiet'] === true,
+      debug: flags['debug'] === true,
+      noInput: flags['no-input'] === true,
+      noColour: flags['no-color'] === true,
+      dryRun: flags['dry-run'] === true ? (this.holdsEverything ? 'all' : 'changes') : undefined,
+      mayNameNewProfile: this.mayNameNewProfile,
+      userAgent: `chatctl/${this.config.version}`,
+    })
+    this.#context = context
+    const changes = Object.hasOwn(command.flags ?? {}, 'dry-run')
+    if (view && changes) context.output.checkFields(view)
+    if (typeof flags['jq'] === 'string') await checkFilter(flags['jq'])
+    return { ...parsed, context }
+  }
+
+  /** Shows what a change on this machine would do, where `--dry-run` asks for that. */
+  protected async showLocalChange(change: Values): Promise<void> {
+    await this.#context?.output.show(localChangeView, change)
+  }
+
+  protected override async catch(error: unknown): Promise<void> {
+    process.exitCode = await this.#fail(error)
+  }
+
+  async #fail(error: unknown): Promise<number> {
+    const flags = this.#flags
+    const style = {
+      json: this.#context?.output.isJson ?? wantsJson(this.argv, process.env),
+      debug: flags['debug'] === true,
+      noColour: flags['no-color'] === true,
+    }
+    try {
+      if (error instanceof HeldRequest && this.#context) {
+        await this.#context.output.show(heldRequestView, error.describe())
+        return 0
+      }
+      return await reportError(usageFailure(error, this.#usage()), style)
+    } catch (nested) {
+      return await reportError(nested, style)
+    }
+  }
+
+  #usage(): { command: string; flags: string[] } {
+    const flags = { ...this.ctor.baseFlags, ...this.ctor.flags }
+    return { command: `chatctl ${this.id?.replaceAll(':', ' ')}`, flags: Object.keys(flags) }
+  }
+
+  protected override async finally(): Promise<void> {
+    await this.#context?.close()
+  }
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+function option(flags: Values, name: string): Record<string, string> {
+  const value = text(flags[name])
+  return value === undefined ? {} : { [name.replaceAll('-', '_')]: value }
+}
+
+/** `--json` is `--output json`; both at once must agree. */
+function outputForm(flags: Values, raw: ParserOutput['raw']): Record<string, string> {
+  const said = option(flags, 'output')
+  const asked = raw.some((token) => token.type === 'flag' && token.flag === 'json')
+  if (asked && said['output'] !== undefined && said['output'] !== 'json') {
+    throw new Failure('usage', `--json and --output ${said['output']} contradict each other`)
+  }
+  return said['output'] === undefined && flags['json'] === true ? { output: 'json' } : said
+}

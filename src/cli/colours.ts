@@ -1,0 +1,30 @@
+import type { ChalkInstance } from 'chalk'
+
+/** The few styles in use; without colour each returns its text. */
+export interface Colours {
+  bold(text: string): string
+  dim(text: string): string
+  red(text: string): string
+  yellow(text: string): string
+  green(text: string): string
+  cyan(text: string): string
+}
+
+const same = (text: string): string => text
+const plain: Colours = { bold: same, dim: same, red: same, yellow: same, green: same, cyan: same }
+
+/** FORCE_COLOR and NO_COLOR as https://force-color.org and https://no-color.org have them. */
+export function wantsColour(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv, noColour: boolean): boolean {
+  if (noColour || env['NO_COLOR']) return false
+  const forced = env['FORCE_COLOR']
+  if (forced !== undefined && forced !== '') return forced !== '0' && forced !== 'false'
+  return stream.isTTY === true && env['TERM'] !== 'dumb'
+}
+
+/** chalk is loaded only where colour will be seen. */
+export async function loadColours(wanted: boolean): Promise<Colours> {
+  if (!wanted) return plain
+  const { Chalk } = await import('chalk')
+  const chalk: ChalkInstance = new Chalk({ level: 1 })
+  return chalk
+}

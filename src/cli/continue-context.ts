@@ -1,0 +1,24 @@
+import { readLastContext, rememberLastContext } from '../config/last-context.ts'
+import { Failure } from '../failure.ts'
+import type { Context } from './create-context.ts'
+
+/** @throws Failure `usage` where this profile has no conversation yet */
+export function continueContext(context: Context): string {
+  const contextId = readLastContext(context.contextOwner())
+  if (contextId !== undefined) return contextId
+  throw new Failure('usage', 'There is no conversation of this profile to go on with', {
+    hint: 'Start one without --continue, or name it with --context ID.',
+  })
+}
+
+/** What `--continue` will go on with. The answer is there already, so a failure is only worth a warning. */
+export async function rememberContext(context: Context, contextId: string | null | undefined): Promise<void> {
+  if (!contextId) return
+  try {
+    await rememberLastContext(context.contextOwner(), contextId)
+  } catch (error) {
+    await context.output.warn(
+      `--continue will not know this conversation: ${(error as Error).message}; it is --context ${contextId}`,
+    )
+  }
+}

@@ -1,0 +1,45 @@
+import type { OutgoingRequest } from '../client/outgoing-request.ts'
+
+/** Thrown by the gate under `--dry-run`: the request that would have left. */
+export class HeldRequest extends Error {
+  readonly request: OutgoingRequest
+  /** Undefined for the embedded service, which was not started. */
+  readonly baseUrl: string | undefined
+
+  constructor(request: OutgoingRequest, baseUrl: string | undefined) {
+    super('held back by --dry-run')
+    this.request = request
+    this.baseUrl = baseUrl
+  }
+
+  /** What is shown of it; secrets are not. */
+  describe(): { method: string; url: string; body?: unknown } {
+    const { method, path, query, body } = this.request
+    const search = query ? `?${new URLSearchParams(query)}` : ''
+    const base = this.baseUrl?.replace(/\/+$/, '') ?? 'local:'
+    const shown = body === undefined ? {} : { body: withoutSecrets(readBody(body)) }
+    return { method, url: `${base}${path}${search}`, ...shown }
+  }
+}
+
+/** A raw body is shown as what it says, where it is JSON. */
+function readBody(body: unknown): unknown {
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) return body
+  const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function withoutSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSecrets)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      key === 'password' ? '<hidden>' : withoutSecrets(inner),
+    ]),
+  )
+}

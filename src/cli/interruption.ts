@@ -1,0 +1,43 @@
+/** Thrown through everything that waits when a person or the system ends the program. */
+export class Interruption extends Error {
+  readonly exitCode: number
+  constructor(signal: 'SIGINT' | 'SIGTERM') {
+    super(`ended by ${signal}`)
+    this.exitCode = signal === 'SIGINT' ? 130 : 143
+  }
+}
+
+/** Work that does not see the signal gets this long, in ms, before the process ends anyway. */
+const grace = 5_000
+
+const controller = new AbortController()
+
+/** Aborted by the first SIGINT or SIGTERM; its reason is the `Interruption`. */
+export const interruption: AbortSignal = controller.signal
+
+/** The first signal ends what runs in good order, a second one at once. */
+export function watchSignals(): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      const reason = new Interruption(signal)
+      if (controller.signal.aborted) process.exit(reason.exitCode)
+      controller.abort(reason)
+      setTimeout(() => process.exit(reason.exitCode), grace).unref()
+    })
+  }
+}
+
+/** Waits for `work`, or rejects with the signal's reason as soon as it is aborted. */
+export async function unlessInterrupted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  let onAbort: (() => void) | undefined
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    if (onAbort) signal.removeEventListener('abort', onAbort)
+  }
+}

@@ -1,0 +1,40 @@
+import type { ProfileKey } from '../config/configuration-file.ts'
+import { configurationKeys, defaultProfileKey } from '../config/configuration-keys.ts'
+import { formatDuration } from '../config/duration.ts'
+import type { Options, Source } from '../config/resolve-options.ts'
+import type { Context } from './create-context.ts'
+
+/** One option as it is in force. */
+export interface OptionRow {
+  key: string
+  value: string | null
+  source: Source
+  /** The flag, the variable, the profile or the file that it came from. */
+  from: string
+}
+
+/** Every option in force and where it came from. */
+export function listOptions({ options, configuration }: Context): OptionRow[] {
+  const profile: OptionRow = { key: 'profile', ...describe(options.profile.value, options.profile) }
+  const rest = configurationKeys
+    .filter((key): key is ProfileKey => key !== defaultProfileKey)
+    .map((key) => ({ key, ...describe(shown(key, options), options[key]) }))
+  const standard = configuration.default_profile
+  const fallback: OptionRow = {
+    key: defaultProfileKey,
+    value: standard ?? null,
+    source: standard === undefined ? 'default' : 'profile',
+    from: standard === undefined ? 'default' : 'the configuration file',
+  }
+  return [profile, fallback, ...rest]
+}
+
+function describe(value: string | undefined, { source, from }: { source: Source; from: string }) {
+  return { value: value ?? null, source, from }
+}
+
+function shown(key: ProfileKey, options: Options): string | undefined {
+  if (key === 'timeout' || key === 'max_wait') return formatDuration(options[key].value)
+  const { value } = options[key]
+  return value === undefined ? undefined : String(value)
+}

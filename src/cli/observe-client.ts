@@ -1,0 +1,31 @@
+import type { ClientEvent } from '../client/client-event.ts'
+import { formatDuration } from '../config/duration.ts'
+import type { Output } from './output.ts'
+import { say } from './streams.ts'
+
+/** Says what the client does while it does it: waits always, everything under `--debug`. */
+export function observeClient(output: Output, debug: boolean): (event: ClientEvent) => void {
+  return (event) => {
+    if (debug) return say(describe(event))
+    if (event.type === 'wait')
+      output.progress(`Rate limited; trying again in ${formatDuration(event.after)}…`)
+    if (event.type === 'retry')
+      output.progress(`${event.reason}; trying again in ${formatDuration(event.after)}…`)
+  }
+}
+
+function describe(event: ClientEvent): string {
+  const about = `${event.method} ${event.url}`
+  switch (event.type) {
+    case 'request':
+      return `> ${about} (attempt ${event.attempt})`
+    case 'answer':
+      return `< ${event.status} ${event.statusText} in ${Math.round(event.elapsed)}ms${event.requestId ? `, id ${event.requestId}` : ''}`
+    case 'redirect':
+      return `< ${event.status}, on to ${event.to}`
+    case 'retry':
+      return `! ${event.reason}; again in ${formatDuration(event.after)}`
+    case 'wait':
+      return `! ${event.status}, rate limited; again in ${formatDuration(event.after)}`
+  }
+}

@@ -1,0 +1,74 @@
+import type { FailedRequest } from '../failure.ts'
+import { Failure } from '../failure.ts'
+import { stripControls } from '../view/strip-controls.ts'
+import { loadColours, wantsColour } from './colours.ts'
+import { bugExitCode, exitCodeOf } from './exit-codes.ts'
+import { Interruption } from './interruption.ts'
+import { say, sayStyled } from './streams.ts'
+
+export interface ErrorStyle {
+  json: boolean
+  debug: boolean
+  noColour: boolean
+}
+
+interface Rendered {
+  exitCode: number
+  code: string
+  message: string
+  status?: number
+  details?: unknown
+  hint?: string
+  request?: FailedRequest
+}
+
+/**
+ * The one place that turns whatever was thrown into words on stderr and an exit code.
+ *
+ * @returns the exit code
+ */
+export async function reportError(error: unknown, style: ErrorStyle): Promise<number> {
+  if (error instanceof Interruption) return error.exitCode
+  const { exitCode, ...rendered } = render(error)
+  if (style.json) say(JSON.stringify({ error: rendered }))
+  else await sayInWords(rendered, style)
+  if (style.debug) say(stackOf(error))
+  return exitCode
+}
+
+function render(error: unknown): Rendered {
+  if (error instanceof Failure) {
+    return {
+      exitCode: exitCodeOf(error.kind),
+      code: error.code,
+      message: error.message,
+      ...(error.status === undefined ? {} : { status: error.status }),
+      ...(error.details === undefined || error.details === null ? {} : { details: error.details }),
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+      ...(error.request === undefined ? {} : { request: error.request }),
+    }
+  }
+  return {
+    exitCode: bugExitCode,
+    code: 'bug',
+    message: `This is a bug in chatctl: ${error instanceof Error ? error.message : String(error)}`,
+    hint: 'Run it again with --debug and report what it shows.',
+  }
+}
+
+async function sayInWords(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyle): Promise<void> {
+  const colours = await loadColours(wantsColour(process.stderr, process.env, style.noColour))
+  const { message, details, hint, request } = rendered
+  const clean = stripControls
+  const lines = [`${colours.red('Error:')} ${clean(message)}`]
+  if (details !== undefined) lines.push(`Details: ${clean(JSON.stringify(details))}`)
+  if (request?.id) lines.push(clean(`Request: ${request.method} ${request.url}, id ${request.id}`))
+  if (hint !== undefined) lines.push(`${colours.cyan('Hint:')} ${clean(hint)}`)
+  sayStyled(lines.join('\n'))
+}
+
+function stackOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const own = error.stack ?? error.message
+  return error.cause === undefined ? own : `${own}\nCaused by: ${stackOf(error.cause)}`
+}

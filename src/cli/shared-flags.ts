@@ -1,0 +1,79 @@
+import * as Flags from '@oclif/core/flags'
+
+/**
+ * What every command understands. Where a profile may hold the value too, the environment is read
+ * by `config/resolve-options.ts`, which knows all four sources, and not by oclif.
+ */
+const helpGroup = 'GLOBAL'
+
+export const sharedFlags = {
+  profile: Flags.string({
+    char: 'p',
+    helpGroup,
+    helpValue: '<name>',
+    summary: 'Connection to use; "local" is the embedded service. [env: CHATCTL_PROFILE]',
+  }),
+  'base-url': Flags.string({
+    helpGroup,
+    helpValue: '<url>',
+    summary: 'Address of the service. [env: CHATCTL_BASE_URL]',
+  }),
+  output: Flags.string({
+    char: 'o',
+    helpGroup,
+    helpValue: 'table|json|jsonl|yaml|csv|tsv',
+    summary: 'Form of the result. [env: CHATCTL_OUTPUT]',
+  }),
+  json: Flags.boolean({ helpGroup, env: 'CHATCTL_JSON', summary: 'Same as --output json.' }),
+  fields: Flags.string({
+    helpGroup,
+    env: 'CHATCTL_FIELDS',
+    helpValue: '<a,b.c>',
+    summary: 'Only these fields, in this order.',
+  }),
+  jq: Flags.string({
+    helpGroup,
+    env: 'CHATCTL_JQ',
+    helpValue: '<expr>',
+    summary: 'Filter the JSON result with jq.',
+  }),
+  quiet: Flags.boolean({
+    char: 'q',
+    helpGroup,
+    env: 'CHATCTL_QUIET',
+    summary: 'Say nothing on stderr but errors.',
+  }),
+  debug: Flags.boolean({
+    helpGroup,
+    env: 'CHATCTL_DEBUG',
+    summary: 'Show requests, time-outs and stacks on stderr.',
+  }),
+  'no-input': Flags.boolean({ helpGroup, env: 'CHATCTL_NO_INPUT', summary: 'Never ask; fail instead.' }),
+  timeout: Flags.string({
+    helpGroup,
+    helpValue: '<duration>',
+    summary: 'Longest time for one attempt (60s). [env: CHATCTL_TIMEOUT]',
+  }),
+  retries: Flags.string({
+    helpGroup,
+    helpValue: '<n>',
+    summary: 'Attempts after a first one that failed (2). [env: CHATCTL_RETRIES]',
+  }),
+  'max-wait': Flags.string({
+    helpGroup,
+    helpValue: '<duration>',
+    summary: 'Longest wait when rate limited (60s). [env: CHATCTL_MAX_WAIT]',
+  }),
+  'no-color': Flags.boolean({ helpGroup, env: 'CHATCTL_NO_COLOR', summary: 'Write without colour.' }),
+}
+
+export const dryRunFlag = Flags.boolean({
+  env: 'CHATCTL_DRY_RUN',
+  summary: 'Show the change that would be made, and do not make it.',
+})
+
+export const yesFlag = Flags.boolean({
+  char: 'y',
+  env: 'CHATCTL_YES',
+  summary: 'Do not ask; needed off a terminal.',
+})

@@ -1,0 +1,56 @@
+import type { OutgoingRequest } from '../client/outgoing-request.ts'
+import { localProfile, type Options } from '../config/resolve-options.ts'
+import type { Credential } from '../credentials/read-credential.ts'
+import { Failure } from '../failure.ts'
+import { isInteractive } from './streams.ts'
+
+/** Where requests go. */
+export type Target =
+  | { kind: 'remote'; baseUrl: string; credential: Credential | undefined }
+  /** `named` where the profile said so, rather than nothing saying anything. */
+  | { kind: 'local'; named: boolean }
+
+/**
+ * An address from a flag, the environment or a profile is a service elsewhere; none is the embedded
+ * one, unless a key says that somewhere else was meant.
+ */
+export function chooseTarget(options: Options, credential: Credential | undefined): Target {
+  const baseUrl = options.base_url.value
+  const profile = options.profile.value
+  if (
+    profile === localProfile &&
+    options.base_url.source !== 'flag' &&
+    options.base_url.source !== 'environment'
+  ) {
+    return { kind: 'local', named: true }
+  }
+  if (baseUrl) return { kind: 'remote', baseUrl, credential }
+  if (profile !== undefined) {
+    throw new Failure('usage', `Profile "${profile}" has no base URL`, {
+      hint: `chatctl config set base_url https://… --profile ${profile}`,
+    })
+  }
+  if (credential) {
+    throw new Failure('usage', `${credential.source} holds a key, but nothing says for which service`, {
+      hint: 'Name it with --base-url URL or --profile NAME; --profile local is the embedded service.',
+    })
+  }
+  return { kind: 'local', named: false }
+}
+
+/** A conversation may start anywhere; only settings and users are worth a guard. */
+const chatPaths = /^\/(v1|api)\/chat\//
+
+/**
+ * Off a terminal, changes reach the embedded service only where it was named: a CI job that forgot
+ * its base URL must fail, not prove itself on a copy of its own.
+ *
+ * @throws Failure `usage`
+ */
+export function guardLocalChange(target: Target, request: OutgoingRequest): void {
+  if (target.kind === 'remote' || target.named || isInteractive()) return
+  if (request.method === 'GET' || chatPaths.test(request.path)) return
+  throw new Failure('usage', 'No service was named, and this would change the embedded one on this machine', {
+    hint: 'Name the service with --base-url URL or --profile NAME; --profile local if the embedded one is meant.',
+  })
+}

@@ -1,0 +1,54 @@
+import { stripVTControlCharacters } from 'node:util'
+import { Failure } from '../failure.ts'
+import { nearest } from './nearest.ts'
+
+/** What a command line could have said. */
+export interface Usage {
+  /** The command as it is typed, `chatctl settings get`. */
+  command: string
+  flags: readonly string[]
+}
+
+/** What oclif adds to an error about a misread command line, by class; only these fields tell them apart. */
+interface ParseError extends Error {
+  oclif?: { exit?: number }
+  flags?: string[]
+  args?: (string | { name: string })[]
+}
+
+/**
+ * Turns oclif's errors about a command line into ours, with what was probably meant.
+ *
+ * @returns the error itself where it is not about the command line
+ */
+export function usageFailure(error: unknown, { command, flags }: Usage): unknown {
+  if (error instanceof Failure || !isParseError(error)) return error
+  const hint = `${command} --help`
+  if (error.flags) {
+    const [unknown = ''] = error.flags
+    const meant = nearest(unknown.replace(/^-+/, ''), flags)
+    return new Failure('usage', `Unknown flag ${unknown}`, {
+      hint: meant ? `Did you mean --${meant}? See: ${hint}` : `See: ${hint}`,
+    })
+  }
+  if (error.args) {
+    const names = error.args.map((arg) => (typeof arg === 'string' ? arg : arg.name.toUpperCase()))
+    const extra = error.args.some((arg) => typeof arg === 'string')
+    const words = extra ? `Unexpected argument ${names.join(' ')}` : `Missing argument ${names.join(', ')}`
+    return new Failure('usage', words, { hint: `See: ${hint}` })
+  }
+  return new Failure('usage', tidy(error.message), { hint: `See: ${hint}` })
+}
+
+function isParseError(error: unknown): error is ParseError {
+  return error instanceof Error && ('oclif' in error || error.message.startsWith('Parsing --'))
+}
+
+function tidy(message: string): string {
+  return stripVTControlCharacters(message)
+    .replace(/\n?See more help with --help/g, '')
+    .replace(/^The following errors? occurred:\s*/, '')
+    .replace(/^Parsing (--\S+)\s+/, '$1: ')
+    .replace(/^Missing required flag (\S+)/, 'Missing flag --$1')
+    .trim()
+}

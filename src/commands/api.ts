@@ -1,0 +1,90 @@
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
+import { readRequestBody } from '../cli/api-body.ts'
+import { BaseCommand } from '../cli/base-command.ts'
+import { textFlag } from '../cli/flag-types.ts'
+import { dryRunFlag } from '../cli/shared-flags.ts'
+import { writeData } from '../cli/streams.ts'
+import { Failure } from '../failure.ts'
+import { documentView } from '../view/document.ts'
+
+export default class Api extends BaseCommand {
+  static override summary = 'Make any request, authenticated.'
+  static override description =
+    'PATH is relative to the base URL and may carry a query. A JSON answer is printed as JSON, any other as it came. A status outside 2xx is an error with the usual exit code.'
+  static override examples = [
+    '<%= config.bin %> api GET /v1/settings',
+    '<%= config.bin %> api PATCH /v1/settings --data \'{"theme":{"mode":"dark"}}\'',
+    '<%= config.bin %> api POST /api/chat/send --field message=Hello --jq .response',
+  ]
+  static override args = {
+    method: Args.string({
+      description: 'GET, POST, PUT, PATCH or any other method.',
+      required: true,
+      ignoreStdin: true,
+    }),
+    path: Args.string({ description: 'Path that begins with a /.', required: true, ignoreStdin: true }),
+  }
+  static override flags = {
+    data: textFlag({
+      char: 'd',
+      helpValue: '<json|@file|->',
+      summary: 'Body: JSON, a file, or stdin.',
+      exclusive: ['field'],
+    }),
+    field: textFlag({
+      char: 'F',
+      helpValue: '<k=v>',
+      multiple: true,
+      multipleNonGreedy: true,
+      summary: 'Field of a JSON object as the body; k:=json for other types than text; repeatable.',
+    }),
+    header: textFlag({
+      char: 'H',
+      helpValue: '<name: value>',
+      multiple: true,
+      multipleNonGreedy: true,
+      summary: 'Request header; repeatable.',
+    }),
+    include: Flags.boolean({ char: 'i', summary: 'Print status and headers of the answer first.' }),
+    'dry-run': dryRunFlag,
+  }
+  protected override readonly holdsEverything = true
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(Api, documentView)
+    const body = await readRequestBody({ data: flags.data, fields: flags.field }, context)
+    const client = await context.connect()
+    const answer = await client.request({
+      method: args.method,
+      path: args.path,
+      headers: parseHeaders(flags.header ?? []),
+      ...(body === undefined ? {} : { body }),
+    })
+    if (flags.include) {
+      const headers = Object.entries(answer.headers).map(([name, value]) => `${name}: ${value}\n`)
+      await writeData(`HTTP ${answer.status} ${answer.statusText}\n${headers.join('')}\n`)
+    }
+    const json = parseJson(answer.text)
+    if (json !== undefined) return context.output.show(documentView, json)
+    await writeData(answer.bytes)
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function parseHeaders(lines: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    lines.map((line) => {
+      const at = line.indexOf(':')
+      if (at < 1) throw new Failure('usage', `--header "${line}" is not "Name: value"`)
+      return [line.slice(0, at).trim(), line.slice(at + 1).trim()]
+    }),
+  )
+}

@@ -1,0 +1,34 @@
+import * as Flags from '@oclif/core/flags'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { authStatusView } from '../../view/auth.ts'
+
+export default class AuthStatus extends BaseCommand {
+  static override summary = 'Show which service and which credential are in use, and whether it is accepted.'
+  static override examples = [
+    '<%= config.bin %> auth status',
+    '<%= config.bin %> auth status --no-verify --json',
+  ]
+  static override flags = {
+    verify: Flags.boolean({
+      allowNo: true,
+      default: true,
+      summary: 'Ask the service who the credential belongs to.',
+    }),
+  }
+
+  async run(): Promise<void> {
+    const { flags, context } = await this.start(AuthStatus, authStatusView)
+    const target = context.target()
+    const status = {
+      profile: context.options.profile.value ?? (target.kind === 'local' ? 'local' : null),
+      base_url: target.kind === 'local' ? null : target.baseUrl,
+      service: target.kind === 'local' ? 'embedded' : 'remote',
+      credential: context.credentialSource(),
+    }
+    if (!flags.verify) return context.output.show(authStatusView, { ...status, verified: false })
+    const client = await context.connect()
+    const { body } = await client.users.profile()
+    const user = { id: body?.id ?? null, email: body?.email ?? null, name: body?.name ?? null }
+    await context.output.show(authStatusView, { ...status, verified: true, user })
+  }
+}

@@ -1,0 +1,27 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../cli/base-command.ts'
+import { completionScripts, type Shell, shells } from '../cli/completion-scripts.ts'
+import { writeData } from '../cli/streams.ts'
+
+export default class Autocomplete extends BaseCommand {
+  static override summary = 'Print a script that completes chatctl in your shell.'
+  static override examples = [
+    'source <(<%= config.bin %> autocomplete bash)',
+    '<%= config.bin %> autocomplete zsh > "$fpath[1]/_chatctl"',
+    '<%= config.bin %> autocomplete fish > ~/.config/fish/completions/chatctl.fish',
+    '<%= config.bin %> autocomplete powershell | Out-String | Invoke-Expression',
+  ]
+  static override args = {
+    shell: Args.string({
+      description: 'Which shell.',
+      options: [...shells],
+      required: true,
+      ignoreStdin: true,
+    }),
+  }
+
+  async run(): Promise<void> {
+    const { args } = await this.start(Autocomplete)
+    await writeData(completionScripts[args.shell as Shell])
+  }
+}

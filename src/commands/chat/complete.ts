@@ -1,0 +1,52 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { integerFlag, numberFlag, textFlag } from '../../cli/flag-types.ts'
+import { readMessages } from '../../cli/read-messages.ts'
+import { demandText, readText } from '../../cli/read-text.ts'
+import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { completionView } from '../../view/chat.ts'
+
+export default class ChatComplete extends BaseCommand {
+  static override summary = 'Complete a list of messages, keeping nothing on the service.'
+  static override description =
+    'The last message is PROMPT, stdin, or both with a blank line between; --system and --messages come before it.'
+  static override examples = [
+    '<%= config.bin %> chat complete "Say hello in French"',
+    '<%= config.bin %> chat complete --system "Answer in one word" "Capital of Peru?"',
+    '<%= config.bin %> chat complete --messages conversation.yaml --max-tokens 200',
+  ]
+  static override args = {
+    prompt: Args.string({ description: 'What to ask; - reads stdin.', ignoreStdin: true }),
+  }
+  static override flags = {
+    model: textFlag({ char: 'm', helpValue: '<id>', summary: 'Model to answer. [env: CHATCTL_MODEL]' }),
+    system: textFlag({ char: 's', helpValue: '<text>', summary: 'System message that comes first.' }),
+    messages: textFlag({
+      helpValue: '<file>',
+      summary: 'Messages that come before, as YAML, JSON or JSONL of role and content.',
+    }),
+    temperature: numberFlag({ char: 't', helpValue: '<number>', summary: 'Sampling temperature.' }),
+    'max-tokens': integerFlag({ helpValue: '<n>', summary: 'Most tokens to generate.' }),
+    'dry-run': dryRunFlag,
+  }
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(ChatComplete, completionView)
+    const model = context.options.model.value
+    const earlier = flags.messages === undefined ? [] : await readMessages(flags.messages, context)
+    const prompt = await readText(args.prompt, context)
+    if (earlier.length === 0) demandText(prompt, 'PROMPT')
+    const request = {
+      ...(model === undefined ? {} : { model }),
+      messages: [
+        ...(flags.system === undefined ? [] : [{ role: 'system' as const, content: flags.system }]),
+        ...earlier,
+        ...(prompt === '' ? [] : [{ role: 'user' as const, content: prompt }]),
+      ],
+      ...(flags.temperature === undefined ? {} : { temperature: flags.temperature }),
+      ...(flags['max-tokens'] === undefined ? {} : { max_tokens: flags['max-tokens'] }),
+    }
+    const client = await context.connect()
+    await context.show(completionView, await client.chat.complete(request))
+  }
+}

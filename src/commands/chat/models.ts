@@ -1,0 +1,13 @@
+import { BaseCommand } from '../../cli/base-command.ts'
+import { modelsView } from '../../view/chat.ts'
+
+export default class ChatModels extends BaseCommand {
+  static override summary = 'List the models that can be used.'
+  static override examples = ['<%= config.bin %> chat models', '<%= config.bin %> chat models --json']
+
+  async run(): Promise<void> {
+    const { context } = await this.start(ChatModels, modelsView)
+    const client = await context.connect()
+    await context.show(modelsView, await client.chat.models())
+  }
+}

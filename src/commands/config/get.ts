@@ -1,0 +1,23 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { demandConfigurationKey } from '../../cli/configuration-key.ts'
+import { listOptions } from '../../cli/list-options.ts'
+import { valueView } from '../../view/value.ts'
+
+export default class ConfigGet extends BaseCommand {
+  static override summary = 'Print the value in force of one option; an empty line where it has none.'
+  static override examples = [
+    '<%= config.bin %> config get base_url',
+    '<%= config.bin %> config get model --profile work',
+  ]
+  static override args = {
+    key: Args.string({ description: 'Such as base_url.', required: true, ignoreStdin: true }),
+  }
+
+  async run(): Promise<void> {
+    const { args, context } = await this.start(ConfigGet, valueView)
+    const key = demandConfigurationKey(args.key)
+    const row = listOptions(context).find((option) => option.key === key)
+    await context.output.show(valueView, row?.value ?? null)
+  }
+}

@@ -1,0 +1,13 @@
+import { BaseCommand } from '../../cli/base-command.ts'
+import { configurationPath } from '../../config/configuration-file.ts'
+import { pathView } from '../../view/config.ts'
+
+export default class ConfigPath extends BaseCommand {
+  static override summary = 'Print where the configuration file lies.'
+  static override examples = ['<%= config.bin %> config path']
+
+  async run(): Promise<void> {
+    const { context } = await this.start(ConfigPath, pathView)
+    await context.output.show(pathView, { path: configurationPath() })
+  }
+}

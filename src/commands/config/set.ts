@@ -1,0 +1,38 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { demandConfigurationKey } from '../../cli/configuration-key.ts'
+import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { writeConfiguration } from '../../config/configuration-file.ts'
+import { withValue } from '../../config/configuration-keys.ts'
+import { localProfile } from '../../config/resolve-options.ts'
+import { configValueView } from '../../view/config.ts'
+
+export default class ConfigSet extends BaseCommand {
+  static override summary = 'Set a default of a profile; a new profile begins with its first value.'
+  static override description =
+    'Without --profile the default profile is meant, and "local" where there is none. Keys: default_profile, base_url, auth_url, client_id, model, output, timeout, retries, max_wait.'
+  static override examples = [
+    '<%= config.bin %> config set base_url https://chat.example --profile work',
+    '<%= config.bin %> config set default_profile work',
+  ]
+  static override args = {
+    key: Args.string({
+      description: 'Such as base_url or default_profile.',
+      required: true,
+      ignoreStdin: true,
+    }),
+    value: Args.string({ description: 'Its value.', required: true, ignoreStdin: true }),
+  }
+  static override flags = { 'dry-run': dryRunFlag }
+  protected override readonly mayNameNewProfile = true
+
+  async run(): Promise<void> {
+    const { args, context } = await this.start(ConfigSet, configValueView)
+    const key = demandConfigurationKey(args.key)
+    const profile = context.options.profile.value ?? localProfile
+    const configuration = withValue(context.configuration, profile, key, args.value)
+    const change = { profile: key === 'default_profile' ? null : profile, key, value: args.value }
+    if (!context.dryRun) await writeConfiguration(configuration)
+    await context.output.show(configValueView, change)
+  }
+}

@@ -1,0 +1,31 @@
+import { BaseCommand } from '../../cli/base-command.ts'
+import { integerFlag, textFlag } from '../../cli/flag-types.ts'
+import { historyView } from '../../view/chat.ts'
+
+export default class HistoryList extends BaseCommand {
+  static override summary = 'Show one page of past messages.'
+  static override description =
+    'Pages go backwards: --before takes the id of the oldest message that was seen. What more there is, a line on stderr says.'
+  static override examples = [
+    '<%= config.bin %> history list --limit 20',
+    '<%= config.bin %> history list --context ID --before MESSAGE_ID --json',
+  ]
+  static override flags = {
+    context: textFlag({ char: 'c', helpValue: '<id>', summary: 'Only this conversation.' }),
+    limit: integerFlag({ char: 'n', helpValue: '<n>', summary: 'Most messages on the page.' }),
+    before: textFlag({ helpValue: '<cursor>', summary: 'Only what came before it.' }),
+  }
+
+  async run(): Promise<void> {
+    const { flags, context } = await this.start(HistoryList, historyView)
+    const client = await context.connect()
+    const answer = await client.history.page({
+      ...(flags.context === undefined ? {} : { context_id: flags.context }),
+      ...(flags.limit === undefined ? {} : { limit: flags.limit }),
+      ...(flags.before === undefined ? {} : { before: flags.before }),
+    })
+    await context.show(historyView, answer)
+    if (answer.body?.has_more)
+      context.output.progress('There is more: --before takes the id of the oldest message.')
+  }
+}

@@ -1,0 +1,22 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../../../cli/base-command.ts'
+import { dataFlag } from '../../../cli/service-flags.ts'
+import { dryRunFlag, yesFlag } from '../../../cli/shared-flags.ts'
+import { keyView } from '../../../view/service.ts'
+
+export default class ServiceKeysRevoke extends BaseCommand {
+  static override summary = 'Revoke an API key of the embedded service for good.'
+  static override examples = ['<%= config.bin %> service keys revoke KEY_ID --yes']
+  static override args = {
+    id: Args.string({ description: 'Id of the key.', required: true, ignoreStdin: true }),
+  }
+  static override flags = { data: dataFlag, yes: yesFlag, 'dry-run': dryRunFlag }
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(ServiceKeysRevoke, keyView)
+    if (context.dryRun) return this.showLocalChange({ revoke: args.id })
+    if (!flags.yes) await context.prompter.confirm(`Revoke the key ${args.id} for good?`)
+    const administration = await context.openAdministration(flags.data)
+    await context.output.show(keyView, await administration.revokeKey(args.id))
+  }
+}

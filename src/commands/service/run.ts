@@ -1,0 +1,60 @@
+import { once } from 'node:events'
+import * as Flags from '@oclif/core/flags'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { integerFlag, textFlag } from '../../cli/flag-types.ts'
+import { dataFlag } from '../../cli/service-flags.ts'
+import { writeData } from '../../cli/streams.ts'
+import { serviceUrlView } from '../../view/service.ts'
+
+const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+
+export default class ServiceRun extends BaseCommand {
+  static override summary = 'Serve the embedded service in the foreground until it is stopped.'
+  static override description =
+    'Prints its URL on stdout when it is ready, logs JSON lines to stderr, and ends in good order on Ctrl-C or SIGTERM: running answers are finished first. Make a key with: chatctl service keys create'
+  static override examples = [
+    '<%= config.bin %> service run',
+    '<%= config.bin %> service run --port 0 --json',
+    '<%= config.bin %> service run --upstream ollama',
+    '<%= config.bin %> service run --upstream https://models.example/v1 --upstream-key-file key.txt',
+  ]
+  static override flags = {
+    host: textFlag({ helpValue: '<address>', default: '127.0.0.1', summary: 'Address to listen on.' }),
+    port: integerFlag({ helpValue: '<n>', default: 8787, summary: 'Port to listen on; 0 for any free one.' }),
+    data: dataFlag,
+    upstream: textFlag({
+      helpValue: '<url>',
+      summary:
+        'OpenAI-compatible server that answers, or ollama, llama.cpp, lm-studio; without it a built-in program.',
+    }),
+    'upstream-key-file': textFlag({
+      helpValue: '<file>',
+      summary: 'File with the key for the upstream.',
+      dependsOn: ['upstream'],
+    }),
+    'log-level': Flags.option({ options: levels, default: 'info', summary: 'Least grave lines to log.' })(),
+  }
+
+  async run(): Promise<void> {
+    const { flags, context } = await this.start(ServiceRun, serviceUrlView)
+    const service = await context.startService({
+      dataDir: flags.data,
+      host: flags.host,
+      port: flags.port,
+      announce: true,
+      log: flags['log-level'] === 'silent' ? 'silent' : { level: flags['log-level'] },
+      ...(flags.upstream === undefined
+        ? {}
+        : { upstream: { url: flags.upstream, keyFile: flags['upstream-key-file'] } }),
+    })
+    try {
+      const ready = { url: service.url, pid: process.pid }
+      await (context.output.isJson
+        ? writeData(`${JSON.stringify(ready)}\n`)
+        : context.output.show(serviceUrlView, ready))
+      if (!context.signal.aborted) await once(context.signal, 'abort')
+    } finally {
+      await service.close()
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import { BaseCommand } from '../../../cli/base-command.ts'
+import { integerFlag, switchFlag, textFlag } from '../../../cli/flag-types.ts'
+import { readDocument } from '../../../cli/read-document.ts'
+import { dryRunFlag } from '../../../cli/shared-flags.ts'
+import type { ApiConfiguration } from '../../../contract/api-configuration.ts'
+import { Failure } from '../../../failure.ts'
+import { apiConfigurationView } from '../../../view/settings.ts'
+
+export default class SettingsApiSet extends BaseCommand {
+  static override summary = 'Set the API configuration: rate limiting and CORS.'
+  static override description =
+    'It can be set but not read back. Only what is given is sent; flags go before what --file says.'
+  static override examples = [
+    '<%= config.bin %> settings api set --version v2 --rate-limiting on --requests-per-minute 60',
+    '<%= config.bin %> settings api set --allowed-origin https://a.example --allowed-method GET --allowed-method POST',
+    '<%= config.bin %> settings api set --file api.yaml',
+  ]
+  static override flags = {
+    version: textFlag({ helpValue: '<text>', summary: 'Version of the configuration.' }),
+    'rate-limiting': switchFlag({ summary: 'Whether requests are limited by the minute.' }),
+    'requests-per-minute': integerFlag({ helpValue: '<n>', summary: 'Most requests in a minute.' }),
+    'allowed-origin': textFlag({
+      helpValue: '<origin>',
+      multiple: true,
+      multipleNonGreedy: true,
+      summary: 'Origin that CORS lets in; repeatable.',
+    }),
+    'allowed-method': textFlag({
+      helpValue: '<method>',
+      multiple: true,
+      multipleNonGreedy: true,
+      summary: 'Method that CORS lets through; repeatable.',
+    }),
+    file: textFlag({
+      char: 'f',
+      helpValue: '<file>',
+      summary: 'YAML or JSON with any of these; - reads stdin.',
+    }),
+    'dry-run': dryRunFlag,
+  }
+
+  async run(): Promise<void> {
+    const { flags, context } = await this.start(SettingsApiSet, apiConfigurationView)
+    const base = flags.file === undefined ? {} : asObject(await readDocument(flags.file, context), flags.file)
+    const configuration: ApiConfiguration = {
+      ...base,
+      ...(flags.version === undefined ? {} : { version: flags.version }),
+      ...group('rate_limiting', base, {
+        enabled: flags['rate-limiting'],
+        requests_per_minute: flags['requests-per-minute'],
+      }),
+      ...group('cors', base, {
+        allowed_origins: flags['allowed-origin'],
+        allowed_methods: flags['allowed-method'],
+      }),
+    }
+    if (Object.keys(configuration).length === 0) {
+      throw new Failure('usage', 'There is nothing to set', { hint: 'chatctl settings api set --help' })
+    }
+    const client = await context.connect()
+    await context.show(apiConfigurationView, await client.settings.setApi(configuration))
+  }
+}
+
+function asObject(value: unknown, path: string): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>
+  throw new Failure('refused', `${path} does not hold an object`)
+}
+
+/** One nested object of the configuration, from the file with the flags over it; absent when neither names it. */
+function group(
+  name: string,
+  base: Record<string, unknown>,
+  given: Record<string, unknown>,
+): Record<string, unknown> {
+  const present = Object.entries(given).filter(([, value]) => value !== undefined)
+  if (present.length === 0) return {}
+  return { [name]: { ...(base[name] as object | undefined), ...Object.fromEntries(present) } }
+}

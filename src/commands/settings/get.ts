@@ -1,0 +1,28 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { unknownSettingsKey } from '../../cli/settings-assignments.ts'
+import { Failure } from '../../failure.ts'
+import { settingsView } from '../../view/settings.ts'
+import { valueView } from '../../view/value.ts'
+import { valueAt } from '../../view/view.ts'
+
+export default class SettingsGet extends BaseCommand {
+  static override summary = 'Show the application settings, or the bare value of one.'
+  static override examples = ['<%= config.bin %> settings get', '<%= config.bin %> settings get theme.mode']
+  static override args = {
+    key: Args.string({ description: 'Dotted name, such as theme.mode or theme.', ignoreStdin: true }),
+  }
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(SettingsGet, settingsView)
+    if (args.key !== undefined && flags.fields !== undefined) {
+      throw new Failure('usage', 'KEY and --fields both choose; use one of them')
+    }
+    const client = await context.connect()
+    const answer = await client.settings.get()
+    if (args.key === undefined) return context.show(settingsView, answer)
+    const value = valueAt(answer.body, args.key)
+    if (value === undefined) throw unknownSettingsKey(args.key)
+    await context.output.show(valueView, value)
+  }
+}

@@ -1,0 +1,13 @@
+import { BaseCommand } from '../../cli/base-command.ts'
+import { preferencesView } from '../../view/settings.ts'
+
+export default class SettingsPreferences extends BaseCommand {
+  static override summary = 'Show your preferences.'
+  static override examples = ['<%= config.bin %> settings preferences']
+
+  async run(): Promise<void> {
+    const { context } = await this.start(SettingsPreferences, preferencesView)
+    const client = await context.connect()
+    await context.show(preferencesView, await client.settings.preferences())
+  }
+}

@@ -1,0 +1,13 @@
+import { BaseCommand } from '../../cli/base-command.ts'
+import { settingsJsonSchema } from '../../contract/settings-keys.ts'
+import { documentView } from '../../view/document.ts'
+
+export default class SettingsSchema extends BaseCommand {
+  static override summary = 'Print the JSON Schema of a settings file.'
+  static override examples = ['<%= config.bin %> settings schema > settings.schema.json']
+
+  async run(): Promise<void> {
+    const { context } = await this.start(SettingsSchema, documentView)
+    await context.output.show(documentView, settingsJsonSchema())
+  }
+}

@@ -1,0 +1,31 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { readAssignments } from '../../cli/settings-assignments.ts'
+import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { settingsView } from '../../view/settings.ts'
+
+export default class SettingsSet extends BaseCommand {
+  static override summary = 'Change application settings: exactly the keys that are named.'
+  static override description =
+    'KEY=@FILE takes the value from a file, KEY=- from stdin, KEY=@@TEXT is a value that begins with an @. What the service answers is shown.'
+  static override examples = [
+    '<%= config.bin %> settings set theme.mode=dark limits.max_tokens=4096',
+    '<%= config.bin %> settings set features.chat=on --dry-run',
+  ]
+  static override args = {
+    assignment: Args.string({
+      description: 'KEY=VALUE, such as theme.mode=dark.',
+      required: true,
+      multiple: true,
+      ignoreStdin: true,
+    }),
+  }
+  static override flags = { 'dry-run': dryRunFlag }
+
+  async run(): Promise<void> {
+    const { args, context } = await this.start(SettingsSet, settingsView)
+    const patch = await readAssignments(args.assignment, context)
+    const client = await context.connect()
+    await context.show(settingsView, await client.settings.update(patch))
+  }
+}

@@ -1,0 +1,81 @@
+import * as Flags from '@oclif/core/flags'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { textFlag } from '../../cli/flag-types.ts'
+import { generatePassword } from '../../cli/generate-password.ts'
+import { parseKeyValues } from '../../cli/key-values.ts'
+import { readPassword } from '../../cli/read-password.ts'
+import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { newUserView } from '../../view/users.ts'
+
+export default class UsersCreate extends BaseCommand {
+  static override summary = 'Create a user.'
+  static override description =
+    'The password comes from stdin, a file, a hidden prompt or is made up; it is never an argument, which other users of the machine could read.'
+  static override examples = [
+    '<%= config.bin %> users create --email ada@example.com --name "Ada" --generate-password',
+    '<%= config.bin %> users create --email ada@example.com --metadata company=Acme --metadata seats:=5 --password-stdin < password.txt',
+  ]
+  static override flags = {
+    email: textFlag({ helpValue: '<address>', summary: 'E-mail address.' }),
+    name: textFlag({ helpValue: '<text>', summary: 'Full name.' }),
+    metadata: textFlag({
+      helpValue: '<k=v>',
+      multiple: true,
+      multipleNonGreedy: true,
+      summary: 'Anything else about the user; k:=json for numbers, lists and so on; repeatable.',
+    }),
+    'password-stdin': Flags.boolean({
+      summary: 'Read the password from stdin.',
+      exclusive: ['password-file', 'generate-password'],
+    }),
+    'password-file': textFlag({
+      helpValue: '<file>',
+      summary: 'Read the password from a file.',
+      exclusive: ['generate-password'],
+    }),
+    'generate-password': Flags.boolean({ summary: 'Make up a password and show it once.' }),
+    'dry-run': dryRunFlag,
+  }
+
+  async run(): Promise<void> {
+    const { flags, context } = await this.start(UsersCreate, newUserView)
+    const metadata = flags.metadata === undefined ? undefined : parseKeyValues(flags.metadata, '--metadata')
+    const generated = flags['generate-password'] ? generatePassword() : undefined
+    const password =
+      generated ??
+      (await readPassword({ stdin: flags['password-stdin'], file: flags['password-file'] }, context))
+    const client = await context.connect()
+    const answer = await client.users.create({
+      ...(flags.email === undefined ? {} : { email: flags.email }),
+      password,
+      ...(flags.name === undefined ? {} : { name: flags.name }),
+      ...(metadata === undefined ? {} : { metadata }),
+    })
+    const body = withLocationId(answer.body, answer.location)
+    const shown = generated === undefined ? body : { ...body, generated_password: generated }
+    await context.show(newUserView, { ...answer, body: shown })
+    if (shown?.['id'] === undefined)
+      await context.output.warn('The service did not say the id of the new user')
+  }
+}
+
+type Body = Record<string, unknown> | undefined
+
+/** Where the answer has no id, a Location header may name it as its last segment. */
+function withLocationId(body: unknown, location: string | undefined): Body {
+  const object =
+    typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as Body) : undefined
+  if (object?.['id'] !== undefined || location === undefined) return object
+  const id = lastSegment(location)
+  return id ? { id, ...object } : object
+}
+
+function lastSegment(location: string): string | undefined {
+  try {
+    return decodeURIComponent(
+      new URL(location, 'http://any.invalid').pathname.split('/').filter(Boolean).at(-1) ?? '',
+    )
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,42 @@
+import { BaseCommand } from '../../../cli/base-command.ts'
+import { textFlag } from '../../../cli/flag-types.ts'
+import { parseSwitches } from '../../../cli/key-values.ts'
+import { dryRunFlag } from '../../../cli/shared-flags.ts'
+import type { UserSettingsRequest } from '../../../contract/profile.ts'
+import { Failure } from '../../../failure.ts'
+import { userSettingsView } from '../../../view/users.ts'
+
+export default class UsersSettingsSet extends BaseCommand {
+  static override summary = 'Change your own settings: exactly what is named.'
+  static override examples = [
+    '<%= config.bin %> users settings set --theme dark --language de',
+    '<%= config.bin %> users settings set --notification email=off --notification push=on',
+  ]
+  static override flags = {
+    theme: textFlag({ helpValue: '<name>', summary: 'Theme.' }),
+    language: textFlag({ helpValue: '<code>', summary: 'Language code, such as en.' }),
+    notification: textFlag({
+      helpValue: '<k=v>',
+      multiple: true,
+      multipleNonGreedy: true,
+      summary: 'A notification, on or off; k:=json for other types; repeatable.',
+    }),
+    'dry-run': dryRunFlag,
+  }
+
+  async run(): Promise<void> {
+    const { flags, context } = await this.start(UsersSettingsSet, userSettingsView)
+    const request: UserSettingsRequest = {
+      ...(flags.theme === undefined ? {} : { theme: flags.theme }),
+      ...(flags.language === undefined ? {} : { language: flags.language }),
+      ...(flags.notification === undefined
+        ? {}
+        : { notifications: parseSwitches(flags.notification, '--notification') }),
+    }
+    if (Object.keys(request).length === 0) {
+      throw new Failure('usage', 'There is nothing to change', { hint: 'chatctl users settings set --help' })
+    }
+    const client = await context.connect()
+    await context.show(userSettingsView, await client.users.updateSettings(request))
+  }
+}

@@ -1,0 +1,49 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { switchFlag, textFlag } from '../../cli/flag-types.ts'
+import { parseKeyValues } from '../../cli/key-values.ts'
+import { dryRunFlag } from '../../cli/shared-flags.ts'
+import type { UpdateUserRequest } from '../../contract/user.ts'
+import { Failure } from '../../failure.ts'
+import { userView } from '../../view/users.ts'
+
+export default class UsersUpdate extends BaseCommand {
+  static override summary = "Change a user's name, metadata or settings: exactly what is named."
+  static override examples = [
+    '<%= config.bin %> users update ID --name "Ada Lovelace"',
+    '<%= config.bin %> users update ID --metadata company=Acme --theme dark --notifications off',
+  ]
+  static override args = {
+    id: Args.string({ description: 'Id of the user.', required: true, ignoreStdin: true }),
+  }
+  static override flags = {
+    name: textFlag({ helpValue: '<text>', summary: 'Full name.' }),
+    metadata: textFlag({
+      helpValue: '<k=v>',
+      multiple: true,
+      multipleNonGreedy: true,
+      summary: 'Anything else about the user; k:=json for other types than text; repeatable.',
+    }),
+    theme: textFlag({ helpValue: '<name>', summary: "Theme in the user's settings." }),
+    notifications: switchFlag({ summary: 'Whether the user is notified.' }),
+    'dry-run': dryRunFlag,
+  }
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(UsersUpdate, userView)
+    const settings = {
+      ...(flags.theme === undefined ? {} : { theme: flags.theme }),
+      ...(flags.notifications === undefined ? {} : { notifications_enabled: flags.notifications }),
+    }
+    const patch: UpdateUserRequest = {
+      ...(flags.name === undefined ? {} : { name: flags.name }),
+      ...(flags.metadata === undefined ? {} : { metadata: parseKeyValues(flags.metadata, '--metadata') }),
+      ...(Object.keys(settings).length === 0 ? {} : { settings }),
+    }
+    if (Object.keys(patch).length === 0) {
+      throw new Failure('usage', 'There is nothing to change', { hint: 'chatctl users update --help' })
+    }
+    const client = await context.connect()
+    await context.show(userView, await client.users.update(args.id, patch))
+  }
+}

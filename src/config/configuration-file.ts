@@ -1,0 +1,92 @@
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as z from 'zod/mini'
+import { faultsOf } from '../contract/faults.ts'
+import { Failure } from '../failure.ts'
+import { configFolder } from './paths.ts'
+
+const profileSchema = z.strictObject({
+  base_url: z.optional(z.string()),
+  auth_url: z.optional(z.string()),
+  client_id: z.optional(z.string()),
+  model: z.optional(z.string()),
+  output: z.optional(z.string()),
+  timeout: z.optional(z.string()),
+  retries: z.optional(z.string()),
+  max_wait: z.optional(z.string()),
+})
+
+const configurationSchema = z.strictObject({
+  default_profile: z.optional(z.string()),
+  profiles: z.optional(z.record(z.string(), profileSchema)),
+})
+
+/** A named connection and its defaults. Never a secret. */
+export type Profile = z.infer<typeof profileSchema>
+export type ProfileKey = keyof Profile
+export type Configuration = z.infer<typeof configurationSchema>
+
+export const profileKeys = Object.keys(profileSchema._zod.def.shape) as ProfileKey[]
+
+export function configurationPath(): string {
+  return join(configFolder(), 'config.json')
+}
+
+/**
+ * Reads the whole file; a missing one is an empty configuration. Read by hand rather than through
+ * conf, which costs every start more than the file is worth; conf writes it.
+ *
+ * @throws Failure `config` when it cannot be read or is not of the known form; the file stays as it is.
+ */
+export function readConfiguration(): Configuration {
+  const path = configurationPath()
+  const text = readText(path)
+  if (text === undefined) return {}
+  const hint = `Mend it or move it away: ${path}`
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw new Failure('config', `The configuration file is not JSON: ${(cause as Error).message}`, {
+      hint,
+      cause,
+    })
+  }
+  const parsed = z.safeParse(configurationSchema, value)
+  if (parsed.success) return parsed.data
+  const faults = faultsOf(parsed.error)
+  const words = faults.map(({ path: where, message }) => `${where || 'the whole file'} ${message}`).join('; ')
+  throw new Failure('config', `The configuration file has a fault: ${words}`, { hint, details: { faults } })
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    throw new Failure('config', `The configuration file cannot be read: ${path} (${code})`, { cause })
+  }
+}
+
+/** Replaces the file as a whole, aside and renamed, 0600 in a 0700 folder. */
+export async function writeConfiguration(configuration: Configuration): Promise<void> {
+  const path = configurationPath()
+  try {
+    mkdirSync(configFolder(), { recursive: true, mode: 0o700 })
+    const { default: Conf } = await import('conf')
+    const file = new Conf<Configuration>({
+      cwd: configFolder(),
+      configName: 'config',
+      configFileMode: 0o600,
+      clearInvalidConfig: false,
+    })
+    file.store = configuration
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code
+    throw new Failure('storage', `The configuration file cannot be written: ${path} (${code})`, {
+      hint: 'Set XDG_CONFIG_HOME to a folder that you may write to.',
+      cause,
+    })
+  }
+}

@@ -1,0 +1,74 @@
+import { Failure } from '../failure.ts'
+import { type Configuration, type Profile, type ProfileKey, profileKeys } from './configuration-file.ts'
+import { localProfile, readCount, readDuration, readOutputForm, readTimeout } from './resolve-options.ts'
+
+/** The one key that belongs to no profile. */
+export const defaultProfileKey = 'default_profile'
+
+export const configurationKeys: readonly string[] = [defaultProfileKey, ...profileKeys]
+
+/** How a value is judged before it is stored; the texts are kept as they were typed. */
+const readers: Partial<Record<ProfileKey, (text: string) => unknown>> = {
+  base_url: readAddress,
+  auth_url: readAddress,
+  output: readOutputForm,
+  timeout: readTimeout,
+  retries: readCount,
+  max_wait: readDuration,
+}
+
+/**
+ * The configuration with one value set; a profile that is not there yet begins with it.
+ *
+ * @param profile required for every key but `default_profile`
+ * @throws Failure `usage` for a value that the key cannot have
+ */
+export function withValue(
+  configuration: Configuration,
+  profile: string,
+  key: string,
+  value: string,
+): Configuration {
+  if (key === defaultProfileKey) {
+    if (value !== localProfile && !Object.hasOwn(configuration.profiles ?? {}, value)) {
+      throw new Failure('usage', `There is no profile "${value}"`, {
+        hint: `chatctl config set base_url https://… --profile ${value}`,
+      })
+    }
+    return { ...configuration, default_profile: value }
+  }
+  const known = key as ProfileKey
+  judge(known, value)
+  if (profile === localProfile && (known === 'base_url' || known === 'auth_url' || known === 'client_id')) {
+    throw new Failure('usage', `Profile "${localProfile}" is the embedded service: it has no ${known}`)
+  }
+  if (
+    profile.trim() === '' ||
+    profile.length > 64 ||
+    !/^[\w.@-]+$/.test(profile) ||
+    profile === '__proto__'
+  ) {
+    throw new Failure('usage', `"${profile}" cannot be a profile's name`, {
+      hint: 'Use letters, digits and . _ - @, at most 64 of them.',
+    })
+  }
+  const stored: Profile = { ...configuration.profiles?.[profile], [known]: value }
+  return { ...configuration, profiles: { ...configuration.profiles, [profile]: stored } }
+}
+
+function judge(key: ProfileKey, value: string): void {
+  try {
+    if (value.trim() === '') throw new Error('must not be empty')
+    readers[key]?.(value)
+  } catch (error) {
+    throw new Failure('usage', `${key}: "${value}" ${(error as Error).message}`)
+  }
+}
+
+function readAddress(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^https?:$/.test(url.protocol)) throw new Error('is not an http or https address')
+  if (url.username || url.password || url.search || url.hash)
+    throw new Error('must be an address and nothing more')
+  return url
+}

@@ -1,0 +1,26 @@
+const unitInMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
+
+/** The longest time that a Node timer can wait, in ms. */
+const longest = 2 ** 31 - 1
+
+/**
+ * Reads `500ms`, `10s`, `5m`, `1h`; a bare number is seconds.
+ *
+ * @returns milliseconds, or undefined where the text is none of these
+ */
+export function parseDuration(text: string): number | undefined {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim())
+  if (!match) return undefined
+  const unit = (match[2] ?? 's') as keyof typeof unitInMs
+  const ms = Number(match[1]) * unitInMs[unit]
+  return ms <= longest ? ms : undefined
+}
+
+/** Milliseconds in the shortest of the forms that `parseDuration` reads, rounded up to a second. */
+export function formatDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.ceil(ms)}ms`
+  const seconds = Math.ceil(ms / 1_000)
+  if (seconds < 120) return `${seconds}s`
+  const minutes = Math.ceil(seconds / 60)
+  return minutes < 120 ? `${minutes}m` : `${Math.ceil(minutes / 60)}h`
+}

@@ -1,0 +1,41 @@
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { stateFolder } from './paths.ts'
+
+const fileName = 'last-contexts'
+
+/** The conversation that `--continue` goes on with: the last one of this profile on this address. */
+export interface ContextOwner {
+  profile: string | undefined
+  /** Origin and path of the service; undefined for the embedded one. */
+  baseUrl: string | undefined
+}
+
+function keyOf({ profile, baseUrl }: ContextOwner): string {
+  return `${profile ?? ''} ${baseUrl ?? ''}`
+}
+
+export function readLastContext(owner: ContextOwner): string | undefined {
+  try {
+    const contexts: unknown = JSON.parse(readFileSync(join(stateFolder(), `${fileName}.json`), 'utf8'))
+    const value = (contexts as Record<string, unknown>)[keyOf(owner)]
+    return typeof value === 'string' ? value : undefined
+  } catch {
+    // No state is the normal first state, and a damaged one only costs a --context.
+    return undefined
+  }
+}
+
+/** @throws Error when the state folder cannot be written; the conversation itself is safe on the service. */
+export async function rememberLastContext(owner: ContextOwner, contextId: string): Promise<void> {
+  mkdirSync(stateFolder(), { recursive: true, mode: 0o700 })
+  const { default: Conf } = await import('conf')
+  const file = new Conf<Record<string, string>>({
+    cwd: stateFolder(),
+    configName: fileName,
+    configFileMode: 0o600,
+    clearInvalidConfig: true,
+    accessPropertiesByDotNotation: false,
+  })
+  file.set(keyOf(owner), contextId)
+}

@@ -1,0 +1,153 @@
+import { Failure } from '../failure.ts'
+import { type Configuration, configurationPath, type Profile, type ProfileKey } from './configuration-file.ts'
+import { parseDuration } from './duration.ts'
+
+export type Source = 'flag' | 'environment' | 'profile' | 'default'
+
+export interface Resolved<T> {
+  value: T
+  source: Source
+  /** The flag, the variable or the profile that it came from. */
+  from: string
+}
+
+export const outputForms = ['table', 'json', 'jsonl', 'yaml', 'csv', 'tsv'] as const
+export type OutputForm = (typeof outputForms)[number]
+
+/** The built-in profile: the embedded service inside this process. */
+export const localProfile = 'local'
+
+/** What flags may have said, by option name; environment variables are read here. */
+export type FlagValues = Partial<Record<OptionName, string>>
+
+export type OptionName = 'profile' | ProfileKey
+
+export interface Options {
+  profile: Resolved<string | undefined>
+  base_url: Resolved<string | undefined>
+  auth_url: Resolved<string | undefined>
+  client_id: Resolved<string | undefined>
+  model: Resolved<string | undefined>
+  output: Resolved<OutputForm | undefined>
+  /** Milliseconds. */
+  timeout: Resolved<number>
+  retries: Resolved<number>
+  /** Milliseconds. */
+  max_wait: Resolved<number>
+}
+
+/**
+ * Precedence: flag, then environment, then profile, then default. A profile is used only when it
+ * was named, or when no base URL was: an address given for one run keeps clear of other defaults.
+ *
+ * @throws Failure `usage` for an unknown profile or an unreadable value, naming where it stands
+ */
+export function resolveOptions(
+  flags: FlagValues,
+  env: NodeJS.ProcessEnv,
+  configuration: Configuration,
+  { mayNameNewProfile }: { mayNameNewProfile: boolean },
+): Options {
+  const given = (name: OptionName): Resolved<string> | undefined => {
+    const flag = flags[name]
+    if (flag !== undefined) return { value: flag, source: 'flag', from: `--${name.replaceAll('_', '-')}` }
+    const variable = `CHATCTL_${name.toUpperCase()}`
+    const value = env[variable]
+    return value ? { value, source: 'environment', from: variable } : undefined
+  }
+
+  const profile = given('profile') ?? defaultProfile(configuration, given('base_url') !== undefined)
+  const stored = findProfile(profile?.value, configuration) ?? (mayNameNewProfile ? {} : undefined)
+  if (!stored) throw unknownProfile(profile?.value ?? '', configuration)
+  const pick = (name: ProfileKey): Resolved<string> | undefined => {
+    const value = stored[name]
+    return (
+      given(name) ??
+      (value === undefined ? undefined : { value, source: 'profile', from: `profile ${profile?.value}` })
+    )
+  }
+  const text = (name: ProfileKey): Resolved<string | undefined> => pick(name) ?? byDefault(undefined)
+
+  return {
+    profile: profile ?? byDefault(undefined),
+    base_url: text('base_url'),
+    auth_url: text('auth_url'),
+    client_id: text('client_id'),
+    model: text('model'),
+    output: read(pick('output'), readOutputForm, undefined),
+    timeout: read(pick('timeout'), readTimeout, 60_000),
+    retries: read(pick('retries'), readCount, 2),
+    max_wait: read(pick('max_wait'), readDuration, 60_000),
+  }
+}
+
+function byDefault<T>(value: T): Resolved<T> {
+  return { value, source: 'default', from: 'default' }
+}
+
+function read<T, D>(
+  given: Resolved<string> | undefined,
+  reader: (text: string) => T,
+  standard: D,
+): Resolved<T | D> {
+  if (given === undefined) return byDefault(standard)
+  try {
+    return { ...given, value: reader(given.value) }
+  } catch (error) {
+    const words = (error as Error).message
+    const hint = given.source === 'profile' ? `It stands in ${configurationPath()}` : undefined
+    throw new Failure('usage', `${given.from}: "${given.value}" ${words}`, hint === undefined ? {} : { hint })
+  }
+}
+
+function defaultProfile(configuration: Configuration, hasBaseUrl: boolean): Resolved<string> | undefined {
+  const named = configuration.default_profile
+  if (hasBaseUrl || named === undefined) return undefined
+  return { value: named, source: 'profile', from: configurationPath() }
+}
+
+function findProfile(name: string | undefined, configuration: Configuration): Profile | undefined {
+  if (name === undefined) return {}
+  const profiles = configuration.profiles ?? {}
+  if (Object.hasOwn(profiles, name)) return profiles[name]
+  return name === localProfile ? {} : undefined
+}
+
+function unknownProfile(name: string, configuration: Configuration): Failure {
+  return new Failure(
+    'usage',
+    `There is no profile "${name}"; known: ${profileNames(configuration).join(', ')}`,
+    {
+      hint: `chatctl config set base_url https://… --profile ${name}`,
+    },
+  )
+}
+
+/** All profiles by name, the built-in one first. */
+export function profileNames(configuration: Configuration): string[] {
+  return [...new Set([localProfile, ...Object.keys(configuration.profiles ?? {})])]
+}
+
+/** The readers below are used for flags, variables and stored values alike. */
+export function readOutputForm(text: string): OutputForm {
+  const form = outputForms.find((known) => known === text)
+  if (!form) throw new Error(`is not one of ${outputForms.join(', ')}`)
+  return form
+}
+
+export function readDuration(text: string): number {
+  const ms = parseDuration(text)
+  if (ms === undefined) throw new Error('is not a duration such as 500ms, 10s, 5m or 1h')
+  return ms
+}
+
+export function readTimeout(text: string): number {
+  const ms = readDuration(text)
+  if (ms < 1) throw new Error('must be longer than nothing')
+  return ms
+}
+
+export function readCount(text: string): number {
+  if (!/^\d{1,3}$/.test(text)) throw new Error('is not a whole number from 0 to 999')
+  return Number(text)
+}

@@ -1,0 +1,45 @@
+import { run } from '@oclif/core/run'
+import { interruption, watchSignals } from './cli/interruption.ts'
+import { reportError } from './cli/render-error.ts'
+import { createStaticPlugin } from './cli/static-plugin.ts'
+import { watchClosedPipes } from './cli/streams.ts'
+import { unknownCommand } from './cli/unknown-command.ts'
+import { wantsJson } from './cli/wants-json.ts'
+
+/**
+ * Runs one command line.
+ *
+ * @param root file URL of the package's folder
+ * @returns the exit code
+ */
+export async function main(argv: string[], root: URL): Promise<number> {
+  watchSignals()
+  watchClosedPipes()
+  const plugin = createStaticPlugin(root)
+  try {
+    await run(normalise(argv), { root: plugin.root, plugins: new Map([[plugin.name, plugin]]) })
+    return Number(process.exitCode ?? 0)
+  } catch (error) {
+    const failure = isUnknownCommand(error) ? unknownCommand(leadingWords(argv), plugin.commandIDs) : error
+    return reportError(interruption.aborted ? interruption.reason : failure, {
+      json: wantsJson(argv, process.env),
+      debug: argv.includes('--debug'),
+      noColour: argv.includes('--no-color'),
+    })
+  }
+}
+
+/** `chatctl help settings get` and `chatctl settings get --help` are one. */
+function normalise(argv: string[]): string[] {
+  return argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv
+}
+
+function leadingWords(argv: readonly string[]): readonly string[] {
+  const end = argv.findIndex((word) => word.startsWith('-'))
+  return end === -1 ? argv : argv.slice(0, end)
+}
+
+/** oclif has no class of its own for it. */
+function isUnknownCommand(error: unknown): boolean {
+  return error instanceof Error && /^command .* not found$/.test(error.message)
+}

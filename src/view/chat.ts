@@ -1,0 +1,41 @@
+import { type View, valueAt } from './view.ts'
+
+const listAt =
+  (path: string) =>
+  (body: unknown): readonly unknown[] => {
+    const list = valueAt(body, path)
+    return Array.isArray(list) ? list : []
+  }
+
+export const modelsView: View = {
+  layout: 'records',
+  columns: [{ path: 'id' }, { path: 'owned_by' }, { path: 'created' }, { path: 'object', hidden: true }],
+  rows: listAt('data'),
+}
+
+export const sendView: View = {
+  layout: 'records',
+  columns: [{ path: 'id' }, { path: 'context_id' }, { path: 'created_at' }, { path: 'response' }],
+  text: (body) => String(valueAt(body, 'response') ?? ''),
+}
+
+export const completionView: View = {
+  layout: 'records',
+  columns: [
+    { path: 'id' },
+    { path: 'model' },
+    { path: 'created' },
+    { path: 'choices.0.finish_reason' },
+    { path: 'choices.0.message.content' },
+    { path: 'object', hidden: true },
+    { path: 'usage', hidden: true, open: true },
+    { path: 'choices', hidden: true, open: true },
+  ],
+  text: (body) => String(valueAt(body, 'choices.0.message.content') ?? ''),
+}
+
+export const historyView: View = {
+  layout: 'records',
+  columns: [{ path: 'id' }, { path: 'created_at' }, { path: 'role' }, { path: 'content' }],
+  rows: listAt('messages'),
+}

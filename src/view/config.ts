@@ -1,0 +1,22 @@
+import { type View, valueAt } from './view.ts'
+
+export const configValueView: View = {
+  layout: 'records',
+  columns: [{ path: 'profile' }, { path: 'key' }, { path: 'value' }],
+}
+
+export const configListView: View = {
+  layout: 'records',
+  columns: [{ path: 'key' }, { path: 'value' }, { path: 'source' }, { path: 'from' }],
+}
+
+export const pathView: View = {
+  layout: 'records',
+  columns: [{ path: 'path' }],
+  text: (body) => String(valueAt(body, 'path')),
+}
+
+export const checksView: View = {
+  layout: 'records',
+  columns: [{ path: 'check' }, { path: 'status' }, { path: 'message' }, { path: 'hint' }],
+}

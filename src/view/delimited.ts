@@ -1,0 +1,18 @@
+import type { Grid } from './view.ts'
+
+/** Tab-separated, without a header; `\`, tab, newline and carriage return are written as escapes. */
+export function renderTsv({ rows }: Grid): string {
+  return rows.map((row) => `${row.map(escapeCell).join('\t')}\n`).join('')
+}
+
+const escapes: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
+
+function escapeCell(text: string): string {
+  return text.replace(/[\\\t\n\r]/g, (character) => escapes[character] ?? character)
+}
+
+/** RFC 4180 with a header. */
+export async function renderCsv({ header, rows }: Grid): Promise<string> {
+  const { stringify } = await import('csv-stringify/sync')
+  return stringify([[...header], ...rows.map((row) => [...row])])
+}

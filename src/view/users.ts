@@ -1,0 +1,40 @@
+import type { View } from './view.ts'
+
+export const userView: View = {
+  layout: 'records',
+  columns: [
+    { path: 'id' },
+    { path: 'email' },
+    { path: 'name' },
+    { path: 'created_at' },
+    { path: 'metadata', open: true },
+    { path: 'settings', open: true },
+  ],
+}
+
+/** A new user, and the password where chatctl made it up. */
+export const newUserView: View = {
+  ...userView,
+  columns: [...userView.columns, { path: 'generated_password', hidden: true }],
+}
+
+export const permissionsView: View = {
+  layout: 'records',
+  columns: [{ path: 'id' }, { path: 'role' }, { path: 'permissions' }],
+}
+
+export const profileView: View = {
+  layout: 'pairs',
+  columns: [
+    { path: 'id' },
+    { path: 'email' },
+    { path: 'name' },
+    { path: 'created_at' },
+    { path: 'preferences', open: true },
+  ],
+}
+
+export const userSettingsView: View = {
+  layout: 'pairs',
+  columns: [{ path: 'success' }, { path: 'settings', open: true }],
+}

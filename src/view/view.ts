@@ -1,0 +1,77 @@
+/** How the rows of one resource are found in a body and shown. */
+export interface View {
+  /** What is shown, and what `--fields` may name, in the documented order. */
+  columns: readonly Column[]
+  /** `pairs`: one object as a row for each of its leaves; `records`: a row for each element. */
+  layout: 'pairs' | 'records'
+  /** The elements of a body; the body itself where this is absent. */
+  rows?(body: unknown): readonly unknown[]
+  /** What a person reads, where the answer is a text rather than a table. */
+  text?(body: unknown): string
+}
+
+export interface Column {
+  /** Dotted path into a row. */
+  path: string
+  /** Whether deeper paths than this one are anybody's, as in `metadata`. */
+  open?: boolean
+  /** Shown only where asked for by `--fields`. */
+  hidden?: boolean
+}
+
+/** One row of data that was chosen for showing: text by column, in order. */
+export interface Grid {
+  header: readonly string[]
+  rows: readonly (readonly string[])[]
+}
+
+/** The value at a dotted path; undefined where any step is missing. */
+export function valueAt(value: unknown, path: string): unknown {
+  let here = value
+  for (const step of path.split('.')) {
+    if (typeof here !== 'object' || here === null || !Object.hasOwn(here, step)) return undefined
+    here = (here as Record<string, unknown>)[step]
+  }
+  return here
+}
+
+/** Rows of any body: the view's elements, or what stands where they should. */
+export function rowsOf(view: View, body: unknown): readonly unknown[] {
+  if (body === undefined) return []
+  if (view.rows) return view.rows(body)
+  return Array.isArray(body) ? body : [body]
+}
+
+/** @param fields the paths asked for, or undefined for the view's own columns */
+export function gridOf(view: View, body: unknown, fields: readonly string[] | undefined): Grid {
+  return view.layout === 'pairs' ? pairsGrid(view, body, fields) : recordsGrid(view, body, fields)
+}
+
+function recordsGrid(view: View, body: unknown, fields: readonly string[] | undefined): Grid {
+  const header = fields ?? view.columns.filter(({ hidden }) => !hidden).map(({ path }) => path)
+  const rows = rowsOf(view, body).map((row) => header.map((path) => textOf(valueAt(row, path))))
+  return { header, rows }
+}
+
+/** Documented keys first and in their order, then whatever else was sent. */
+function pairsGrid(view: View, body: unknown, fields: readonly string[] | undefined): Grid {
+  const leaves = new Map(leavesOf(body, ''))
+  const documented = view.columns.map(({ path }) => path).filter((path) => leaves.has(path))
+  const chosen = fields
+    ? [...leaves.keys()].filter((leaf) =>
+        fields.some((field) => leaf === field || leaf.startsWith(`${field}.`)),
+      )
+    : [...new Set([...documented, ...leaves.keys()])]
+  return { header: ['key', 'value'], rows: chosen.map((path) => [path, textOf(leaves.get(path))]) }
+}
+
+function leavesOf(value: unknown, path: string): [string, unknown][] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return path ? [[path, value]] : []
+  return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, path ? `${path}.${key}` : key))
+}
+
+/** A cell: strings as they are, nothing for null, anything nested as JSON. */
+export function textOf(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
