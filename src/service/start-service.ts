@@ -22,6 +22,8 @@ export interface ServiceOptions {
   log?: 'silent' | { level: string } | undefined
   /** Writes a record into the data folder by which `service status` finds this service. */
   announce?: boolean | undefined
+  /** How long, in ms, running answers may take to end when the service closes; 5,000 when not given. */
+  drain?: number | undefined
   /** Closes the service when aborted. */
   signal?: AbortSignal | undefined
 }
@@ -33,13 +35,12 @@ export interface RunningService {
   created: boolean
   /** A new API key that lives only in this process and acts as the admin. */
   createProcessKey(): string
-  /** Stops accepting, lets running answers end (at most 5 s), closes the database. */
+  /** Stops accepting, lets running answers end, closes the database. */
   close(): Promise<void>
 }
 
-/** How long, in ms, running answers may take to end by themselves, and then to be cut off. */
-const drain = 5_000
-const cutOff = 1_000
+/** How long, in ms, an answer that was cut off may take to say so. */
+const farewell = 1_000
 
 /**
  * Starts the embedded service.
@@ -48,7 +49,7 @@ const cutOff = 1_000
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   options.signal?.throwIfAborted()
-  const { host = '127.0.0.1', port = 0, log = 'silent', announce = false } = options
+  const { host = '127.0.0.1', port = 0, log = 'silent', announce = false, drain = 5_000 } = options
   const dataDir = resolve(options.dataDir)
   const upstream = await createUpstream(options.upstream)
   const store = openDatabase(dataDir)
@@ -70,7 +71,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const shutDown = async () => {
       options.signal?.removeEventListener('abort', close)
       if (announce) await withdrawRun(dataDir)
-      await stop(server, stopping)
+      await stop(server, stopping, drain)
       await upstream.close()
       await store.close()
       logger?.info('closed')
@@ -136,11 +137,11 @@ async function listen(server: FastifyInstance, host: string, port: number): Prom
   }
 }
 
-async function stop(server: FastifyInstance, stopping: AbortController): Promise<void> {
+async function stop(server: FastifyInstance, stopping: AbortController, drain: number): Promise<void> {
   const closed = server.close()
   const reason = new Refusal('service_stopping', 'The service is stopping')
   const cut = setTimeout(() => stopping.abort(reason), drain)
-  const drop = setTimeout(() => server.server.closeAllConnections(), drain + cutOff)
+  const drop = setTimeout(() => server.server.closeAllConnections(), drain + farewell)
   try {
     await closed
   } finally {
