@@ -1,3 +1,4 @@
+import type { Command } from '@oclif/core/command'
 import { run } from '@oclif/core/run'
 import { interruption, watchSignals } from './cli/interruption.ts'
 import { reportError } from './cli/render-error.ts'
@@ -15,7 +16,9 @@ import { wantsJson } from './cli/wants-json.ts'
 export async function main(argv: string[], root: URL): Promise<number> {
   watchSignals()
   watchClosedPipes()
-  const plugin = createStaticPlugin(root)
+  // oclif's own switch: there is no theme, so it need not look for one in two folders.
+  process.env['CHATCTL_DISABLE_THEME'] = '1'
+  const plugin = createStaticPlugin(root, loadCommand)
   try {
     await run(normalise(argv), { root: plugin.root, plugins: new Map([[plugin.name, plugin]]) })
     return Number(process.exitCode ?? 0)
@@ -27,6 +30,11 @@ export async function main(argv: string[], root: URL): Promise<number> {
       noColour: argv.includes('--no-color'),
     })
   }
+}
+
+/** The bundler puts every command into the main file, to be evaluated when it is asked for. */
+function loadCommand(id: string): Command.Class {
+  return require(`./commands/${id.replaceAll(':', '/')}.ts`).default
 }
 
 /** `chatctl help settings get` and `chatctl settings get --help` are one. */

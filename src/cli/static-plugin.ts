@@ -6,17 +6,16 @@ type Manifest = { commands: Record<string, Omit<Command.Loadable, 'load'>> }
 
 /**
  * The commands as oclif's plugin loader would find them, but read from the manifest alone: no
- * folder is searched and no command module is imported before the one that runs.
+ * folder is searched and no command module is evaluated but the one that runs.
  *
  * @param root file URL of the package's folder
+ * @param loadCommand by id, `settings:api:set`
  */
-export function createStaticPlugin(root: URL): Plugin {
+export function createStaticPlugin(root: URL, loadCommand: (id: string) => Command.Class): Plugin {
   const package_ = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
   const manifest: Manifest = JSON.parse(readFileSync(new URL('oclif.manifest.json', root), 'utf8'))
-  const findCommand = async (id: string): Promise<Command.Class> => {
-    const module = await import(new URL(`dist/commands/${id.replaceAll(':', '/')}.js`, root).href)
-    return Object.assign(module.default, { id, plugin })
-  }
+  const findCommand = async (id: string): Promise<Command.Class> =>
+    Object.assign(loadCommand(id), { id, plugin })
   const commands = Object.entries(manifest.commands).map(([id, command]) => ({
     ...command,
     load: () => findCommand(id),

@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process'
+import { performance } from 'node:perf_hooks'
+
+/** A whole process to be timed. */
+export interface Program {
+  name: string
+  command: string
+  args: readonly string[]
+  env?: NodeJS.ProcessEnv
+}
+
+/** Medians, in ms, of whole processes that took turns, so that a machine's moods hit all alike. */
+export async function timeInTurn(programs: readonly Program[], rounds: number): Promise<Map<string, number>> {
+  const times = new Map(programs.map(({ name }) => [name, [] as number[]]))
+  for (let round = -2; round < rounds; round++) {
+    for (const program of programs) {
+      const elapsed = await timeOnce(program)
+      // The first two rounds fill the caches.
+      if (round >= 0) times.get(program.name)?.push(elapsed)
+    }
+  }
+  return new Map([...times].map(([name, values]) => [name, median(values)]))
+}
+
+function timeOnce({ name, command, args, env }: Program): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const startedAt = performance.now()
+    const child = spawn(command, args, { env: env ?? process.env, stdio: ['ignore', 'ignore', 'ignore'] })
+    child.once('error', reject)
+    child.once('exit', (code) => {
+      if (code === 0) resolve(performance.now() - startedAt)
+      else reject(new Error(`${name} ended with ${code}`))
+    })
+  })
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}

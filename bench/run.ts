@@ -1,0 +1,10 @@
+import { benchStartup } from './startup.ts'
+
+const benches: Record<string, (rounds: number) => Promise<void>> = { startup: benchStartup }
+const [name = 'startup', rounds = '41'] = process.argv.slice(2)
+const bench = benches[name]
+if (!bench) {
+  process.stderr.write(`There is no bench "${name}"; known: ${Object.keys(benches).join(', ')}\n`)
+  process.exit(2)
+}
+await bench(Number(rounds))

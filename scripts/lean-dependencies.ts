@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs'
+import type { Plugin } from 'esbuild'
+
+/**
+ * What the bundle does to its dependencies so that a start loads little. What each part gains is
+ * measured in docs/decisions/0003-bundling.md.
+ */
+
+const oclif = /node_modules[\\/]@oclif[\\/]core[\\/]lib[\\/].*\.js$/
+const undici = /node_modules[\\/]undici[\\/]lib[\\/].*\.js$/
+
+/**
+ * oclif searches folders for commands, compares versions and spins; we hand it a plugin made from
+ * the manifest and do none of that.
+ */
+const unusedByOclif = new RegExp(
+  `^(${['cli-spinners', 'debug', 'lilconfig', 'minimatch', 'semver', 'tinyglobby', 'typescript', 'wsl-utils'].join('|')})$`,
+)
+const nothing = `module.exports = new Proxy(() => module.exports, {
+  get: (_, name) => name === '__esModule' ? false : module.exports,
+})`
+
+/** We speak HTTP/1.1 alone, and undici wants of node:http one class to compare with and one number. */
+const http = `module.exports = { IncomingMessage: class {}, maxHeaderSize: 16384 }`
+
+/** `const name = require("…")`, bare or through TypeScript's helpers for default imports. */
+const requires = /^const (\w+) = ((?:__import(?:Default|Star)\()?require\("[^"]+"\)\)?);$/gm
+const lazy = `const __lazy = (load) => {
+  let loaded
+  return new Proxy({}, { get: (_, name) => (loaded ??= load())[name] })
+};
+`
+
+export const leanDependencies: Plugin = {
+  name: 'lean-dependencies',
+  setup(build) {
+    build.onResolve({ filter: unusedByOclif }, ({ path, importer }) =>
+      oclif.test(importer) ? { path, namespace: 'nothing' } : undefined,
+    )
+    build.onResolve({ filter: /\/client-h2\.js$/ }, ({ path, importer }) =>
+      undici.test(importer) ? { path, namespace: 'nothing' } : undefined,
+    )
+    build.onLoad({ filter: /./, namespace: 'nothing' }, () => ({ contents: nothing }))
+
+    build.onResolve({ filter: /^node:http$/ }, ({ path, importer }) =>
+      undici.test(importer) ? { path, namespace: 'http' } : undefined,
+    )
+    build.onLoad({ filter: /./, namespace: 'http' }, () => ({ contents: http }))
+
+    // Most of a run needs few of oclif's files: each is loaded when something of it is first used.
+    build.onLoad({ filter: oclif }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8')
+        .replace('"use strict";', `"use strict";\n${lazy}`)
+        .replace(requires, 'const $1 = __lazy(() => $2);'),
+    }))
+  },
+}
+
+/**
+ * An ES import of a built-in reads every one of its exports, and with them loads fetch, web crypto
+ * and more; what is taken off the module itself is all that is read.
+ *
+ * @param code one output file, minified by esbuild
+ */
+export function takeBuiltins(code: string): string {
+  return code.replace(
+    /\bimport(?:\s*\{([^}]*)\}|\s+([\w$]+)|\s*\*\s*as\s+([\w$]+))\s*from\s*"(node:[^"]+)";/g,
+    (_, names: string | undefined, standard: string | undefined, all: string | undefined, module: string) => {
+      const pattern = names === undefined ? (standard ?? all) : `{${names.replace(/\s+as\s+/g, ':')}}`
+      return `const ${pattern}=globalThis.process.getBuiltinModule("${module}");`
+    },
+  )
+}
