@@ -118,11 +118,20 @@ class RunningExchange implements Exchange, Dispatcher.DispatchHandler {
     if (this.#held >= highWaterMark) controller.pause()
   }
 
+  /**
+   * Undici frees a connection one turn of the event loop after its answer. Who is told of the end
+   * before that, and sends the next request at once, pays for a second connection.
+   */
   onResponseEnd(): void {
-    this.#ended = true
-    this.#release()
-    this.#reader?.resolve(undefined)
-    this.#reader = undefined
+    setImmediate(() =>
+      setImmediate(() => {
+        if (this.#failure) return
+        this.#ended = true
+        this.#release()
+        this.#reader?.resolve(undefined)
+        this.#reader = undefined
+      }),
+    )
   }
 
   onResponseError(_controller: Controller, error: Error): void {

@@ -11,3 +11,10 @@ declare module 'undici/lib/dispatcher/env-http-proxy-agent.js' {
   import { EnvHttpProxyAgent } from 'undici'
   export default EnvHttpProxyAgent
 }
+
+declare module 'undici/lib/api/api-connect.js' {
+  import { Dispatcher } from 'undici'
+
+  const connect: Dispatcher['connect']
+  export default connect
+}

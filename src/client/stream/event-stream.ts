@@ -43,7 +43,7 @@ export class EventStream implements Decoder {
     if (value !== undefined) {
       if (this.#data === 'unknown') this.#data = 'json'
       this.#units.push({ type: 'json', value, ...named })
-    } else if (this.#data !== 'text' && /^[{[]\s*["{[]/.test(trimmed)) {
+    } else if (this.#data !== 'text' && (this.#ending ? /^[{["]/ : /^[{[]\s*["{[]/).test(trimmed)) {
       this.#units.push({ type: 'broken' })
     } else if (this.#data !== 'json' || event !== undefined) {
       if (this.#data === 'unknown' && data !== '') this.#data = 'text'

@@ -47,13 +47,18 @@ function detectJson(text: string, ended: boolean): Form | undefined {
   const plausible = text.startsWith('"') || /^(\{\s*("|\}|$)|\[\s*(["{\]]|$))/.test(text)
   if (!plausible) return 'text'
   const values = new JsonValues()
-  const [first] = values.push(text)
+  const units = values.push(text)
+  const [first] = units
   if (!first) {
     if (!ended) return undefined
     return text.startsWith('"') ? 'text' : 'json'
   }
-  if (first.type !== 'json') return 'text'
-  if (!text.startsWith('"')) return 'json'
+  if (first.type !== 'json' || units.some((unit) => unit.type === 'broken')) return 'text'
+  if (!text.startsWith('"')) {
+    // What follows a lone object tells whether it is quoted in a sentence.
+    const alone = values.array === 'none' && /[^\r\n]$/.test(text) && units.length === 1
+    return alone && !ended ? undefined : 'json'
+  }
   const rest = text.slice(JSON.stringify(first.value).length)
   if (rest === '') return ended ? 'json' : undefined
   return /^\r?\n/.test(rest) ? 'json' : 'text'

@@ -1,0 +1,147 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import {
+  createServer as createHttpServer,
+  type Server as HttpServer,
+  type IncomingHttpHeaders,
+} from 'node:http'
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
+import { type AddressInfo, connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { Client } from '../../src/client/client.ts'
+import { type Certificate, makeCertificate } from '../support/certificate.ts'
+import { failureOf, hurriedClock } from './capture.ts'
+
+const canary = 'sk-canary-2b77ac1e'
+/** Known to the proxy alone: what reaches it went through the proxy. */
+const host = 'service.test'
+
+describe('TLS and proxies', () => {
+  let certificate: Certificate
+  let folder: string
+  let service: HttpsServer
+  let proxy: HttpServer
+  let tunnels: { target: string; headers: IncomingHttpHeaders }[]
+  let seen: IncomingHttpHeaders[]
+  let verdict: string
+
+  before(async () => {
+    certificate = makeCertificate(host)
+    folder = await mkdtemp(join(tmpdir(), 'chatctl-tls-'))
+    await writeFile(join(folder, 'ca.pem'), certificate.cert)
+    service = createHttpsServer(certificate, (incoming, response) => {
+      seen.push(incoming.headers)
+      response.setHeader('content-type', 'application/json').end('{"app_name":"behind"}')
+    })
+    proxy = createHttpServer().on('connect', (incoming, socket) => {
+      tunnels.push({ target: incoming.url ?? '', headers: incoming.headers })
+      socket.on('error', () => undefined)
+      if (verdict !== '200 OK') {
+        socket.end(`HTTP/1.1 ${verdict}\r\n\r\n`)
+        return
+      }
+      const upstream = connect(portOf(service), '127.0.0.1', () => socket.write('HTTP/1.1 200 OK\r\n\r\n'))
+      upstream.on('error', () => socket.destroy())
+      socket.pipe(upstream).pipe(socket)
+    })
+    for (const server of [service, proxy])
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  })
+
+  beforeEach(() => {
+    tunnels = []
+    seen = []
+    verdict = '200 OK'
+  })
+
+  after(async () => {
+    service.closeAllConnections()
+    service.close()
+    proxy.closeAllConnections()
+    proxy.close()
+    await rm(folder, { recursive: true })
+  })
+
+  /** One GET in a process of its own: Node reads NODE_EXTRA_CA_CERTS when it starts. */
+  async function get(baseUrl: string, env: Record<string, string>): Promise<Record<string, unknown>> {
+    const program = `
+      import { Client } from ${JSON.stringify(new URL('../../src/client/client.ts', import.meta.url).href)}
+      const client = new Client({ baseUrl: ${JSON.stringify(baseUrl)}, credential: ${JSON.stringify(canary)}, retries: 0, timeout: 5000 })
+      const outcome = await client.settings.get().then(({ body }) => ({ body }), ({ kind, message, hint }) => ({ kind, message, hint }))
+      process.stdout.write(JSON.stringify(outcome))
+      await client.close()`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+      env: { NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem'), ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let output = ''
+    for await (const chunk of child.stdout) output += chunk
+    return JSON.parse(output) as Record<string, unknown>
+  }
+
+  it('a certificate that is not trusted is a TLS failure and not tried again', async () => {
+    const clock = hurriedClock()
+    const client = new Client({ baseUrl: `https://127.0.0.1:${portOf(service)}`, credential: canary, clock })
+    const failure = await failureOf(client.settings.get())
+    expect(failure.kind).to.equal('tls')
+    expect(failure.hint).to.match(/NODE_EXTRA_CA_CERTS/)
+    expect(clock.waits).to.deep.equal([])
+    expect(seen).to.deep.equal([])
+    await client.close()
+  })
+
+  it('plain HTTP behind https:// is a TLS failure', async () => {
+    const client = new Client({ baseUrl: `https://127.0.0.1:${portOf(proxy)}`, clock: hurriedClock() })
+    expect((await failureOf(client.settings.get())).kind).to.equal('tls')
+    await client.close()
+  })
+
+  for (const name of ['HTTPS_PROXY', 'https_proxy']) {
+    it(`goes through the proxy of ${name}, which sees no credential but its own`, async () => {
+      const env = { [name]: `http://user:pass@127.0.0.1:${portOf(proxy)}` }
+      expect(await get(`https://${host}`, env)).to.deep.equal({ body: { app_name: 'behind' } })
+      expect(tunnels.map(({ target }) => target)).to.deep.equal([`${host}:443`])
+      expect(tunnels[0]?.headers).not.to.have.property('authorization')
+      expect(tunnels[0]?.headers['proxy-authorization']).to.equal(`Basic ${btoa('user:pass')}`)
+      expect(seen[0]?.authorization).to.equal(`Bearer ${canary}`)
+      expect(seen[0]).not.to.have.property('proxy-authorization')
+    })
+  }
+
+  for (const name of ['NO_PROXY', 'no_proxy']) {
+    it(`goes straight to what ${name} names`, async () => {
+      const env = { HTTPS_PROXY: `http://127.0.0.1:${portOf(proxy)}`, [name]: `other.test,.${host}` }
+      expect(await get(`https://${host}`, env)).to.have.property('kind', 'unreachable')
+      expect(tunnels).to.deep.equal([])
+    })
+  }
+
+  it('never takes loopback through a proxy', async () => {
+    const env = {
+      HTTPS_PROXY: `http://127.0.0.1:${portOf(proxy)}`,
+      HTTP_PROXY: `http://127.0.0.1:${portOf(proxy)}`,
+    }
+    // The name in the certificate is another, but the answer came from the service itself.
+    expect(await get(`https://127.0.0.1:${portOf(service)}`, env)).to.have.property('kind', 'tls')
+    expect(tunnels).to.deep.equal([])
+  })
+
+  it('says so when the proxy refuses', async () => {
+    verdict = '407 Proxy Authentication Required'
+    const outcome = await get(`https://${host}`, { HTTPS_PROXY: `http://127.0.0.1:${portOf(proxy)}` })
+    expect(outcome['kind']).to.equal('unreachable')
+    expect(outcome['message']).to.match(/the proxy refused.*407/)
+  })
+
+  it('refuses a proxy that is no URL without repeating it', async () => {
+    const outcome = await get(`https://${host}`, { HTTPS_PROXY: 'user:canary@:x' })
+    expect(outcome['kind']).to.equal('config')
+    expect(JSON.stringify(outcome)).not.to.include('canary')
+  })
+})
+
+function portOf(server: HttpServer | HttpsServer): number {
+  return (server.address() as AddressInfo).port
+}
