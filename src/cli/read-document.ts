@@ -12,8 +12,9 @@ export async function readDocument(path: string, context: Context): Promise<unkn
     path === '-'
       ? await readStdin('a YAML or JSON document', context.output, context.signal)
       : readTextFile(path)
-  const { parseDocument } = await import('yaml')
-  const document = parseDocument(text, { prettyErrors: true })
+  // CommonJS: in the bundle only its default export can be taken apart.
+  const { default: yaml } = await import('yaml')
+  const document = yaml.parseDocument(text, { prettyErrors: true })
   const [error] = document.errors
   if (error) throw new Failure('refused', `${path}: ${error.message.split('\n')[0]}`, { cause: error })
   return document.toJS()

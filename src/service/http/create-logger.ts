@@ -5,7 +5,8 @@ import type { FastifyBaseLogger } from 'fastify'
  * never a header, a query or a body, which hold keys, passwords and what people write.
  */
 export async function createLogger(level: string): Promise<FastifyBaseLogger> {
-  const { pino } = await import('pino')
+  // CommonJS: in the bundle only its default export can be taken apart.
+  const { default: pino } = await import('pino')
   const options = { level, base: null, serializers: { err: describe } }
   return pino(options, pino.destination({ dest: 2, sync: true })) as FastifyBaseLogger
 }

@@ -61,8 +61,12 @@ export async function connectModelServer(
   const prefix = base.pathname.replace(/\/+$/, '')
   const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` }
   // The pool is large and only wanted here, so it is loaded only with an upstream.
-  const { Pool } = await import('undici')
-  const pool = new Pool(base.origin, { connect: { timeout: timeouts.connect }, bodyTimeout: timeouts.idle })
+  // CommonJS: in the bundle only its default export can be taken apart.
+  const { default: undici } = await import('undici')
+  const pool = new undici.Pool(base.origin, {
+    connect: { timeout: timeouts.connect },
+    bodyTimeout: timeouts.idle,
+  })
 
   async function send(
     path: string,
