@@ -1,4 +1,5 @@
 import * as Flags from '@oclif/core/flags'
+import { textFlag } from './flag-types.ts'
 
 /**
  * What every command understands. Where a profile may hold the value too, the environment is read
@@ -7,13 +8,13 @@ import * as Flags from '@oclif/core/flags'
 const helpGroup = 'GLOBAL'
 
 export const sharedFlags = {
-  profile: Flags.string({
+  profile: textFlag({
     char: 'p',
     helpGroup,
     helpValue: '<name>',
     summary: 'Connection to use; "local" is the embedded service. [env: CHATCTL_PROFILE]',
   }),
-  'base-url': Flags.string({
+  'base-url': textFlag({
     helpGroup,
     helpValue: '<url>',
     summary: 'Address of the service. [env: CHATCTL_BASE_URL]',
@@ -25,13 +26,13 @@ export const sharedFlags = {
     summary: 'Form of the result. [env: CHATCTL_OUTPUT]',
   }),
   json: Flags.boolean({ helpGroup, env: 'CHATCTL_JSON', summary: 'Same as --output json.' }),
-  fields: Flags.string({
+  fields: textFlag({
     helpGroup,
     env: 'CHATCTL_FIELDS',
     helpValue: '<a,b.c>',
     summary: 'Only these fields, in this order.',
   }),
-  jq: Flags.string({
+  jq: textFlag({
     helpGroup,
     env: 'CHATCTL_JQ',
     helpValue: '<expr>',
