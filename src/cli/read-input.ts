@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Failure } from '../failure.ts'
+import { systemWords } from '../system-words.ts'
 import { unlessInterrupted } from './interruption.ts'
 import type { Output } from './output.ts'
 
@@ -40,7 +41,7 @@ export function readTextFile(path: string): string {
     return decode(readFileSync(path), path)
   } catch (cause) {
     if (cause instanceof Failure) throw cause
-    throw new Failure('refused', `${path} cannot be read (${(cause as NodeJS.ErrnoException).code})`, {
+    throw new Failure('refused', `${path || 'A file without a name'} cannot be read: ${systemWords(cause)}`, {
       cause,
     })
   }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import * as z from 'zod/mini'
 import { faultsOf } from '../contract/faults.ts'
 import { Failure } from '../failure.ts'
+import { systemWords } from '../system-words.ts'
 import { configFolder } from './paths.ts'
 
 const profileSchema = z.strictObject({
@@ -65,7 +66,9 @@ function readText(path: string): string | undefined {
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    throw new Failure('config', `The configuration file cannot be read: ${path} (${code})`, { cause })
+    throw new Failure('config', `The configuration file ${path} cannot be read: ${systemWords(cause)}`, {
+      cause,
+    })
   }
 }
 
@@ -83,8 +86,7 @@ export async function writeConfiguration(configuration: Configuration): Promise<
     })
     file.store = configuration
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code
-    throw new Failure('storage', `The configuration file cannot be written: ${path} (${code})`, {
+    throw new Failure('storage', `The configuration file ${path} cannot be written: ${systemWords(cause)}`, {
       hint: 'Set XDG_CONFIG_HOME to a folder that you may write to.',
       cause,
     })
