@@ -51,7 +51,10 @@ export const leanDependencies: Plugin = {
     build.onLoad({ filter: oclif }, ({ path }) => ({
       contents: readFileSync(path, 'utf8')
         .replace('"use strict";', `"use strict";\n${lazy}`)
-        .replace(requires, 'const $1 = __lazy(() => $2);'),
+        .replace(requires, 'const $1 = __lazy(() => $2);')
+        // A container may run under a user that its system does not know; we use neither.
+        .replace('(0, node_os_1.homedir)()', '""')
+        .replace('(0, node_os_1.userInfo)().shell', 'undefined'),
     }))
   },
 }

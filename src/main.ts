@@ -18,12 +18,13 @@ export async function main(argv: string[], root: URL): Promise<number> {
   watchClosedPipes()
   // oclif's own switch: there is no theme, so it need not look for one in two folders.
   process.env['CHATCTL_DISABLE_THEME'] = '1'
+  const words = normalise(argv)
   const plugin = createStaticPlugin(root, loadCommand)
   try {
-    await run(normalise(argv), { root: plugin.root, plugins: new Map([[plugin.name, plugin]]) })
+    await run(words, { root: plugin.root, plugins: new Map([[plugin.name, plugin]]) })
     return Number(process.exitCode ?? 0)
   } catch (error) {
-    const failure = isUnknownCommand(error) ? unknownCommand(leadingWords(argv), plugin.commandIDs) : error
+    const failure = isUnknownCommand(error) ? unknownCommand(words, plugin.commandIDs) : error
     return reportError(interruption.aborted ? interruption.reason : failure, {
       json: wantsJson(argv, process.env),
       debug: argv.includes('--debug'),
@@ -42,12 +43,7 @@ function normalise(argv: string[]): string[] {
   return argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv
 }
 
-function leadingWords(argv: readonly string[]): readonly string[] {
-  const end = argv.findIndex((word) => word.startsWith('-'))
-  return end === -1 ? argv : argv.slice(0, end)
-}
-
-/** oclif has no class of its own for it. */
+/** oclif has no class of its own for it, and two spellings. */
 function isUnknownCommand(error: unknown): boolean {
-  return error instanceof Error && /^command .* not found$/.test(error.message)
+  return error instanceof Error && /^command .* not found\.?$/is.test(error.message)
 }

@@ -6,8 +6,8 @@ import { cacheFolder } from './config/paths.ts'
  * The compile cache must be on before the modules that it caches are loaded, and bin/run.js has
  * to stay readable for any Node, so this file stands between the two.
  */
-const folder = cacheFolder()
 try {
+  const folder = cacheFolder()
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   enableCompileCache(folder)
 } catch {

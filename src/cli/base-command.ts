@@ -8,6 +8,7 @@ import { HeldRequest } from './held-request.ts'
 import { checkFilter } from './jq.ts'
 import { reportError } from './render-error.ts'
 import { sharedFlags } from './shared-flags.ts'
+import { watchClosedPipes } from './streams.ts'
 import { usageFailure } from './usage-error.ts'
 import { wantsJson } from './wants-json.ts'
 
@@ -22,6 +23,11 @@ export abstract class BaseCommand extends Command {
   protected readonly mayNameNewProfile: boolean = false
   #context: Context | undefined
   #flags: Values = {}
+
+  protected override async init(): Promise<void> {
+    await super.init()
+    watchClosedPipes()
+  }
 
   /**
    * Reads the command line and makes what the command works with.

@@ -66,8 +66,7 @@ export function createContext(invocation: Invocation): Context {
   const prompter = new Prompter({ noInput: invocation.noInput, signal: interruption })
   const closers: (() => Promise<void>)[] = []
 
-  const credential = once(() => readCredential(env))
-  const target = once(() => chooseTarget(options, credential()))
+  const target = once(() => chooseTarget(options, () => readCredential(env)))
   const startLocal = once(() => startLocalService(output, closers))
 
   const connect = once(async () => {

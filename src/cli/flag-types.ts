@@ -8,11 +8,11 @@ export const textFlag = Flags.custom<string>({
   },
 })
 
-export const integerFlag = Flags.custom<number>({
-  parse: async (input) => {
+export const integerFlag = Flags.custom<number, { min?: number; max?: number }>({
+  parse: async (input, _, { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER }) => {
     const value = Number(input)
-    if (!/^[+-]?\d+$/.test(input) || !Number.isSafeInteger(value))
-      throw new Error(`"${input}" is not a whole number`)
+    if (!/^[+-]?\d+$/.test(input)) throw new Error(`"${input}" is not a whole number`)
+    if (value < min || value > max) throw new Error(`"${input}" is not between ${min} and ${max}`)
     return value
   },
 })
@@ -20,7 +20,9 @@ export const integerFlag = Flags.custom<number>({
 export const numberFlag = Flags.custom<number>({
   parse: async (input) => {
     const value = Number(input)
-    if (input.trim() === '' || !Number.isFinite(value)) throw new Error(`"${input}" is not a number`)
+    // Number() alone would take 0x10 and white space too.
+    if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(input) || !Number.isFinite(value))
+      throw new Error(`"${input}" is not a number`)
     return value
   },
 })

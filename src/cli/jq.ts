@@ -12,13 +12,16 @@ const compileError = 3
 export async function checkFilter(filter: string): Promise<void> {
   const { raw } = await import('jq-wasm')
   const { exitCode, stderr } = await raw(null, filter)
-  if (exitCode === compileError) throw filterFailure(stderr)
+  if (exitCode !== compileError) return
+  throw new Failure('usage', `--jq: ${stderr.trim().replace(/^jq: /, '')}`, {
+    hint: 'The language: https://jqlang.org/manual/',
+  })
 }
 
 /**
  * Runs real jq, compiled to WebAssembly and loaded only here; strings come out raw.
  *
- * @throws Failure `usage` with jq's own words when the filter fails on this body
+ * @throws Failure `unusable_answer` with jq's own words when the filter fails on this body
  */
 export async function filterWithJq(body: unknown, filter: string, { compact = false } = {}): Promise<string> {
   const { raw } = await import('jq-wasm')
@@ -27,12 +30,12 @@ export async function filterWithJq(body: unknown, filter: string, { compact = fa
     filter,
     compact ? ['-r', '-c'] : ['-r'],
   )
-  if (exitCode !== 0) throw filterFailure(stderr)
+  if (exitCode !== 0) {
+    const words = stderr.trim().replace(/^jq: /, '')
+    // Not `usage`: by now the request was made, and its answer cannot be shown as asked.
+    throw new Failure('unusable_answer', `--jq cannot filter the answer: ${words}`, {
+      hint: 'What was asked of the service has been done; only its answer is not shown.',
+    })
+  }
   return stdout === '' || stdout.endsWith('\n') ? stdout : `${stdout}\n`
-}
-
-function filterFailure(words: string): Failure {
-  return new Failure('usage', `--jq: ${words.trim().replace(/^jq: /, '')}`, {
-    hint: 'The language: https://jqlang.org/manual/',
-  })
 }

@@ -8,7 +8,17 @@ import { readSwitch } from './flag-types.ts'
  * @throws Failure `usage`
  */
 export function parseKeyValues(pairs: readonly string[], flag: string): Record<string, unknown> {
-  return Object.fromEntries(pairs.map((pair) => parseKeyValue(pair, flag)))
+  return fromPairs(
+    pairs.map((pair) => parseKeyValue(pair, flag)),
+    flag,
+  )
+}
+
+function fromPairs(pairs: [string, unknown][], flag: string): Record<string, unknown> {
+  const keys = pairs.map(([key]) => key)
+  const repeated = keys.find((key, index) => keys.indexOf(key) < index)
+  if (repeated === undefined) return Object.fromEntries(pairs)
+  throw new Failure('usage', `${flag} ${repeated} is given twice`)
 }
 
 function parseKeyValue(pair: string, flag: string): [string, unknown] {
@@ -32,10 +42,11 @@ function parseKeyValue(pair: string, flag: string): [string, unknown] {
 
 /** The same, with `on`, `off` and the like as booleans. */
 export function parseSwitches(pairs: readonly string[], flag: string): Record<string, unknown> {
-  return Object.fromEntries(
+  return fromPairs(
     pairs.map((pair) => {
       const [key, value] = parseKeyValue(pair, flag)
       return [key, typeof value === 'string' ? (readSwitch(value) ?? value) : value]
     }),
+    flag,
   )
 }

@@ -4,6 +4,11 @@ import { closest, distance } from 'fastest-levenshtein'
 export function nearest(word: string, known: readonly string[]): string | undefined {
   if (known.length === 0) return undefined
   const best = closest(word, known)
-  const near = distance(word, best) <= Math.max(1, Math.floor(Math.max(word.length, best.length) * 0.4))
-  return near ? best : undefined
+  const limit = Math.max(1, Math.floor(Math.max(word.length, best.length) * 0.4))
+  return distance(word, best) <= (isTransposed(word, best) ? Math.max(2, limit) : limit) ? best : undefined
+}
+
+/** Two swapped letters are the commonest slip, and count as two edits. */
+function isTransposed(word: string, other: string): boolean {
+  return [...word].sort().join('') === [...other].sort().join('')
 }

@@ -98,8 +98,8 @@ export class Output {
       case 'jsonl':
         return this.#renderJsonl(view, body)
       case 'yaml': {
-        const { stringify } = await import('yaml')
-        return stringify(chosen())
+        const { default: yaml } = await import('yaml')
+        return yaml.stringify(chosen())
       }
       case 'csv':
         return renderCsv(gridOf(view, body, fields))

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Failure } from '../failure.ts'
+import { systemWords } from '../system-words.ts'
 import { unlessInterrupted } from './interruption.ts'
 import type { Output } from './output.ts'
 
@@ -10,10 +11,12 @@ const silence = 2_000
  * All of stdin as UTF-8 text.
  *
  * @param what is awaited, for the line that a silent pipe gets
- * @throws Failure `refused` for bytes that are not UTF-8, or a NUL
+ * @throws Failure `refused` for bytes that are not UTF-8, or a NUL; `usage` when it was read before
  */
 export async function readStdin(what: string, output: Output, signal: AbortSignal): Promise<string> {
-  const timer = setTimeout(() => output.progress(`Waiting for ${what} on stdin…`), silence)
+  if (process.stdin.readableEnded)
+    throw new Failure('usage', `stdin is spent: ${what} cannot come from it too`)
+  const timer = setTimeout(() => output.notice(`Waiting for ${what} on stdin…`), silence)
   const chunks: Buffer[] = []
   const read = async (): Promise<void> => {
     for await (const chunk of process.stdin) {
@@ -29,9 +32,9 @@ export async function readStdin(what: string, output: Output, signal: AbortSigna
   return decode(Buffer.concat(chunks), 'stdin')
 }
 
-/** Whether stdin is a pipe or a file, rather than a terminal or nothing at all. */
+/** Whether stdin is a pipe or a file that was not read yet, rather than a terminal. */
 export function hasPipedStdin(): boolean {
-  return process.stdin.isTTY !== true
+  return process.stdin.isTTY !== true && !process.stdin.readableEnded
 }
 
 /** @throws Failure `refused` when it cannot be read, or is not text */
@@ -40,7 +43,7 @@ export function readTextFile(path: string): string {
     return decode(readFileSync(path), path)
   } catch (cause) {
     if (cause instanceof Failure) throw cause
-    throw new Failure('refused', `${path} cannot be read (${(cause as NodeJS.ErrnoException).code})`, {
+    throw new Failure('refused', `${path || 'A file without a name'} cannot be read: ${systemWords(cause)}`, {
       cause,
     })
   }

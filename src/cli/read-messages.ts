@@ -6,6 +6,13 @@ import type { Context } from './create-context.ts'
 import { readDocument } from './read-document.ts'
 import { readTextFile } from './read-input.ts'
 
+/** What stands in a file, and how a place in it is named. */
+interface Conversation {
+  name: string
+  list: unknown
+  placeOf(index: number): string
+}
+
 /**
  * A conversation from a file: a JSON or YAML array of role and content, an object with such an
  * array as `messages`, or JSONL with one message a line.
@@ -13,24 +20,36 @@ import { readTextFile } from './read-input.ts'
  * @throws Failure `refused` naming every message that is not one
  */
 export async function readMessages(path: string, context: Context): Promise<Message[]> {
-  const value = path.endsWith('.jsonl') ? readLines(path) : await readDocument(path, context)
-  const list = typeof value === 'object' && value !== null && 'messages' in value ? value.messages : value
+  const { name, list, placeOf } = path.endsWith('.jsonl') ? readLines(path) : await readList(path, context)
   const parsed = z.safeParse(z.array(message), list)
   if (parsed.success) return parsed.data
   const faults = faultsOf(parsed.error)
-  const words = faults.map((fault) => `${fault.path || 'the whole of it'} ${fault.message}`).join('; ')
-  throw new Failure('refused', `${path}: ${words}`, { details: { faults } })
+  const words = faults.map((fault) => {
+    const [index, ...rest] = fault.path === '' ? [] : fault.path.split('.')
+    return index === undefined
+      ? `the messages ${fault.message}`
+      : `${placeOf(Number(index))}${rest.length === 0 ? '' : `, ${rest.join('.')},`} ${fault.message}`
+  })
+  throw new Failure('refused', `${name}: ${words.join('; ')}`, { details: { faults } })
 }
 
-function readLines(path: string): unknown[] {
-  return readTextFile(path)
+async function readList(path: string, context: Context): Promise<Conversation> {
+  const { value, name } = await readDocument(path, context)
+  const list = typeof value === 'object' && value !== null && 'messages' in value ? value.messages : value
+  return { name, list, placeOf: (index) => `message ${index + 1}` }
+}
+
+function readLines(path: string): Conversation {
+  const lines = readTextFile(path)
     .split('\n')
-    .flatMap((line, index) => {
-      if (line.trim() === '') return []
-      try {
-        return [JSON.parse(line) as unknown]
-      } catch (cause) {
-        throw new Failure('refused', `${path}, line ${index + 1}: ${(cause as Error).message}`, { cause })
-      }
-    })
+    .map((text, index) => ({ text, number: index + 1 }))
+    .filter(({ text }) => text.trim() !== '')
+  const list = lines.map(({ text, number }) => {
+    try {
+      return JSON.parse(text) as unknown
+    } catch (cause) {
+      throw new Failure('refused', `${path}: line ${number}: ${(cause as Error).message}`, { cause })
+    }
+  })
+  return { name: path, list, placeOf: (index) => `line ${lines[index]?.number}` }
 }

@@ -1,4 +1,5 @@
 import * as Flags from '@oclif/core/flags'
+import { textFlag } from './flag-types.ts'
 
 /**
  * What every command understands. Where a profile may hold the value too, the environment is read
@@ -7,13 +8,13 @@ import * as Flags from '@oclif/core/flags'
 const helpGroup = 'GLOBAL'
 
 export const sharedFlags = {
-  profile: Flags.string({
+  profile: textFlag({
     char: 'p',
     helpGroup,
     helpValue: '<name>',
     summary: '[env: CHATCTL_PROFILE] Connection to use; "local" is the embedded service.',
   }),
-  'base-url': Flags.string({
+  'base-url': textFlag({
     helpGroup,
     helpValue: '<url>',
     summary: '[env: CHATCTL_BASE_URL] Address of the service.',
@@ -25,13 +26,13 @@ export const sharedFlags = {
     summary: '[env: CHATCTL_OUTPUT] table, json, jsonl, yaml, csv or tsv.',
   }),
   json: Flags.boolean({ helpGroup, env: 'CHATCTL_JSON', summary: 'Same as --output json.' }),
-  fields: Flags.string({
+  fields: textFlag({
     helpGroup,
     env: 'CHATCTL_FIELDS',
     helpValue: '<a,b.c>',
     summary: 'Only these fields, in this order.',
   }),
-  jq: Flags.string({
+  jq: textFlag({
     helpGroup,
     env: 'CHATCTL_JQ',
     helpValue: '<expr>',

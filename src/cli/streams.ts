@@ -34,9 +34,11 @@ export function sayStyled(text: string): void {
 
 /**
  * A reader that has seen enough, such as `head`, is no failure: a closed stdout ends the program
- * with success. Nobody listens to a closed stderr.
+ * with success; what else goes wrong with it `writeData` throws. Nobody listens to a closed stderr.
  */
 export function watchClosedPipes(): void {
+  // oclif adds a listener that throws, past everything that could say what happened.
+  process.stdout.removeAllListeners('error')
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
   })

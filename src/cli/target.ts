@@ -14,7 +14,7 @@ export type Target =
  * An address from a flag, the environment or a profile is a service elsewhere; none is the embedded
  * one, unless a key says that somewhere else was meant.
  */
-export function chooseTarget(options: Options, credential: Credential | undefined): Target {
+export function chooseTarget(options: Options, readCredential: () => Credential | undefined): Target {
   const baseUrl = options.base_url.value
   const profile = options.profile.value
   if (
@@ -24,12 +24,13 @@ export function chooseTarget(options: Options, credential: Credential | undefine
   ) {
     return { kind: 'local', named: true }
   }
-  if (baseUrl) return { kind: 'remote', baseUrl, credential }
+  if (baseUrl) return { kind: 'remote', baseUrl, credential: readCredential() }
   if (profile !== undefined) {
     throw new Failure('usage', `Profile "${profile}" has no base URL`, {
       hint: `chatctl config set base_url https://… --profile ${profile}`,
     })
   }
+  const credential = readCredential()
   if (credential) {
     throw new Failure('usage', `${credential.source} holds a key, but nothing says for which service`, {
       hint: 'Name it with --base-url URL or --profile NAME; --profile local is the embedded service.',

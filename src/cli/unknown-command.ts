@@ -2,10 +2,16 @@ import { Failure } from '../failure.ts'
 import { nearest } from './nearest.ts'
 
 /**
- * @param words what stands before the first flag on the command line
+ * @param argv a command line that names no command
  * @param ids every command, `settings:api:set`
  */
-export function unknownCommand(words: readonly string[], ids: readonly string[]): Failure {
+export function unknownCommand(argv: readonly string[], ids: readonly string[]): Failure {
+  const words = leadingWords(argv)
+  if (words.length === 0) {
+    return new Failure('usage', `There is no command before ${argv[0]}`, {
+      hint: 'Flags come after the command; all commands: chatctl --help',
+    })
+  }
   const paths = ids.map((id) => id.split(':'))
   let depth = 0
   while (depth < words.length && paths.some((path) => startsWith(path, words.slice(0, depth + 1)))) depth++
@@ -14,11 +20,20 @@ export function unknownCommand(words: readonly string[], ids: readonly string[])
   const choices = new Set(
     paths.filter((path) => startsWith(path, known)).flatMap((path) => path.slice(depth, depth + 1)),
   )
-  const meant = nearest(wrong, [...choices])
   const typed = ['chatctl', ...known].join(' ')
-  return new Failure('usage', `Unknown command: ${typed} ${wrong}`, {
+  // oclif takes the words after a command without arguments for the name of a longer one.
+  if (ids.includes(known.join(':'))) {
+    return new Failure('usage', `Unexpected argument ${wrong || '""'}`, { hint: `See: ${typed} --help` })
+  }
+  const meant = nearest(wrong, [...choices])
+  return new Failure('usage', `Unknown command: ${typed} ${wrong || '""'}`, {
     hint: meant ? `Did you mean: ${typed} ${meant}` : `${typed} --help`,
   })
+}
+
+function leadingWords(argv: readonly string[]): readonly string[] {
+  const end = argv.findIndex((word) => word.startsWith('-'))
+  return end === -1 ? argv : argv.slice(0, end)
 }
 
 function startsWith(path: readonly string[], start: readonly string[]): boolean {

@@ -50,5 +50,11 @@ function tidy(message: string): string {
     .replace(/^The following errors? occurred:\s*/, '')
     .replace(/^Parsing (--\S+)\s+/, '$1: ')
     .replace(/^Missing required flag (\S+)/, 'Missing flag --$1')
+    .replace(/^(--[\w-]+)=.* cannot also be provided when using (--\S+)$/s, '$2 and $1 exclude each other')
+    .replace(/^All of the following must be provided when using (--\S+): /, '$1 needs ')
+    .replace(
+      /^Expected (?:(--[\w-]+)=)?(.*) to be one of: /s,
+      (_, flag, value) => `${flag === undefined ? '' : `${flag}: `}"${value}" is not one of `,
+    )
     .trim()
 }

@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici'
+import { readBaseUrl } from '../contract/base-url.ts'
 import { type AnswerOf, type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.ts'
-import { readBaseUrl, resolvePath } from './address.ts'
+import { resolvePath } from './address.ts'
 import { type Answer, type RawAnswer, requestIdOf } from './answer.ts'
 import { Chat } from './chat.ts'
 import type { ClientEvent } from './client-event.ts'

@@ -1,6 +1,6 @@
 import type { Dispatcher, Pool } from 'undici'
+import { isLoopback } from '../contract/base-url.ts'
 import { Failure } from '../failure.ts'
-import { isLoopback } from './address.ts'
 
 type PoolOptions = Pick<Pool.Options, 'connectTimeout' | 'allowH2' | 'headersTimeout' | 'bodyTimeout'>
 

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import * as z from 'zod/mini'
 import { faultsOf } from '../contract/faults.ts'
 import { Failure } from '../failure.ts'
+import { systemWords } from '../system-words.ts'
+import { withFileLock } from './file-lock.ts'
 import { configFolder } from './paths.ts'
 
 const profileSchema = z.strictObject({
@@ -65,26 +67,37 @@ function readText(path: string): string | undefined {
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    throw new Failure('config', `The configuration file cannot be read: ${path} (${code})`, { cause })
+    throw new Failure('config', `The configuration file ${path} cannot be read: ${systemWords(cause)}`, {
+      cause,
+    })
   }
 }
 
-/** Replaces the file as a whole, aside and renamed, 0600 in a 0700 folder. */
-export async function writeConfiguration(configuration: Configuration): Promise<void> {
+/**
+ * Replaces the file as a whole, aside and renamed, 0600 in a 0700 folder.
+ *
+ * @param change is given the file as it is at that moment
+ */
+export async function changeConfiguration(
+  change: (configuration: Configuration) => Configuration,
+): Promise<void> {
   const path = configurationPath()
   try {
     mkdirSync(configFolder(), { recursive: true, mode: 0o700 })
     const { default: Conf } = await import('conf')
-    const file = new Conf<Configuration>({
-      cwd: configFolder(),
-      configName: 'config',
-      configFileMode: 0o600,
-      clearInvalidConfig: false,
+    await withFileLock(path, () => {
+      const configuration = change(readConfiguration())
+      const file = new Conf<Configuration>({
+        cwd: configFolder(),
+        configName: 'config',
+        configFileMode: 0o600,
+        clearInvalidConfig: false,
+      })
+      file.store = configuration
     })
-    file.store = configuration
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code
-    throw new Failure('storage', `The configuration file cannot be written: ${path} (${code})`, {
+    if (cause instanceof Failure) throw cause
+    throw new Failure('storage', `The configuration file ${path} cannot be written: ${systemWords(cause)}`, {
       hint: 'Set XDG_CONFIG_HOME to a folder that you may write to.',
       cause,
     })

@@ -1,6 +1,14 @@
 import { Failure } from '../failure.ts'
 import { type Configuration, type Profile, type ProfileKey, profileKeys } from './configuration-file.ts'
-import { localProfile, readCount, readDuration, readOutputForm, readTimeout } from './resolve-options.ts'
+import {
+  localProfile,
+  readAddress,
+  readCount,
+  readDuration,
+  readOutputForm,
+  readTimeout,
+  unreadable,
+} from './resolve-options.ts'
 
 /** The one key that belongs to no profile. */
 export const defaultProfileKey = 'default_profile'
@@ -61,14 +69,6 @@ function judge(key: ProfileKey, value: string): void {
     if (value.trim() === '') throw new Error('must not be empty')
     readers[key]?.(value)
   } catch (error) {
-    throw new Failure('usage', `${key}: "${value}" ${(error as Error).message}`)
+    throw unreadable(key, value, error)
   }
-}
-
-function readAddress(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || !/^https?:$/.test(url.protocol)) throw new Error('is not an http or https address')
-  if (url.username || url.password || url.search || url.hash)
-    throw new Error('must be an address and nothing more')
-  return url
 }

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { withFileLock } from './file-lock.ts'
 import { stateFolder } from './paths.ts'
 
 const fileName = 'last-contexts'
@@ -30,12 +31,14 @@ export function readLastContext(owner: ContextOwner): string | undefined {
 export async function rememberLastContext(owner: ContextOwner, contextId: string): Promise<void> {
   mkdirSync(stateFolder(), { recursive: true, mode: 0o700 })
   const { default: Conf } = await import('conf')
-  const file = new Conf<Record<string, string>>({
-    cwd: stateFolder(),
-    configName: fileName,
-    configFileMode: 0o600,
-    clearInvalidConfig: true,
-    accessPropertiesByDotNotation: false,
+  await withFileLock(join(stateFolder(), `${fileName}.json`), () => {
+    const file = new Conf<Record<string, string>>({
+      cwd: stateFolder(),
+      configName: fileName,
+      configFileMode: 0o600,
+      clearInvalidConfig: true,
+      accessPropertiesByDotNotation: false,
+    })
+    file.set(keyOf(owner), contextId)
   })
-  file.set(keyOf(owner), contextId)
 }

@@ -1,9 +1,12 @@
-import { homedir } from 'node:os'
+import { homedir, userInfo } from 'node:os'
 import { isAbsolute, join } from 'node:path'
+import { Failure } from '../failure.ts'
 
 /**
  * Where chatctl keeps its files: the XDG base directories, on Windows %APPDATA% and
- * %LOCALAPPDATA%. The specification has relative XDG paths ignored.
+ * %LOCALAPPDATA%. The specification has relative XDG paths ignored; so is a relative HOME, which
+ * would leave keys and data in whatever folder one stands in. Each function throws a Failure
+ * `config` where there is neither.
  */
 
 export function configFolder(): string {
@@ -27,5 +30,18 @@ function base(xdg: string, underHome: string, onWindows: string): string {
   if (named && isAbsolute(named)) return named
   const windows = process.env[onWindows]
   if (process.platform === 'win32' && windows) return windows
-  return join(homedir(), underHome)
+  return join(homeFolder(), underHome)
+}
+
+function homeFolder(): string {
+  try {
+    const home = homedir()
+    return isAbsolute(home) ? home : userInfo().homedir
+  } catch (cause) {
+    // A container may run under a user id that its system does not know.
+    throw new Failure('config', 'There is no home folder: HOME is not set and this user has none', {
+      hint: 'Set HOME, or XDG_CONFIG_HOME, XDG_DATA_HOME and XDG_STATE_HOME, to an absolute path.',
+      cause,
+    })
+  }
 }

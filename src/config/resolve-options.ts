@@ -1,4 +1,5 @@
-import { Failure } from '../failure.ts'
+import { readBaseUrl } from '../contract/base-url.ts'
+import { Failure, type FailureOptions } from '../failure.ts'
 import { type Configuration, configurationPath, type Profile, type ProfileKey } from './configuration-file.ts'
 import { parseDuration } from './duration.ts'
 
@@ -58,7 +59,7 @@ export function resolveOptions(
 
   const profile = given('profile') ?? defaultProfile(configuration, given('base_url') !== undefined)
   const stored = findProfile(profile?.value, configuration) ?? (mayNameNewProfile ? {} : undefined)
-  if (!stored) throw unknownProfile(profile?.value ?? '', configuration)
+  if (!stored) throw unknownProfile(profile, configuration)
   const pick = (name: ProfileKey): Resolved<string> | undefined => {
     const value = stored[name]
     return (
@@ -70,14 +71,14 @@ export function resolveOptions(
 
   return {
     profile: profile ?? byDefault(undefined),
-    base_url: text('base_url'),
-    auth_url: text('auth_url'),
+    base_url: read('base_url', pick('base_url'), readAddress, undefined),
+    auth_url: read('auth_url', pick('auth_url'), readAddress, undefined),
     client_id: text('client_id'),
     model: text('model'),
-    output: read(pick('output'), readOutputForm, undefined),
-    timeout: read(pick('timeout'), readTimeout, 60_000),
-    retries: read(pick('retries'), readCount, 2),
-    max_wait: read(pick('max_wait'), readDuration, 60_000),
+    output: read('output', pick('output'), readOutputForm, undefined),
+    timeout: read('timeout', pick('timeout'), readTimeout, 60_000),
+    retries: read('retries', pick('retries'), readCount, 2),
+    max_wait: read('max_wait', pick('max_wait'), readDuration, 60_000),
   }
 }
 
@@ -86,6 +87,7 @@ function byDefault<T>(value: T): Resolved<T> {
 }
 
 function read<T, D>(
+  name: OptionName,
   given: Resolved<string> | undefined,
   reader: (text: string) => T,
   standard: D,
@@ -94,9 +96,9 @@ function read<T, D>(
   try {
     return { ...given, value: reader(given.value) }
   } catch (error) {
-    const words = (error as Error).message
-    const hint = given.source === 'profile' ? `It stands in ${configurationPath()}` : undefined
-    throw new Failure('usage', `${given.from}: "${given.value}" ${words}`, hint === undefined ? {} : { hint })
+    const where = given.source === 'profile' ? `${given.from}, ${name}` : given.from
+    const hint = given.source === 'profile' ? { hint: `It stands in ${configurationPath()}` } : {}
+    throw unreadable(where, given.value, error, hint)
   }
 }
 
@@ -113,13 +115,13 @@ function findProfile(name: string | undefined, configuration: Configuration): Pr
   return name === localProfile ? {} : undefined
 }
 
-function unknownProfile(name: string, configuration: Configuration): Failure {
+function unknownProfile(named: Resolved<string> | undefined, configuration: Configuration): Failure {
+  const { value = '', from, source } = named ?? {}
+  const where = source === 'profile' ? `default_profile in ${from}` : from
   return new Failure(
     'usage',
-    `There is no profile "${name}"; known: ${profileNames(configuration).join(', ')}`,
-    {
-      hint: `chatctl config set base_url https://… --profile ${name}`,
-    },
+    `${where}: there is no profile "${value}"; known: ${profileNames(configuration).join(', ')}`,
+    { hint: `Make it with: chatctl config set base_url https://… --profile ${value}` },
   )
 }
 
@@ -128,11 +130,33 @@ export function profileNames(configuration: Configuration): string[] {
   return [...new Set([localProfile, ...Object.keys(configuration.profiles ?? {})])]
 }
 
+/** @param where the value stands: a flag, a variable, a key of the configuration file */
+export function unreadable(
+  where: string,
+  value: string,
+  error: unknown,
+  options: FailureOptions = {},
+): Failure {
+  // An address is not repeated: it may hold a password.
+  if (error instanceof Failure) {
+    return new Failure(error.kind, `${where}: ${error.message}`, {
+      hint: error.hint,
+      ...options,
+    } as FailureOptions)
+  }
+  return new Failure('usage', `${where}: "${value}" ${(error as Error).message}`, options)
+}
+
 /** The readers below are used for flags, variables and stored values alike. */
 export function readOutputForm(text: string): OutputForm {
   const form = outputForms.find((known) => known === text)
   if (!form) throw new Error(`is not one of ${outputForms.join(', ')}`)
   return form
+}
+
+export function readAddress(text: string): string {
+  readBaseUrl(text, 'address')
+  return text
 }
 
 export function readDuration(text: string): number {

@@ -24,6 +24,10 @@ function wordsOf(issue: z.core.$ZodIssue): string {
       return `must be ${articled(issue.expected)}`
     case 'invalid_value':
       return `must be one of ${issue.values.map(String).join(', ')}`
+    case 'too_big':
+      return `must not be more than ${issue.maximum}`
+    case 'too_small':
+      return `must not be less than ${issue.minimum}`
     default:
       return issue.message
   }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Failure } from '../failure.ts'
+import { systemWords } from '../system-words.ts'
 
 /** A secret, and where it came from in words that may be shown. */
 export interface Credential {
@@ -26,7 +27,8 @@ function readKeyFile(path: string): string {
   try {
     return readFileSync(path, 'utf8').trim()
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code
-    throw new Failure('unauthorized', `CHATCTL_API_KEY_FILE: ${path} cannot be read (${code})`, { cause })
+    throw new Failure('unauthorized', `CHATCTL_API_KEY_FILE: ${path} cannot be read: ${systemWords(cause)}`, {
+      cause,
+    })
   }
 }

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Failure } from '../failure.ts'
 import { type KeyRecord, listKeys, revokeKey, storeKey, tierLimits } from './domain/keys.ts'
@@ -49,7 +49,7 @@ export async function openAdministration(dataDir: string): Promise<Administratio
     opened ??= openDatabase(folder)
     return opened
   }
-  const openExisting = () => (opened || existsSync(databaseFile(folder)) ? open() : undefined)
+  const openExisting = () => (opened || mayExist(databaseFile(folder)) ? open() : undefined)
 
   return {
     async createKey(request) {
@@ -75,6 +75,16 @@ export async function openAdministration(dataDir: string): Promise<Administratio
       await opened?.close()
       opened = undefined
     },
+  }
+}
+
+/** Whatever is wrong with a folder but that nothing is there, opening it says best. */
+function mayExist(file: string): boolean {
+  try {
+    statSync(file)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ENOENT'
   }
 }
 

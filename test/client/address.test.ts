@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { expandPath, isLoopback, readBaseUrl, resolvePath } from '../../src/client/address.ts'
+import { expandPath, resolvePath } from '../../src/client/address.ts'
+import { isLoopback, readBaseUrl } from '../../src/contract/base-url.ts'
 import { Failure } from '../../src/failure.ts'
 
 function refusalOf(run: () => unknown): Failure {

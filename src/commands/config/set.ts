@@ -2,7 +2,7 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { demandConfigurationKey } from '../../cli/configuration-key.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
-import { writeConfiguration } from '../../config/configuration-file.ts'
+import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { withValue } from '../../config/configuration-keys.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { configValueView } from '../../view/config.ts'
@@ -30,9 +30,10 @@ export default class ConfigSet extends BaseCommand {
     const { args, context } = await this.start(ConfigSet, configValueView)
     const key = demandConfigurationKey(args.key)
     const profile = context.options.profile.value ?? localProfile
-    const configuration = withValue(context.configuration, profile, key, args.value)
+    const set = (configuration: Configuration) => withValue(configuration, profile, key, args.value)
     const change = { profile: key === 'default_profile' ? null : profile, key, value: args.value }
-    if (!context.dryRun) await writeConfiguration(configuration)
+    if (context.dryRun) set(context.configuration)
+    else await changeConfiguration(set)
     await context.output.show(configValueView, change)
   }
 }

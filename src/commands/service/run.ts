@@ -20,7 +20,13 @@ export default class ServiceRun extends BaseCommand {
   ]
   static override flags = {
     host: textFlag({ helpValue: '<address>', default: '127.0.0.1', summary: 'Address to listen on.' }),
-    port: integerFlag({ helpValue: '<n>', default: 8787, summary: 'Port to listen on; 0 for any free one.' }),
+    port: integerFlag({
+      helpValue: '<n>',
+      default: 8787,
+      min: 0,
+      max: 65_535,
+      summary: 'Port to listen on; 0 for any free one.',
+    }),
     data: dataFlag,
     upstream: textFlag({
       helpValue: '<url>',

@@ -41,7 +41,8 @@ export default class SettingsApiSet extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(SettingsApiSet, apiConfigurationView)
-    const base = flags.file === undefined ? {} : asObject(await readDocument(flags.file, context), flags.file)
+    const file = flags.file === undefined ? undefined : await readDocument(flags.file, context)
+    const base = file === undefined ? {} : asObject(file.value, file.name)
     const configuration: ApiConfiguration = {
       ...base,
       ...(flags.version === undefined ? {} : { version: flags.version }),
@@ -62,10 +63,10 @@ export default class SettingsApiSet extends BaseCommand {
   }
 }
 
-function asObject(value: unknown, path: string): Record<string, unknown> {
+function asObject(value: unknown, what: string): Record<string, unknown> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>
-  throw new Failure('refused', `${path} does not hold an object`)
+  throw new Failure('refused', `${what} must hold an object`)
 }
 
 /** One nested object of the configuration, from the file with the flags over it; absent when neither names it. */
@@ -76,5 +77,5 @@ function group(
 ): Record<string, unknown> {
   const present = Object.entries(given).filter(([, value]) => value !== undefined)
   if (present.length === 0) return {}
-  return { [name]: { ...(base[name] as object | undefined), ...Object.fromEntries(present) } }
+  return { [name]: { ...asObject(base[name] ?? {}, name), ...Object.fromEntries(present) } }
 }

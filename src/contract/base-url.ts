@@ -1,0 +1,43 @@
+import { Failure } from '../failure.ts'
+
+/** Whether a host as `URL.hostname` writes it is this machine: 127.0.0.0/8, ::1 or localhost. */
+export function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+}
+
+/**
+ * Reads the address of a service (interface.md, "Notation"). A path in it is a prefix of every path
+ * of the interface.
+ *
+ * @param name of the address, for errors
+ * @throws Failure `refused`: not a URL, plain HTTP to another machine, user info, query, fragment
+ */
+export function readBaseUrl(text: string, name = 'base URL'): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  // The text is not echoed before we know that it holds no password.
+  if (!url?.hostname) {
+    throw refused(`the ${name} is not a URL`, 'Write it as https://host or https://host/prefix.')
+  }
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    throw refused(`the ${name} must begin with https://, not ${url.protocol}//`)
+  }
+  if (url.username || url.password) {
+    throw refused(
+      `the ${name} of ${url.host} holds a user name or password`,
+      'Leave it out: requests carry an API key.',
+    )
+  }
+  // `https://host/?` has an empty search but is still not what anybody meant.
+  if (/[?#]/.test(text)) throw refused(`the ${name} of ${url.host} must have no query and no fragment`)
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    throw refused(
+      `plain http:// to ${url.host} would send the credential unencrypted`,
+      `Use https://${url.host}.`,
+    )
+  }
+  return url
+}
+
+function refused(message: string, hint?: string): Failure {
+  return new Failure('refused', message, hint === undefined ? {} : { hint })
+}
