@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { configurationPath } from '../config/configuration-file.ts'
 import { Failure } from '../failure.ts'
 import type { Context } from './create-context.ts'
@@ -17,7 +18,7 @@ const clockTolerance = 60_000
 export async function examine(context: Context): Promise<{ checks: Check[]; exitCode: number }> {
   const checks: Check[] = [
     ok('node', `Node.js ${process.versions.node}`),
-    ok('configuration', `${configurationPath()} can be read`),
+    ok('configuration', existsSync(configurationPath()) ? configurationPath() : 'none yet'),
   ]
   let exitCode = 0
   try {

@@ -132,7 +132,7 @@ export class Output {
     const colours = await loadColours(this.#coloured(process.stdout))
     const grid = gridOf(view, body, this.#fields)
     const [first] = grid.rows
-    const single = view.layout === 'records' && grid.rows.length === 1 && !view.rows && first
+    const single = view.layout === 'records' && !Array.isArray(body) && !view.rows && first
     const upright = single
       ? { header: ['key', 'value'], rows: grid.header.map((name, index) => [name, first[index] ?? '']) }
       : grid

@@ -1,5 +1,5 @@
 import { Failure } from '../failure.ts'
-import { unlessInterrupted } from './interruption.ts'
+import { Interruption, unlessInterrupted } from './interruption.ts'
 import { isInteractive } from './streams.ts'
 
 /** Asks a person, on stderr; where there is none, says which flag answers instead. */
@@ -41,8 +41,7 @@ export class Prompter {
       return await unlessInterrupted(prompt({ output: process.stderr, signal: this.#signal }), this.#signal)
     } catch (error) {
       // The prompt reads Ctrl-C itself, in raw mode, and no signal is raised.
-      if ((error as Error).name === 'ExitPromptError') process.kill(process.pid, 'SIGINT')
-      throw error
+      throw (error as Error).name === 'ExitPromptError' ? new Interruption('SIGINT') : error
     }
   }
 }

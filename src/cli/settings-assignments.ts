@@ -35,7 +35,7 @@ export async function readAssignments(words: readonly string[], context: Context
 }
 
 /** @throws Failure `usage` naming the nearest known key */
-export function findSettingsKey(path: string): SettingsKey {
+function findSettingsKey(path: string): SettingsKey {
   const key = settingsKeys.find((known) => known.path === path)
   if (key) return key
   throw unknownSettingsKey(path)

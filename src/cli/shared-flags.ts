@@ -12,18 +12,18 @@ export const sharedFlags = {
     char: 'p',
     helpGroup,
     helpValue: '<name>',
-    summary: 'Connection to use; "local" is the embedded service. [env: CHATCTL_PROFILE]',
+    summary: '[env: CHATCTL_PROFILE] Connection to use; "local" is the embedded service.',
   }),
   'base-url': textFlag({
     helpGroup,
     helpValue: '<url>',
-    summary: 'Address of the service. [env: CHATCTL_BASE_URL]',
+    summary: '[env: CHATCTL_BASE_URL] Address of the service.',
   }),
   output: Flags.string({
     char: 'o',
     helpGroup,
-    helpValue: 'table|json|jsonl|yaml|csv|tsv',
-    summary: 'Form of the result. [env: CHATCTL_OUTPUT]',
+    helpValue: '<form>',
+    summary: '[env: CHATCTL_OUTPUT] table, json, jsonl, yaml, csv or tsv.',
   }),
   json: Flags.boolean({ helpGroup, env: 'CHATCTL_JSON', summary: 'Same as --output json.' }),
   fields: textFlag({
@@ -53,17 +53,17 @@ export const sharedFlags = {
   timeout: Flags.string({
     helpGroup,
     helpValue: '<duration>',
-    summary: 'Longest time for one attempt (60s). [env: CHATCTL_TIMEOUT]',
+    summary: '[env: CHATCTL_TIMEOUT] Longest time for one attempt (60s).',
   }),
   retries: Flags.string({
     helpGroup,
     helpValue: '<n>',
-    summary: 'Attempts after a first one that failed (2). [env: CHATCTL_RETRIES]',
+    summary: '[env: CHATCTL_RETRIES] Attempts after a first one that failed (2).',
   }),
   'max-wait': Flags.string({
     helpGroup,
     helpValue: '<duration>',
-    summary: 'Longest wait when rate limited (60s). [env: CHATCTL_MAX_WAIT]',
+    summary: '[env: CHATCTL_MAX_WAIT] Longest wait when rate limited (60s).',
   }),
   'no-color': Flags.boolean({ helpGroup, env: 'CHATCTL_NO_COLOR', summary: 'Write without colour.' }),
 }

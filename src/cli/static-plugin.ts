@@ -38,9 +38,10 @@ export function createStaticPlugin(root: URL, loadCommand: (id: string) => Comma
     isRoot: true,
     valid: true,
     manifest,
-    topics: Object.entries(package_.oclif.topics as Record<string, { description: string }>).map(
-      ([name, topic]) => ({ name, description: topic.description }),
-    ),
+    topics: Object.entries(package_.oclif.topics as Record<string, object>).map(([name, topic]) => ({
+      name,
+      ...topic,
+    })),
     tag: undefined,
     findCommand,
     load: async () => {},

@@ -5,7 +5,7 @@ import { parseDuration } from './duration.ts'
 
 export type Source = 'flag' | 'environment' | 'profile' | 'default'
 
-export interface Resolved<T> {
+interface Resolved<T> {
   value: T
   source: Source
   /** The flag, the variable or the profile that it came from. */
@@ -21,7 +21,7 @@ export const localProfile = 'local'
 /** What flags may have said, by option name; environment variables are read here. */
 export type FlagValues = Partial<Record<OptionName, string>>
 
-export type OptionName = 'profile' | ProfileKey
+type OptionName = 'profile' | ProfileKey
 
 export interface Options {
   profile: Resolved<string | undefined>

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { answer, request } from './shapes.ts'
 
-export const roles = ['system', 'user', 'assistant'] as const
+const roles = ['system', 'user', 'assistant'] as const
 
 /** One turn of a conversation; unlike other requests, a message without both fields means nothing. */
 export const message = z.strictObject({ role: z.enum(roles), content: z.string() })

@@ -8,7 +8,7 @@ import { profile, userSettingsAnswer, userSettingsRequest } from './profile.ts'
 import { settings, settingsPatch } from './settings.ts'
 import { assignPermissionsRequest, createUserRequest, updateUserRequest, user } from './user.ts'
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH'
 
 /** One row of interface.md, "Endpoints". */
 export interface Endpoint {

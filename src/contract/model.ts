@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { answer } from './shapes.ts'
 
 /** interface.md, "Model". `created` is a Unix time in seconds. */
-export const model = answer({
+const model = answer({
   id: z.string(),
   created: z.int(),
   object: z.string(),

@@ -6,7 +6,7 @@ import { findRun, type RunRecord } from './run-record.ts'
 import { databaseFile, type OpenDatabase, openDatabase } from './store/open-database.ts'
 import type { Tier } from './store/tables.ts'
 
-export interface KeyRequest {
+interface KeyRequest {
   name: string
   tier: Tier
   /** Requests per hour, for enterprise alone; none when not given. */
@@ -14,9 +14,9 @@ export interface KeyRequest {
 }
 
 /** The key in full, which is shown this once. */
-export type CreatedKey = Pick<KeyRecord, 'id' | 'name' | 'tier' | 'limit' | 'created_at'> & { key: string }
+type CreatedKey = Pick<KeyRecord, 'id' | 'name' | 'tier' | 'limit' | 'created_at'> & { key: string }
 
-export interface ServiceStatus {
+interface ServiceStatus {
   /** The data folder. */
   data: string
   /** 0 when there is no data yet. */

@@ -1,4 +1,5 @@
 import stringWidth from 'string-width'
+import wrapAnsi from 'wrap-ansi'
 import type { Grid } from './view.ts'
 
 export interface TableStyle {
@@ -23,26 +24,30 @@ const noFrame = {
   right: '',
   'right-mid': '',
   middle: '  ',
-} // prettier-ignore
+}
 
-/** A table without frames, as wide as the terminal at most; the last columns give way first. */
+/** A table without frames, as wide as the terminal at most; the widest columns give way first. */
 export async function renderTable({ header, rows }: Grid, style: TableStyle): Promise<string> {
   if (rows.length === 0) return ''
   const { default: Table } = await import('cli-table3')
-  const natural = header.map((name, index) =>
-    Math.max(stringWidth(name), ...rows.map((row) => longestLine(row[index] ?? ''))),
+  const titles = header.map((name) => name.toUpperCase())
+  const natural = titles.map((title, index) =>
+    Math.max(stringWidth(title), ...rows.map((row) => longestLine(row[index] ?? ''))),
   )
+  const widths = shrinkToFit(natural, style.width)
   const table = new Table({
-    head: header.map((name) => style.bold(name.toUpperCase())),
     chars: noFrame,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-    colWidths: shrinkToFit(natural, style.width),
-    wordWrap: true,
-    wrapOnWordBoundary: false,
+    colWidths: widths,
   })
-  table.push(...rows.map((row) => [...row]))
-  const lines = table.toString().split('\n')
-  return `${lines.map((line) => line.trimEnd()).join('\n')}\n`
+  // Wrapped here, because a cell that is wrapped by the table loses what does not fit into a line.
+  const wrap = (cell: string, index: number) => wrapAnsi(cell, widths[index] ?? 1, { hard: true })
+  table.push(titles.map(wrap), ...rows.map((row) => row.map(wrap)))
+  const [titleLine = '', ...lines] = table
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd())
+  return `${[style.bold(titleLine), ...lines].join('\n')}\n`
 }
 
 const gap = 2

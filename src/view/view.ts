@@ -10,7 +10,7 @@ export interface View {
   text?(body: unknown): string
 }
 
-export interface Column {
+interface Column {
   /** Dotted path into a row. */
   path: string
   /** Whether deeper paths than this one are anybody's, as in `metadata`. */

@@ -169,6 +169,7 @@ describe('errors of the embedded service', () => {
       expectError(await call('POST', '/api/chat/send', { message }), 507, 'storage_full')
       expectError(await call('POST', '/api/chat/send', { message, stream: true }), 507, 'storage_full')
       expect((await call('GET', '/api/chat/history')).body.messages).to.deep.equal([])
+      expect(store.connection.prepare('select count(*) as n from contexts').get()).to.include({ n: 0 })
       expect((await call('GET', '/v1/settings')).status).to.equal(200)
       store.connection.exec('pragma max_page_count = 100000')
       expect((await call('POST', '/api/chat/send', { message })).status).to.equal(200)

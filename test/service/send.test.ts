@@ -58,7 +58,7 @@ describe('sending a message to the embedded service', () => {
 
   it('keeps every character of a message', () =>
     withService(async ({ call }) => {
-      const message = 'ü 漢字 👩‍👩‍👧 \0 "\\ \r\n\t\u2028 end'
+      const message = 'ü 漢字 👩‍👩‍👧 \u0001 "\\ \r\n\t\u2028 end'
       await call('POST', '/api/chat/send', { message })
       const { body } = await call('GET', '/api/chat/history')
       expect(body.messages[0].content).to.equal(message)
@@ -66,7 +66,15 @@ describe('sending a message to the embedded service', () => {
 
   it('refuses an empty message, and a message that is missing', () =>
     withService(async ({ call }) => {
-      for (const body of [{}, { message: '' }, { message: ' \n' }, { message: 5 }, { message: null }]) {
+      for (const body of [
+        {},
+        { message: '' },
+        { message: ' \n' },
+        { message: 5 },
+        { message: null },
+        { message: 'a\0b' },
+        { message: '\ud800' },
+      ]) {
         const answer = await call('POST', '/api/chat/send', body)
         expect(answer.status).to.equal(400)
         expect(answer.body.error.details.faults[0].path).to.equal('message')

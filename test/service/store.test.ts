@@ -2,10 +2,11 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import { Failure } from '../../src/failure.ts'
+import { updateSettings } from '../../src/service/domain/settings.ts'
 import { startService } from '../../src/service/start-service.ts'
+import { loadSqlite } from '../../src/service/store/load-sqlite.ts'
 import { migrations } from '../../src/service/store/migrate.ts'
 import { openDatabase } from '../../src/service/store/open-database.ts'
 import { equip, withFolder } from './temporary-service.ts'
@@ -21,6 +22,8 @@ function failureOf(act: () => unknown): Failure {
   }
   throw new Error('nothing was thrown')
 }
+
+const { DatabaseSync } = loadSqlite()
 
 describe('the store of the embedded service', () => {
   it('is made private, with the folders above it', () =>
@@ -135,7 +138,7 @@ describe('the store of the embedded service', () => {
   it('is made once by eight processes that start on an empty folder at the same time, and takes all their writes', function () {
     this.timeout(20_000)
     return withFolder(async (folder) => {
-      const script = join(import.meta.dirname, 'write-users.ts')
+      const script = new URL('write-users.ts', import.meta.url)
       const children = Array.from({ length: 8 }, (_, index) =>
         fork(script, [folder, String(index), '20'], { stdio: ['ignore', 'inherit', 'pipe', 'ipc'] }),
       )
@@ -164,6 +167,17 @@ describe('the store of the embedded service', () => {
       await store.close()
     })
   })
+
+  it('lets two connections of one process take turns', () =>
+    withFolder(async (folder) => {
+      const stores = [openDatabase(folder), openDatabase(folder)]
+      await Promise.all(
+        Array.from({ length: 20 }, (_, index) =>
+          stores.map(({ db }) => updateSettings(db, { app_name: `${index}` })),
+        ).flat(),
+      )
+      await Promise.all(stores.map(({ close }) => close()))
+    }))
 
   it('serves two services of one process at once', () =>
     withFolder(async (folder) => {

@@ -248,6 +248,9 @@ describe('a model server behind the embedded service', () => {
     expect(resolvePreset('https://models.example.com/v1')).to.equal('https://models.example.com/v1')
     expect(resolvePreset('toString')).to.equal('toString')
   })
+
+  it('may be named by a preset when the service starts', () =>
+    withService(({ url }) => expect(url).to.be.a('string'), { upstream: { url: 'lm-studio' } }))
 })
 
 describe('the built-in model', () => {

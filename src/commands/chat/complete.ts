@@ -19,7 +19,7 @@ export default class ChatComplete extends BaseCommand {
     prompt: Args.string({ description: 'What to ask; - reads stdin.', ignoreStdin: true }),
   }
   static override flags = {
-    model: textFlag({ char: 'm', helpValue: '<id>', summary: 'Model to answer. [env: CHATCTL_MODEL]' }),
+    model: textFlag({ char: 'm', helpValue: '<id>', summary: '[env: CHATCTL_MODEL] Model to answer.' }),
     system: textFlag({ char: 's', helpValue: '<text>', summary: 'System message that comes first.' }),
     messages: textFlag({
       helpValue: '<file>',

@@ -21,7 +21,7 @@ export default class ChatSend extends BaseCommand {
     message: Args.string({ description: 'What to say; - reads stdin.', ignoreStdin: true }),
   }
   static override flags = {
-    model: textFlag({ char: 'm', helpValue: '<id>', summary: 'Model to answer. [env: CHATCTL_MODEL]' }),
+    model: textFlag({ char: 'm', helpValue: '<id>', summary: '[env: CHATCTL_MODEL] Model to answer.' }),
     context: textFlag({
       char: 'c',
       helpValue: '<id>',

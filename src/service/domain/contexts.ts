@@ -61,7 +61,7 @@ export function storeExchange(db: Database, exchange: Exchange): Promise<void> {
     ...shared,
     id: exchange.answerId,
     role: 'assistant',
-    content: exchange.answer,
+    content: storable(exchange.answer),
     incomplete: exchange.incomplete ? 1 : 0,
     model: exchange.model,
     finish_reason: exchange.finishReason,
@@ -84,7 +84,7 @@ export async function updateAnswer(
   await db
     .updateTable('messages')
     .set({
-      content: answer.answer,
+      content: storable(answer.answer),
       incomplete: answer.incomplete ? 1 : 0,
       model: answer.model,
       finish_reason: answer.finishReason,
@@ -92,3 +92,6 @@ export async function updateAnswer(
     .where('id', '=', answer.answerId)
     .execute()
 }
+
+/** A model may say anything; a text column ends at U+0000 on Node 22 and cannot hold it in PostgreSQL. */
+const storable = (text: string) => text.replaceAll('\0', '\ufffd')

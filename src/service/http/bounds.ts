@@ -6,7 +6,7 @@ import { isJsonOfSize, isLanguageTag, isOrigin } from './forms.ts'
  * docs/service.md lists the same. Types are the contract's, checked before.
  */
 interface Bound {
-  /** Dotted, as in a fault. */
+  /** Dotted, as in a fault; empty for the body itself. */
   path: string
   /** What is wrong with the value, if anything is; undefined stands for an absent field. */
   check(value: unknown): string | undefined
@@ -33,6 +33,9 @@ function firstWords<T>(tests: Test<T>[], value: T): string | undefined {
   return undefined
 }
 
+/** A text column ends at U+0000 on Node 22 and cannot hold it in PostgreSQL; UTF-8 has no lone surrogates. */
+const storable: Test<string> = (value) =>
+  value.isWellFormed() && !value.includes('\0') ? undefined : 'must be Unicode text without U+0000'
 const between =
   (least: number, most: number): Test<number> =>
   (value) =>
@@ -76,6 +79,9 @@ const channels: Test<Record<string, unknown>> = (value) => {
   return undefined
 }
 
+const assigns: Test<object> = (value) =>
+  'permissions' in value || 'role' in value ? undefined : 'must have permissions, a role or both'
+
 const modes = ['light', 'dark', 'system']
 const roles = ['admin', 'editor', 'member']
 
@@ -86,7 +92,7 @@ export const bounds: { readonly [N in EndpointName]?: readonly Bound[] } = {
     optional('temperature', between(0, 2)),
     optional('max_tokens', atLeast(1)),
   ],
-  sendMessage: [required('message', filled), optional('model', filled)],
+  sendMessage: [required('message', filled, storable), optional('model', filled)],
   listHistory: [optional('limit', whole, between(1, 100))],
   updateUserSettings: [
     optional('theme', oneOf(modes)),
@@ -105,15 +111,19 @@ export const bounds: { readonly [N in EndpointName]?: readonly Bound[] } = {
     optional('cors.allowed_origins', each(isOrigin, 'must be * or an origin such as https://example.com')),
   ],
   createUser: [
-    required('email', ofLength(3, 254)),
+    required('email', ofLength(3, 254), storable),
     required('password', ofLength(8, 1024)),
-    optional('name', ofLength(0, 200)),
+    optional('name', ofLength(0, 200), storable),
     optional('metadata', small),
   ],
   updateUser: [
-    optional('name', ofLength(0, 200)),
+    optional('name', ofLength(0, 200), storable),
     optional('metadata', small),
     optional('settings.theme', oneOf(modes)),
   ],
-  assignPermissions: [optional('permissions', atMost(1000)), optional('role', oneOf(roles))],
+  assignPermissions: [
+    optional('', assigns),
+    optional('permissions', atMost(1000)),
+    optional('role', oneOf(roles)),
+  ],
 }

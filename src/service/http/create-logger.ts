@@ -1,12 +1,11 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { pino } from 'pino'
 
 /**
  * JSON lines on stderr. Each names a request by id, method, path, status and the id of its key:
  * never a header, a query or a body, which hold keys, passwords and what people write.
  */
-export async function createLogger(level: string): Promise<FastifyBaseLogger> {
-  // CommonJS: in the bundle only its default export can be taken apart.
-  const { default: pino } = await import('pino')
+export function createLogger(level: string): FastifyBaseLogger {
   const options = { level, base: null, serializers: { err: describe } }
   return pino(options, pino.destination({ dest: 2, sync: true })) as FastifyBaseLogger
 }

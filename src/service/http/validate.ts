@@ -52,12 +52,9 @@ function check(name: EndpointName, schema: NonNullable<Endpoint['request']>, val
 }
 
 function at(value: unknown, path: string): unknown {
-  return path
-    .split('.')
-    .reduce<unknown>(
-      (inner, key) => (inner === null || inner === undefined ? undefined : Reflect.get(Object(inner), key)),
-      value,
-    )
+  let found = value
+  for (const key of path === '' ? [] : path.split('.')) found = Reflect.get(Object(found), key)
+  return found
 }
 
 /** In a query everything is text: where the contract wants a number, one is read. */

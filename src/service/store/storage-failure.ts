@@ -17,7 +17,7 @@ const notADatabase = 26
 const writeFailed = 778
 const uniqueViolated = 2067
 
-export function isSqliteError(error: unknown): error is SqliteError {
+function isSqliteError(error: unknown): error is SqliteError {
   return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
 }
 
@@ -61,7 +61,10 @@ export function storageFailure(error: unknown, folder: string, file: string): un
     })
   }
   if (system !== undefined && /^E[A-Z0-9]+$/.test(system)) {
-    return new Failure('storage', `The data folder ${folder} cannot be used (${system})`, { cause: error })
+    return new Failure('storage', `The data folder ${folder} cannot be used (${system})`, {
+      hint: 'Make it writable for this user, or use another data folder',
+      cause: error,
+    })
   }
   switch (primaryCode(error)) {
     case corrupt:

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises'
-import type { Dispatcher } from 'undici'
+import { type Dispatcher, Pool } from 'undici'
 import { Failure } from '../../failure.ts'
+import { resolvePreset } from './presets.ts'
 import { refuseStatus, toRefusal } from './upstream-refusal.ts'
 
 export interface UpstreamOptions {
-  /** The base URL, `/v1` included where the server has it. */
+  /** The base URL, `/v1` included where the server has it; or the name of a preset. */
   url: string
   /** The model server's own key. A caller's key never goes there. */
   key?: string | undefined
@@ -49,7 +50,7 @@ export async function connectModelServer(
   options: UpstreamOptions,
   timeouts: UpstreamTimeouts,
 ): Promise<ModelServer> {
-  const base = parseBase(options.url)
+  const base = parseBase(resolvePreset(options.url))
   const key = options.key ?? (options.keyFile === undefined ? undefined : await readKey(options.keyFile))
   const local = isLoopback(base.hostname)
   if (key !== undefined && base.protocol === 'http:' && !local) {
@@ -61,12 +62,7 @@ export async function connectModelServer(
   const prefix = base.pathname.replace(/\/+$/, '')
   const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` }
   // The pool is large and only wanted here, so it is loaded only with an upstream.
-  // CommonJS: in the bundle only its default export can be taken apart.
-  const { default: undici } = await import('undici')
-  const pool = new undici.Pool(base.origin, {
-    connect: { timeout: timeouts.connect },
-    bodyTimeout: timeouts.idle,
-  })
+  const pool = new Pool(base.origin, { connect: { timeout: timeouts.connect }, bodyTimeout: timeouts.idle })
 
   async function send(
     path: string,

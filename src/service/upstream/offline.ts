@@ -1,7 +1,7 @@
 import { Refusal } from '../domain/refusal.ts'
 import type { CompletionResult, Order, Upstream } from './upstream.ts'
 
-export const offlineModel = 'offline'
+const offlineModel = 'offline'
 
 /** 2025-01-01, the same at every call: the model never changes. */
 const created = 1_735_689_600

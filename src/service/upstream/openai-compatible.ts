@@ -42,6 +42,7 @@ export async function createOpenAiCompatible(
   }
 }
 
+/** Left early, the body is destroyed by what iterates it, and the server stops generating. */
 async function* stream(server: ModelServer, order: Order, signal: AbortSignal): AsyncGenerator<Piece> {
   const answer = await server.post('/chat/completions', bodyOf(order, true), signal)
   try {
@@ -56,9 +57,6 @@ async function* stream(server: ModelServer, order: Order, signal: AbortSignal): 
     yield { kind: 'finish', reason: finish_reason, model }
   } catch (error) {
     throw toRefusal(error, signal, server.shownAs)
-  } finally {
-    // Left early, the server is to stop generating.
-    answer.body.destroy()
   }
 }
 

@@ -1,0 +1,32 @@
+import { startService } from '../../src/service/start-service.ts'
+import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from './scripted-upstream.ts'
+import { caller, equip } from './temporary-service.ts'
+
+/** A process of its own, so that its stderr is the service's log and nothing else. */
+const [folder = ''] = process.argv.slice(2)
+
+await withUpstream(
+  (response, { path, body }) => {
+    if (JSON.parse(body).stream) {
+      startEvents(response)
+      sendDelta(response, `canary from ${path}`, 'stop')
+      sendDone(response)
+    } else {
+      sendJson(response, { error: { message: 'canary in what was written' } }, 500)
+    }
+  },
+  async ({ url }) => {
+    const service = equip(
+      await startService({ dataDir: folder, upstream: { url, key: 'sk-canary' }, log: { level: 'trace' } }),
+    )
+    const { call, key } = service
+    await call('POST', '/v1/users', { email: 'canary@example.com', password: 'canary canary' })
+    await call('POST', '/api/chat/send', { message: 'canary', stream: true })
+    await call('GET', '/api/chat/history?before=canary')
+    await call('POST', '/v1/users', '{"password":"canary",}')
+    await caller(service.url, 'ck_canary')('GET', '/v1/settings')
+    await call('POST', '/v1/chat/completions', { messages: [{ role: 'user', content: 'canary' }] })
+    await service.close()
+    process.stdout.write(JSON.stringify({ key }))
+  },
+)

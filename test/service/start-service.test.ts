@@ -1,0 +1,149 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { Failure } from '../../src/failure.ts'
+import { startService } from '../../src/service/start-service.ts'
+import { readEvents } from './read-events.ts'
+import { sendDelta, sendDone, startEvents, withUpstream } from './scripted-upstream.ts'
+import { caller, equip, withFolder, withService } from './temporary-service.ts'
+
+describe('starting and closing the embedded service', () => {
+  it('listens on loopback, tells whether it made the data, and keeps it', () =>
+    withFolder(async (folder) => {
+      const first = equip(await startService({ dataDir: folder }))
+      expect(first.created).to.equal(true)
+      expect(first.url).to.match(/^http:\/\/127\.0\.0\.1:\d+$/)
+      await first.call('PATCH', '/v1/settings', { app_name: 'Kept' })
+      await first.close()
+      expect(existsSync(join(folder, 'chatctl.db-wal'))).to.equal(false)
+      const second = equip(await startService({ dataDir: folder }))
+      expect(second.created).to.equal(false)
+      expect((await second.call('GET', '/v1/settings')).body.app_name).to.equal('Kept')
+      await second.close()
+    }))
+
+  it('forgets the keys of a process with it', () =>
+    withFolder(async (folder) => {
+      const first = equip(await startService({ dataDir: folder }))
+      await first.close()
+      const second = await startService({ dataDir: folder })
+      expect((await caller(second.url, first.key)('GET', '/v1/settings')).status).to.equal(401)
+      await second.close()
+    }))
+
+  it('says that a port is in use, and leaves nothing open', () =>
+    withFolder(async (folder) => {
+      const server = createServer()
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      const { port } = server.address() as AddressInfo
+      const failure = await startService({ dataDir: folder, port }).catch((error) => error)
+      expect(failure).to.be.instanceOf(Failure)
+      expect(failure.kind).to.equal('conflict')
+      expect(failure.message).to.include(String(port))
+      expect(existsSync(join(folder, 'chatctl.db-wal'))).to.equal(false)
+      server.close()
+    }))
+
+  it('says that the machine has no such address', () =>
+    withFolder(async (folder) => {
+      const failure = await startService({ dataDir: folder, host: '192.0.2.1' }).catch((error) => error)
+      expect(failure).to.be.instanceOf(Failure).and.include({ kind: 'config' })
+    }))
+
+  it('closes when its signal is aborted, and only once', () =>
+    withFolder(async (folder) => {
+      const controller = new AbortController()
+      const service = await startService({ dataDir: folder, signal: controller.signal })
+      controller.abort()
+      await Promise.all([service.close(), service.close()])
+      const refused = await fetch(service.url).catch((error) => error.cause.code)
+      expect(refused).to.equal('ECONNREFUSED')
+    }))
+
+  it('lets a stream that ends soon come to its end', () => {
+    let finish = () => {}
+    return withUpstream(
+      (response) => {
+        startEvents(response)
+        sendDelta(response, 'half')
+        finish = () => {
+          sendDelta(response, ' and half', 'stop')
+          sendDone(response)
+        }
+      },
+      ({ url }) =>
+        withService(
+          async ({ open, close }) => {
+            const events = readEvents(await open('POST', '/api/chat/send', { message: 'x', stream: true }))
+            await events.next()
+            const closed = close()
+            finish()
+            await events.next()
+            expect((await events.next()).value).to.deep.include({ event: 'done' })
+            await closed
+          },
+          { upstream: { url } },
+        ),
+    )
+  })
+
+  it('cuts off a stream that does not, says so in it, and keeps what arrived', () =>
+    withFolder((folder) =>
+      withUpstream(
+        (response) => {
+          startEvents(response)
+          sendDelta(response, 'half')
+        },
+        async ({ url }) => {
+          const service = equip(await startService({ dataDir: folder, upstream: { url }, drain: 50 }))
+          const response = await service.open('POST', '/api/chat/send', { message: 'x', stream: true })
+          const events = readEvents(response)
+          await events.next()
+          const [last] = await Promise.all([events.next(), service.close()])
+          expect(last.value.event).to.equal('error')
+          expect(last.value.data.error.code).to.equal('service_stopping')
+          const again = equip(await startService({ dataDir: folder }))
+          const { body } = await again.call('GET', '/api/chat/history')
+          expect(body.messages[1]).to.include({ content: 'half', incomplete: true })
+          await again.close()
+        },
+      ),
+    ))
+
+  it('logs who asked for what and how it went, and neither keys nor passwords nor what people write', function () {
+    this.timeout(20_000)
+    return withFolder(async (folder) => {
+      const child = spawn(
+        process.execPath,
+        [fileURLToPath(new URL('log-requests.ts', import.meta.url)), folder],
+        {
+          stdio: ['ignore', 'pipe', 'pipe'],
+        },
+      )
+      const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
+      const { key } = JSON.parse(stdout)
+      const lines = stderr
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+      const answered = lines.filter(({ msg }) => msg === 'answered')
+      expect(answered.map(({ method, path, status }) => [method, path, status])).to.deep.equal([
+        ['POST', '/v1/users', 201],
+        ['POST', '/api/chat/send', 200],
+        ['GET', '/api/chat/history', 400],
+        ['POST', '/v1/users', 400],
+        ['GET', '/v1/settings', 401],
+        ['POST', '/v1/chat/completions', 502],
+      ])
+      expect(answered[0].request).to.match(/^req_/)
+      for (const secret of [key, key.slice(3, 20), 'canary', 'uthorization', 'Bearer']) {
+        expect(stderr).not.to.include(secret)
+      }
+    })
+  })
+})
