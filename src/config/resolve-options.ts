@@ -74,7 +74,13 @@ export function resolveOptions(
 
   return {
     profile: profile ?? byDefault(undefined),
-    base_url: read('base_url', pick('base_url'), readAddress, undefined),
+    // One written by hand into `local` does not make it another service.
+    base_url: read(
+      'base_url',
+      inForce === localProfile ? given('base_url') : pick('base_url'),
+      readAddress,
+      undefined,
+    ),
     auth_url: read('auth_url', pick('auth_url'), readAddress, undefined),
     client_id: text('client_id'),
     model: text('model'),
