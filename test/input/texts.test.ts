@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
@@ -18,8 +19,12 @@ describe('a text on stdin', () => {
     await server.close()
     sandbox.remove()
   })
+  const children: ChildProcess[] = []
   beforeEach(() => {
     server.requests.length = 0
+  })
+  afterEach(() => {
+    for (const child of children.splice(0)) child.kill('SIGKILL')
   })
 
   const env = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' })
@@ -81,6 +86,7 @@ describe('a text on stdin', () => {
       [['--quiet'], ''],
     ] as const) {
       const child = startChatctl(sandbox, ['chat', 'send', ...flags], { env: env() })
+      children.push(child)
       let stderr = ''
       child.stderr?.on('data', (chunk) => {
         stderr += chunk
@@ -97,6 +103,7 @@ describe('a text on stdin', () => {
 
   it('can be given up with Ctrl-C while it is awaited', async () => {
     const child = startChatctl(sandbox, ['chat', 'send'], { env: env() })
+    children.push(child)
     const closed = new Promise((resolve) => child.once('close', resolve))
     await sleep(1_000)
     child.kill('SIGINT')
