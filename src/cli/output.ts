@@ -3,7 +3,6 @@ import { Failure } from '../failure.ts'
 import { renderCsv, renderTsv } from '../view/delimited.ts'
 import { absentFields, parseFields, selectFields, undocumentedFields } from '../view/select-fields.ts'
 import { stripControls } from '../view/strip-controls.ts'
-import { renderTable } from '../view/table.ts'
 import { gridOf, rowsOf, type View } from '../view/view.ts'
 import { loadColours, wantsColour } from './colours.ts'
 import { filterWithJq } from './jq.ts'
@@ -140,6 +139,7 @@ export class Output {
       header: upright.header,
       rows: upright.rows.map((row) => row.map((cell) => this.#clean(cell))),
     }
+    const { renderTable } = await import('../view/table.ts')
     return renderTable(clean, { width: process.stdout.columns || 80, bold: colours.bold })
   }
 

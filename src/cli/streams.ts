@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty'
 import { Failure } from '../failure.ts'
 import { stripControls } from '../view/strip-controls.ts'
 
@@ -5,7 +6,8 @@ import { stripControls } from '../view/strip-controls.ts'
 
 /** Whether a person can answer: questions are read from stdin and asked on stderr. */
 export function isInteractive(): boolean {
-  return process.stdin.isTTY === true && process.stderr.isTTY === true
+  // Asked of the descriptors: merely looking at process.stdin opens it.
+  return isatty(0) && isatty(2)
 }
 
 /**
