@@ -58,10 +58,11 @@ function render(error: unknown): Rendered {
 
 async function sayInWords(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyle): Promise<void> {
   const colours = await loadColours(wantsColour(process.stderr, process.env, style.noColour))
-  const { message, details, hint, request } = rendered
+  const { message, details, status, hint, request } = rendered
   const clean = stripControls
   const lines = [`${colours.red('Error:')} ${clean(message)}`]
-  if (details !== undefined) lines.push(`Details: ${clean(JSON.stringify(details))}`)
+  // Only a service's details say more than the message, which lists our own.
+  if (details !== undefined && status !== undefined) lines.push(`Details: ${clean(JSON.stringify(details))}`)
   if (request?.id) lines.push(clean(`Request: ${request.method} ${request.url}, id ${request.id}`))
   if (hint !== undefined) lines.push(`${colours.cyan('Hint:')} ${clean(hint)}`)
   sayStyled(lines.join('\n'))
