@@ -70,7 +70,7 @@ export abstract class BaseCommand extends Command {
 
   /** Shows what a change on this machine would do, where `--dry-run` asks for that. */
   protected async showLocalChange(change: Values): Promise<void> {
-    await this.#context?.output.show(localChangeView, change)
+    await this.#context?.output.withoutFields().show(localChangeView, change)
   }
 
   protected override async catch(error: unknown): Promise<void> {
@@ -86,7 +86,7 @@ export abstract class BaseCommand extends Command {
     }
     try {
       if (error instanceof HeldRequest && this.#context) {
-        await this.#context.output.show(heldRequestView, error.describe())
+        await this.#context.output.withoutFields().show(heldRequestView, error.describe())
         return 0
       }
       return await reportError(usageFailure(error, this.#usage()), style)

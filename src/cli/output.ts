@@ -56,6 +56,11 @@ export class Output {
     if (unknown !== undefined) throw unknownField(view, unknown)
   }
 
+  /** The same, but whole: for what `--dry-run` holds back, since `--fields` is about the answer. */
+  withoutFields(): Output {
+    return new Output({ ...this.#options, fields: undefined })
+  }
+
   /** Writes the result. `undefined` stands for an answer without a body. */
   async show(view: View, body: unknown): Promise<void> {
     await writeData(await this.#render(view, body))

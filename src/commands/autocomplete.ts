@@ -6,7 +6,7 @@ import { writeData } from '../cli/streams.ts'
 export default class Autocomplete extends BaseCommand {
   static override summary = 'Print a script that completes chatctl in your shell.'
   static override examples = [
-    'source <(<%= config.bin %> autocomplete bash)',
+    '$ source <(<%= config.bin %> autocomplete bash)',
     '<%= config.bin %> autocomplete zsh > "$fpath[1]/_chatctl"',
     '<%= config.bin %> autocomplete fish > ~/.config/fish/completions/chatctl.fish',
     '<%= config.bin %> autocomplete powershell | Out-String | Invoke-Expression',

@@ -15,13 +15,13 @@ export default class ChatSend extends BaseCommand {
   static override examples = [
     '<%= config.bin %> chat send "Hello"',
     '<%= config.bin %> chat send --continue "And in one sentence?"',
-    'git diff | <%= config.bin %> chat send "Review this change"',
+    '$ git diff | <%= config.bin %> chat send "Review this change"',
   ]
   static override args = {
     message: Args.string({ description: 'What to say; - reads stdin.', ignoreStdin: true }),
   }
   static override flags = {
-    model: textFlag({ char: 'm', helpValue: '<id>', summary: '[env: CHATCTL_MODEL] Model to answer.' }),
+    model: textFlag({ char: 'm', helpValue: '<id>', summary: '[env: CHATCTL_MODEL] Model that answers.' }),
     context: textFlag({
       char: 'c',
       helpValue: '<id>',

@@ -31,14 +31,14 @@ export default class ServiceRun extends BaseCommand {
     upstream: textFlag({
       helpValue: '<url>',
       summary:
-        'OpenAI-compatible server that answers, or ollama, llama.cpp, lm-studio; without it a built-in program.',
+        'OpenAI-compatible server that answers, or one of ollama, llama.cpp, lm-studio; without it a small program inside does.',
     }),
     'upstream-key-file': textFlag({
       helpValue: '<file>',
       summary: 'File with the key for the upstream.',
       dependsOn: ['upstream'],
     }),
-    'log-level': Flags.option({ options: levels, default: 'info', summary: 'Least grave lines to log.' })(),
+    'log-level': Flags.option({ options: levels, default: 'info', summary: 'Least severe lines to log.' })(),
   }
 
   async run(): Promise<void> {

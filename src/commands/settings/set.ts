@@ -12,6 +12,7 @@ export default class SettingsSet extends BaseCommand {
     '<%= config.bin %> settings set theme.mode=dark limits.max_tokens=4096',
     '<%= config.bin %> settings set features.chat=on --dry-run',
   ]
+  static override usage = 'settings set KEY=VALUE...'
   static override args = {
     assignment: Args.string({
       description: 'KEY=VALUE, such as theme.mode=dark.',

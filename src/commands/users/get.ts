@@ -11,8 +11,9 @@ export default class UsersGet extends BaseCommand {
   static override examples = [
     '<%= config.bin %> users get ID',
     '<%= config.bin %> users get ID ID --json --fields id,email',
-    'cut -f1 users.tsv | <%= config.bin %> users get -',
+    '$ cut -f1 users.tsv | <%= config.bin %> users get -',
   ]
+  static override usage = 'users get ID...'
   static override args = {
     id: Args.string({
       description: 'Ids of users; - reads stdin.',
