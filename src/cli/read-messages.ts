@@ -28,7 +28,7 @@ export async function readMessages(path: string, context: Context): Promise<Mess
     const [index, ...rest] = fault.path === '' ? [] : fault.path.split('.')
     return index === undefined
       ? `the messages ${fault.message}`
-      : `${placeOf(Number(index))}${rest.length === 0 ? '' : `, ${rest.join('.')},`} ${fault.message}`
+      : `${rest.length === 0 ? '' : `${rest.join('.')} of `}${placeOf(Number(index))} ${fault.message}`
   })
   throw new Failure('refused', `${name}: ${words.join('; ')}`, { details: { faults } })
 }
