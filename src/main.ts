@@ -1,9 +1,9 @@
 import type { Command } from '@oclif/core/command'
 import { run } from '@oclif/core/run'
 import { interruption, watchSignals } from './cli/interruption.ts'
+import { watchClosedPipes } from './cli/output/streams.ts'
 import { reportError } from './cli/render-error.ts'
 import { createStaticPlugin } from './cli/static-plugin.ts'
-import { watchClosedPipes } from './cli/streams.ts'
 import { unknownCommand } from './cli/unknown-command.ts'
 import { wantsJson } from './cli/wants-json.ts'
 

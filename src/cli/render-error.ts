@@ -1,10 +1,10 @@
 import type { FailedRequest } from '../failure.ts'
 import { Failure } from '../failure.ts'
 import { stripControls } from '../view/strip-controls.ts'
-import { loadColours, wantsColour } from './colours.ts'
 import { bugExitCode, exitCodeOf } from './exit-codes.ts'
 import { Interruption } from './interruption.ts'
-import { say, sayStyled } from './streams.ts'
+import { loadColours, wantsColour } from './output/colours.ts'
+import { say, sayStyled } from './output/streams.ts'
 
 export interface ErrorStyle {
   json: boolean

@@ -1,8 +1,8 @@
 import * as z from 'zod/mini'
-import { type Message, message } from '../contract/completion.ts'
-import { faultsOf } from '../contract/faults.ts'
-import { Failure } from '../failure.ts'
-import type { Context } from './create-context.ts'
+import { type Message, message } from '../../contract/completion.ts'
+import { faultsOf } from '../../contract/faults.ts'
+import { Failure } from '../../failure.ts'
+import type { Context } from '../create-context.ts'
 import { readDocument } from './read-document.ts'
 import { readTextFile } from './read-input.ts'
 

@@ -1,6 +1,6 @@
 import { isatty } from 'node:tty'
-import { Failure } from '../failure.ts'
-import { stripControls } from '../view/strip-controls.ts'
+import { Failure } from '../../failure.ts'
+import { stripControls } from '../../view/strip-controls.ts'
 
 /** stdout is data, stderr is conversation: what is below is all that writes to either. */
 
