@@ -5,10 +5,10 @@ import { heldRequestView, localChangeView } from '../view/dry-run.ts'
 import type { View } from '../view/view.ts'
 import { type Context, createContext } from './create-context.ts'
 import { HeldRequest } from './held-request.ts'
-import { checkFilter } from './jq.ts'
+import { checkFilter } from './output/jq.ts'
+import { watchClosedPipes } from './output/streams.ts'
 import { reportError } from './render-error.ts'
 import { sharedFlags } from './shared-flags.ts'
-import { watchClosedPipes } from './streams.ts'
 import { usageFailure } from './usage-error.ts'
 import { wantsJson } from './wants-json.ts'
 
@@ -70,7 +70,7 @@ export abstract class BaseCommand extends Command {
 
   /** Shows what a change on this machine would do, where `--dry-run` asks for that. */
   protected async showLocalChange(change: Values): Promise<void> {
-    await this.#context?.output.show(localChangeView, change)
+    await this.#context?.output.withoutFields().show(localChangeView, change)
   }
 
   protected override async catch(error: unknown): Promise<void> {
@@ -86,7 +86,7 @@ export abstract class BaseCommand extends Command {
     }
     try {
       if (error instanceof HeldRequest && this.#context) {
-        await this.#context.output.show(heldRequestView, error.describe())
+        await this.#context.output.withoutFields().show(heldRequestView, error.describe())
         return 0
       }
       return await reportError(usageFailure(error, this.#usage()), style)

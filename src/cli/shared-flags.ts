@@ -70,7 +70,7 @@ export const sharedFlags = {
 
 export const dryRunFlag = Flags.boolean({
   env: 'CHATCTL_DRY_RUN',
-  summary: 'Show the change that would be made, and do not make it.',
+  summary: 'Show what would be sent or changed, and do neither.',
 })
 
 export const yesFlag = Flags.boolean({

@@ -1,17 +1,17 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
-import { readRequestBody } from '../cli/api-body.ts'
 import { BaseCommand } from '../cli/base-command.ts'
 import { textFlag } from '../cli/flag-types.ts'
+import { readRequestBody } from '../cli/input/api-body.ts'
+import { writeData } from '../cli/output/streams.ts'
 import { dryRunFlag } from '../cli/shared-flags.ts'
-import { writeData } from '../cli/streams.ts'
 import { Failure } from '../failure.ts'
 import { documentView } from '../view/document.ts'
 
 export default class Api extends BaseCommand {
-  static override summary = 'Make any request, authenticated.'
+  static override summary = 'Send any request to the service, authenticated.'
   static override description =
-    'PATH is relative to the base URL and may carry a query. A JSON answer is printed as JSON, any other as it came. A status outside 2xx is an error with the usual exit code.'
+    'PATH is relative to the base URL and may carry a query. A JSON answer is printed as JSON, any other as it came, unless a form was asked for that it cannot have. A status outside 2xx is an error with the usual exit code.'
   static override examples = [
     '<%= config.bin %> api GET /v1/settings',
     '<%= config.bin %> api PATCH /v1/settings --data \'{"theme":{"mode":"dark"}}\'',
@@ -52,7 +52,7 @@ export default class Api extends BaseCommand {
   protected override readonly holdsEverything = true
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(Api, documentView)
+    const { args, flags, context } = await this.start(Api)
     const body = await readRequestBody({ data: flags.data, fields: flags.field }, context)
     const client = await context.connect()
     const answer = await client.request({
@@ -66,8 +66,14 @@ export default class Api extends BaseCommand {
       await writeData(`HTTP ${answer.status} ${answer.statusText}\n${headers.join('')}\n`)
     }
     const json = parseJson(answer.text)
-    if (json !== undefined) return context.output.show(documentView, json)
-    await writeData(answer.bytes)
+    if (json === undefined && context.output.showsText(documentView)) return writeData(answer.bytes)
+    if (json === undefined && answer.bytes.length > 0) {
+      throw new Failure('unusable_answer', 'The answer is not JSON, so it cannot be shown as asked', {
+        status: answer.status,
+        hint: 'The request was made. Without --output, --json, --fields and --jq its answer is printed as it came.',
+      })
+    }
+    await context.output.show(documentView, json)
   }
 }
 

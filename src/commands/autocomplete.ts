@@ -1,12 +1,12 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../cli/base-command.ts'
-import { completionScripts, type Shell, shells } from '../cli/completion-scripts.ts'
-import { writeData } from '../cli/streams.ts'
+import { completionScripts, type Shell, shells } from '../cli/completion/completion-scripts.ts'
+import { writeData } from '../cli/output/streams.ts'
 
 export default class Autocomplete extends BaseCommand {
   static override summary = 'Print a script that completes chatctl in your shell.'
   static override examples = [
-    'source <(<%= config.bin %> autocomplete bash)',
+    '$ source <(<%= config.bin %> autocomplete bash)',
     '<%= config.bin %> autocomplete zsh > "$fpath[1]/_chatctl"',
     '<%= config.bin %> autocomplete fish > ~/.config/fish/completions/chatctl.fish',
     '<%= config.bin %> autocomplete powershell | Out-String | Invoke-Expression',

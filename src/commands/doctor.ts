@@ -3,7 +3,7 @@ import { examine } from '../cli/examine.ts'
 import { checksView } from '../view/config.ts'
 
 export default class Doctor extends BaseCommand {
-  static override summary = 'Check what chatctl needs, and say what to do about the rest.'
+  static override summary = 'Check what chatctl needs, and say what to do about what is missing.'
   static override description = 'Exits with the code of the first check that failed.'
   static override examples = ['<%= config.bin %> doctor', '<%= config.bin %> doctor --profile work --json']
 

@@ -12,7 +12,7 @@ export default class AuthStatus extends BaseCommand {
     verify: Flags.boolean({
       allowNo: true,
       default: true,
-      summary: 'Ask the service who the credential belongs to.',
+      summary: 'Ask the service to whom the credential belongs; the default.',
     }),
   }
 

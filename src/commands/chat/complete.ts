@@ -1,13 +1,13 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { integerFlag, numberFlag, textFlag } from '../../cli/flag-types.ts'
-import { readMessages } from '../../cli/read-messages.ts'
-import { demandText, readText } from '../../cli/read-text.ts'
+import { readMessages } from '../../cli/input/read-messages.ts'
+import { demandText, readText } from '../../cli/input/read-text.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { completionView } from '../../view/chat.ts'
 
 export default class ChatComplete extends BaseCommand {
-  static override summary = 'Complete a list of messages, keeping nothing on the service.'
+  static override summary = 'Complete a list of messages; the service keeps nothing.'
   static override description =
     'The last message is PROMPT, stdin, or both with a blank line between; --system and --messages come before it.'
   static override examples = [
@@ -19,11 +19,11 @@ export default class ChatComplete extends BaseCommand {
     prompt: Args.string({ description: 'What to ask; - reads stdin.', ignoreStdin: true }),
   }
   static override flags = {
-    model: textFlag({ char: 'm', helpValue: '<id>', summary: '[env: CHATCTL_MODEL] Model to answer.' }),
+    model: textFlag({ char: 'm', helpValue: '<id>', summary: '[env: CHATCTL_MODEL] Model that answers.' }),
     system: textFlag({ char: 's', helpValue: '<text>', summary: 'System message that comes first.' }),
     messages: textFlag({
       helpValue: '<file>',
-      summary: 'Messages that come before, as YAML, JSON or JSONL of role and content.',
+      summary: 'Earlier messages: role and content, as YAML, JSON or JSONL.',
     }),
     temperature: numberFlag({ char: 't', helpValue: '<number>', summary: 'Sampling temperature.' }),
     'max-tokens': integerFlag({ helpValue: '<n>', summary: 'Most tokens to generate.' }),

@@ -3,9 +3,9 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { continueContext, rememberContext } from '../../cli/continue-context.ts'
 import { textFlag } from '../../cli/flag-types.ts'
-import { demandText, readText } from '../../cli/read-text.ts'
+import { demandText, readText } from '../../cli/input/read-text.ts'
+import { showStream } from '../../cli/output/show-stream.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
-import { showStream } from '../../cli/show-stream.ts'
 import { sendView } from '../../view/chat.ts'
 
 export default class ChatSend extends BaseCommand {
@@ -15,13 +15,13 @@ export default class ChatSend extends BaseCommand {
   static override examples = [
     '<%= config.bin %> chat send "Hello"',
     '<%= config.bin %> chat send --continue "And in one sentence?"',
-    'git diff | <%= config.bin %> chat send "Review this change"',
+    '$ git diff | <%= config.bin %> chat send "Review this change"',
   ]
   static override args = {
     message: Args.string({ description: 'What to say; - reads stdin.', ignoreStdin: true }),
   }
   static override flags = {
-    model: textFlag({ char: 'm', helpValue: '<id>', summary: '[env: CHATCTL_MODEL] Model to answer.' }),
+    model: textFlag({ char: 'm', helpValue: '<id>', summary: '[env: CHATCTL_MODEL] Model that answers.' }),
     context: textFlag({
       char: 'c',
       helpValue: '<id>',

@@ -1,11 +1,11 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { demandConfigurationKey } from '../../cli/configuration-key.ts'
+import { demandConfigurationKey } from '../../cli/input/configuration-key.ts'
 import { listOptions } from '../../cli/list-options.ts'
 import { valueView } from '../../view/value.ts'
 
 export default class ConfigGet extends BaseCommand {
-  static override summary = 'Print the value in force of one option; an empty line where it has none.'
+  static override summary = 'Print the value of one option; an empty line where it has none.'
   static override examples = [
     '<%= config.bin %> config get base_url',
     '<%= config.bin %> config get model --profile work',

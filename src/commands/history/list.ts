@@ -5,7 +5,7 @@ import { historyView } from '../../view/chat.ts'
 export default class HistoryList extends BaseCommand {
   static override summary = 'Show one page of past messages.'
   static override description =
-    'Pages go backwards: --before takes the id of the oldest message that was seen. What more there is, a line on stderr says.'
+    'Pages go backwards: --before takes the id of the oldest message that was seen. A line on stderr says when there is more.'
   static override examples = [
     '<%= config.bin %> history list --limit 20',
     '<%= config.bin %> history list --context ID --before MESSAGE_ID --json',
@@ -13,7 +13,7 @@ export default class HistoryList extends BaseCommand {
   static override flags = {
     context: textFlag({ char: 'c', helpValue: '<id>', summary: 'Only this conversation.' }),
     limit: integerFlag({ char: 'n', helpValue: '<n>', summary: 'Most messages on the page.' }),
-    before: textFlag({ helpValue: '<cursor>', summary: 'Only what came before it.' }),
+    before: textFlag({ helpValue: '<cursor>', summary: 'Only messages before this one.' }),
   }
 
   async run(): Promise<void> {

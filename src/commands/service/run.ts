@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
+import { writeData } from '../../cli/output/streams.ts'
 import { dataFlag } from '../../cli/service-flags.ts'
-import { writeData } from '../../cli/streams.ts'
 import { serviceUrlView } from '../../view/service.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
@@ -31,14 +31,14 @@ export default class ServiceRun extends BaseCommand {
     upstream: textFlag({
       helpValue: '<url>',
       summary:
-        'OpenAI-compatible server that answers, or ollama, llama.cpp, lm-studio; without it a built-in program.',
+        'OpenAI-compatible server that answers, or one of ollama, llama.cpp, lm-studio; without it a small program inside does.',
     }),
     'upstream-key-file': textFlag({
       helpValue: '<file>',
       summary: 'File with the key for the upstream.',
       dependsOn: ['upstream'],
     }),
-    'log-level': Flags.option({ options: levels, default: 'info', summary: 'Least grave lines to log.' })(),
+    'log-level': Flags.option({ options: levels, default: 'info', summary: 'Least severe lines to log.' })(),
   }
 
   async run(): Promise<void> {

@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { readAssignments } from '../../cli/settings-assignments.ts'
+import { readAssignments } from '../../cli/input/settings-assignments.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { settingsView } from '../../view/settings.ts'
 
@@ -12,6 +12,7 @@ export default class SettingsSet extends BaseCommand {
     '<%= config.bin %> settings set theme.mode=dark limits.max_tokens=4096',
     '<%= config.bin %> settings set features.chat=on --dry-run',
   ]
+  static override usage = 'settings set KEY=VALUE...'
   static override args = {
     assignment: Args.string({
       description: 'KEY=VALUE, such as theme.mode=dark.',

@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { readStdin } from '../../cli/read-input.ts'
+import { readStdin } from '../../cli/input/read-input.ts'
 import { Failure } from '../../failure.ts'
 import { userView } from '../../view/users.ts'
 
@@ -11,8 +11,9 @@ export default class UsersGet extends BaseCommand {
   static override examples = [
     '<%= config.bin %> users get ID',
     '<%= config.bin %> users get ID ID --json --fields id,email',
-    'cut -f1 users.tsv | <%= config.bin %> users get -',
+    '$ cut -f1 users.tsv | <%= config.bin %> users get -',
   ]
+  static override usage = 'users get ID...'
   static override args = {
     id: Args.string({
       description: 'Ids of users; - reads stdin.',

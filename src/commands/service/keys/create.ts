@@ -22,7 +22,7 @@ export default class ServiceKeysCreate extends BaseCommand {
       default: 'free',
       summary: 'Subscription tier, which sets the hourly limit.',
     })(),
-    limit: integerFlag({ helpValue: '<n>', summary: 'Requests per hour; for tier enterprise alone.' }),
+    limit: integerFlag({ helpValue: '<n>', summary: 'Requests per hour; only for the tier enterprise.' }),
     data: dataFlag,
     'dry-run': dryRunFlag,
   }

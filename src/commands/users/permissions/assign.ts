@@ -13,6 +13,7 @@ export default class UsersPermissionsAssign extends BaseCommand {
     '<%= config.bin %> users permissions assign ID read:chat write:users --role editor',
     '<%= config.bin %> users permissions assign ID --role admin',
   ]
+  static override usage = 'users permissions assign ID [PERMISSION...]'
   static override args = {
     id: Args.string({ description: 'Id of the user.', required: true, ignoreStdin: true }),
     permission: Args.string({

@@ -1,0 +1,69 @@
+import type { Command } from '@oclif/core/command'
+import { readConfiguration } from '../../config/configuration-file.ts'
+import { configurationKeys } from '../../config/configuration-keys.ts'
+import { outputForms, profileNames } from '../../config/resolve-options.ts'
+import { settingsKeys } from '../../contract/settings-keys.ts'
+import { shells } from './completion-scripts.ts'
+
+/**
+ * Candidates for the last of `words`: sub-commands, then what the command takes there.
+ *
+ * @param words what was typed after `chatctl`, the unfinished one last
+ */
+export function suggest(words: readonly string[], commands: readonly Command.Loadable[]): string[] {
+  const word = words.at(-1) ?? ''
+  const before = words.slice(0, -1)
+  const visible = commands.filter(({ hidden }) => !hidden)
+  const path = before.filter((part) => !part.startsWith('-'))
+  const command = longestMatch(path, visible)
+  const candidates = valuesOf(before.at(-1), word, command) ?? [
+    ...(command ? [] : nextWords(path, visible)),
+    ...(command ? argumentsOf(command.id) : []),
+    ...(word.startsWith('-') && command ? Object.keys(command.flags).map((flag) => `--${flag}`) : []),
+  ]
+  return [...new Set(candidates)].filter((candidate) => candidate.startsWith(word)).sort()
+}
+
+function longestMatch(
+  path: readonly string[],
+  commands: readonly Command.Loadable[],
+): Command.Loadable | undefined {
+  for (let length = path.length; length > 0; length--) {
+    const id = path.slice(0, length).join(':')
+    const command = commands.find((known) => known.id === id)
+    if (command) return command
+  }
+  return undefined
+}
+
+function nextWords(path: readonly string[], commands: readonly Command.Loadable[]): string[] {
+  const prefix = path.map((part) => `${part}:`).join('')
+  return commands
+    .filter(({ id }) => id.startsWith(prefix))
+    .map(({ id }) => id.slice(prefix.length).split(':')[0] ?? '')
+}
+
+/** The values of the flag that stands just before; undefined where it takes none of a known list. */
+function valuesOf(flag: string | undefined, word: string, command: Command.Loadable | undefined) {
+  if (word.startsWith('-')) return undefined
+  if (flag === '--output' || flag === '-o') return [...outputForms]
+  if (flag === '--profile' || flag === '-p') return profileNames(readConfiguration())
+  const known = command?.flags[flag?.replace(/^--/, '') ?? '']
+  return known && 'options' in known && known.options ? [...known.options] : undefined
+}
+
+function argumentsOf(id: string): readonly string[] {
+  switch (id) {
+    case 'settings:get':
+      return settingsKeys.map(({ path }) => path)
+    case 'settings:set':
+      return settingsKeys.map(({ path }) => `${path}=`)
+    case 'config:get':
+    case 'config:set':
+      return configurationKeys
+    case 'autocomplete':
+      return shells
+    default:
+      return []
+  }
+}

@@ -1,0 +1,52 @@
+import { Failure } from '../../failure.ts'
+import { readSwitch } from '../flag-types.ts'
+
+/**
+ * `key=text`, or `key:=json` for any other type.
+ *
+ * @param flag for errors
+ * @throws Failure `usage`
+ */
+export function parseKeyValues(pairs: readonly string[], flag: string): Record<string, unknown> {
+  return fromPairs(
+    pairs.map((pair) => parseKeyValue(pair, flag)),
+    flag,
+  )
+}
+
+function fromPairs(pairs: [string, unknown][], flag: string): Record<string, unknown> {
+  const keys = pairs.map(([key]) => key)
+  const repeated = keys.find((key, index) => keys.indexOf(key) < index)
+  if (repeated === undefined) return Object.fromEntries(pairs)
+  throw new Failure('usage', `${flag} ${repeated} is given twice`)
+}
+
+function parseKeyValue(pair: string, flag: string): [string, unknown] {
+  const at = pair.indexOf('=')
+  const typed = at > 0 && pair[at - 1] === ':'
+  const key = pair.slice(0, typed ? at - 1 : at)
+  if (at < 1 || key === '') {
+    throw new Failure('usage', `${flag} "${pair}" is neither key=text nor key:=json`)
+  }
+  const text = pair.slice(at + 1)
+  if (!typed) return [key, text]
+  try {
+    return [key, JSON.parse(text)]
+  } catch (cause) {
+    throw new Failure('usage', `${flag} ${key}: "${text}" is not JSON`, {
+      hint: `For text use ${key}=${text}`,
+      cause,
+    })
+  }
+}
+
+/** The same, with `on`, `off` and the like as booleans. */
+export function parseSwitches(pairs: readonly string[], flag: string): Record<string, unknown> {
+  return fromPairs(
+    pairs.map((pair) => {
+      const [key, value] = parseKeyValue(pair, flag)
+      return [key, typeof value === 'string' ? (readSwitch(value) ?? value) : value]
+    }),
+    flag,
+  )
+}

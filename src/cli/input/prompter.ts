@@ -1,0 +1,47 @@
+import { Failure } from '../../failure.ts'
+import { Interruption, unlessInterrupted } from '../interruption.ts'
+import { isInteractive } from '../output/streams.ts'
+
+/** Asks a person, on stderr; where there is none, says which flag answers instead. */
+export class Prompter {
+  readonly #allowed: boolean
+  readonly #signal: AbortSignal
+
+  constructor({ noInput, signal }: { noInput: boolean; signal: AbortSignal }) {
+    this.#allowed = !noInput && isInteractive()
+    this.#signal = signal
+  }
+
+  /** @throws Failure `input_needed` off a terminal, naming `instead` */
+  async askSecret(question: string, instead: string): Promise<string> {
+    this.#demand(question, instead)
+    const { password } = await import('@inquirer/prompts')
+    return this.#ask((context) => password({ message: question, mask: false }, context))
+  }
+
+  /** @throws Failure `declined` for no, `input_needed` off a terminal */
+  async confirm(question: string): Promise<void> {
+    this.#demand(question, '--yes')
+    const { confirm } = await import('@inquirer/prompts')
+    const agreed = await this.#ask((context) => confirm({ message: question, default: false }, context))
+    if (!agreed) throw new Failure('declined', 'Nothing was changed')
+  }
+
+  #demand(question: string, instead: string): void {
+    if (this.#allowed) return
+    throw new Failure('input_needed', `An answer is needed and nobody can be asked: ${question}`, {
+      hint: `Give it with ${instead}`,
+    })
+  }
+
+  async #ask<T>(
+    prompt: (context: { output: NodeJS.WriteStream; signal: AbortSignal }) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await unlessInterrupted(prompt({ output: process.stderr, signal: this.#signal }), this.#signal)
+    } catch (error) {
+      // The prompt reads Ctrl-C itself, in raw mode, and no signal is raised.
+      throw (error as Error).name === 'ExitPromptError' ? new Interruption('SIGINT') : error
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import { Failure } from '../../failure.ts'
+import type { Context } from '../create-context.ts'
+import { readStdin, readTextFile } from './read-input.ts'
+
+/** A document and what to call it in errors. */
+export interface Document {
+  value: unknown
+  name: string
+}
+
+/**
+ * A value from a YAML or JSON file, or from stdin for `-`. YAML reads JSON too, but what is wrong
+ * with JSON only a JSON parser says well.
+ *
+ * @throws Failure `refused` naming line and column
+ */
+export async function readDocument(path: string, context: Context): Promise<Document> {
+  const name = path === '-' ? 'stdin' : path
+  const text =
+    path === '-'
+      ? await readStdin('a YAML or JSON document', context.output, context.signal)
+      : readTextFile(path)
+  try {
+    return { value: path.endsWith('.json') ? JSON.parse(text) : await parseYaml(text), name }
+  } catch (cause) {
+    const [words = ''] = (cause as Error).message.split('\n')
+    throw new Failure('refused', `${name}: ${words.replace(/:$/, '')}`, { cause })
+  }
+}
+
+async function parseYaml(text: string): Promise<unknown> {
+  // CommonJS: in the bundle only its default export can be taken apart.
+  const { default: yaml } = await import('yaml')
+  const document = yaml.parseDocument(text, { prettyErrors: true })
+  const [problem] = [...document.errors, ...document.warnings]
+  if (problem) throw problem
+  return document.toJS()
+}

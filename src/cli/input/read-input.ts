@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs'
+import { Failure } from '../../failure.ts'
+import { systemWords } from '../../system-words.ts'
+import { unlessInterrupted } from '../interruption.ts'
+import type { Output } from '../output/output.ts'
+
+/** How long a pipe may stay silent before a line says what is awaited, in ms. */
+const silence = 2_000
+
+/**
+ * All of stdin as UTF-8 text.
+ *
+ * @param what is awaited, for the line that a silent pipe gets
+ * @throws Failure `refused` for bytes that are not UTF-8, or a NUL; `usage` when it was read before
+ */
+export async function readStdin(what: string, output: Output, signal: AbortSignal): Promise<string> {
+  if (process.stdin.readableEnded)
+    throw new Failure('usage', `stdin is spent: ${what} cannot come from it too`)
+  const timer = setTimeout(() => output.notice(`Waiting for ${what} on stdin…`), silence)
+  const chunks: Buffer[] = []
+  const read = async (): Promise<void> => {
+    for await (const chunk of process.stdin) {
+      clearTimeout(timer)
+      chunks.push(chunk)
+    }
+  }
+  try {
+    await unlessInterrupted(read(), signal)
+  } finally {
+    clearTimeout(timer)
+  }
+  return decode(Buffer.concat(chunks), 'stdin')
+}
+
+/** Whether stdin is a pipe or a file that was not read yet, rather than a terminal. */
+export function hasPipedStdin(): boolean {
+  return process.stdin.isTTY !== true && !process.stdin.readableEnded
+}
+
+/** @throws Failure `refused` when it cannot be read, or is not text */
+export function readTextFile(path: string): string {
+  try {
+    return decode(readFileSync(path), path)
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause
+    throw new Failure('refused', `${path || 'A file without a name'} cannot be read: ${systemWords(cause)}`, {
+      cause,
+    })
+  }
+}
+
+function decode(bytes: Uint8Array, where: string): string {
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (cause) {
+    throw new Failure('refused', `${where} is not UTF-8 text`, {
+      hint: 'Convert it first, for example with iconv -t UTF-8.',
+      cause,
+    })
+  }
+  const nul = text.indexOf('\0')
+  if (nul === -1) return text
+  throw new Failure('refused', `${where} has a NUL character at position ${nul}: it is not text`)
+}
+
+/** Files end in a newline that nobody means. */
+export function withoutFinalNewline(text: string): string {
+  return text.replace(/\r?\n$/, '')
+}

@@ -1,0 +1,22 @@
+import { Failure } from '../../failure.ts'
+import type { Context } from '../create-context.ts'
+import { hasPipedStdin, readStdin, withoutFinalNewline } from './read-input.ts'
+
+/**
+ * A text from the argument, from stdin, or from both with a blank line between. A pipe or a file
+ * is read without being asked for; `-` reads stdin in any case. Empty where there is neither.
+ */
+export async function readText(argument: string | undefined, context: Context): Promise<string> {
+  const wantsStdin = argument === '-' || hasPipedStdin()
+  const piped = wantsStdin ? await readStdin('the text', context.output, context.signal) : ''
+  const parts = [argument === '-' ? '' : (argument ?? ''), withoutFinalNewline(piped)]
+  return parts.filter((part) => part !== '').join('\n\n')
+}
+
+/** @throws Failure `usage` when nobody said anything */
+export function demandText(text: string, name: string): string {
+  if (text.trim() !== '') return text
+  throw new Failure('usage', `${name} is missing or empty`, {
+    hint: 'Give it as an argument, or on stdin: echo "…" | chatctl …',
+  })
+}

@@ -1,0 +1,80 @@
+import * as z from 'zod/mini'
+import { faultsOf } from '../../contract/faults.ts'
+import type { SettingsPatch } from '../../contract/settings.ts'
+import { type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
+import { Failure } from '../../failure.ts'
+import type { Context } from '../create-context.ts'
+import { readSwitch } from '../flag-types.ts'
+import { nearest } from '../nearest.ts'
+import { readStdin, readTextFile, withoutFinalNewline } from './read-input.ts'
+
+const paths = settingsKeys.map(({ path }) => path)
+
+/**
+ * Reads `KEY=VALUE` words into the patch that names exactly those keys. `KEY=@file` and `KEY=-`
+ * take the value from a file or stdin; `KEY=@@text` is a value that begins with an @.
+ *
+ * @throws Failure `usage` for an unknown or repeated key, `refused` for a value of the wrong type
+ */
+export async function readAssignments(words: readonly string[], context: Context): Promise<SettingsPatch> {
+  const patch: Record<string, unknown> = {}
+  const seen = new Set<string>()
+  for (const word of words) {
+    const at = word.indexOf('=')
+    if (at < 1) {
+      throw new Failure('usage', `"${word}" is not KEY=VALUE`, {
+        hint: 'chatctl settings set theme.mode=dark',
+      })
+    }
+    const key = findSettingsKey(word.slice(0, at))
+    if (seen.has(key.path)) throw new Failure('usage', `${key.path} is given twice`)
+    seen.add(key.path)
+    assign(patch, key.path.split('.'), readValue(key, await readSource(word.slice(at + 1), key, context)))
+  }
+  return patch as SettingsPatch
+}
+
+/** @throws Failure `usage` naming the nearest known key */
+function findSettingsKey(path: string): SettingsKey {
+  const key = settingsKeys.find((known) => known.path === path)
+  if (key) return key
+  throw unknownSettingsKey(path)
+}
+
+export function unknownSettingsKey(path: string): Failure {
+  const meant = nearest(path, paths)
+  return new Failure('usage', `There is no setting "${path}"`, {
+    hint: meant ? `Did you mean ${meant}?` : `Known: ${paths.join(', ')}`,
+  })
+}
+
+async function readSource(text: string, key: SettingsKey, context: Context): Promise<string> {
+  if (text === '-')
+    return withoutFinalNewline(await readStdin(`the value of ${key.path}`, context.output, context.signal))
+  if (text.startsWith('@@')) return text.slice(1)
+  if (text.startsWith('@')) return withoutFinalNewline(readTextFile(text.slice(1)))
+  return text
+}
+
+function readValue(key: SettingsKey, text: string): unknown {
+  const value = convert(key, text)
+  const parsed = z.safeParse(key.schema, value)
+  if (parsed.success) return parsed.data
+  const [fault] = faultsOf(parsed.error)
+  throw new Failure('refused', `${key.path}: "${text}" ${fault?.message ?? 'is not allowed'}`)
+}
+
+function convert({ type }: SettingsKey, text: string): unknown {
+  if (type === 'boolean') return readSwitch(text) ?? text
+  if (type === 'integer') return /^[+-]?\d+$/.test(text) ? Number(text) : text
+  return text
+}
+
+function assign(target: Record<string, unknown>, [step = '', ...rest]: string[], value: unknown): void {
+  if (rest.length === 0) {
+    target[step] = value
+    return
+  }
+  target[step] ??= {}
+  assign(target[step] as Record<string, unknown>, rest, value)
+}

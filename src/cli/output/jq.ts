@@ -1,0 +1,41 @@
+import { Failure } from '../../failure.ts'
+
+/** jq's exit code for a filter that it cannot read (jq manual, "Invoking jq"). */
+const compileError = 3
+
+/**
+ * Reads the filter without running it on anything of worth, so that a mistake shows before a
+ * request leaves.
+ *
+ * @throws Failure `usage` with jq's own words
+ */
+export async function checkFilter(filter: string): Promise<void> {
+  const { raw } = await import('jq-wasm')
+  const { exitCode, stderr } = await raw(null, filter)
+  if (exitCode !== compileError) return
+  throw new Failure('usage', `--jq: ${stderr.trim().replace(/^jq: /, '')}`, {
+    hint: 'The language: https://jqlang.org/manual/',
+  })
+}
+
+/**
+ * Runs real jq, compiled to WebAssembly and loaded only here; strings come out raw.
+ *
+ * @throws Failure `unusable_answer` with jq's own words when the filter fails on this body
+ */
+export async function filterWithJq(body: unknown, filter: string, { compact = false } = {}): Promise<string> {
+  const { raw } = await import('jq-wasm')
+  const { stdout, stderr, exitCode } = await raw(
+    JSON.stringify(body),
+    filter,
+    compact ? ['-r', '-c'] : ['-r'],
+  )
+  if (exitCode !== 0) {
+    const words = stderr.trim().replace(/^jq: /, '')
+    // Not `usage`: by now the request was made, and its answer cannot be shown as asked.
+    throw new Failure('unusable_answer', `--jq cannot filter the answer: ${words}`, {
+      hint: 'What was asked of the service has been done; only its answer is not shown.',
+    })
+  }
+  return stdout === '' || stdout.endsWith('\n') ? stdout : `${stdout}\n`
+}

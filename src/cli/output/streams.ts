@@ -1,0 +1,48 @@
+import { isatty } from 'node:tty'
+import { Failure } from '../../failure.ts'
+import { stripControls } from '../../view/strip-controls.ts'
+
+/** stdout is data, stderr is conversation: what is below is all that writes to either. */
+
+/** Whether a person can answer: questions are read from stdin and asked on stderr. */
+export function isInteractive(): boolean {
+  // Asked of the descriptors: merely looking at process.stdin opens it.
+  return isatty(0) && isatty(2)
+}
+
+/**
+ * Writes and waits until the reader has taken it.
+ *
+ * @throws Failure `storage` when the other end cannot keep it, as on a full disk
+ */
+export function writeData(text: string | Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => {
+      if (!error) return resolve()
+      reject(new Failure('storage', `stdout cannot be written: ${error.message}`, { cause: error }))
+    })
+  })
+}
+
+/** One line, or several, for the person; what came from elsewhere cannot steer the terminal. */
+export function say(text: string): void {
+  sayStyled(stripControls(text))
+}
+
+/** For lines that carry our own colours; whatever they quote was stripped before. */
+export function sayStyled(text: string): void {
+  process.stderr.write(`${text}\n`)
+}
+
+/**
+ * A reader that has seen enough, such as `head`, is no failure: a closed stdout ends the program
+ * with success; what else goes wrong with it `writeData` throws. Nobody listens to a closed stderr.
+ */
+export function watchClosedPipes(): void {
+  // oclif adds a listener that throws, past everything that could say what happened.
+  process.stdout.removeAllListeners('error')
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0)
+  })
+  process.stderr.on('error', () => {})
+}

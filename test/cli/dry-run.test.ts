@@ -1,0 +1,226 @@
+import { createHash } from 'node:crypto'
+import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { commands } from '../support/manifest.ts'
+import { type Run, runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+const password = 'canary-password-of-a-dry-run'
+const key = 'canary-key-of-a-dry-run'
+
+interface Case {
+  command: string
+  args: string[]
+  stdin?: string
+  /** The request that is held back, for what changes the service. */
+  request?: { method: string; path: string; body?: unknown }
+  /** The local change that is held back, for what changes this machine. */
+  change?: unknown
+}
+
+const cases: Case[] = [
+  {
+    command: 'api',
+    args: ['api', 'POST', '/v1/users', '--data', JSON.stringify({ name: 'Ada', password })],
+    request: { method: 'POST', path: '/v1/users', body: { name: 'Ada', password: '<hidden>' } },
+  },
+  { command: 'api', args: ['api', 'GET', '/v1/x'], request: { method: 'GET', path: '/v1/x' } },
+  {
+    command: 'chat:send',
+    args: ['chat', 'send', 'Hello', '--context', 'c1'],
+    request: { method: 'POST', path: '/api/chat/send', body: { message: 'Hello', context_id: 'c1' } },
+  },
+  {
+    command: 'chat:send',
+    args: ['chat', 'send', 'Hello', '--stream'],
+    request: { method: 'POST', path: '/api/chat/send', body: { message: 'Hello', stream: true } },
+  },
+  {
+    command: 'chat:complete',
+    args: ['chat', 'complete', 'Hello', '--max-tokens', '5'],
+    request: {
+      method: 'POST',
+      path: '/v1/chat/completions',
+      body: { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 5 },
+    },
+  },
+  {
+    command: 'settings:set',
+    args: ['settings', 'set', 'theme.mode=dark', 'features.chat=off'],
+    request: {
+      method: 'PATCH',
+      path: '/v1/settings',
+      body: { theme: { mode: 'dark' }, features: { chat: false } },
+    },
+  },
+  {
+    command: 'settings:api:set',
+    args: ['settings', 'api', 'set', '--rate-limiting', 'off'],
+    request: { method: 'POST', path: '/v1/settings/api', body: { rate_limiting: { enabled: false } } },
+  },
+  {
+    command: 'users:create',
+    args: ['users', 'create', '--email', 'ada@example.com', '--password-stdin'],
+    stdin: password,
+    request: {
+      method: 'POST',
+      path: '/v1/users',
+      body: { email: 'ada@example.com', password: '<hidden>' },
+    },
+  },
+  {
+    command: 'users:create',
+    args: ['users', 'create', '--generate-password'],
+    request: { method: 'POST', path: '/v1/users', body: { password: '<hidden>' } },
+  },
+  {
+    command: 'users:update',
+    args: ['users', 'update', 'a b', '--name', 'Ada'],
+    request: { method: 'PATCH', path: '/v1/users/a%20b', body: { name: 'Ada' } },
+  },
+  {
+    command: 'users:permissions:assign',
+    args: ['users', 'permissions', 'assign', 'u1', 'read:chat', '--role', 'editor'],
+    request: {
+      method: 'POST',
+      path: '/v1/users/u1/permissions',
+      body: { permissions: ['read:chat'], role: 'editor' },
+    },
+  },
+  {
+    command: 'users:settings:set',
+    args: ['users', 'settings', 'set', '--notification', 'email=off'],
+    request: { method: 'PUT', path: '/api/user/settings', body: { notifications: { email: false } } },
+  },
+  {
+    command: 'config:set',
+    args: ['config', 'set', 'model', 'small', '--profile', 'work'],
+    change: { profile: 'work', key: 'model', value: 'small' },
+  },
+  {
+    command: 'service:keys:create',
+    args: ['service', 'keys', 'create', '--name', 'ci'],
+    change: { create: { name: 'ci', tier: 'free', limit: null } },
+  },
+  {
+    command: 'service:keys:revoke',
+    args: ['service', 'keys', 'revoke', 'key_1'],
+    change: { revoke: 'key_1' },
+  },
+]
+
+/** A field of what each command shows when it is run in earnest. */
+const answered: Record<string, string> = {
+  api: 'a',
+  'chat:send': 'response',
+  'chat:complete': 'id',
+  'settings:set': 'theme.mode',
+  'settings:api:set': 'version',
+  'users:create': 'id',
+  'users:update': 'id',
+  'users:permissions:assign': 'role',
+  'users:settings:set': 'success',
+  'service:keys:create': 'key',
+  'service:keys:revoke': 'id',
+  'config:set': 'profile,key,value',
+}
+
+describe('--dry-run', function () {
+  this.timeout(60_000)
+  let sandbox: Sandbox
+  let server: FaultServer
+  before(async () => {
+    sandbox = createSandbox()
+    server = await startFaultServer(json(200, {}))
+    // What a run leaves in any case: its compile cache.
+    await runChatctl(sandbox, ['config', 'set', 'model', 'large', '--profile', 'other'])
+  })
+  after(async () => {
+    await server.close()
+    sandbox.remove()
+  })
+
+  const run = (args: readonly string[], stdin = '', env: NodeJS.ProcessEnv = {}): Promise<Run> =>
+    runChatctl(sandbox, args, {
+      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: key, ...env },
+      stdin,
+    })
+
+  it('is tried for every command that has it', () => {
+    const have = commands.filter(({ flags }) => 'dry-run' in flags).map(({ id }) => id)
+    expect([...new Set(cases.map(({ command }) => command))].sort()).to.deep.equal(have.sort())
+  })
+
+  for (const { command, args, stdin, request, change } of cases) {
+    it(`changes nothing: ${args.join(' ')}`, async () => {
+      const before = fingerprint(sandbox.home)
+      const plain = await run([...args, '--dry-run'], stdin)
+      const structured = await run([...args, '--dry-run', '--json'], stdin)
+      const variable = await run([...args, '--json'], stdin, { CHATCTL_DRY_RUN: '1' })
+      const debug = await run([...args, '--dry-run', '--debug'], stdin)
+
+      expect(server.requests).to.deep.equal([])
+      expect(fingerprint(sandbox.home)).to.deep.equal(before)
+      for (const { exitCode, stdout, stderr } of [plain, structured, variable, debug]) {
+        expect(exitCode, stderr).to.equal(0)
+        expect(stdout + stderr).not.to.contain(password)
+        expect(stdout + stderr).not.to.contain(key)
+      }
+      expect(variable.stdout).to.equal(structured.stdout)
+      const shown = JSON.parse(structured.stdout)
+      if (!request) return expect(shown).to.deep.equal(change)
+      const { path, ...rest } = request
+      expect(shown).to.deep.equal({ ...rest, url: server.url + path })
+      expect(plain.stdout.split('\n')[0]).to.equal(`${request.method} ${server.url}${path}`)
+      expect(plain.stderr).to.equal('')
+    })
+
+    it(`takes --fields of the answer: ${args.join(' ')}`, async () => {
+      const whole = await run([...args, '--dry-run', '--json'], stdin)
+      const chosen = await run([...args, '--dry-run', '--json', '--fields', answered[command] ?? ''], stdin)
+      expect(chosen).to.deep.equal(whole)
+    })
+  }
+
+  it('refuses what the real run would refuse', async () => {
+    const { exitCode, stdout } = await run(['settings', 'set', 'limits.max_tokens=many', '--dry-run'])
+    expect({ exitCode, stdout }).to.deep.equal({ exitCode: 2, stdout: '' })
+    const nameless = await run(['users', 'create', '--generate-password', '--dry-run', '--fields', 'nmae'])
+    expect(nameless.exitCode).to.equal(2)
+  })
+
+  it('needs no service: nothing is started for the embedded one', async () => {
+    const fresh = createSandbox()
+    const { exitCode, stdout, stderr } = await runChatctl(fresh, [
+      ...['settings', 'set', 'theme.mode=dark', '--profile', 'local', '--dry-run', '--json'],
+    ])
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
+    expect(JSON.parse(stdout)).to.deep.include({ method: 'PATCH', url: 'local:/v1/settings' })
+    expect(globSync('**/*.db*', { cwd: fresh.home })).to.deep.equal([])
+    fresh.remove()
+  })
+
+  it('reads a body from a file all the same', async () => {
+    const path = join(sandbox.home, 'body.json')
+    writeFileSync(path, '{"password":"canary-password-of-a-dry-run","list":[{"password":"canary"}]}')
+    const { stdout } = await run(['api', 'PUT', '/v1/x', '--data', `@${path}`, '--dry-run', '--json'])
+    expect(JSON.parse(stdout).body).to.deep.equal({ password: '<hidden>', list: [{ password: '<hidden>' }] })
+  })
+})
+
+/** Every file below a folder and what is in it, but for the compile cache. */
+function fingerprint(folder: string): Record<string, string> {
+  const files = globSync('**/*', { cwd: folder, exclude: (path) => /(^|\/)\.cache/.test(String(path)) })
+  return Object.fromEntries(
+    files
+      .filter((file) => !file.includes('.cache') && statSync(join(folder, file)).isFile())
+      .map((file) => [
+        file,
+        createHash('sha256')
+          .update(readFileSync(join(folder, file)))
+          .digest('hex'),
+      ]),
+  )
+}

@@ -1,0 +1,178 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { openSync } from 'node:fs'
+import { expect } from 'chai'
+import {
+  calledCommands,
+  commandOf,
+  localCalls,
+  type ServiceCall,
+  serviceCalls,
+} from '../support/command-lines.ts'
+import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { createJobPool } from '../support/job-pool.ts'
+import { commands } from '../support/manifest.ts'
+import { binary, type Run, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+/** Off a terminal nothing asks and nothing hangs; what needs an answer says which flag gives it. */
+
+type Call = { name: string; args: readonly string[]; stdin?: string }
+
+const calls: readonly Call[] = [...serviceCalls, ...localCalls]
+
+/** The calls that cannot go on without an answer, and the flags that give it. */
+const questions: { args: string[]; flags: string[] }[] = [
+  {
+    args: ['users', 'create', '--email', 'ada@example.com'],
+    flags: ['--password-stdin', '--password-file', '--generate-password'],
+  },
+  { args: ['service', 'keys', 'revoke', 'key_1'], flags: ['--yes'] },
+]
+
+/** Calls that take a text beside their argument, and so wait for what a pipe has to say. */
+const readsPipe = new Set(['chat:send', 'chat:complete', 'users:create'])
+
+const ways: [string, NodeJS.ProcessEnv, string[]][] = [
+  ['empty stdin', {}, []],
+  ['--no-input', {}, ['--no-input']],
+  ['CHATCTL_NO_INPUT', { CHATCTL_NO_INPUT: '1' }, []],
+]
+
+describe('off a terminal', function () {
+  this.timeout(90_000)
+  let sandbox: Sandbox
+  let server: FaultServer
+  let env: NodeJS.ProcessEnv
+  const inTurn = createJobPool(4)
+
+  before(async () => {
+    sandbox = createSandbox()
+    const script = {
+      choose: ({ method, path }: { method: string; path: string }) =>
+        json(200, findCall(method, path)?.answer ?? {}),
+    }
+    server = await startFaultServer(script)
+    env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
+  })
+  after(async () => {
+    await server.close()
+    sandbox.remove()
+  })
+
+  const run = (args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Run> =>
+    inTurn(() => runChatctl(sandbox, args, { env: { ...env, ...more }, timeout: 15_000 }))
+
+  it('covers every command', () => {
+    expect([...calledCommands].sort()).to.deep.equal(commands.map(({ id }) => id).sort())
+  })
+
+  for (const [way, more, flags] of ways) {
+    it(`every command ends without asking: ${way}`, async () => {
+      const runs = await Promise.all(
+        calls.map(async (call) => ({ call, run: await run([...call.args, ...forCall(call, flags)], more) })),
+      )
+      for (const { call, run: ended } of runs) expectQuiet(call.name, ended)
+    })
+
+    for (const { args, flags: answers } of questions) {
+      it(`${args.join(' ')} names the flags that answer: ${way}`, async () => {
+        const plain = await run([...args, ...flags], more)
+        expect(plain).to.include({ exitCode: 3, stdout: '' })
+        const structured = await run([...args, ...flags, '--json'], more)
+        expect(structured).to.include({ exitCode: 3, stdout: '' })
+        const { error } = JSON.parse(structured.stderr)
+        expect(error.code).to.equal('input_needed')
+        for (const answer of answers) {
+          expect(plain.stderr).to.contain(answer)
+          expect(error.hint).to.contain(answer)
+        }
+      })
+    }
+  }
+
+  it('every command without any argument ends', async () => {
+    const runs = await Promise.all(
+      commands
+        .filter(({ id }) => id !== 'service:run')
+        .map(async ({ id }) => ({ id, run: await run(id.split(':')) })),
+    )
+    for (const { id, run: ended } of runs) expectQuiet(id, ended)
+  })
+
+  it('no command but those that take a text reads a pipe that stays open', async () => {
+    const others = calls.filter(({ name }) => !readsPipe.has(commandOf(name)))
+    const codes = await Promise.all(
+      others.map(({ name, args }) =>
+        inTurn(async () => ({ name, code: await endOf(startChatctl(sandbox, args, { env })) })),
+      ),
+    )
+    expect(codes.filter(({ code }) => code === null)).to.deep.equal([])
+  })
+
+  it('a text that is awaited from a silent pipe is named after a while', async () => {
+    const child = startChatctl(sandbox, ['chat', 'send'], { env })
+    let said = ''
+    child.stderr?.on('data', (chunk) => {
+      said += chunk
+      child.stdin?.end('Hello\n')
+    })
+    expect(await endOf(child)).to.equal(0)
+    expect(said).to.equal('Waiting for the text on stdin…\n')
+  })
+
+  for (const args of [
+    ['chat', 'send', 'Hello'],
+    ['users', 'create'],
+    ['settings', 'set', 'app_name=-'],
+  ]) {
+    it(`${args.join(' ')} ends with stdin closed, and with /dev/null`, async function () {
+      if (process.platform === 'win32') return this.skip()
+      const closed = spawn('sh', ['-c', 'exec "$@" <&-', 'sh', process.execPath, binary, ...args], {
+        env: { ...sandbox.env, ...env },
+        stdio: ['inherit', 'ignore', 'ignore'],
+      })
+      const device = spawn(process.execPath, [binary, ...args], {
+        env: { ...sandbox.env, ...env },
+        stdio: [openSync('/dev/null', 'r'), 'ignore', 'ignore'],
+      })
+      const [one, two] = await Promise.all([endOf(closed), endOf(device)])
+      expect(one).to.be.oneOf([0, 2, 3])
+      expect(two).to.equal(one)
+    })
+  }
+
+  it('service run serves until it is stopped, and ends in good order', async () => {
+    const child = startChatctl(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])
+    child.stdin?.end()
+    const ended = endOf(child)
+    child.stdout?.once('data', () => child.kill('SIGTERM'))
+    expect(await ended).to.equal(0)
+  })
+})
+
+function findCall(method: string, path: string): ServiceCall | undefined {
+  return serviceCalls.find(({ endpoint }) => endpoint === `${method} ${path.split('?')[0]}`)
+}
+
+/** The words after `--` are no flags. */
+function forCall({ name }: Call, flags: readonly string[]): readonly string[] {
+  return commandOf(name) === 'complete' ? [] : flags
+}
+
+/** It ended by itself, and nothing on stderr is a question or moves a cursor. */
+function expectQuiet(name: string, { exitCode, stderr }: Run): void {
+  expect(exitCode, `${name} did not end`).not.to.equal(null)
+  expect(stderr, name).not.to.contain('\u001b')
+  expect(stderr, name).not.to.match(/\? *$|\(y\/n\)/i)
+  expect(stderr, name).not.to.contain('bug in chatctl')
+}
+
+/** The exit code, or null where it had to be killed. */
+async function endOf(child: ChildProcess): Promise<number | null> {
+  child.stdout?.resume()
+  child.stderr?.resume()
+  const timer = setTimeout(() => child.kill('SIGKILL'), 15_000)
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
+  clearTimeout(timer)
+  return code
+}

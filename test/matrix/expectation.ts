@@ -1,0 +1,50 @@
+import { commandOf, type ServiceCall } from '../support/command-lines.ts'
+import type { Ending, Fault } from './faults.ts'
+
+/** Further attempts after a failure; `--retries` says so to every cell. */
+export const retries = 2
+
+/** How often the service is asked. */
+export function expectedRequests({ endpoint }: ServiceCall, { sent }: Fault): number {
+  if (sent === 'once') return 1
+  if (sent === 'twice') return 2
+  return /^(GET|PUT) /.test(endpoint) ? 1 + retries : 1
+}
+
+/** Calls that differ from their kind, and why. */
+const exceptions: Record<string, (ending: Ending, faultName: string, json: boolean) => Ending> = {
+  // Whatever the answer is, it is the result; only where JSON was asked for must it be JSON.
+  api: (ending, faultName, json) => {
+    if (faultName !== 'what is not JSON') return ending
+    return json ? { exitCode: 1, code: 'unusable_answer' } : { done: 'body' }
+  },
+  // Nobody will find the user again whose id was not said.
+  'users:create': (ending) =>
+    'done' in ending && ending.done === 'no body' ? { done: 'no body', warned: true } : ending,
+}
+
+/** What a call ends in. */
+export function expectedEnding(call: ServiceCall, fault: Fault, faultName: string, json: boolean): Ending {
+  const { ending } = fault
+  const usual = 'shown' in ending ? (call.shown ? ending.shown : ending.notShown) : ending
+  const exception = exceptions[call.name] ?? exceptions[commandOf(call.name)]
+  return exception ? exception(usual, faultName, json) : usual
+}
+
+/** `doctor` gives what it found wrong as its result, so that its stdout is never empty. */
+export function reportsFailures({ name }: ServiceCall): boolean {
+  return name === 'doctor'
+}
+
+/** Calls whose JSON is made from the body rather than the body itself. */
+const derived: Record<string, (body: Record<string, unknown>) => unknown> = {
+  'settings:get of a key': () => 'dark',
+  'settings:export': ({ x_extra: _, ...settings }) => settings,
+}
+
+/** What a call prints as JSON; undefined where that is for another test to say. */
+export function expectedJson({ name, answer }: ServiceCall): unknown {
+  if (name === 'auth:status' || name === 'doctor' || name === 'chat:send streamed') return undefined
+  const derive = derived[name]
+  return derive ? derive(answer as Record<string, unknown>) : answer
+}

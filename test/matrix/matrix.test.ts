@@ -1,0 +1,166 @@
+import { expect } from 'chai'
+import { commandOf, type ServiceCall, serviceCalls } from '../support/command-lines.ts'
+import { type RecordedRequest, startFaultServer } from '../support/fault-server.ts'
+import { createJobPool } from '../support/job-pool.ts'
+import { type Run, runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { takeSample } from '../support/take-sample.ts'
+import { expectedEnding, expectedJson, expectedRequests, reportsFailures, retries } from './expectation.ts'
+import { type Ending, type Fault, faults } from './faults.ts'
+
+/** Every command that talks to the service, met with everything that a service may do to it. */
+
+interface Cell {
+  call: ServiceCall
+  faultName: string
+  fault: Fault
+  json: boolean
+  title: string
+}
+
+interface Outcome extends Run {
+  requests: readonly RecordedRequest[]
+}
+
+const cells: Cell[] = serviceCalls.flatMap((call) =>
+  Object.entries(faults as Record<string, Fault>).flatMap(([faultName, fault]) =>
+    [false, true].map((json) => ({
+      call,
+      faultName,
+      fault,
+      json,
+      title: `${call.name}: ${faultName}, ${json ? 'JSON' : 'in a pipe'}`,
+    })),
+  ),
+)
+
+const key = 'key-for-the-matrix'
+const limits = ['--timeout', '700ms', '--retries', String(retries), '--max-wait', '1s']
+
+describe('matrix', function () {
+  this.timeout(180_000)
+  let sandbox: Sandbox
+  const outcomes = new Map<Cell, Promise<Outcome>>()
+  const { sample, words } = takeSample(cells, 150)
+
+  before(() => {
+    sandbox = createSandbox()
+    const run = createJobPool(4)
+    for (const cell of sample) {
+      const outcome = run(() => meet(cell, sandbox))
+      // Told by the cell's own test.
+      outcome.catch(() => {})
+      outcomes.set(cell, outcome)
+    }
+  })
+  after(() => sandbox.remove())
+
+  describe(words, () => {
+    for (const cell of sample) {
+      it(cell.title, async () => {
+        const outcome = await outcomes.get(cell)
+        if (outcome) judge(cell, outcome)
+      })
+    }
+  })
+})
+
+async function meet({ call, fault, json }: Cell, sandbox: Sandbox): Promise<Outcome> {
+  const server = await startFaultServer(fault.script(call))
+  try {
+    const run = await runChatctl(sandbox, [...call.args, ...limits, ...(json ? ['--json'] : [])], {
+      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: key },
+      ...(call.stdin === undefined ? {} : { stdin: call.stdin }),
+    })
+    return { ...run, requests: server.requests }
+  } finally {
+    await server.close()
+  }
+}
+
+function judge(cell: Cell, outcome: Outcome): void {
+  const { call, fault, json } = cell
+  const ending = expectedEnding(call, fault, cell.faultName, json)
+  expect(outcome.exitCode, `exit code; ${outcome.stderr}`).to.equal('done' in ending ? 0 : ending.exitCode)
+
+  const sent = outcome.requests.map(({ method, path }) => `${method} ${path}`)
+  expect(sent, 'requests').to.deep.equal(Array(expectedRequests(call, fault)).fill(call.endpoint))
+  for (const { headers } of outcome.requests) expect(headers.authorization).to.equal(`Bearer ${key}`)
+
+  expect(outcome.stderr, 'a stack').not.to.match(/^\s+at /m)
+  if (json) judgeJson(call, ending, outcome)
+  else judgeWords(call, ending, outcome)
+}
+
+function judgeJson(call: ServiceCall, ending: Ending, { stdout, stderr }: Outcome): void {
+  const said = stderr
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+  if ('done' in ending) {
+    expect(said.length > 0, stderr).to.equal(ending.warned === true)
+    for (const line of said) expect(line.warning.message).to.match(/\S/)
+    const printed = call.name === 'chat:send streamed' ? readLines(stdout) : JSON.parse(stdout)
+    if (ending.done !== 'body') expect(printed).to.deep.equal({})
+    else if (expectedJson(call) !== undefined) expect(printed).to.deep.equal(expectedJson(call))
+    return
+  }
+  if (reportsFailures(call)) {
+    expect(stderr).to.equal('')
+    expect(JSON.parse(stdout).map((check: { status: string }) => check.status)).to.include('failed')
+    return
+  }
+  expect(said).to.have.lengthOf(1)
+  const { error } = said[0]
+  expect(error.code).to.equal(ending.code)
+  expect(error.message).to.be.a('string').that.is.not.empty
+  // What `api` cannot show is no failure of the request.
+  if (error.request || commandOf(call.name) !== 'api')
+    expect(`${error.request.method} ${new URL(error.request.url).pathname}`).to.equal(call.endpoint)
+  if (/^own_code_/.test(error.code)) {
+    expect(error.message).to.equal(`In its own words: ${error.status}`)
+  }
+  if (keepsWhatCame(call, ending)) readLines(stdout)
+  else expect(stdout).to.equal('')
+}
+
+const progress = /^.+; trying again in \S+…$/
+
+function judgeWords(call: ServiceCall, ending: Ending, { stdout, stderr }: Outcome): void {
+  const said = stderr.split('\n').filter((line) => line !== '' && !progress.test(line))
+  if ('done' in ending) {
+    expect(said.length > 0, stderr).to.equal(ending.warned === true)
+    for (const line of said) expect(line).to.match(/^Warning: \S/)
+    if (ending.done === 'body') expect(stdout).to.match(/\S/)
+    return
+  }
+  if (reportsFailures(call)) {
+    expect(said).to.deep.equal([])
+    expect(stdout).to.match(/^service\tfailed\t/m)
+    return
+  }
+  expect(said[0]).to.match(/^Error: \S/)
+  for (const line of said.slice(1)) expect(line).to.match(/^(Details|Request|Hint): \S/)
+  if (!keepsWhatCame(call, ending)) expect(stdout).to.equal('')
+}
+
+/** The events of a stream have been printed when it turns out to be of no use. */
+function keepsWhatCame(call: ServiceCall, ending: Ending): boolean {
+  return call.name === 'chat:send streamed' && 'code' in ending && ending.code === 'unusable_answer'
+}
+
+function readLines(text: string): unknown[] {
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+}
+
+describe('the matrix', () => {
+  it('has as many cells as calls, faults and forms make', () => {
+    expect(new Set(cells.map(({ title }) => title)).size).to.equal(
+      serviceCalls.length * Object.keys(faults).length * 2,
+    )
+    expect(new Set(serviceCalls.map(({ name }) => commandOf(name))).size).to.be.at.least(18)
+  })
+})

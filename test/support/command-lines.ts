@@ -1,0 +1,231 @@
+/** One way to call a command that talks to the service, and what the service may say to it. */
+export interface ServiceCall {
+  /** Command id, and after a space what sets this call apart. */
+  name: string
+  args: readonly string[]
+  stdin?: string
+  /** As in interface.md, "Endpoints"; placeholders filled in. */
+  endpoint: `${'GET' | 'POST' | 'PUT' | 'PATCH'} /${string}`
+  /** Whether the document shows what the service answers. */
+  shown: boolean
+  /** A body that the document allows, with one field that it does not know. */
+  answer: unknown
+}
+
+const user = {
+  id: 'u1',
+  email: 'ada@example.com',
+  name: 'Ada',
+  created_at: '2026-01-02T03:04:05Z',
+  metadata: { company: 'Acme' },
+  settings: { theme: 'dark', notifications_enabled: true },
+  x_extra: 1,
+}
+const profile = {
+  id: 'u1',
+  email: 'ada@example.com',
+  name: 'Ada',
+  created_at: '2026-01-02T03:04:05Z',
+  preferences: { language: 'en' },
+  x_extra: 1,
+}
+const settings = {
+  app_name: 'Chat',
+  theme: { primary_color: '#112233', mode: 'dark' },
+  features: { chat: true, file_upload: false, code_completion: true },
+  limits: { max_tokens: 4096, max_requests_per_min: 60 },
+  x_extra: 1,
+}
+const sent = {
+  id: 'm1',
+  response: 'Hello yourself',
+  context_id: 'c1',
+  created_at: '2026-01-02T03:04:05Z',
+  x_extra: 1,
+}
+
+export const serviceCalls: readonly ServiceCall[] = [
+  {
+    name: 'chat:send',
+    args: ['chat', 'send', 'Hello', '--no-stream'],
+    endpoint: 'POST /api/chat/send',
+    shown: true,
+    answer: sent,
+  },
+  {
+    name: 'chat:send streamed',
+    args: ['chat', 'send', 'Hello', '--stream'],
+    endpoint: 'POST /api/chat/send',
+    shown: true,
+    answer: sent,
+  },
+  {
+    name: 'chat:complete',
+    args: ['chat', 'complete', 'Hello'],
+    endpoint: 'POST /v1/chat/completions',
+    shown: true,
+    answer: {
+      id: 'cmpl1',
+      object: 'chat.completion',
+      created: 1767323045,
+      model: 'small',
+      usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
+      choices: [{ message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop', index: 0 }],
+      x_extra: 1,
+    },
+  },
+  {
+    name: 'chat:models',
+    args: ['chat', 'models'],
+    endpoint: 'GET /v1/chat/models',
+    shown: true,
+    answer: { data: [{ id: 'small', created: 1767323045, object: 'model', owned_by: 'us' }], x_extra: 1 },
+  },
+  {
+    name: 'history:list',
+    args: ['history', 'list'],
+    endpoint: 'GET /api/chat/history',
+    shown: true,
+    answer: {
+      messages: [{ id: 'm1', content: 'Hello', role: 'user', created_at: '2026-01-02T03:04:05Z' }],
+      has_more: false,
+      x_extra: 1,
+    },
+  },
+  {
+    name: 'settings:get',
+    args: ['settings', 'get'],
+    endpoint: 'GET /v1/settings',
+    shown: true,
+    answer: settings,
+  },
+  {
+    name: 'settings:get of a key',
+    args: ['settings', 'get', 'theme.mode'],
+    endpoint: 'GET /v1/settings',
+    shown: true,
+    answer: settings,
+  },
+  {
+    name: 'settings:export',
+    args: ['settings', 'export'],
+    endpoint: 'GET /v1/settings',
+    shown: true,
+    answer: settings,
+  },
+  {
+    name: 'settings:set',
+    args: ['settings', 'set', 'theme.mode=dark'],
+    endpoint: 'PATCH /v1/settings',
+    shown: false,
+    answer: settings,
+  },
+  {
+    name: 'settings:preferences',
+    args: ['settings', 'preferences'],
+    endpoint: 'GET /v1/settings/preferences',
+    shown: true,
+    answer: {
+      language: 'en',
+      timezone: 'UTC',
+      notifications: { email: true, push: false },
+      display: { theme: 'dark', font_size: 'large' },
+      x_extra: 1,
+    },
+  },
+  {
+    name: 'settings:api:set',
+    args: ['settings', 'api', 'set', '--rate-limiting', 'on'],
+    endpoint: 'POST /v1/settings/api',
+    shown: false,
+    answer: { version: 'v1', rate_limiting: { enabled: true, requests_per_minute: 60 }, x_extra: 1 },
+  },
+  {
+    name: 'users:create',
+    args: ['users', 'create', '--email', 'ada@example.com', '--password-stdin'],
+    stdin: 'a long enough password\n',
+    endpoint: 'POST /v1/users',
+    shown: false,
+    answer: user,
+  },
+  {
+    name: 'users:get',
+    args: ['users', 'get', 'u1'],
+    endpoint: 'GET /v1/users/u1',
+    shown: true,
+    answer: user,
+  },
+  {
+    name: 'users:update',
+    args: ['users', 'update', 'u1', '--name', 'Ada'],
+    endpoint: 'PATCH /v1/users/u1',
+    shown: false,
+    answer: user,
+  },
+  {
+    name: 'users:permissions:assign',
+    args: ['users', 'permissions', 'assign', 'u1', 'read:chat'],
+    endpoint: 'POST /v1/users/u1/permissions',
+    shown: false,
+    answer: { id: 'u1', permissions: ['read:chat'], role: 'editor', x_extra: 1 },
+  },
+  {
+    name: 'users:profile',
+    args: ['users', 'profile'],
+    endpoint: 'GET /api/user/profile',
+    shown: true,
+    answer: profile,
+  },
+  {
+    name: 'users:settings:set',
+    args: ['users', 'settings', 'set', '--theme', 'dark'],
+    endpoint: 'PUT /api/user/settings',
+    shown: true,
+    answer: { success: true, settings: { theme: 'dark' }, x_extra: 1 },
+  },
+  {
+    name: 'auth:status',
+    args: ['auth', 'status'],
+    endpoint: 'GET /api/user/profile',
+    shown: true,
+    answer: profile,
+  },
+  { name: 'doctor', args: ['doctor'], endpoint: 'GET /api/user/profile', shown: true, answer: profile },
+  { name: 'api', args: ['api', 'GET', '/v1/new'], endpoint: 'GET /v1/new', shown: false, answer: { a: [1] } },
+  {
+    name: 'api with a body',
+    args: ['api', 'POST', '/v1/new', '--field', 'a=b'],
+    endpoint: 'POST /v1/new',
+    shown: false,
+    answer: { a: [1] },
+  },
+]
+
+/** A call of every command that ends without a service. */
+export const localCalls: readonly { name: string; args: readonly string[] }[] = [
+  { name: 'autocomplete', args: ['autocomplete', 'bash'] },
+  { name: 'complete', args: ['complete', '--', 'set'] },
+  { name: 'config:get', args: ['config', 'get', 'model'] },
+  { name: 'config:list', args: ['config', 'list'] },
+  { name: 'config:path', args: ['config', 'path'] },
+  { name: 'config:set', args: ['config', 'set', 'model', 'small'] },
+  { name: 'service:keys:create', args: ['service', 'keys', 'create', '--name', 'ci'] },
+  { name: 'service:keys:list', args: ['service', 'keys', 'list'] },
+  { name: 'service:keys:revoke', args: ['service', 'keys', 'revoke', 'key_1', '--yes'] },
+  { name: 'service:status', args: ['service', 'status'] },
+  { name: 'settings:schema', args: ['settings', 'schema'] },
+]
+
+/** What runs until it is stopped. */
+const servers: readonly string[] = ['service:run']
+
+/** The command of a call. */
+export function commandOf(name: string): string {
+  return name.split(' ')[0] ?? ''
+}
+
+/** The commands that have a call. */
+export const calledCommands: ReadonlySet<string> = new Set([
+  ...[...serviceCalls, ...localCalls].map(({ name }) => commandOf(name)),
+  ...servers,
+])

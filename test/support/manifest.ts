@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs'
+
+/** A flag as the built manifest describes it. */
+interface FlagEntry {
+  name: string
+  type: 'boolean' | 'option'
+  char?: string
+  env?: string
+  allowNo?: boolean
+  helpGroup?: string
+}
+
+/** A command as the built manifest describes it. */
+export interface CommandEntry {
+  id: string
+  hidden?: boolean
+  summary?: string
+  examples?: string[]
+  flags: Record<string, FlagEntry>
+}
+
+const manifest: { commands: Record<string, CommandEntry> } = JSON.parse(
+  readFileSync(new URL('../../oclif.manifest.json', import.meta.url), 'utf8'),
+)
+
+/** Every command that was built, hidden ones too. */
+export const commands: readonly CommandEntry[] = Object.values(manifest.commands)
+
+/** A command's id as it is typed: `settings api set`. */
+export function wordsOf(id: string): string[] {
+  return id.split(':')
+}
+
+/** The folders of commands: `settings`, `settings api`. */
+export const topics: readonly string[] = [
+  ...new Set(
+    commands.flatMap(({ id }) => {
+      const words = wordsOf(id)
+      return words.slice(1).map((_, index) => words.slice(0, index + 1).join(' '))
+    }),
+  ),
+]

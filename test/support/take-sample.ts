@@ -1,0 +1,33 @@
+/**
+ * Some of many cases, for tests that are too slow to run whole every time. CHATCTL_TEST_FULL=1
+ * takes all; otherwise a seed decides, which CHATCTL_TEST_SEED sets.
+ *
+ * @returns the sample, in its first order, and words that say how to have it again
+ */
+export function takeSample<T>(all: readonly T[], size: number): { sample: readonly T[]; words: string } {
+  if (process.env['CHATCTL_TEST_FULL'] === '1' || all.length <= size) {
+    return { sample: all, words: `all ${all.length}` }
+  }
+  const seed = Number(process.env['CHATCTL_TEST_SEED'] ?? Date.now() % 1_000_000)
+  const random = createRandom(seed)
+  const chosen = new Set(
+    all
+      .map((_, index) => ({ index, order: random() }))
+      .sort((a, b) => a.order - b.order)
+      .slice(0, size)
+      .map(({ index }) => index),
+  )
+  const sample = all.filter((_, index) => chosen.has(index))
+  return { sample, words: `${size} of ${all.length}, CHATCTL_TEST_SEED=${seed}` }
+}
+
+/** Mulberry32: a number in [0, 1) for each call, the same sequence for the same seed. */
+function createRandom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
