@@ -135,7 +135,9 @@ describe('architecture', () => {
     const wrong = files
       .filter((file) => !/^(contract|client|service)\//.test(file))
       // Examples in help texts are for people.
-      .filter((file) => /['"`]\/(v1|api)\//.test(texts.get(file)?.replace(/examples = \[[^]*?\n {2}\]/, '') ?? ''))
+      .filter((file) =>
+        /['"`]\/(v1|api)\//.test(texts.get(file)?.replace(/examples = \[[\s\S]*?\n {2}\]/, '') ?? ''),
+      )
     expect(wrong).to.deep.equal([])
   })
 
