@@ -20,7 +20,7 @@ import {
 } from './outgoing-request.ts'
 import { openPool } from './pool.ts'
 import { readAnswer } from './read-answer.ts'
-import { redactorOf, withoutSecret } from './redaction.ts'
+import { passwordOf, type Redact, redactorOf, withoutSecret } from './redaction.ts'
 import { Settings } from './settings.ts'
 import { type AnswerStream, openAnswerStream, streamAccept } from './stream/answer-stream.ts'
 import { Users } from './users.ts'
@@ -96,8 +96,8 @@ export class Client implements Caller {
 
   /** Sends any request below the base URL; an answer of any status is an answer. */
   async send(raw: RawRequest): Promise<RawAnswer> {
-    const { delivered } = await this.#deliver(composeRawRequest(raw), raw.signal, false)
-    return rawAnswer(delivered)
+    const { delivered, redact } = await this.#deliver(composeRawRequest(raw), raw.signal, false)
+    return rawAnswer(delivered, redact)
   }
 
   /** The same, where an answer outside 2xx rejects with the failure that it means. */
@@ -105,7 +105,7 @@ export class Client implements Caller {
     const { delivered, redact } = await this.#deliver(composeRawRequest(raw), raw.signal, false)
     return withoutSecret(redact, () => {
       this.#assertSuccess(delivered)
-      return rawAnswer(delivered)
+      return rawAnswer(delivered, redact)
     })
   }
 
@@ -138,7 +138,7 @@ export class Client implements Caller {
     const dispatcher = await this.#pool
     signal?.throwIfAborted()
 
-    const redact = redactorOf(credential)
+    const redact = redactorOf(credential, passwordOf(request.body))
     const body = encode(request.body)
     const delivered = await withoutSecret(redact, () =>
       deliver(
@@ -174,7 +174,8 @@ export class Client implements Caller {
   }
 }
 
-function rawAnswer({ status, statusText, headers, bytes, cut }: Delivered): RawAnswer {
+function rawAnswer({ status, statusText, bytes, cut, ...rest }: Delivered, redact: Redact): RawAnswer {
+  const headers = redact(rest.headers)
   const requestId = requestIdOf(headers)
   const text = new TextDecoder().decode(bytes)
   return { status, statusText, headers, bytes, text, cut, ...(requestId === undefined ? {} : { requestId }) }

@@ -3,16 +3,17 @@ import { Failure, type FailureOptions } from '../failure.ts'
 const secretName = /key|token|secret|password|passwd|credential|signature|authorization|session|^code$|^sig$/i
 const placeholder = '[redacted]'
 
-/** Takes one credential out of whatever a person or a log will see. */
+/** Takes secrets out of whatever a person or a log will see. */
 export type Redact = <T>(value: T) => T
 
 /** A shorter one is no secret, and taking it out would maim words. */
 const shortest = 6
 
-/** A service may quote the key that it refuses; nothing that we say may. */
-export function redactorOf(credential: string | undefined): Redact {
-  if (credential === undefined || credential.length < shortest) return (value) => value
-  const forms = [...new Set([credential, encodeURIComponent(credential)])]
+/** A service may quote the key or the request that it refuses; nothing that we say may hold a secret. */
+export function redactorOf(...secrets: (string | undefined)[]): Redact {
+  const known = secrets.filter((secret) => secret !== undefined).filter(({ length }) => length >= shortest)
+  if (known.length === 0) return (value) => value
+  const forms = [...new Set(known.flatMap(formsOf))]
   const clean = (value: unknown): unknown => {
     if (typeof value === 'string')
       return forms.reduce((text, form) => text.replaceAll(form, placeholder), value)
@@ -21,6 +22,17 @@ export function redactorOf(credential: string | undefined): Redact {
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [clean(name), clean(inner)]))
   }
   return <T>(value: T) => clean(value) as T
+}
+
+/** A secret on its own, in a URL, and inside a string of JSON. */
+function formsOf(secret: string): string[] {
+  return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]
+}
+
+/** The password in a request's body; the interface has it in that of a new user. */
+export function passwordOf(body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null || !('password' in body)) return undefined
+  return typeof body.password === 'string' ? body.password : undefined
 }
 
 /** A URL that can be shown: no user info, and no value of a query field that sounds like a secret. */

@@ -12,10 +12,10 @@ export const userView: View = {
   ],
 }
 
-/** A new user, and the password where chatctl made it up. */
+/** A new user with the password that chatctl made up, which nothing will show again. */
 export const newUserView: View = {
   ...userView,
-  columns: [...userView.columns, { path: 'generated_password', hidden: true }],
+  columns: [...userView.columns, { path: 'generated_password' }],
 }
 
 export const permissionsView: View = {

@@ -53,16 +53,19 @@ function recordsGrid(view: View, body: unknown, fields: readonly string[] | unde
   return { header, rows }
 }
 
-/** Documented keys first and in their order, then whatever else was sent. */
+/** The chosen keys, else the documented ones and then whatever else was sent. */
 function pairsGrid(view: View, body: unknown, fields: readonly string[] | undefined): Grid {
   const leaves = new Map(leavesOf(body, ''))
   const documented = view.columns.map(({ path }) => path).filter((path) => leaves.has(path))
   const chosen = fields
-    ? [...leaves.keys()].filter((leaf) =>
-        fields.some((field) => leaf === field || leaf.startsWith(`${field}.`)),
+    ? fields.flatMap((field) =>
+        [...leaves.keys()].filter((leaf) => leaf === field || leaf.startsWith(`${field}.`)),
       )
-    : [...new Set([...documented, ...leaves.keys()])]
-  return { header: ['key', 'value'], rows: chosen.map((path) => [path, textOf(leaves.get(path))]) }
+    : [...documented, ...leaves.keys()]
+  return {
+    header: ['key', 'value'],
+    rows: [...new Set(chosen)].map((path) => [path, textOf(leaves.get(path))]),
+  }
 }
 
 function leavesOf(value: unknown, path: string): [string, unknown][] {

@@ -94,7 +94,7 @@ export class Output {
       fields && body !== undefined ? selectFields(view, body, fields) : (body ?? {})
     switch (form) {
       case 'text':
-        return `${this.#clean(view.text?.(body) ?? '')}\n`
+        return withFinalNewline(this.#clean(view.text?.(body) ?? ''))
       case 'json':
         return this.#options.jq === undefined
           ? `${JSON.stringify(chosen(), null, 2)}\n`
@@ -176,6 +176,10 @@ export class Output {
     const colours = await loadColours(this.#coloured(process.stderr))
     sayStyled(`${colours.yellow('Warning:')} ${stripControls(text)}`)
   }
+}
+
+function withFinalNewline(text: string): string {
+  return text.endsWith('\n') ? text : `${text}\n`
 }
 
 function unknownField(view: View, field: string): Failure {

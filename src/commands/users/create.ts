@@ -5,7 +5,7 @@ import { generatePassword } from '../../cli/input/generate-password.ts'
 import { parseKeyValues } from '../../cli/input/key-values.ts'
 import { readPassword } from '../../cli/input/read-password.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
-import { newUserView } from '../../view/users.ts'
+import { newUserView, userView } from '../../view/users.ts'
 
 export default class UsersCreate extends BaseCommand {
   static override summary = 'Create a user.'
@@ -52,9 +52,9 @@ export default class UsersCreate extends BaseCommand {
       ...(metadata === undefined ? {} : { metadata }),
     })
     const body = withLocationId(answer.body, answer.location)
-    const shown = generated === undefined ? body : { ...body, generated_password: generated }
-    await context.show(newUserView, { ...answer, body: shown })
-    if (shown?.['id'] === undefined)
+    if (generated === undefined) await context.show(userView, { ...answer, body })
+    else await context.show(newUserView, { ...answer, body: { ...body, generated_password: generated } })
+    if (body?.['id'] === undefined)
       await context.output.warn('The service did not say the id of the new user')
   }
 }

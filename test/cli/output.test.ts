@@ -1,0 +1,395 @@
+import { once } from 'node:events'
+import { expect } from 'chai'
+import { parse as parseYaml } from 'yaml'
+import { type ServiceCall, serviceCalls } from '../support/command-lines.ts'
+import {
+  answer,
+  type Behaviour,
+  empty,
+  type FaultServer,
+  json,
+  silent,
+  sse,
+  startFaultServer,
+  stream,
+} from '../support/fault-server.ts'
+import { type Run, type RunOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+/** docs/output.md, from the outside. */
+
+const user = {
+  id: 'u1',
+  email: 'ada@example.com',
+  name: 'Ada\tL\\\n"x", y',
+  created_at: '2026-01-02T03:04:05Z',
+  metadata: { company: 'Acme', seats: 5 },
+  settings: { theme: 'dark', notifications_enabled: true },
+  x_extra: [1, null],
+}
+const models = {
+  data: [
+    { id: 'small', created: 1, object: 'model', owned_by: 'us', x: 1 },
+    { id: 'large', created: 2, object: 'model', owned_by: null },
+  ],
+  x_extra: 1,
+}
+const settings = {
+  x_first: 1,
+  limits: { max_requests_per_min: 60, max_tokens: 4096 },
+  app_name: 'Chat',
+  theme: { mode: 'dark', primary_color: '#112233', x_more: 'y' },
+}
+
+describe('output', function () {
+  this.timeout(60_000)
+  let sandbox: Sandbox
+  let server: FaultServer | undefined
+  before(() => {
+    sandbox = createSandbox()
+  })
+  afterEach(async () => {
+    await server?.close()
+    server = undefined
+  })
+  after(() => sandbox.remove())
+
+  async function run(args: readonly string[], behaviour: Behaviour, options: RunOptions = {}): Promise<Run> {
+    await server?.close()
+    server = await startFaultServer(behaviour)
+    return runChatctl(sandbox, args, {
+      ...options,
+      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key', ...options.env },
+    })
+  }
+
+  /** What a run that succeeds prints. */
+  async function printed(args: readonly string[], body: unknown, options: RunOptions = {}): Promise<string> {
+    const { exitCode, stdout, stderr } = await run(args, json(200, body), options)
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
+    return stdout
+  }
+
+  describe('forms', () => {
+    it('json is the body as it was sent, unknown fields included', async () => {
+      expect(await printed(['users', 'get', 'u1', '-o', 'json'], user)).to.equal(
+        `${JSON.stringify(user, null, 2)}\n`,
+      )
+      expect(JSON.parse(await printed(['chat', 'models', '--json'], models))).to.deep.equal(models)
+    })
+
+    it('yaml is the same', async () => {
+      expect(parseYaml(await printed(['users', 'get', 'u1', '-o', 'yaml'], user))).to.deep.equal(user)
+    })
+
+    it('jsonl is a line for each row', async () => {
+      expect(await printed(['chat', 'models', '-o', 'jsonl'], models)).to.equal(
+        models.data.map((row) => `${JSON.stringify(row)}\n`).join(''),
+      )
+    })
+
+    it('csv has a header and quotes', async () => {
+      expect(await printed(['users', 'get', 'u1', '-o', 'csv', '--fields', 'name,id'], user)).to.equal(
+        'name,id\n"Ada\tL\\\n""x"", y",u1\n',
+      )
+    })
+
+    it('tsv has neither, and escapes', async () => {
+      expect(await printed(['users', 'get', 'u1'], user)).to.equal(
+        `u1\tada@example.com\tAda\\tL\\\\\\n"x", y\t2026-01-02T03:04:05Z\t${JSON.stringify(user.metadata)}\t${JSON.stringify(user.settings)}\n`.replaceAll(
+          '\\"',
+          '\\"',
+        ),
+      )
+    })
+
+    it('table has titles and columns', async () => {
+      expect(await printed(['chat', 'models', '-o', 'table'], models)).to.equal(
+        'ID     OWNED_BY  CREATED\nsmall  us        1\nlarge            2\n',
+      )
+    })
+
+    it('table has no colour off a terminal, FORCE_COLOR brings it, NO_COLOR and --no-color forbid it', async () => {
+      const args = ['chat', 'models', '-o', 'table']
+      const show = async (env: NodeJS.ProcessEnv, ...flags: string[]) =>
+        (await run([...args, ...flags], json(200, models), { env })).stdout
+      expect(await show({})).not.to.contain('\u001b')
+      expect(await show({ FORCE_COLOR: '1' })).to.contain('\u001b[1m')
+      expect(await show({ FORCE_COLOR: '1', NO_COLOR: '1' })).not.to.contain('\u001b')
+      expect(await show({ FORCE_COLOR: '1' }, '--no-color')).not.to.contain('\u001b')
+    })
+
+    it('json is what another program can write: nothing but the body reaches stdout', async () => {
+      const { stdout, stderr } = await run(['users', 'get', 'u1', '--json', '--debug'], json(200, user))
+      expect(JSON.parse(stdout)).to.deep.equal(user)
+      expect(stderr).to.match(/^> GET /)
+    })
+  })
+
+  describe('the columns of TSV', () => {
+    const columns: Record<string, string> = {
+      'chat:models': 'small\tus\t1767323045',
+      'history:list': 'm1\t2026-01-02T03:04:05Z\tuser\tHello',
+      'users:get':
+        'u1\tada@example.com\tAda\t2026-01-02T03:04:05Z\t{"company":"Acme"}\t{"theme":"dark","notifications_enabled":true}',
+      'users:permissions:assign': 'u1\teditor\t["read:chat"]',
+      'chat:send': 'm1\tc1\t2026-01-02T03:04:05Z\tHello yourself',
+      'chat:complete': 'cmpl1\tsmall\t1767323045\tstop\tHi',
+      'settings:get':
+        'app_name\tChat\ntheme.primary_color\t#112233\ntheme.mode\tdark\nfeatures.chat\ttrue\nfeatures.file_upload\tfalse\nfeatures.code_completion\ttrue\nlimits.max_tokens\t4096\nlimits.max_requests_per_min\t60\nx_extra\t1',
+      'users:settings:set': 'success\ttrue\nsettings.theme\tdark\nx_extra\t1',
+    }
+    for (const [name, lines] of Object.entries(columns)) {
+      it(`of ${name} are fixed`, async () => {
+        const { args, answer: body } = findCall(name)
+        expect(await printed([...args, '-o', 'tsv'], body)).to.equal(`${lines}\n`)
+      })
+    }
+
+    it('put what is documented first, whatever the order that was sent', async () => {
+      expect(await printed(['settings', 'get'], settings)).to.equal(
+        'app_name\tChat\ntheme.primary_color\t#112233\ntheme.mode\tdark\nlimits.max_tokens\t4096\nlimits.max_requests_per_min\t60\nx_first\t1\ntheme.x_more\ty\n',
+      )
+    })
+  })
+
+  describe('--fields', () => {
+    it('chooses, in its order, nested ones too', async () => {
+      const fields = ['--fields', 'metadata.seats,id,settings.theme']
+      expect(await printed(['users', 'get', 'u1', ...fields], user)).to.equal('5\tu1\tdark\n')
+      expect(JSON.parse(await printed(['users', 'get', 'u1', '--json', ...fields], user))).to.deep.equal({
+        metadata: { seats: 5 },
+        id: 'u1',
+        settings: { theme: 'dark' },
+      })
+      expect(await printed(['users', 'get', 'u1', '-o', 'csv', ...fields], user)).to.equal(
+        'metadata.seats,id,settings.theme\n5,u1,dark\n',
+      )
+    })
+
+    it('makes a bare array of a list', async () => {
+      expect(JSON.parse(await printed(['chat', 'models', '--json', '--fields', 'id'], models))).to.deep.equal(
+        [{ id: 'small' }, { id: 'large' }],
+      )
+    })
+
+    it('finds fields that only the service knows', async () => {
+      expect(await printed(['users', 'get', 'u1', '--fields', 'x_extra'], user)).to.equal('[1,null]\n')
+      expect(await printed(['api', 'GET', '/v1/x', '--fields', 'x_extra', '--json'], user)).to.equal(
+        `${JSON.stringify({ x_extra: [1, null] }, null, 2)}\n`,
+      )
+    })
+
+    it('keeps its order where a row is a key and a value', async () => {
+      expect(await printed(['settings', 'get', '--fields', 'theme.mode,app_name'], settings)).to.equal(
+        'theme.mode\tdark\napp_name\tChat\n',
+      )
+    })
+
+    it('refuses a field that is nowhere, and says which was meant', async () => {
+      const { exitCode, stdout, stderr } = await run(
+        ['users', 'get', 'u1', '--fields', 'nmae'],
+        json(200, user),
+      )
+      expect({ exitCode, stdout }).to.deep.equal({ exitCode: 2, stdout: '' })
+      expect(stderr).to.contain('Did you mean name?')
+    })
+
+    it('refuses it before anything is changed', async () => {
+      const args = ['users', 'update', 'u1', '--name', 'x', '--fields', 'nmae']
+      expect((await run(args, json(200, user))).exitCode).to.equal(2)
+      expect(server?.requests).to.deep.equal([])
+    })
+  })
+
+  describe('--jq', () => {
+    it('prints strings raw and anything else as JSON', async () => {
+      expect(await printed(['chat', 'models', '--jq', '.data[].id'], models)).to.equal('small\nlarge\n')
+      expect(await printed(['users', 'get', 'u1', '--jq', '.metadata.seats'], user)).to.equal('5\n')
+      expect(await printed(['users', 'get', 'u1', '--jq', '.name'], user)).to.equal(`${user.name}\n`)
+      expect(JSON.parse(await printed(['users', 'get', 'u1', '--jq', '.settings'], user))).to.deep.equal(
+        user.settings,
+      )
+    })
+
+    it('sees what --fields left', async () => {
+      expect(await printed(['chat', 'models', '--fields', 'id', '--jq', 'length'], models)).to.equal('2\n')
+    })
+
+    it('takes each row of jsonl', async () => {
+      expect(await printed(['chat', 'models', '-o', 'jsonl', '--jq', '.id'], models)).to.equal(
+        'small\nlarge\n',
+      )
+    })
+
+    it('is checked before anything is sent', async () => {
+      const { exitCode } = await run(['users', 'update', 'u1', '--name', 'x', '--jq', '.['], json(200, user))
+      expect(exitCode).to.equal(2)
+      expect(server?.requests).to.deep.equal([])
+    })
+  })
+
+  describe('an answer without a body', () => {
+    for (const name of ['settings:set', 'settings:api:set', 'users:update', 'users:permissions:assign']) {
+      it(`is {} in JSON and nothing in a pipe: ${name}`, async () => {
+        const { args } = findCall(name)
+        expect(await run([...args, '--json'], empty)).to.deep.equal({
+          exitCode: 0,
+          stdout: '{}\n',
+          stderr: '',
+        })
+        expect(await run(args, empty)).to.deep.equal({ exitCode: 0, stdout: '', stderr: '' })
+        expect(await run([...args, '-o', 'yaml'], empty)).to.include({ exitCode: 0, stdout: '{}\n' })
+        expect(await run([...args, '-o', 'jsonl'], empty)).to.include({ exitCode: 0, stdout: '{}\n' })
+      })
+    }
+
+    it('has the id that a Location header names', async () => {
+      const { args, stdin = '' } = findCall('users:create')
+      const created = answer(201, { location: '/v1/users/a%20b' })
+      expect(await run([...args, '--json'], created, { stdin })).to.deep.equal({
+        exitCode: 0,
+        stdout: '{\n  "id": "a b"\n}\n',
+        stderr: '',
+      })
+      expect((await run(args, created, { stdin })).stdout).to.equal('a b\t\t\t\t\t\n')
+      expect((await run([...args, '--jq', '.id'], created, { stdin })).stdout).to.equal('a b\n')
+    })
+
+    it('without one either says that the id is unknown', async () => {
+      const { args, stdin = '' } = findCall('users:create')
+      const { exitCode, stderr } = await run(args, empty, { stdin })
+      expect(exitCode).to.equal(0)
+      expect(stderr).to.equal('Warning: The service did not say the id of the new user\n')
+    })
+  })
+
+  describe('texts', () => {
+    const values: [string, string][] = [
+      ['theme.mode', 'dark\n'],
+      ['limits.max_tokens', '4096\n'],
+      ['theme', `${JSON.stringify(settings.theme)}\n`],
+      ['x_first', '1\n'],
+    ]
+    for (const [setting, text] of values) {
+      it(`settings get ${setting} is the bare value`, async () => {
+        expect(await printed(['settings', 'get', setting], settings)).to.equal(text)
+        expect(JSON.parse(await printed(['settings', 'get', setting, '--json'], settings))).to.deep.equal(
+          JSON.parse(setting === 'theme.mode' ? '"dark"' : text),
+        )
+      })
+    }
+
+    for (const [response, text] of [
+      ['Hello', 'Hello\n'],
+      ['a\n\nb', 'a\n\nb\n'],
+      ['with a newline\n', 'with a newline\n'],
+      ['\u001b[31mred', '\u001b[31mred\n'],
+    ] as const) {
+      it(`chat send ends ${JSON.stringify(response)} with exactly one newline`, async () => {
+        const body = { id: 'm1', response, context_id: 'c1', created_at: '2026-01-02T03:04:05Z' }
+        expect(await printed(['chat', 'send', 'x'], body)).to.equal(text)
+        const streamed = await run(['chat', 'send', 'x', '--stream'], sse([{ delta: response }]))
+        expect(streamed.stdout).to.equal(text)
+      })
+    }
+
+    it('several users are an array, in the order in which they were asked for', async () => {
+      const each: Behaviour = (request, response, incoming) =>
+        json(200, { ...user, id: request.path.split('/').at(-1) })(request, response, incoming)
+      const one = await run(['users', 'get', 'b', '-', 'a', '--jq', '.[].id'], each, { stdin: 'c\nd\n' })
+      expect(one.stdout).to.equal('b\nc\nd\na\n')
+    })
+  })
+
+  describe('endings', () => {
+    it('a reader that has seen enough is success', async () => {
+      const many = { data: Array.from({ length: 50_000 }, (_, index) => ({ id: `model-${index}` })) }
+      server = await startFaultServer(json(200, many))
+      const child = startChatctl(sandbox, ['chat', 'models'], {
+        env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
+      })
+      let stderr = ''
+      child.stderr?.on('data', (chunk) => {
+        stderr += chunk
+      })
+      child.stdin?.end()
+      child.stdout?.once('data', () => child.stdout?.destroy())
+      const [code] = await once(child, 'close')
+      expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
+    })
+
+    for (const [signal, code] of [
+      ['SIGINT', 130],
+      ['SIGTERM', 143],
+    ] as const) {
+      for (const args of [
+        ['users', 'profile'],
+        ['users', 'profile', '--json'],
+        ['chat', 'send', 'x', '--stream'],
+        ['users', 'update', 'u1', '--name', 'x'],
+      ]) {
+        it(`${signal} while waiting for ${args.join(' ')} is ${code}, at once`, async () => {
+          let child: ReturnType<typeof startChatctl> | undefined
+          const kill: Behaviour = (request, response, incoming) => {
+            setTimeout(() => child?.kill(signal), 50)
+            return silent(request, response, incoming)
+          }
+          server = await startFaultServer(kill)
+          child = startChatctl(sandbox, args, {
+            env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
+          })
+          let said = ''
+          for (const one of [child.stdout, child.stderr]) {
+            one?.on('data', (chunk) => {
+              said += chunk
+            })
+          }
+          child.stdin?.end()
+          const started = Date.now()
+          expect((await once(child, 'close'))[0]).to.equal(code)
+          expect(Date.now() - started).to.be.below(4000)
+          expect(said).to.equal('')
+        })
+      }
+
+      it(`${signal} while waiting for stdin is ${code}`, async () => {
+        const child = startChatctl(sandbox, ['chat', 'send'], {
+          env: { CHATCTL_BASE_URL: 'http://127.0.0.1:9', CHATCTL_API_KEY: 'some-key' },
+        })
+        child.stderr?.once('data', () => child.kill(signal))
+        expect((await once(child, 'close'))[0]).to.equal(code)
+      })
+    }
+
+    for (const ending of ['reset', 'unfinished'] as const) {
+      it(`a stream that is cut off (${ending}) is 69, and keeps its text`, async () => {
+        const cut = sse([{ delta: 'Half of ' }, { delta: 'it' }], { ending, done: false })
+        const plain = await run(['chat', 'send', 'x', '--stream'], cut)
+        expect(plain).to.include({ exitCode: 69, stdout: 'Half of it\n' })
+        expect(plain.stderr).to.match(/^Error: \S/)
+
+        const structured = await run(['chat', 'send', 'x', '--stream', '--json'], cut)
+        expect(structured.exitCode).to.equal(69)
+        const events = structured.stdout
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line))
+        expect(events.at(-1)).to.include({ v: 1, type: 'end', complete: false, response: 'Half of it' })
+        expect(JSON.parse(structured.stderr).error.code).to.equal('truncated')
+      })
+    }
+
+    it('a body that is cut off prints nothing', async () => {
+      const half = stream(['{"id":"u1",'], { type: 'application/json', ending: 'reset' })
+      const { exitCode, stdout } = await run(['users', 'profile', '--retries', '0'], half)
+      expect({ exitCode, stdout }).to.deep.equal({ exitCode: 69, stdout: '' })
+    })
+  })
+})
+
+function findCall(name: string): ServiceCall {
+  const call = serviceCalls.find((one) => one.name === name)
+  if (!call) throw new Error(`there is no call ${name}`)
+  return call
+}

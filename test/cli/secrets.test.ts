@@ -1,0 +1,250 @@
+import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { localCalls, type ServiceCall, serviceCalls } from '../support/command-lines.ts'
+import {
+  answer,
+  type Behaviour,
+  type FaultServer,
+  json,
+  limited,
+  type RecordedRequest,
+  redirect,
+  startFaultServer,
+} from '../support/fault-server.ts'
+import { createJobPool } from '../support/job-pool.ts'
+import { type Run, runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+/** Canaries are planted, and everything that chatctl says and writes is searched for them. */
+
+const key = 'canary-API-key+with/odd=signs'
+const password = 'canary "password" with \\ and ü'
+
+/** How a secret may look inside a text: bare, in a URL, in JSON. */
+function formsOf(secret: string): string[] {
+  return [...new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])]
+}
+
+/** Says back all that it was told, wherever a service could say it. */
+const echoes: Record<string, Behaviour> = {
+  'an error body and headers': (request, response, incoming) => {
+    const { authorization = '' } = request.headers
+    const details = { headers: request.headers, body: request.body, parsed: parse(request.body) }
+    return json(
+      401,
+      { error: { code: authorization, message: `Not good: ${authorization}, ${request.body}`, details } },
+      { 'x-request-id': authorization, 'set-cookie': authorization, server: authorization },
+    )(request, response, incoming)
+  },
+  'plain text': (request, response, incoming) =>
+    answer(500, { 'content-type': 'text/plain' }, whole(request))(request, response, incoming),
+  'a redirect elsewhere': (request, response, incoming) =>
+    redirect(307, `http://127.0.0.1:9/${encodeURIComponent(whole(request))}`)(request, response, incoming),
+  'a rate limit': (request, response, incoming) =>
+    limited({ 'retry-after': '99', 'x-request-id': request.headers.authorization ?? '' })(
+      request,
+      response,
+      incoming,
+    ),
+  'success: false': (request, response, incoming) =>
+    json(200, { success: false, error: whole(request), message: whole(request) })(
+      request,
+      response,
+      incoming,
+    ),
+}
+
+function whole({ headers, body }: RecordedRequest): string {
+  return `${headers.authorization} ${body}`
+}
+
+function parse(body: string): unknown {
+  return body === '' ? null : JSON.parse(body)
+}
+
+describe('secrets', function () {
+  this.timeout(90_000)
+  let sandbox: Sandbox
+  let keyFile: string
+  let passwordFile: string
+  const inTurn = createJobPool(4)
+  const servers = new Map<Behaviour, Promise<FaultServer>>()
+
+  before(() => {
+    sandbox = createSandbox()
+    keyFile = join(sandbox.home, 'key.secret')
+    passwordFile = join(sandbox.home, 'password.secret')
+    writeFileSync(keyFile, `${key}\n`)
+    writeFileSync(passwordFile, `${password}\n`)
+  })
+  after(async () => {
+    for (const server of servers.values()) await (await server).close()
+    sandbox.remove()
+  })
+
+  async function run(
+    args: readonly string[],
+    behaviour: Behaviour,
+    { stdin = '', env = {} as NodeJS.ProcessEnv } = {},
+  ): Promise<Run> {
+    const server = servers.get(behaviour) ?? startFaultServer(behaviour)
+    servers.set(behaviour, server)
+    const { url } = await server
+    return inTurn(() =>
+      runChatctl(sandbox, [...args, '--retries', '0'], {
+        env: { CHATCTL_BASE_URL: url, CHATCTL_API_KEY: key, ...env },
+        stdin,
+      }),
+    )
+  }
+
+  function expectSilence({ stdout, stderr }: Run, secrets: string[] = [key, password]): void {
+    for (const secret of secrets) {
+      for (const form of formsOf(secret)) {
+        expect(stdout, 'stdout').not.to.contain(form)
+        expect(stderr, 'stderr').not.to.contain(form)
+      }
+    }
+  }
+
+  afterEach('nothing was written', () => {
+    const files = globSync('**/*', { cwd: sandbox.home }).concat(globSync('.*/**/*', { cwd: sandbox.home }))
+    for (const file of files) {
+      const path = join(sandbox.home, file)
+      if (file.endsWith('.secret') || !statSync(path).isFile()) continue
+      const bytes = readFileSync(path)
+      for (const form of [...formsOf(key), ...formsOf(password)])
+        expect(bytes.includes(form), `${file} holds a secret`).to.equal(false)
+    }
+  })
+
+  const forms = [['--debug'], ['--debug', '--json'], []]
+
+  it('stay out of what is said on success', async () => {
+    const runs = await Promise.all(
+      serviceCalls.flatMap((call) =>
+        forms.map((form) => run([...call.args, ...form], json(200, call.answer), stdinOf(call))),
+      ),
+    )
+    for (const one of runs) {
+      expect(one.exitCode, one.stderr).to.equal(0)
+      expectSilence(one)
+    }
+  })
+
+  for (const [where, echo] of Object.entries(echoes)) {
+    // The body of a 2xx is the result of `api`, whatever it says; to all others this one is a failure.
+    const calls =
+      where === 'success: false' ? serviceCalls.filter(({ args }) => args[0] !== 'api') : serviceCalls
+    it(`stay out of what is said when the service says them back in ${where}`, async () => {
+      const runs = await Promise.all(
+        calls.flatMap((call) => forms.map((form) => run([...call.args, ...form], echo, stdinOf(call)))),
+      )
+      for (const one of runs) {
+        expect(one.exitCode, one.stdout).not.to.equal(0)
+        expectSilence(one)
+      }
+    })
+  }
+
+  it('stay out of the headers that api prints', async () => {
+    const echo: Behaviour = (request, response, incoming) =>
+      json(200, { a: 1 }, { 'x-you-said': request.headers.authorization ?? '' })(request, response, incoming)
+    const printed = await run(['api', 'GET', '/v1/x', '--include'], echo)
+    expect(printed.stdout).to.match(/^HTTP 200 OK\n[\s\S]*x-you-said: /)
+    expectSilence(printed)
+  })
+
+  it('stay out of commands that need no service', async () => {
+    const runs = await Promise.all(localCalls.map(({ args }) => run(args, json(200, {}))))
+    for (const one of runs) expectSilence(one)
+  })
+
+  it('from a file are as safe, and named by where they stand', async () => {
+    const env = { CHATCTL_API_KEY: '', CHATCTL_API_KEY_FILE: keyFile }
+    const [echo] = Object.values(echoes)
+    if (!echo) throw new Error('there is no echo')
+    expectSilence(await run(['users', 'profile', '--debug'], echo, { env }))
+    const status = await run(['auth', 'status', '--no-verify'], echo, { env })
+    expectSilence(status)
+    expect(status.stdout).to.contain(`credential\tCHATCTL_API_KEY_FILE (${keyFile})`)
+  })
+
+  it('that cannot be sent are refused without being shown', async () => {
+    const odd = `${key}\u0007end`
+    const refused = await run(['users', 'profile', '--debug'], json(200, {}), {
+      env: { CHATCTL_API_KEY: odd },
+    })
+    expect(refused.exitCode).to.be.oneOf([2, 4])
+    expectSilence(refused)
+  })
+
+  for (const [source, flag] of [
+    ['stdin', () => ['--password-stdin']],
+    ['a file', () => ['--password-file', passwordFile]],
+  ] as const) {
+    it(`a password from ${source} reaches the service and nobody else`, async () => {
+      let sent = ''
+      const take: Behaviour = (request, response, incoming) => {
+        sent = request.body
+        return json(201, { id: 'u1' })(request, response, incoming)
+      }
+      const created = await run(['users', 'create', ...flag(), '--debug'], take, { stdin: `${password}\n` })
+      expect(JSON.parse(sent)).to.deep.equal({ password })
+      expectSilence(created)
+    })
+  }
+
+  it('a password that was made up is shown once, on stdout, beside the body', async () => {
+    const sent: string[] = []
+    const take: Behaviour = (request, response, incoming) => {
+      sent.push(JSON.parse(request.body).password)
+      return json(201, { id: 'u1' })(request, response, incoming)
+    }
+    const structured = await run(['users', 'create', '--generate-password', '--debug', '--json'], take)
+    expect(JSON.parse(structured.stdout)).to.deep.equal({ id: 'u1', generated_password: sent[0] })
+    expectSilence({ ...structured, stdout: '' }, [sent[0] ?? ''])
+    const plain = await run(['users', 'create', '--generate-password', '--debug'], take)
+    expect(plain.stdout.split(sent[1] ?? '')).to.have.lengthOf(2)
+    expectSilence({ ...plain, stdout: '' }, [sent[1] ?? ''])
+    expect(sent[0]).not.to.equal(sent[1])
+  })
+
+  it('a password that was made up is not lost when the answer cannot be shown', async () => {
+    let made = ''
+    const take: Behaviour = (request, response, incoming) => {
+      made = JSON.parse(request.body).password
+      return answer(201, {}, 'created')(request, response, incoming)
+    }
+    const { exitCode, stdout } = await run(['users', 'create', '--generate-password', '--json'], take)
+    expect(exitCode).to.equal(0)
+    expect(JSON.parse(stdout)).to.deep.equal({ generated_password: made })
+  })
+
+  it('of a new key of the embedded service are kept as a hash only', async () => {
+    const { stdout } = await inTurn(() =>
+      runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'ci', '--jq', '.key']),
+    )
+    const secret = stdout.trim()
+    expect(secret).to.have.length.at.least(20)
+    for (const file of globSync('.local/**/*', { cwd: sandbox.home })) {
+      const path = join(sandbox.home, file)
+      if (statSync(path).isFile()) expect(readFileSync(path).includes(secret), file).to.equal(false)
+    }
+    const list = await inTurn(() => runChatctl(sandbox, ['service', 'keys', 'list', '--json']))
+    expectSilence(list, [secret])
+  })
+
+  it('a base URL with a password is refused without being shown', async () => {
+    const refused = await run(['users', 'profile', '--debug'], json(200, {}), {
+      env: { CHATCTL_BASE_URL: `https://me:${encodeURIComponent(password)}@chat.example` },
+    })
+    expect(refused.exitCode).to.equal(2)
+    expectSilence(refused)
+  })
+})
+
+function stdinOf({ stdin }: ServiceCall): { stdin: string } {
+  return { stdin: stdin === undefined ? '' : `${password}\n` }
+}
