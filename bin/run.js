@@ -18,6 +18,9 @@ if (isOlder(process.versions.node, wanted)) {
 }
 
 if (process.argv.length === 3 && process.argv[2] === '--version') {
+  process.stdout.on('error', function end(error) {
+    process.exit(error.code === 'EPIPE' ? 0 : 1)
+  })
   process.stdout.write('chatctl ' + package_.version + '\n')
 } else {
   start()

@@ -1,7 +1,7 @@
 import type { Command } from '@oclif/core/command'
 import { run } from '@oclif/core/run'
 import { interruption, watchSignals } from './cli/interruption.ts'
-import { watchClosedPipes } from './cli/output/streams.ts'
+import { demandWholeStdout, watchClosedPipes, writeData } from './cli/output/streams.ts'
 import { reportError } from './cli/render-error.ts'
 import { createStaticPlugin } from './cli/static-plugin.ts'
 import { unknownCommand } from './cli/unknown-command.ts'
@@ -37,7 +37,9 @@ async function runLine(argv: string[], root: URL, onCommand: (id: string) => voi
     return loadCommand(id)
   })
   try {
-    await run(words, { root: plugin.root, plugins: new Map([[plugin.name, plugin]]) })
+    if (words[0] === '--version') await writeData(`chatctl ${plugin.version}\n`)
+    else await run(words, { root: plugin.root, plugins: new Map([[plugin.name, plugin]]) })
+    if (process.exitCode === undefined) demandWholeStdout()
     return Number(process.exitCode ?? 0)
   } catch (error) {
     const failure = isUnknownCommand(error) ? unknownCommand(words, plugin.commandIDs) : error

@@ -3,7 +3,9 @@ import type { Client } from '../client/client.ts'
 import { type Configuration, readConfiguration } from '../config/configuration-file.ts'
 import type { ContextOwner } from '../config/last-context.ts'
 import { dataFolder } from '../config/paths.ts'
-import { type FlagValues, type Options, resolveOptions } from '../config/resolve-options.ts'
+import { type FlagValues, localProfile, type Options, resolveOptions } from '../config/resolve-options.ts'
+import { readBaseUrl } from '../contract/base-url.ts'
+import type { Fault } from '../contract/faults.ts'
 import { type Credential, readCredential } from '../credentials/read-credential.ts'
 import { Failure } from '../failure.ts'
 import type { Administration } from '../service/administration.ts'
@@ -28,6 +30,7 @@ export interface Invocation {
   /** Hold back what changes something, or everything. */
   dryRun: 'changes' | 'all' | undefined
   mayNameNewProfile: boolean
+  standsBrokenConfiguration: boolean
   userAgent: string
 }
 
@@ -35,6 +38,8 @@ export interface Invocation {
 export interface Context {
   readonly options: Options
   readonly configuration: Configuration
+  /** Why the configuration is not in force, for the commands that stand that. */
+  readonly configurationFailure: Failure | undefined
   readonly output: Output
   readonly prompter: Prompter
   readonly signal: AbortSignal
@@ -59,10 +64,10 @@ export interface Context {
 /** Wires everything together: the only place that knows both ends. */
 export function createContext(invocation: Invocation): Context {
   const { env } = process
-  const configuration = readConfiguration()
-  const options = resolveOptions(invocation.flags, env, configuration, invocation)
+  const { configuration, options, failure } = resolve(invocation, env)
   const { fields, jq, quiet, noColour, debug } = invocation
-  const output = new Output({ form: options.output.value, fields, jq, quiet, noColour, env })
+  const { value: form, source } = options.output
+  const output = new Output({ form, isAsked: source === 'flag', fields, jq, quiet, noColour, env })
   const prompter = new Prompter({ noInput: invocation.noInput, signal: interruption })
   const closers: (() => Promise<void>)[] = []
 
@@ -82,9 +87,9 @@ export function createContext(invocation: Invocation): Context {
       maxWait: options.max_wait.value,
       signal: interruption,
       gate: (request) => {
+        guardLocalChange(to, request)
         const held = invocation.dryRun === 'all' || (invocation.dryRun && request.method !== 'GET')
         if (held) throw new HeldRequest(request, to.kind === 'remote' ? to.baseUrl : undefined)
-        guardLocalChange(to, request)
       },
       observe: observeClient(output, debug),
     })
@@ -95,6 +100,7 @@ export function createContext(invocation: Invocation): Context {
   return {
     options,
     configuration,
+    configurationFailure: failure,
     output,
     prompter,
     signal: interruption,
@@ -106,15 +112,12 @@ export function createContext(invocation: Invocation): Context {
     },
     contextOwner: () => {
       const to = target()
-      return { profile: options.profile.value, baseUrl: to.kind === 'remote' ? to.baseUrl : undefined }
+      if (to.kind === 'local') return { profile: localProfile, baseUrl: undefined }
+      return { profile: options.profile.value, baseUrl: readBaseUrl(to.baseUrl).href }
     },
     connect,
     show: async (view, answer) => {
-      for (const fault of answer.faults) {
-        await output.warn(
-          `The answer departs from the interface: ${fault.path || 'the whole of it'} ${fault.message}`,
-        )
-      }
+      if (answer.faults.length > 0) await output.warn(describeFaults(answer.faults))
       if (answer.warning) await output.warn(answer.warning)
       await output.show(view, answer.body)
     },
@@ -134,6 +137,27 @@ export function createContext(invocation: Invocation): Context {
   }
 }
 
+interface Resolution {
+  configuration: Configuration
+  options: Options
+  failure?: Failure
+}
+
+/** Without what cannot be read, where the command stands that: no stored value is in force then. */
+function resolve(invocation: Invocation, env: NodeJS.ProcessEnv): Resolution {
+  let configuration: Configuration = {}
+  try {
+    configuration = readConfiguration()
+    return { configuration, options: resolveOptions(invocation.flags, env, configuration, invocation) }
+  } catch (failure) {
+    if (!invocation.standsBrokenConfiguration || !(failure instanceof Failure)) throw failure
+    const names = Object.keys(configuration.profiles ?? {})
+    const profiles = Object.fromEntries(names.map((name) => [name, {}]))
+    const options = resolveOptions(invocation.flags, env, { ...configuration, profiles }, invocation)
+    return { configuration, options, failure }
+  }
+}
+
 /** The embedded service on a free loopback port of this process, for as long as the command runs. */
 async function startLocalService(output: Output, closers: (() => Promise<void>)[]) {
   const { startService } = await import('../service/start-service.ts')
@@ -150,6 +174,17 @@ function demandCredential({ credential, baseUrl }: Extract<Target, { kind: 'remo
   throw new Failure('unauthorized', `There is no API key for ${baseUrl}`, {
     hint: 'Put it into CHATCTL_API_KEY, or its path into CHATCTL_API_KEY_FILE.',
   })
+}
+
+/** One line for all of them; the elements of a list that share a fault are named once. */
+function describeFaults(faults: readonly Fault[]): string {
+  const words = faults.map(
+    ({ path, message }) => `${path.replace(/\b\d+\b/g, '*') || 'the whole of it'} ${message}`,
+  )
+  const distinct = [...new Set(words)]
+  const shown = distinct.slice(0, 5).join('; ')
+  const more = distinct.length > 5 ? `; and ${distinct.length - 5} more` : ''
+  return `The answer departs from the interface: ${shown}${more}`
 }
 
 function once<T>(make: () => T): () => T {

@@ -14,43 +14,55 @@ export interface Check {
 /** A clock that is further off, in ms, makes tokens and waits go wrong. */
 const clockTolerance = 60_000
 
-/** Looks at one thing after the other; a check that fails does not stop the next, unless it needs it. */
+/** Looks at one thing after the other, up to the first that the rest needs and that fails. */
 export async function examine(context: Context): Promise<{ checks: Check[]; exitCode: number }> {
-  const checks: Check[] = [
-    ok('node', `Node.js ${process.versions.node}`),
-    ok('configuration', existsSync(configurationPath()) ? configurationPath() : 'none yet'),
-  ]
-  let exitCode = 0
-  try {
-    const target = context.target()
-    checks.push(ok('address', target.kind === 'local' ? 'the embedded service' : target.baseUrl))
-    checks.push(ok('credential', context.credentialSource()))
-    const client = await context.connect()
-    const startedAt = Date.now()
-    const answer = await client.users.profile()
-    checks.push(
-      ok('service', `answers in ${Date.now() - startedAt} ms as ${answer.body?.email ?? answer.body?.id}`),
-    )
-    checks.push(examineClock(answer.headers['date']))
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    const names = ['address', 'credential', 'service']
-    const check = names[checks.length - 2] ?? 'service'
-    checks.push({ check, status: 'failed', message: error.message, hint: error.hint ?? null })
-    exitCode = exitCodeOf(error.kind)
+  const checks: Check[] = [ok('node', `Node.js ${process.versions.node}`)]
+  for (const [check, look] of examinations) {
+    try {
+      checks.push(await look(context))
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      checks.push({ check, status: 'failed', message: error.message, hint: error.hint ?? null })
+      return { checks, exitCode: exitCodeOf(error.kind) }
+    }
   }
-  return { checks, exitCode }
+  return { checks, exitCode: 0 }
 }
 
-function ok(check: string, message: string): Check {
-  return { check, status: 'ok', message, hint: null }
+const examinations: [string, (context: Context) => Check | Promise<Check>][] = [
+  ['configuration', examineConfiguration],
+  ['address', examineAddress],
+  ['credential', (context) => ok('credential', context.credentialSource())],
+  ['service', examineService],
+  ['clock', examineClock],
+]
+
+function examineConfiguration({ configurationFailure }: Context): Check {
+  if (configurationFailure) throw configurationFailure
+  return ok('configuration', existsSync(configurationPath()) ? configurationPath() : 'none yet')
+}
+
+function examineAddress(context: Context): Check {
+  const target = context.target()
+  return ok('address', target.kind === 'local' ? 'the embedded service' : target.baseUrl)
+}
+
+async function examineService(context: Context): Promise<Check> {
+  const client = await context.connect()
+  const startedAt = performance.now()
+  const { body } = await client.users.profile()
+  const elapsed = Math.round(performance.now() - startedAt)
+  return ok('service', `answers in ${elapsed} ms as ${body?.email ?? body?.id ?? 'somebody'}`)
 }
 
 /** RFC 9110 section 6.6.1: Date is when the answer was made, to the second. */
-function examineClock(date: string | undefined): Check {
-  const said = date === undefined ? Number.NaN : Date.parse(date)
-  if (Number.isNaN(said))
+async function examineClock(context: Context): Promise<Check> {
+  const client = await context.connect()
+  const { headers } = await client.users.profile()
+  const said = Date.parse(headers['date'] ?? '')
+  if (Number.isNaN(said)) {
     return { check: 'clock', status: 'warning', message: 'the service sends no Date', hint: null }
+  }
   const off = Math.abs(Date.now() - said)
   if (off <= clockTolerance) return ok('clock', 'agrees with the service')
   return {
@@ -59,4 +71,8 @@ function examineClock(date: string | undefined): Check {
     message: `differs from the service's by ${Math.round(off / 1_000)} s`,
     hint: 'Set the clock of this machine, for example with timedatectl set-ntp true.',
   }
+}
+
+function ok(check: string, message: string): Check {
+  return { check, status: 'ok', message, hint: null }
 }

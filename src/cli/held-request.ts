@@ -16,9 +16,13 @@ export class HeldRequest extends Error {
   describe(): { method: string; url: string; body?: unknown } {
     const { method, path, query, body } = this.request
     const search = query ? `?${new URLSearchParams(query)}` : ''
+    const shownPath = `${path}${search}`.replace(
+      /([?&]([^=&]+)=)[^&]*/g,
+      (all, start: string, name: string) => (secretName.test(name) ? `${start}${hidden}` : all),
+    )
     const base = this.baseUrl?.replace(/\/+$/, '') ?? 'local:'
     const shown = body === undefined ? {} : { body: withoutSecrets(readBody(body)) }
-    return { method, url: `${base}${path}${search}`, ...shown }
+    return { method, url: `${base}${shownPath}`, ...shown }
   }
 }
 
@@ -33,13 +37,15 @@ function readBody(body: unknown): unknown {
   }
 }
 
+const hidden = '<hidden>'
+
+/** A field or a query parameter of such a name holds a secret; `max_tokens` does not. */
+const secretName = /(^|[_-])(password|passwd|secret|token|api_?key|authorization)$/i
+
 function withoutSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecrets)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [
-      key,
-      key === 'password' ? '<hidden>' : withoutSecrets(inner),
-    ]),
+    Object.entries(value).map(([key, inner]) => [key, secretName.test(key) ? hidden : withoutSecrets(inner)]),
   )
 }

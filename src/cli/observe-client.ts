@@ -1,5 +1,5 @@
 import type { ClientEvent } from '../client/client-event.ts'
-import { formatDuration } from '../config/duration.ts'
+import { roundDuration } from '../config/duration.ts'
 import type { Output } from './output/output.ts'
 import { say } from './output/streams.ts'
 
@@ -7,10 +7,9 @@ import { say } from './output/streams.ts'
 export function observeClient(output: Output, debug: boolean): (event: ClientEvent) => void {
   return (event) => {
     if (debug) return say(describe(event))
-    if (event.type === 'wait')
-      output.progress(`Rate limited; trying again in ${formatDuration(event.after)}…`)
+    if (event.type === 'wait') output.progress(`Rate limited; trying again in ${roundDuration(event.after)}…`)
     if (event.type === 'retry')
-      output.progress(`${event.reason}; trying again in ${formatDuration(event.after)}…`)
+      output.progress(`${event.reason}; trying again in ${roundDuration(event.after)}…`)
   }
 }
 
@@ -24,8 +23,8 @@ function describe(event: ClientEvent): string {
     case 'redirect':
       return `< ${event.status}, on to ${event.to}`
     case 'retry':
-      return `! ${event.reason}; again in ${formatDuration(event.after)}`
+      return `! ${event.reason}; again in ${roundDuration(event.after)}`
     case 'wait':
-      return `! ${event.status}, rate limited; again in ${formatDuration(event.after)}`
+      return `! ${event.status}, rate limited; again in ${roundDuration(event.after)}`
   }
 }

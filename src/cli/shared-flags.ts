@@ -25,7 +25,7 @@ export const sharedFlags = {
     helpValue: '<form>',
     summary: '[env: CHATCTL_OUTPUT] table, json, jsonl, yaml, csv or tsv.',
   }),
-  json: Flags.boolean({ helpGroup, env: 'CHATCTL_JSON', summary: 'Same as --output json.' }),
+  json: Flags.boolean({ helpGroup, summary: '[env: CHATCTL_JSON] Same as --output json.' }),
   fields: textFlag({
     helpGroup,
     env: 'CHATCTL_FIELDS',

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import type { Command } from '@oclif/core/command'
 import type { Plugin } from '@oclif/core/interfaces'
 
@@ -12,6 +13,7 @@ type Manifest = { commands: Record<string, Omit<Command.Loadable, 'load'>> }
  * @param loadCommand by id, `settings:api:set`
  */
 export function createStaticPlugin(root: URL, loadCommand: (id: string) => Command.Class): Plugin {
+  const folder = fileURLToPath(root)
   const package_ = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
   const manifest: Manifest = JSON.parse(readFileSync(new URL('oclif.manifest.json', root), 'utf8'))
   const findCommand = async (id: string): Promise<Command.Class> =>
@@ -27,9 +29,9 @@ export function createStaticPlugin(root: URL, loadCommand: (id: string) => Comma
     version: package_.version,
     type: 'core',
     moduleType: 'module',
-    root: new URL('.', root).pathname,
+    root: folder,
     pjson: package_,
-    options: { root: root.pathname },
+    options: { root: folder },
     commands,
     commandIDs: Object.keys(manifest.commands),
     commandsDir: undefined,

@@ -17,12 +17,15 @@ export type Target =
 export function chooseTarget(options: Options, readCredential: () => Credential | undefined): Target {
   const baseUrl = options.base_url.value
   const profile = options.profile.value
-  if (
-    profile === localProfile &&
-    options.base_url.source !== 'flag' &&
-    options.base_url.source !== 'environment'
-  ) {
-    return { kind: 'local', named: true }
+  if (profile === localProfile) {
+    if (!baseUrl) return { kind: 'local', named: true }
+    throw new Failure(
+      'usage',
+      `${options.profile.from} names the embedded service, ${options.base_url.from} another`,
+      {
+        hint: 'Leave one of them away.',
+      },
+    )
   }
   if (baseUrl) return { kind: 'remote', baseUrl, credential: readCredential() }
   if (profile !== undefined) {

@@ -124,6 +124,11 @@ export class Client implements Caller {
     request.headers['user-agent'] ??= options.userAgent ?? 'chatctl'
     // RFC 9110 section 12.5.3: without the field, any coding would do. We decode none.
     request.headers['accept-encoding'] ??= 'identity'
+    // What can be refused without the base URL of a service yet to be started is refused first.
+    if (typeof options.baseUrl === 'string') {
+      resolvePath(await this.#baseUrl(), request.path, request.query)
+    }
+    if (typeof options.credential === 'string') bearer(options.credential)
     options.gate?.(request)
 
     const base = await this.#baseUrl()

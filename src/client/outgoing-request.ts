@@ -72,7 +72,9 @@ function parse(schema: z.ZodMiniType, value: unknown, what: string): unknown {
   if (result.success) return result.data
   const faults = faultsOf(result.error)
   const list = faults.map(({ path, message }) => (path ? `${path} ${message}` : `it ${message}`)).join('; ')
-  throw new Failure('refused', `the ${what} is not what the interface takes: ${list}`, { details: faults })
+  throw new Failure('refused', `the ${what} is not what the interface takes: ${list}`, {
+    details: { faults },
+  })
 }
 
 /** RFC 9110 section 5.6.2. */

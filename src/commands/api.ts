@@ -3,7 +3,6 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../cli/base-command.ts'
 import { textFlag } from '../cli/flag-types.ts'
 import { readRequestBody } from '../cli/input/api-body.ts'
-import { writeData } from '../cli/output/streams.ts'
 import { dryRunFlag } from '../cli/shared-flags.ts'
 import { Failure } from '../failure.ts'
 import { documentView } from '../view/document.ts'
@@ -63,10 +62,13 @@ export default class Api extends BaseCommand {
     })
     if (flags.include) {
       const headers = Object.entries(answer.headers).map(([name, value]) => `${name}: ${value}\n`)
-      await writeData(`HTTP ${answer.status} ${answer.statusText}\n${headers.join('')}\n`)
+      const head = `HTTP ${answer.status} ${answer.statusText}\n${headers.join('')}\n`
+      await context.output.showBytes(new TextEncoder().encode(head))
     }
     const json = parseJson(answer.text)
-    if (json === undefined && context.output.showsText(documentView)) return writeData(answer.bytes)
+    if (json === undefined && context.output.showsText(documentView)) {
+      return context.output.showBytes(answer.bytes)
+    }
     if (json === undefined && answer.bytes.length > 0) {
       throw new Failure('unusable_answer', 'The answer is not JSON, so it cannot be shown as asked', {
         status: answer.status,

@@ -6,6 +6,7 @@ export default class Doctor extends BaseCommand {
   static override summary = 'Check what chatctl needs, and say what to do about what is missing.'
   static override description = 'Exits with the code of the first check that failed.'
   static override examples = ['<%= config.bin %> doctor', '<%= config.bin %> doctor --profile work --json']
+  protected override readonly standsBrokenConfiguration = true
 
   async run(): Promise<void> {
     const { context } = await this.start(Doctor, checksView)

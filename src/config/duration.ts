@@ -16,8 +16,14 @@ export function parseDuration(text: string): number | undefined {
   return ms <= longest ? ms : undefined
 }
 
-/** Milliseconds in the shortest of the forms that `parseDuration` reads, rounded up to a second. */
+/** Milliseconds in a form that `parseDuration` reads back to the same. */
 export function formatDuration(ms: number): string {
+  const unit = (['h', 'm', 's'] as const).find((name) => ms > 0 && ms % unitInMs[name] === 0) ?? 'ms'
+  return `${ms / unitInMs[unit]}${unit}`
+}
+
+/** About how long, for a person: rounded up to seconds, then minutes, then hours. */
+export function roundDuration(ms: number): string {
   if (ms < 1_000) return `${Math.ceil(ms)}ms`
   const seconds = Math.ceil(ms / 1_000)
   if (seconds < 120) return `${seconds}s`

@@ -54,7 +54,9 @@ export function resolveOptions(
     if (flag !== undefined) return { value: flag, source: 'flag', from: `--${name.replaceAll('_', '-')}` }
     const variable = `CHATCTL_${name.toUpperCase()}`
     const value = env[variable]
-    return value ? { value, source: 'environment', from: variable } : undefined
+    if (value) return { value, source: 'environment', from: variable }
+    if (name !== 'output' || !isOn(env['CHATCTL_JSON'])) return undefined
+    return { value: 'json', source: 'environment', from: 'CHATCTL_JSON' }
   }
 
   const profile = given('profile') ?? defaultProfile(configuration, given('base_url') !== undefined)
@@ -89,6 +91,11 @@ export function resolveOptions(
     retries: read('retries', pick('retries'), readCount, 2),
     max_wait: read('max_wait', pick('max_wait'), readDuration, 60_000),
   }
+}
+
+/** As oclif reads the variable of a flag without a value. */
+function isOn(value: string | undefined): boolean {
+  return value !== undefined && ['true', '1', 'yes', 'y'].includes(value.toLowerCase())
 }
 
 function byDefault<T>(value: T): Resolved<T> {

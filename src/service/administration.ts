@@ -32,10 +32,14 @@ interface ServiceStatus {
 
 /** What is done to a data folder on its own machine, whether a service runs on it or not. */
 export interface Administration {
-  /** Makes the data when there is none. @throws Failure `usage` for a name or a limit that does not fit */
+  /** @throws Failure `usage` for a name or a limit that does not fit, before anything is made */
+  checkKey(request: KeyRequest): void
+  /** Makes the data when there is none. @throws as `checkKey` */
   createKey(request: KeyRequest): Promise<CreatedKey>
   /** Oldest first, revoked ones included. */
   listKeys(): Promise<KeyRecord[]>
+  /** @throws Failure `not_found` */
+  findKey(id: string): Promise<KeyRecord>
   /** A running service refuses the key from its next request on. @throws Failure `not_found` */
   revokeKey(id: string): Promise<KeyRecord>
   status(): Promise<ServiceStatus>
@@ -60,7 +64,17 @@ export async function openAdministration(dataDir: string): Promise<Administratio
     }
   }
 
+  const findKey = async (id: string): Promise<KeyRecord> => {
+    const store = openExisting()
+    const key = store && (await listKeys(store.db)).find((known) => known.id === id)
+    if (key) return key
+    throw new Failure('not_found', `There is no API key ${id}`, { hint: 'chatctl service keys list' })
+  }
+
   return {
+    checkKey: (request) => {
+      checked(request)
+    },
     createKey: (request) =>
       guarded(async () => {
         const { id, name, tier, limit, key, created_at } = await storeKey(open().db, checked(request))
@@ -71,12 +85,11 @@ export async function openAdministration(dataDir: string): Promise<Administratio
         const store = openExisting()
         return store ? listKeys(store.db) : []
       }),
+    findKey: (id) => guarded(() => findKey(id)),
     revokeKey: (id) =>
       guarded(async () => {
-        const store = openExisting()
-        const record = store && (await revokeKey(store.db, id))
-        if (record) return record
-        throw new Failure('not_found', `There is no API key ${id}`, { hint: 'chatctl service keys list' })
+        await findKey(id)
+        return (await revokeKey(open().db, id)) ?? findKey(id)
       }),
     status: () =>
       guarded(async () => {

@@ -19,6 +19,25 @@ export const sendView: View = {
   text: (body) => String(valueAt(body, 'response') ?? ''),
 }
 
+/** One event of a streamed answer, a line of JSON. */
+export const streamEventView: View = {
+  layout: 'records',
+  columns: [
+    { path: 'v' },
+    { path: 'type' },
+    { path: 'context_id' },
+    { path: 'id' },
+    { path: 'model' },
+    { path: 'text' },
+    { path: 'usage', open: true },
+    { path: 'complete' },
+    { path: 'verified' },
+    { path: 'finish_reason' },
+    { path: 'response' },
+    { path: 'reason' },
+  ],
+}
+
 export const completionView: View = {
   layout: 'records',
   columns: [

@@ -44,7 +44,24 @@ export function rowsOf(view: View, body: unknown): readonly unknown[] {
 
 /** @param fields the paths asked for, or undefined for the view's own columns */
 export function gridOf(view: View, body: unknown, fields: readonly string[] | undefined): Grid {
-  return view.layout === 'pairs' ? pairsGrid(view, body, fields) : recordsGrid(view, body, fields)
+  if (view.layout === 'records') return recordsGrid(view, body, fields)
+  return isObject(body) ? pairsGrid(view, body, fields) : listGrid(body, fields)
+}
+
+/** What came where an object was due: a list with the columns of all its elements, or one value. */
+function listGrid(body: unknown, fields: readonly string[] | undefined): Grid {
+  const rows = rowsOf({ layout: 'records', columns: [] }, body)
+  const header = fields ?? [...new Set(rows.flatMap((row) => (isObject(row) ? Object.keys(row) : ['value'])))]
+  return {
+    header,
+    rows: rows.map((row) =>
+      header.map((name) => textOf(isObject(row) || name !== 'value' ? valueAt(row, name) : row)),
+    ),
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function recordsGrid(view: View, body: unknown, fields: readonly string[] | undefined): Grid {
@@ -69,7 +86,7 @@ function pairsGrid(view: View, body: unknown, fields: readonly string[] | undefi
 }
 
 function leavesOf(value: unknown, path: string): [string, unknown][] {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return path ? [[path, value]] : []
+  if (!isObject(value) || Object.keys(value).length === 0) return path ? [[path, value]] : []
   return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, path ? `${path}.${key}` : key))
 }
 

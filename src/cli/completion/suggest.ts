@@ -12,14 +12,14 @@ import { shells } from './completion-scripts.ts'
  */
 export function suggest(words: readonly string[], commands: readonly Command.Loadable[]): string[] {
   const word = words.at(-1) ?? ''
-  const before = words.slice(0, -1)
+  const before = words.slice(words[0] === 'help' ? 1 : 0, -1)
   const visible = commands.filter(({ hidden }) => !hidden)
   const path = before.filter((part) => !part.startsWith('-'))
   const command = longestMatch(path, visible)
   const candidates = valuesOf(before.at(-1), word, command) ?? [
     ...(command ? [] : nextWords(path, visible)),
-    ...(command ? argumentsOf(command.id) : []),
-    ...(word.startsWith('-') && command ? Object.keys(command.flags).map((flag) => `--${flag}`) : []),
+    ...(command ? argumentsOf(command.id, path.length - command.id.split(':').length) : []),
+    ...(word.startsWith('-') && command ? flagsOf(command) : []),
   ]
   return [...new Set(candidates)].filter((candidate) => candidate.startsWith(word)).sort()
 }
@@ -52,7 +52,15 @@ function valuesOf(flag: string | undefined, word: string, command: Command.Loada
   return known && 'options' in known && known.options ? [...known.options] : undefined
 }
 
-function argumentsOf(id: string): readonly string[] {
+function flagsOf({ flags }: Command.Loadable): string[] {
+  return Object.entries(flags).flatMap(([name, flag]) =>
+    'allowNo' in flag && flag.allowNo ? [`--${name}`, `--no-${name}`] : [`--${name}`],
+  )
+}
+
+/** @param given how many arguments are there already; only `settings set` takes more of the same */
+function argumentsOf(id: string, given: number): readonly string[] {
+  if (given > 0 && id !== 'settings:set') return []
   switch (id) {
     case 'settings:get':
       return settingsKeys.map(({ path }) => path)

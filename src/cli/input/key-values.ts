@@ -28,6 +28,7 @@ function parseKeyValue(pair: string, flag: string): [string, unknown] {
   if (at < 1 || key === '') {
     throw new Failure('usage', `${flag} "${pair}" is neither key=text nor key:=json`)
   }
+  if (key === '__proto__') throw new Failure('usage', `${flag} cannot be named __proto__`)
   const text = pair.slice(at + 1)
   if (!typed) return [key, text]
   try {

@@ -15,13 +15,14 @@ export interface Document {
  * @throws Failure `refused` naming line and column
  */
 export async function readDocument(path: string, context: Context): Promise<Document> {
-  const name = path === '-' ? 'stdin' : path
-  const text =
-    path === '-'
-      ? await readStdin('a YAML or JSON document', context.output, context.signal)
-      : readTextFile(path)
+  if (path !== '-') return parseDocument(path, readTextFile(path))
+  return parseDocument('stdin', await readStdin('a YAML or JSON document', context.output, context.signal))
+}
+
+/** @param name of the text, for errors; one that ends in .json is read as JSON alone */
+export async function parseDocument(name: string, text: string): Promise<Document> {
   try {
-    return { value: path.endsWith('.json') ? JSON.parse(text) : await parseYaml(text), name }
+    return { value: name.endsWith('.json') ? JSON.parse(text) : await parseYaml(text), name }
   } catch (cause) {
     const [words = ''] = (cause as Error).message.split('\n')
     throw new Failure('refused', `${name}: ${words.replace(/:$/, '')}`, { cause })

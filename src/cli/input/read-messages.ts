@@ -3,8 +3,8 @@ import { type Message, message } from '../../contract/completion.ts'
 import { faultsOf } from '../../contract/faults.ts'
 import { Failure } from '../../failure.ts'
 import type { Context } from '../create-context.ts'
-import { readDocument } from './read-document.ts'
-import { readTextFile } from './read-input.ts'
+import { type Document, parseDocument, readDocument } from './read-document.ts'
+import { readStdin, readTextFile } from './read-input.ts'
 
 /** What stands in a file, and how a place in it is named. */
 interface Conversation {
@@ -20,7 +20,7 @@ interface Conversation {
  * @throws Failure `refused` naming every message that is not one
  */
 export async function readMessages(path: string, context: Context): Promise<Message[]> {
-  const { name, list, placeOf } = path.endsWith('.jsonl') ? readLines(path) : await readList(path, context)
+  const { name, list, placeOf } = await readConversation(path, context)
   const parsed = z.safeParse(z.array(message), list)
   if (parsed.success) return parsed.data
   const faults = faultsOf(parsed.error)
@@ -33,14 +33,22 @@ export async function readMessages(path: string, context: Context): Promise<Mess
   throw new Failure('refused', `${name}: ${words.join('; ')}`, { details: { faults } })
 }
 
-async function readList(path: string, context: Context): Promise<Conversation> {
-  const { value, name } = await readDocument(path, context)
+async function readConversation(path: string, context: Context): Promise<Conversation> {
+  if (path.endsWith('.jsonl')) return readLines(path, readTextFile(path))
+  if (path !== '-') return readList(await readDocument(path, context))
+  const text = await readStdin('the messages', context.output, context.signal)
+  // Several lines of which each is an object are no JSON document, and no YAML that anybody means.
+  const isJsonl = text.split('\n').filter((line) => line.trim().startsWith('{')).length > 1
+  return isJsonl ? readLines('stdin', text) : readList(await parseDocument('stdin', text))
+}
+
+function readList({ value, name }: Document): Conversation {
   const list = typeof value === 'object' && value !== null && 'messages' in value ? value.messages : value
   return { name, list, placeOf: (index) => `message ${index + 1}` }
 }
 
-function readLines(path: string): Conversation {
-  const lines = readTextFile(path)
+function readLines(name: string, whole: string): Conversation {
+  const lines = whole
     .split('\n')
     .map((text, index) => ({ text, number: index + 1 }))
     .filter(({ text }) => text.trim() !== '')
@@ -48,8 +56,8 @@ function readLines(path: string): Conversation {
     try {
       return JSON.parse(text) as unknown
     } catch (cause) {
-      throw new Failure('refused', `${path}: line ${number}: ${(cause as Error).message}`, { cause })
+      throw new Failure('refused', `${name}: line ${number}: ${(cause as Error).message}`, { cause })
     }
   })
-  return { name: path, list, placeOf: (index) => `line ${lines[index]?.number}` }
+  return { name, list, placeOf: (index) => `line ${lines[index]?.number}` }
 }

@@ -41,7 +41,13 @@ function findSettingsKey(path: string): SettingsKey {
   throw unknownSettingsKey(path)
 }
 
-export function unknownSettingsKey(path: string): Failure {
+/** Why a setting is not in an answer: the service left it out, or there is none of that name. */
+export function missingSetting(path: string): Failure {
+  if (!paths.some((known) => known === path || known.startsWith(`${path}.`))) return unknownSettingsKey(path)
+  return new Failure('unusable_answer', `The service did not send ${path}`)
+}
+
+function unknownSettingsKey(path: string): Failure {
   const meant = nearest(path, paths)
   return new Failure('usage', `There is no setting "${path}"`, {
     hint: meant ? `Did you mean ${meant}?` : `Known: ${paths.join(', ')}`,

@@ -12,6 +12,8 @@ import { say, sayStyled, writeData } from './streams.ts'
 export interface OutputOptions {
   /** Absent where nothing was said: a table on a terminal, TSV in a pipe, text where the view has one. */
   form: OutputForm | undefined
+  /** Whether the form was asked for in this command line, rather than being a default. */
+  isAsked: boolean
   fields: string | undefined
   jq: string | undefined
   quiet: boolean
@@ -27,7 +29,9 @@ export class Output {
   readonly #fields: readonly string[] | undefined
 
   constructor(options: OutputOptions) {
-    this.#options = options
+    // Against a default, --jq says more.
+    const overruled = options.jq !== undefined && !options.isAsked && !isJsonForm(options.form)
+    this.#options = overruled ? { ...options, form: undefined } : options
     this.#fields = options.fields === undefined ? undefined : parseFields(options.fields)
     if (this.#fields?.length === 0) throw new Failure('usage', '--fields names no field')
     if (options.jq !== undefined && options.form !== undefined && !this.isJson) {
@@ -38,7 +42,7 @@ export class Output {
   /** Whether a program reads the result as JSON, so that errors are JSON too. */
   get isJson(): boolean {
     const { form, jq } = this.#options
-    return form === 'json' || form === 'jsonl' || (form === undefined && jq !== undefined)
+    return isJsonForm(form) || (form === undefined && jq !== undefined)
   }
 
   /** Whether the view's text is what will be shown, rather than data. */
@@ -63,22 +67,42 @@ export class Output {
 
   /** Writes the result. `undefined` stands for an answer without a body. */
   async show(view: View, body: unknown): Promise<void> {
-    await writeData(await this.#render(view, body))
+    const text = await this.#render(view, body)
+    // A table carries our own styles, and its cells are clean.
+    if (this.#formFor(view) === 'table') await writeData(text)
+    else await this.#write(text)
   }
 
   /** Writes one event of a stream as a line of JSON. */
   async showEvent(event: Record<string, unknown>): Promise<void> {
     const { jq } = this.#options
     const chosen = this.#fields ? selectFields(eventView, event, this.#fields) : event
-    await writeData(
+    await this.#write(
       jq === undefined ? `${JSON.stringify(chosen)}\n` : await filterWithJq(chosen, jq, { compact: true }),
     )
   }
 
-  /** Refuses a form in which a stream cannot be written. */
-  checkStreamable(view: View): void {
-    const { form } = this.#options
-    if (this.showsText(view) || this.isJson) return
+  /** Writes what has no form, as it came. */
+  async showBytes(bytes: Uint8Array): Promise<void> {
+    if (process.stdout.isTTY) await this.#write(new TextDecoder().decode(bytes))
+    else await writeData(bytes)
+  }
+
+  /** What comes from elsewhere cannot steer a terminal, whatever its form. */
+  async #write(text: string): Promise<void> {
+    await writeData(process.stdout.isTTY ? stripControls(text) : text)
+  }
+
+  /**
+   * Whether a stream is written as text rather than JSON.
+   *
+   * @throws Failure `usage` where a form was asked for that a stream cannot have
+   */
+  streamsText(view: View): boolean {
+    const { form, isAsked } = this.#options
+    if (this.showsText(view)) return true
+    if (this.isJson) return false
+    if (!isAsked && form !== undefined && this.#fields === undefined) return true
     throw new Failure('usage', `--stream writes text or JSON, not ${form ?? 'rows'}`, {
       hint: 'Use --json, or leave --stream away.',
     })
@@ -88,13 +112,13 @@ export class Output {
     const fields = this.#fields
     const missing = fields && body !== undefined ? absentFields(view, body, fields) : []
     const unknown = undocumentedFields(view, missing)[0]
-    if (unknown !== undefined) throw unknownField(view, unknown)
+    if (unknown !== undefined) throw absentField(view, unknown)
     const form = this.#formFor(view)
     const chosen = (): unknown =>
       fields && body !== undefined ? selectFields(view, body, fields) : (body ?? {})
     switch (form) {
       case 'text':
-        return withFinalNewline(this.#clean(view.text?.(body) ?? ''))
+        return withFinalNewline(view.text?.(body) ?? '')
       case 'json':
         return this.#options.jq === undefined
           ? `${JSON.stringify(chosen(), null, 2)}\n`
@@ -142,14 +166,10 @@ export class Output {
       : grid
     const clean = {
       header: upright.header,
-      rows: upright.rows.map((row) => row.map((cell) => this.#clean(cell))),
+      rows: upright.rows.map((row) => row.map(stripControls)),
     }
     const { renderTable } = await import('../../view/table.ts')
     return renderTable(clean, { width: process.stdout.columns || 80, bold: colours.bold })
-  }
-
-  #clean(text: string): string {
-    return process.stdout.isTTY ? stripControls(text) : text
   }
 
   #coloured(stream: NodeJS.WriteStream): boolean {
@@ -178,8 +198,18 @@ export class Output {
   }
 }
 
+function isJsonForm(form: OutputForm | undefined): boolean {
+  return form === 'json' || form === 'jsonl'
+}
+
 function withFinalNewline(text: string): string {
   return text.endsWith('\n') ? text : `${text}\n`
+}
+
+/** Where nothing is documented, only the answer could tell, and it is no fault of the command line. */
+function absentField(view: View, field: string): Failure {
+  if (view.columns.length > 0) return unknownField(view, field)
+  return new Failure('unusable_answer', `The answer has no field "${field}"`)
 }
 
 function unknownField(view: View, field: string): Failure {

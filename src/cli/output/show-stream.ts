@@ -6,26 +6,31 @@ import { writeData } from './streams.ts'
 /**
  * Prints an answer while it comes: its bare text, or one JSON event a line.
  *
+ * @param onContext is told the conversation as soon as it is known, for the end may never come
  * @returns how it ended; a truncated answer has been printed as far as it came
  */
 export async function showStream(
   events: AsyncIterable<StreamEvent>,
-  output: Output,
-  asText: boolean,
+  { output, asText, onContext }: { output: Output; asText: boolean; onContext(id: string): void },
 ): Promise<StreamEnd> {
   let end: StreamEnd | undefined
-  let lastCharacter = ''
-  for await (const event of events) {
-    if (event.type === 'end') end = event
-    if (!asText) await output.showEvent(describe(event))
-    else if (event.type === 'delta') {
-      const text = process.stdout.isTTY ? stripControls(event.text) : event.text
-      lastCharacter = text.at(-1) ?? lastCharacter
-      await writeData(text)
+  let printed = ''
+  try {
+    for await (const event of events) {
+      if ('contextId' in event && event.contextId !== undefined) onContext(event.contextId)
+      if (event.type === 'end') end = event
+      if (!asText) await output.showEvent(describe(event))
+      else if (event.type === 'delta') {
+        const text = process.stdout.isTTY ? stripControls(event.text) : event.text
+        printed = text.at(-1) ?? printed
+        await writeData(text)
+      }
     }
+  } finally {
+    // An interrupted answer leaves the prompt on a line of its own, too.
+    if (asText && (end ? printed !== '\n' : !['', '\n'].includes(printed))) await writeData('\n')
   }
   if (!end) throw new Error('the stream had no end event')
-  if (asText && lastCharacter !== '\n') await writeData('\n')
   return end
 }
 

@@ -34,6 +34,13 @@ export function sayStyled(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
+let stdoutError: NodeJS.ErrnoException | undefined
+
+/** @throws Failure `storage` when something that did not wait, such as help, could not be written */
+export function demandWholeStdout(): void {
+  if (stdoutError) throw new Failure('storage', `stdout cannot be written: ${stdoutError.message}`)
+}
+
 /**
  * A reader that has seen enough, such as `head`, is no failure: a closed stdout ends the program
  * with success; what else goes wrong with it `writeData` throws. Nobody listens to a closed stderr.
@@ -43,6 +50,7 @@ export function watchClosedPipes(): void {
   process.stdout.removeAllListeners('error')
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
+    stdoutError = error
   })
   process.stderr.on('error', () => {})
 }

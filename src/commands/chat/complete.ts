@@ -4,6 +4,7 @@ import { integerFlag, numberFlag, textFlag } from '../../cli/flag-types.ts'
 import { readMessages } from '../../cli/input/read-messages.ts'
 import { demandText, readText } from '../../cli/input/read-text.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { Failure } from '../../failure.ts'
 import { completionView } from '../../view/chat.ts'
 
 export default class ChatComplete extends BaseCommand {
@@ -47,6 +48,14 @@ export default class ChatComplete extends BaseCommand {
       ...(flags['max-tokens'] === undefined ? {} : { max_tokens: flags['max-tokens'] }),
     }
     const client = await context.connect()
-    await context.show(completionView, await client.chat.complete(request))
+    const answer = await client.chat.complete(request)
+    const [choice] = answer.body?.choices ?? []
+    if (context.output.showsText(completionView) && typeof choice?.message?.content !== 'string') {
+      throw new Failure('unusable_answer', 'The completion holds no text', {
+        hint: 'See what it holds with --json.',
+      })
+    }
+    await context.show(completionView, answer)
+    if (choice?.finish_reason === 'length') context.output.progress('The answer was cut at its token limit.')
   }
 }

@@ -6,7 +6,7 @@ import { textFlag } from '../../cli/flag-types.ts'
 import { demandText, readText } from '../../cli/input/read-text.ts'
 import { showStream } from '../../cli/output/show-stream.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
-import { sendView } from '../../view/chat.ts'
+import { sendView, streamEventView } from '../../view/chat.ts'
 
 export default class ChatSend extends BaseCommand {
   static override summary = 'Send one message and print the answer.'
@@ -37,10 +37,11 @@ export default class ChatSend extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(ChatSend, sendView)
-    const showsText = context.output.showsText(sendView)
-    const streams = flags.stream ?? (showsText && process.stdout.isTTY === true)
-    if (streams) context.output.checkStreamable(sendView)
+    const { args, flags, context } = await this.start(ChatSend)
+    const { output } = context
+    const streams = flags.stream ?? (output.showsText(sendView) && process.stdout.isTTY === true)
+    output.checkFields(streams ? streamEventView : sendView)
+    const asText = streams && output.streamsText(sendView)
     const message = demandText(await readText(args.message, context), 'MESSAGE')
     const contextId = flags.continue ? continueContext(context) : flags.context
     const model = context.options.model.value
@@ -51,9 +52,17 @@ export default class ChatSend extends BaseCommand {
     }
     const client = await context.connect()
     if (streams) {
-      const end = await showStream(await client.chat.stream(request), context.output, showsText)
-      await rememberContext(context, end.contextId ?? contextId)
-      if (end.failure) throw end.failure
+      let answeredIn = contextId
+      const onContext = (id: string) => {
+        answeredIn = id
+      }
+      try {
+        const events = await client.chat.stream(request)
+        const end = await showStream(events, { output, asText, onContext })
+        if (end.failure) throw end.failure
+      } finally {
+        await rememberContext(context, answeredIn)
+      }
       return
     }
     const answer = await client.chat.send(request)

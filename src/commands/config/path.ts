@@ -5,6 +5,7 @@ import { pathView } from '../../view/config.ts'
 export default class ConfigPath extends BaseCommand {
   static override summary = 'Print where the configuration file lies.'
   static override examples = ['<%= config.bin %> config path']
+  protected override readonly standsBrokenConfiguration = true
 
   async run(): Promise<void> {
     const { context } = await this.start(ConfigPath, pathView)

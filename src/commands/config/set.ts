@@ -25,6 +25,7 @@ export default class ConfigSet extends BaseCommand {
   }
   static override flags = { 'dry-run': dryRunFlag }
   protected override readonly mayNameNewProfile = true
+  protected override readonly standsBrokenConfiguration = true
 
   async run(): Promise<void> {
     const { args, context } = await this.start(ConfigSet, configValueView)

@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
-import { writeData } from '../../cli/output/streams.ts'
 import { dataFlag } from '../../cli/service-flags.ts'
 import { serviceUrlView } from '../../view/service.ts'
 
@@ -56,7 +55,7 @@ export default class ServiceRun extends BaseCommand {
     try {
       const ready = { url: service.url, pid: process.pid }
       await (context.output.isJson
-        ? writeData(`${JSON.stringify(ready)}\n`)
+        ? context.output.showEvent(ready)
         : context.output.show(serviceUrlView, ready))
       if (!context.signal.aborted) await once(context.signal, 'abort')
     } finally {

@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { unknownSettingsKey } from '../../cli/input/settings-assignments.ts'
+import { missingSetting } from '../../cli/input/settings-assignments.ts'
 import { Failure } from '../../failure.ts'
 import { settingsView } from '../../view/settings.ts'
 import { valueView } from '../../view/value.ts'
@@ -22,7 +22,7 @@ export default class SettingsGet extends BaseCommand {
     const answer = await client.settings.get()
     if (args.key === undefined) return context.show(settingsView, answer)
     const value = valueAt(answer.body, args.key)
-    if (value === undefined) throw unknownSettingsKey(args.key)
-    await context.output.show(valueView, value)
+    if (value === undefined) throw missingSetting(args.key)
+    await context.show(valueView, { ...answer, body: value })
   }
 }

@@ -52,10 +52,9 @@ export default class UsersCreate extends BaseCommand {
       ...(metadata === undefined ? {} : { metadata }),
     })
     const body = withLocationId(answer.body, answer.location)
-    if (generated === undefined) await context.show(userView, { ...answer, body })
+    if (generated === undefined) await context.show(userView, { ...answer, body: body ?? answer.body })
     else await context.show(newUserView, { ...answer, body: { ...body, generated_password: generated } })
-    if (body?.['id'] === undefined)
-      await context.output.warn('The service did not say the id of the new user')
+    if (body?.['id'] == null) await context.output.warn('The service did not say the id of the new user')
   }
 }
 
@@ -65,9 +64,9 @@ type Body = Record<string, unknown> | undefined
 function withLocationId(body: unknown, location: string | undefined): Body {
   const object =
     typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as Body) : undefined
-  if (object?.['id'] !== undefined || location === undefined) return object
+  if (object?.['id'] != null || location === undefined) return object
   const id = lastSegment(location)
-  return id ? { id, ...object } : object
+  return id ? { ...object, id } : object
 }
 
 function lastSegment(location: string): string | undefined {

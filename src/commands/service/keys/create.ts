@@ -30,8 +30,9 @@ export default class ServiceKeysCreate extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceKeysCreate, newKeyView)
     const { name, tier, limit } = flags
-    if (context.dryRun) return this.showLocalChange({ create: { name, tier, limit: limit ?? null } })
     const administration = await context.openAdministration(flags.data)
+    administration.checkKey({ name, tier, limit })
+    if (context.dryRun) return this.showLocalChange({ create: { name, tier, limit: limit ?? null } })
     await context.output.show(newKeyView, await administration.createKey({ name, tier, limit }))
   }
 }
