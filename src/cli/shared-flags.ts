@@ -53,12 +53,13 @@ export const sharedFlags = {
   timeout: Flags.string({
     helpGroup,
     helpValue: '<duration>',
-    summary: '[env: CHATCTL_TIMEOUT] Longest time for one attempt (60s).',
+    summary: '[env: CHATCTL_TIMEOUT] Longest time for one attempt, of a stream to its first byte (60s).',
   }),
   retries: Flags.string({
     helpGroup,
     helpValue: '<n>',
-    summary: '[env: CHATCTL_RETRIES] Attempts after a first one that failed (2).',
+    summary:
+      '[env: CHATCTL_RETRIES] Further attempts where that is safe: never for a POST or PATCH that may have arrived (2).',
   }),
   'max-wait': Flags.string({
     helpGroup,

@@ -10,7 +10,7 @@ export function wantsJson(argv: readonly string[], env: NodeJS.ProcessEnv): bool
   const words = end === -1 ? argv : argv.slice(0, end)
   const form = flagValue(words, 'output', 'o') ?? (words.includes('--json') ? 'json' : undefined)
   if (form !== undefined) return isJson(form)
-  if (env['CHATCTL_JQ'] || words.some((word) => word === '--jq' || word.startsWith('--jq='))) return true
+  if (env['CHATCTL_JQ'] || words.some((word) => word === '--jq' || /^--jq=./s.test(word))) return true
   return isJson(standardForm(flagValue(words, 'profile', 'p'), env))
 }
 

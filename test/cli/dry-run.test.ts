@@ -10,6 +10,9 @@ import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 const password = 'canary-password-of-a-dry-run'
 const key = 'canary-key-of-a-dry-run'
 
+/** Stands for the id of a key that is there. */
+const keyToRevoke = 'KEY'
+
 interface Case {
   command: string
   args: string[]
@@ -106,8 +109,8 @@ const cases: Case[] = [
   },
   {
     command: 'service:keys:revoke',
-    args: ['service', 'keys', 'revoke', 'key_1'],
-    change: { revoke: 'key_1' },
+    args: ['service', 'keys', 'revoke', keyToRevoke],
+    change: { revoke: keyToRevoke },
   },
 ]
 
@@ -131,11 +134,14 @@ describe('--dry-run', function () {
   this.timeout(60_000)
   let sandbox: Sandbox
   let server: FaultServer
+  let keyId: string
   before(async () => {
     sandbox = createSandbox()
     server = await startFaultServer(json(200, {}))
     // What a run leaves in any case: its compile cache.
     await runChatctl(sandbox, ['config', 'set', 'model', 'large', '--profile', 'other'])
+    const created = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'ci', '--json'])
+    keyId = JSON.parse(created.stdout).id
   })
   after(async () => {
     await server.close()
@@ -143,10 +149,14 @@ describe('--dry-run', function () {
   })
 
   const run = (args: readonly string[], stdin = '', env: NodeJS.ProcessEnv = {}): Promise<Run> =>
-    runChatctl(sandbox, args, {
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: key, ...env },
-      stdin,
-    })
+    runChatctl(
+      sandbox,
+      args.map((word) => (word === keyToRevoke ? keyId : word)),
+      {
+        env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: key, ...env },
+        stdin,
+      },
+    )
 
   it('is tried for every command that has it', () => {
     const have = commands.filter(({ flags }) => 'dry-run' in flags).map(({ id }) => id)
@@ -169,7 +179,7 @@ describe('--dry-run', function () {
         expect(stdout + stderr).not.to.contain(key)
       }
       expect(variable.stdout).to.equal(structured.stdout)
-      const shown = JSON.parse(structured.stdout)
+      const shown = JSON.parse(structured.stdout.replaceAll(keyId, keyToRevoke))
       if (!request) return expect(shown).to.deep.equal(change)
       const { path, ...rest } = request
       expect(shown).to.deep.equal({ ...rest, url: server.url + path })

@@ -109,9 +109,15 @@ describe('credentials and addresses', () => {
   it('an address by flag or environment never becomes the embedded service, not even with -p local', async () => {
     const key = { CHATCTL_API_KEY: 'test-key' }
     await models(key, '--base-url', server.url)
-    await models({ ...key, CHATCTL_BASE_URL: server.url }, '--profile', 'local')
-    await models({ ...key, CHATCTL_BASE_URL: server.url, CHATCTL_PROFILE: 'local' })
-    expect(server.requests).to.have.length(3)
+    await models({ ...key, CHATCTL_BASE_URL: server.url })
+    expect(server.requests).to.have.length(2)
+    const contradictions = [
+      await models({ ...key, CHATCTL_BASE_URL: server.url }, '--profile', 'local'),
+      await models({ ...key, CHATCTL_BASE_URL: server.url, CHATCTL_PROFILE: 'local' }),
+      await models(key, '--profile', 'local', '--base-url', server.url),
+    ]
+    for (const run of contradictions) expectFailure(run, 2, 'names the embedded service', 'another')
+    expect(server.requests).to.have.length(2)
   })
 
   for (const args of [

@@ -15,9 +15,11 @@ export default class ServiceKeysRevoke extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceKeysRevoke, keyView)
     const administration = await context.openAdministration(flags.data)
-    const { name } = await administration.findKey(args.id)
-    if (context.dryRun) return this.showLocalChange({ revoke: args.id })
-    if (!flags.yes) await context.prompter.confirm(`Revoke the key ${args.id} (${name}) for good?`)
+    if (context.dryRun) {
+      const { id } = await administration.findKey(args.id)
+      return this.showLocalChange({ revoke: id })
+    }
+    if (!flags.yes) await context.prompter.confirm(`Revoke the key ${args.id} for good?`)
     await context.output.show(keyView, await administration.revokeKey(args.id))
   }
 }
