@@ -20,11 +20,17 @@ if (isOlder(process.versions.node, wanted)) {
 if (process.argv.length === 3 && process.argv[2] === '--version') {
   process.stdout.write('chatctl ' + package_.version + '\n')
 } else {
-  import('../dist/start.js').catch(function explain(error) {
-    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
+  start()
+}
+
+function start() {
+  try {
+    require('../dist/start.cjs')
+  } catch (error) {
+    if (error.code !== 'MODULE_NOT_FOUND') throw error
     process.stderr.write('Error: chatctl is not built.\nHint: npm run build\n')
     process.exit(1)
-  })
+  }
 }
 
 function isOlder(running, floor) {

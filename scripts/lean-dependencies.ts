@@ -20,7 +20,13 @@ const nothing = `module.exports = new Proxy(() => module.exports, {
   get: (_, name) => name === '__esModule' ? false : module.exports,
 })`
 
-/** We speak HTTP/1.1 alone, and undici wants of node:http one class to compare with and one number. */
+/** HTTP/2, and a second parser of HTTP/1.1 that only an environment variable turns on. */
+const unusedByUndici = /\/(client-h2|milo\/(no-)?simd)\.js$/
+
+/** The contract validates what comes in; nothing is compiled from JSON Schema. */
+const unusedByFastify = /^@fastify\/(ajv-compiler|fast-json-stringify-compiler)$/
+
+/** Of node:http, undici wants one class to compare with and one number. */
 const http = `module.exports = { IncomingMessage: class {}, maxHeaderSize: 16384 }`
 
 /** `const name = require("…")`, bare or through TypeScript's helpers for default imports. */
@@ -37,9 +43,10 @@ export const leanDependencies: Plugin = {
     build.onResolve({ filter: unusedByOclif }, ({ path, importer }) =>
       oclif.test(importer) ? { path, namespace: 'nothing' } : undefined,
     )
-    build.onResolve({ filter: /\/client-h2\.js$/ }, ({ path, importer }) =>
+    build.onResolve({ filter: unusedByUndici }, ({ path, importer }) =>
       undici.test(importer) ? { path, namespace: 'nothing' } : undefined,
     )
+    build.onResolve({ filter: unusedByFastify }, ({ path }) => ({ path, namespace: 'nothing' }))
     build.onLoad({ filter: /./, namespace: 'nothing' }, () => ({ contents: nothing }))
 
     build.onResolve({ filter: /^node:http$/ }, ({ path, importer }) =>
@@ -57,20 +64,4 @@ export const leanDependencies: Plugin = {
         .replace('(0, node_os_1.userInfo)().shell', 'undefined'),
     }))
   },
-}
-
-/**
- * An ES import of a built-in reads every one of its exports, and with them loads fetch, web crypto
- * and more; what is taken off the module itself is all that is read.
- *
- * @param code one output file, minified by esbuild
- */
-export function takeBuiltins(code: string): string {
-  return code.replace(
-    /\bimport(?:\s*\{([^}]*)\}|\s+([\w$]+)|\s*\*\s*as\s+([\w$]+))\s*from\s*"(node:[^"]+)";/g,
-    (_, names: string | undefined, standard: string | undefined, all: string | undefined, module: string) => {
-      const pattern = names === undefined ? (standard ?? all) : `{${names.replace(/\s+as\s+/g, ':')}}`
-      return `const ${pattern}=globalThis.process.getBuiltinModule("${module}");`
-    },
-  )
 }

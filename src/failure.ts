@@ -45,6 +45,12 @@ export interface FailureOptions {
 /** An expected failure: what happened in `message`, for a person. Anything else thrown is a bug. */
 export class Failure extends Error {
   override name = 'Failure'
+
+  /** The embedded service is a bundle of its own with its own copy of this class: both are one kind. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === 'Failure' && 'kind' in value
+  }
+
   readonly kind: FailureKind
   readonly hint: string | undefined
   readonly code: string

@@ -1,25 +1,41 @@
 import type { Command } from '@oclif/core/command'
 import { run } from '@oclif/core/run'
 import { interruption, watchSignals } from './cli/interruption.ts'
+import { watchClosedPipes } from './cli/output/streams.ts'
 import { reportError } from './cli/render-error.ts'
 import { createStaticPlugin } from './cli/static-plugin.ts'
-import { watchClosedPipes } from './cli/streams.ts'
 import { unknownCommand } from './cli/unknown-command.ts'
 import { wantsJson } from './cli/wants-json.ts'
+
+export interface Ending {
+  exitCode: number
+  /** Id of the command that ran, `settings:get`; `help` where none did. */
+  command: string
+}
 
 /**
  * Runs one command line.
  *
  * @param root file URL of the package's folder
- * @returns the exit code
  */
-export async function main(argv: string[], root: URL): Promise<number> {
+export async function main(argv: string[], root: URL): Promise<Ending> {
+  let command = 'help'
+  const exitCode = await runLine(argv, root, (id) => {
+    command = id
+  })
+  return { exitCode, command }
+}
+
+async function runLine(argv: string[], root: URL, onCommand: (id: string) => void): Promise<number> {
   watchSignals()
   watchClosedPipes()
   // oclif's own switch: there is no theme, so it need not look for one in two folders.
   process.env['CHATCTL_DISABLE_THEME'] = '1'
   const words = normalise(argv)
-  const plugin = createStaticPlugin(root, loadCommand)
+  const plugin = createStaticPlugin(root, (id) => {
+    onCommand(id)
+    return loadCommand(id)
+  })
   try {
     await run(words, { root: plugin.root, plugins: new Map([[plugin.name, plugin]]) })
     return Number(process.exitCode ?? 0)

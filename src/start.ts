@@ -1,18 +1,11 @@
-import { mkdirSync } from 'node:fs'
-import { enableCompileCache } from 'node:module'
-import { cacheFolder } from './config/paths.ts'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { keepCodeCaches, loadBundle } from './load-bundle.ts'
 
-/**
- * The compile cache must be on before the modules that it caches are loaded, and bin/run.js has
- * to stay readable for any Node, so this file stands between the two.
- */
-try {
-  const folder = cacheFolder()
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  enableCompileCache(folder)
-} catch {
-  // A read-only or missing home costs some milliseconds, nothing else.
-}
+/** bin/run.js has to stay readable for any Node; from here on it is ours. */
+const { main } = loadBundle('main') as typeof import('./main.ts')
 
-const { main } = await import('./main.ts')
-process.exit(await main(process.argv.slice(2), new URL('..', import.meta.url)))
+void main(process.argv.slice(2), pathToFileURL(join(__dirname, '../'))).then(({ exitCode, command }) => {
+  keepCodeCaches(command)
+  process.exit(exitCode)
+})

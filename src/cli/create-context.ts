@@ -10,10 +10,10 @@ import type { Administration } from '../service/administration.ts'
 import type { RunningService, ServiceOptions } from '../service/start-service.ts'
 import type { View } from '../view/view.ts'
 import { HeldRequest } from './held-request.ts'
+import { Prompter } from './input/prompter.ts'
 import { interruption } from './interruption.ts'
 import { observeClient } from './observe-client.ts'
-import { Output } from './output.ts'
-import { Prompter } from './prompter.ts'
+import { Output } from './output/output.ts'
 import { chooseTarget, guardLocalChange, type Target } from './target.ts'
 
 /** What a command line said to all commands alike. */

@@ -1,7 +1,7 @@
 import type { ClientEvent } from '../client/client-event.ts'
 import { formatDuration } from '../config/duration.ts'
-import type { Output } from './output.ts'
-import { say } from './streams.ts'
+import type { Output } from './output/output.ts'
+import { say } from './output/streams.ts'
 
 /** Says what the client does while it does it: waits always, everything under `--debug`. */
 export function observeClient(output: Output, debug: boolean): (event: ClientEvent) => void {

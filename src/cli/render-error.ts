@@ -1,10 +1,10 @@
 import type { FailedRequest } from '../failure.ts'
 import { Failure } from '../failure.ts'
 import { stripControls } from '../view/strip-controls.ts'
-import { loadColours, wantsColour } from './colours.ts'
 import { bugExitCode, exitCodeOf } from './exit-codes.ts'
 import { Interruption } from './interruption.ts'
-import { say, sayStyled } from './streams.ts'
+import { loadColours, wantsColour } from './output/colours.ts'
+import { say, sayStyled } from './output/streams.ts'
 
 export interface ErrorStyle {
   json: boolean
@@ -58,10 +58,11 @@ function render(error: unknown): Rendered {
 
 async function sayInWords(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyle): Promise<void> {
   const colours = await loadColours(wantsColour(process.stderr, process.env, style.noColour))
-  const { message, details, hint, request } = rendered
+  const { message, details, status, hint, request } = rendered
   const clean = stripControls
   const lines = [`${colours.red('Error:')} ${clean(message)}`]
-  if (details !== undefined) lines.push(`Details: ${clean(JSON.stringify(details))}`)
+  // Only a service's details say more than the message, which lists our own.
+  if (details !== undefined && status !== undefined) lines.push(`Details: ${clean(JSON.stringify(details))}`)
   if (request?.id) lines.push(clean(`Request: ${request.method} ${request.url}, id ${request.id}`))
   if (hint !== undefined) lines.push(`${colours.cyan('Hint:')} ${clean(hint)}`)
   sayStyled(lines.join('\n'))

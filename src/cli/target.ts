@@ -2,7 +2,7 @@ import type { OutgoingRequest } from '../client/outgoing-request.ts'
 import { localProfile, type Options } from '../config/resolve-options.ts'
 import type { Credential } from '../credentials/read-credential.ts'
 import { Failure } from '../failure.ts'
-import { isInteractive } from './streams.ts'
+import { isInteractive } from './output/streams.ts'
 
 /** Where requests go. */
 export type Target =

@@ -44,7 +44,7 @@ function escapeSegment(name: string, value: string): string {
 }
 
 /** C0 controls, DEL and C1 controls. */
-export function hasControl(text: string): boolean {
+function hasControl(text: string): boolean {
   return /\p{Cc}/u.test(text)
 }
 

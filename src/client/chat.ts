@@ -2,7 +2,7 @@ import type { Completion, CompletionRequest } from '../contract/completion.ts'
 import type { SendAnswer, SendRequest } from '../contract/conversation.ts'
 import type { ModelList } from '../contract/model.ts'
 import type { Answer } from './answer.ts'
-import type { Client } from './client.ts'
+import type { Caller } from './caller.ts'
 import type { AnswerStream } from './stream/answer-stream.ts'
 
 interface Options {
@@ -11,21 +11,21 @@ interface Options {
 
 /** interface.md, "Endpoints": the rows below /v1/chat and /api/chat, the history aside. */
 export class Chat {
-  readonly #client: Client
+  readonly #caller: Caller
 
-  constructor(client: Client) {
-    this.#client = client
+  constructor(caller: Caller) {
+    this.#caller = caller
   }
 
   /** POST /v1/chat/completions. */
   complete(body: CompletionRequest, options: Options = {}): Promise<Answer<Completion>> {
-    return this.#client.call('createCompletion', { ...options, body })
+    return this.#caller.call('createCompletion', { ...options, body })
   }
 
   /** POST /api/chat/send, answered in one piece. */
   send(request: SendRequest, options: Options = {}): Promise<Answer<SendAnswer>> {
     const { stream: _, ...body } = request
-    return this.#client.call('sendMessage', { ...options, body })
+    return this.#caller.call('sendMessage', { ...options, body })
   }
 
   /**
@@ -33,11 +33,11 @@ export class Chat {
    * before that rejects, what fails after it is told by the stream's `end`.
    */
   stream(request: SendRequest, options: Options = {}): Promise<AnswerStream> {
-    return this.#client.stream('sendMessage', { ...options, body: { ...request, stream: true } })
+    return this.#caller.stream('sendMessage', { ...options, body: { ...request, stream: true } })
   }
 
   /** GET /v1/chat/models. */
   models(options: Options = {}): Promise<Answer<ModelList>> {
-    return this.#client.call('listModels', options)
+    return this.#caller.call('listModels', options)
   }
 }

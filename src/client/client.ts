@@ -3,6 +3,7 @@ import { readBaseUrl } from '../contract/base-url.ts'
 import { type AnswerOf, type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.ts'
 import { resolvePath } from './address.ts'
 import { type Answer, type RawAnswer, requestIdOf } from './answer.ts'
+import type { Caller } from './caller.ts'
 import { Chat } from './chat.ts'
 import type { ClientEvent } from './client-event.ts'
 import { type Clock, systemClock } from './clock.ts'
@@ -53,7 +54,7 @@ export interface ClientOptions {
  * The service behind one base URL, over one keep-alive pool. Everything that can be expected to
  * fail rejects with a `Failure`; an abort rejects with the signal's own reason.
  */
-export class Client {
+export class Client implements Caller {
   readonly chat: Chat
   readonly history: History
   readonly settings: Settings

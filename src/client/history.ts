@@ -1,7 +1,7 @@
 import type { HistoryMessage, HistoryPage, HistoryQuery } from '../contract/conversation.ts'
 import { Failure } from '../failure.ts'
 import type { Answer } from './answer.ts'
-import type { Client } from './client.ts'
+import type { Caller } from './caller.ts'
 
 interface Options {
   signal?: AbortSignal
@@ -16,15 +16,15 @@ export interface HistoryBatch {
 
 /** GET /api/chat/history. */
 export class History {
-  readonly #client: Client
+  readonly #caller: Caller
 
-  constructor(client: Client) {
-    this.#client = client
+  constructor(caller: Caller) {
+    this.#caller = caller
   }
 
   /** One page, as the service sends it. */
   page(query: HistoryQuery = {}, options: Options = {}): Promise<Answer<HistoryPage>> {
-    return this.#client.call('listHistory', { ...options, query })
+    return this.#caller.call('listHistory', { ...options, query })
   }
 
   /**

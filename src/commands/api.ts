@@ -1,10 +1,10 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
-import { readRequestBody } from '../cli/api-body.ts'
 import { BaseCommand } from '../cli/base-command.ts'
 import { textFlag } from '../cli/flag-types.ts'
+import { readRequestBody } from '../cli/input/api-body.ts'
+import { writeData } from '../cli/output/streams.ts'
 import { dryRunFlag } from '../cli/shared-flags.ts'
-import { writeData } from '../cli/streams.ts'
 import { Failure } from '../failure.ts'
 import { documentView } from '../view/document.ts'
 

@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../cli/base-command.ts'
-import { completionScripts, type Shell, shells } from '../cli/completion-scripts.ts'
-import { writeData } from '../cli/streams.ts'
+import { completionScripts, type Shell, shells } from '../cli/completion/completion-scripts.ts'
+import { writeData } from '../cli/output/streams.ts'
 
 export default class Autocomplete extends BaseCommand {
   static override summary = 'Print a script that completes chatctl in your shell.'

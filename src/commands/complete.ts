@@ -1,6 +1,6 @@
 import { Command } from '@oclif/core/command'
-import { writeData } from '../cli/streams.ts'
-import { suggest } from '../cli/suggest.ts'
+import { suggest } from '../cli/completion/suggest.ts'
+import { writeData } from '../cli/output/streams.ts'
 
 /** What the completion scripts ask: one candidate a line for the last of the words after `--`. */
 export default class Complete extends Command {

@@ -58,20 +58,29 @@ export function resolveOptions(
   }
 
   const profile = given('profile') ?? defaultProfile(configuration, given('base_url') !== undefined)
-  const stored = findProfile(profile?.value, configuration) ?? (mayNameNewProfile ? {} : undefined)
+  // Where nothing is named the embedded service answers, and its defaults are those that
+  // `config set` without a profile has set.
+  const inForce = profile?.value ?? (given('base_url') ? undefined : localProfile)
+  const stored = findProfile(inForce, configuration) ?? (mayNameNewProfile ? {} : undefined)
   if (!stored) throw unknownProfile(profile, configuration)
   const pick = (name: ProfileKey): Resolved<string> | undefined => {
     const value = stored[name]
     return (
       given(name) ??
-      (value === undefined ? undefined : { value, source: 'profile', from: `profile ${profile?.value}` })
+      (value === undefined ? undefined : { value, source: 'profile', from: `profile ${inForce}` })
     )
   }
   const text = (name: ProfileKey): Resolved<string | undefined> => pick(name) ?? byDefault(undefined)
 
   return {
     profile: profile ?? byDefault(undefined),
-    base_url: read('base_url', pick('base_url'), readAddress, undefined),
+    // One written by hand into `local` does not make it another service.
+    base_url: read(
+      'base_url',
+      inForce === localProfile ? given('base_url') : pick('base_url'),
+      readAddress,
+      undefined,
+    ),
     auth_url: read('auth_url', pick('auth_url'), readAddress, undefined),
     client_id: text('client_id'),
     model: text('model'),

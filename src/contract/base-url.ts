@@ -1,8 +1,8 @@
 import { Failure } from '../failure.ts'
 
-/** Whether a host as `URL.hostname` writes it is this machine: 127.0.0.0/8, ::1 or localhost. */
-export function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+/** Whether a host, with or without a URL's brackets, is this machine: 127.0.0.0/8, ::1 or localhost. */
+export function isLoopback(host: string): boolean {
+  return ['localhost', '::1', '[::1]'].includes(host) || /^127(\.\d+){3}$/.test(host)
 }
 
 /**

@@ -4,6 +4,7 @@ import { Failure } from '../failure.ts'
 import { type KeyRecord, listKeys, revokeKey, storeKey, tierLimits } from './domain/keys.ts'
 import { findRun, type RunRecord } from './run-record.ts'
 import { databaseFile, type OpenDatabase, openDatabase } from './store/open-database.ts'
+import { storageFailure } from './store/storage-failure.ts'
 import type { Tier } from './store/tables.ts'
 
 interface KeyRequest {
@@ -51,32 +52,46 @@ export async function openAdministration(dataDir: string): Promise<Administratio
   }
   const openExisting = () => (opened || mayExist(databaseFile(folder)) ? open() : undefined)
 
+  const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work()
+    } catch (error) {
+      throw storageFailure(error, folder, databaseFile(folder))
+    }
+  }
+
   return {
-    async createKey(request) {
-      const { id, name, tier, limit, key, created_at } = await storeKey(open().db, checked(request))
-      return { id, name, tier, limit, key, created_at }
-    },
-    async listKeys() {
-      const store = openExisting()
-      return store ? listKeys(store.db) : []
-    },
-    async revokeKey(id) {
-      const store = openExisting()
-      const record = store && (await revokeKey(store.db, id))
-      if (record) return record
-      throw new Failure('not_found', `There is no API key ${id}`, { hint: 'chatctl service keys list' })
-    },
-    async status() {
-      const store = openExisting()
-      const counts = store ? count(store) : { schema_version: 0, users: 0, contexts: 0, messages: 0, keys: 0 }
-      return { data: folder, ...counts, running: await findRun(folder) }
-    },
+    createKey: (request) =>
+      guarded(async () => {
+        const { id, name, tier, limit, key, created_at } = await storeKey(open().db, checked(request))
+        return { id, name, tier, limit, key, created_at }
+      }),
+    listKeys: () =>
+      guarded(async () => {
+        const store = openExisting()
+        return store ? listKeys(store.db) : []
+      }),
+    revokeKey: (id) =>
+      guarded(async () => {
+        const store = openExisting()
+        const record = store && (await revokeKey(store.db, id))
+        if (record) return record
+        throw new Failure('not_found', `There is no API key ${id}`, { hint: 'chatctl service keys list' })
+      }),
+    status: () =>
+      guarded(async () => {
+        const store = openExisting()
+        const counts = store ? count(store) : nothing
+        return { data: folder, ...counts, running: await findRun(folder) }
+      }),
     async close() {
       await opened?.close()
       opened = undefined
     },
   }
 }
+
+const nothing = { schema_version: 0, users: 0, contexts: 0, messages: 0, keys: 0 }
 
 /** Whatever is wrong with a folder but that nothing is there, opening it says best. */
 function mayExist(file: string): boolean {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { isLoopback } from '../contract/base-url.ts'
 import { Failure } from '../failure.ts'
 import { generateKey, hashKey } from './domain/keys.ts'
 import { Refusal } from './domain/refusal.ts'
@@ -151,8 +152,4 @@ async function stop(server: FastifyInstance, stopping: AbortController, drain: n
     clearTimeout(cut)
     clearTimeout(drop)
   }
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host)
 }

@@ -1,3 +1,4 @@
+import Table from 'cli-table3'
 import stringWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
 import type { Grid } from './view.ts'
@@ -27,9 +28,8 @@ const noFrame = {
 }
 
 /** A table without frames, as wide as the terminal at most; the widest columns give way first. */
-export async function renderTable({ header, rows }: Grid, style: TableStyle): Promise<string> {
+export function renderTable({ header, rows }: Grid, style: TableStyle): string {
   if (rows.length === 0) return ''
-  const { default: Table } = await import('cli-table3')
   const titles = header.map((name) => name.toUpperCase())
   const natural = titles.map((title, index) =>
     Math.max(stringWidth(title), ...rows.map((row) => longestLine(row[index] ?? ''))),

@@ -217,7 +217,7 @@ export const localCalls: readonly { name: string; args: readonly string[] }[] = 
 ]
 
 /** What runs until it is stopped. */
-export const servers: readonly string[] = ['service:run']
+const servers: readonly string[] = ['service:run']
 
 /** The command of a call. */
 export function commandOf(name: string): string {

@@ -163,7 +163,7 @@ export function delayed(ms: number, behaviour: Behaviour): Behaviour {
 }
 
 /** How a streamed body ends: in good order, by a reset, without its last chunk, or never. */
-export type StreamEnding = 'clean' | 'reset' | 'unfinished' | 'stalled'
+type StreamEnding = 'clean' | 'reset' | 'unfinished' | 'stalled'
 
 export interface StreamOptions {
   type?: string

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 /** A flag as the built manifest describes it. */
-export interface FlagEntry {
+interface FlagEntry {
   name: string
   type: 'boolean' | 'option'
   char?: string

@@ -6,7 +6,7 @@ import { isRecord } from '../json.ts'
  * Where a text was found. A `delta` adds to what came before; a `whole` field is the answer in
  * documented bodies; either may hold a piece, or all so far.
  */
-export type TextSource = 'delta' | 'whole' | 'plain'
+type TextSource = 'delta' | 'whole' | 'plain'
 
 /** What one unit of a stream says. */
 export interface Frame {

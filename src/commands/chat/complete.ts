@@ -1,8 +1,8 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { integerFlag, numberFlag, textFlag } from '../../cli/flag-types.ts'
-import { readMessages } from '../../cli/read-messages.ts'
-import { demandText, readText } from '../../cli/read-text.ts'
+import { readMessages } from '../../cli/input/read-messages.ts'
+import { demandText, readText } from '../../cli/input/read-text.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { completionView } from '../../view/chat.ts'
 

@@ -3,9 +3,9 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { continueContext, rememberContext } from '../../cli/continue-context.ts'
 import { textFlag } from '../../cli/flag-types.ts'
-import { demandText, readText } from '../../cli/read-text.ts'
+import { demandText, readText } from '../../cli/input/read-text.ts'
+import { showStream } from '../../cli/output/show-stream.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
-import { showStream } from '../../cli/show-stream.ts'
 import { sendView } from '../../view/chat.ts'
 
 export default class ChatSend extends BaseCommand {

@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { demandConfigurationKey } from '../../cli/configuration-key.ts'
+import { demandConfigurationKey } from '../../cli/input/configuration-key.ts'
 import { listOptions } from '../../cli/list-options.ts'
 import { valueView } from '../../view/value.ts'
 

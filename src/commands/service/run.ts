@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
+import { writeData } from '../../cli/output/streams.ts'
 import { dataFlag } from '../../cli/service-flags.ts'
-import { writeData } from '../../cli/streams.ts'
 import { serviceUrlView } from '../../view/service.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const

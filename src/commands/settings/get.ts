@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { unknownSettingsKey } from '../../cli/settings-assignments.ts'
+import { unknownSettingsKey } from '../../cli/input/settings-assignments.ts'
 import { Failure } from '../../failure.ts'
 import { settingsView } from '../../view/settings.ts'
 import { valueView } from '../../view/value.ts'

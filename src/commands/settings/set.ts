@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { readAssignments } from '../../cli/settings-assignments.ts'
+import { readAssignments } from '../../cli/input/settings-assignments.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { settingsView } from '../../view/settings.ts'
 

@@ -1,9 +1,9 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { textFlag } from '../../cli/flag-types.ts'
-import { generatePassword } from '../../cli/generate-password.ts'
-import { parseKeyValues } from '../../cli/key-values.ts'
-import { readPassword } from '../../cli/read-password.ts'
+import { generatePassword } from '../../cli/input/generate-password.ts'
+import { parseKeyValues } from '../../cli/input/key-values.ts'
+import { readPassword } from '../../cli/input/read-password.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { newUserView, userView } from '../../view/users.ts'
 

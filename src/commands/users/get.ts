@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { readStdin } from '../../cli/read-input.ts'
+import { readStdin } from '../../cli/input/read-input.ts'
 import { Failure } from '../../failure.ts'
 import { userView } from '../../view/users.ts'
 

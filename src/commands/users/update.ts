@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { switchFlag, textFlag } from '../../cli/flag-types.ts'
-import { parseKeyValues } from '../../cli/key-values.ts'
+import { parseKeyValues } from '../../cli/input/key-values.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import type { UpdateUserRequest } from '../../contract/user.ts'
 import { Failure } from '../../failure.ts'

@@ -19,6 +19,7 @@ export type RefusalCode =
   | 'upstream_timeout'
   | 'service_stopping'
   | 'storage_busy'
+  | 'storage_damaged'
   | 'storage_full'
 
 /** A request that the service answers with an error, for a reason that the caller may know. */

@@ -1,6 +1,6 @@
 import type { ErrorBody } from '../../contract/error-body.ts'
 import { Refusal, type RefusalCode } from '../domain/refusal.ts'
-import { isBusy, isDiskFull } from '../store/storage-failure.ts'
+import { isBusy, isDamaged, isDiskFull } from '../store/storage-failure.ts'
 
 const statuses: Record<RefusalCode, number> = {
   invalid_request: 400,
@@ -16,6 +16,7 @@ const statuses: Record<RefusalCode, number> = {
   unsupported_media_type: 415,
   header_too_large: 431,
   internal_error: 500,
+  storage_damaged: 500,
   upstream_error: 502,
   service_stopping: 503,
   storage_busy: 503,
@@ -40,6 +41,11 @@ export function toRefusal(error: unknown): Refusal {
   }
   if (isBusy(error)) {
     return new Refusal('storage_busy', 'The data is held by another program; try again', { cause: error })
+  }
+  if (isDamaged(error)) {
+    return new Refusal('storage_damaged', 'The data of the service is damaged; restore it from a backup', {
+      cause: error,
+    })
   }
   return (
     fromFramework(error) ??

@@ -28,6 +28,10 @@ const systemCode = (error: unknown) =>
 /** Whether another process held the database for longer than `busy_timeout`. */
 export const isBusy = (error: unknown): boolean => primaryCode(error) === busy
 
+/** Whether the file is there and is not what SQLite wrote. */
+export const isDamaged = (error: unknown): boolean =>
+  [corrupt, notADatabase].includes(primaryCode(error) ?? 0)
+
 /** Whether a write failed for want of room: the disk is full, or a quota or file size limit is reached. */
 export function isDiskFull(error: unknown): boolean {
   if (primaryCode(error) === full) return true

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { type Dispatcher, Pool } from 'undici'
+import { isLoopback } from '../../contract/base-url.ts'
 import { Failure } from '../../failure.ts'
 import { resolvePreset } from './presets.ts'
 import { refuseStatus, toRefusal } from './upstream-refusal.ts'
@@ -132,8 +133,4 @@ async function readKey(file: string): Promise<string> {
   // RFC 6750 section 2.1: what may stand behind "Bearer".
   if (/^[A-Za-z0-9\-._~+/]+=*$/.test(key)) return key
   throw new Failure('config', `${file} does not hold one key and nothing else`)
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || /^127(\.\d+){3}$/.test(host)
 }

@@ -1,6 +1,6 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { integerFlag, switchFlag, textFlag } from '../../../cli/flag-types.ts'
-import { readDocument } from '../../../cli/read-document.ts'
+import { readDocument } from '../../../cli/input/read-document.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import type { ApiConfiguration } from '../../../contract/api-configuration.ts'
 import { Failure } from '../../../failure.ts'

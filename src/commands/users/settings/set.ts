@@ -1,6 +1,6 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { textFlag } from '../../../cli/flag-types.ts'
-import { parseSwitches } from '../../../cli/key-values.ts'
+import { parseSwitches } from '../../../cli/input/key-values.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import type { UserSettingsRequest } from '../../../contract/profile.ts'
 import { Failure } from '../../../failure.ts'

@@ -1,8 +1,8 @@
 import * as z from 'zod/mini'
-import { type Message, message } from '../contract/completion.ts'
-import { faultsOf } from '../contract/faults.ts'
-import { Failure } from '../failure.ts'
-import type { Context } from './create-context.ts'
+import { type Message, message } from '../../contract/completion.ts'
+import { faultsOf } from '../../contract/faults.ts'
+import { Failure } from '../../failure.ts'
+import type { Context } from '../create-context.ts'
 import { readDocument } from './read-document.ts'
 import { readTextFile } from './read-input.ts'
 
@@ -28,7 +28,7 @@ export async function readMessages(path: string, context: Context): Promise<Mess
     const [index, ...rest] = fault.path === '' ? [] : fault.path.split('.')
     return index === undefined
       ? `the messages ${fault.message}`
-      : `${placeOf(Number(index))}${rest.length === 0 ? '' : `, ${rest.join('.')},`} ${fault.message}`
+      : `${rest.length === 0 ? '' : `${rest.join('.')} of `}${placeOf(Number(index))} ${fault.message}`
   })
   throw new Failure('refused', `${name}: ${words.join('; ')}`, { details: { faults } })
 }

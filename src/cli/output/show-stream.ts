@@ -1,5 +1,5 @@
-import type { StreamEnd, StreamEvent } from '../client/stream/stream-event.ts'
-import { stripControls } from '../view/strip-controls.ts'
+import type { StreamEnd, StreamEvent } from '../../client/stream/stream-event.ts'
+import { stripControls } from '../../view/strip-controls.ts'
 import type { Output } from './output.ts'
 import { writeData } from './streams.ts'
 

@@ -1,6 +1,6 @@
-import { Failure } from '../failure.ts'
-import { Interruption, unlessInterrupted } from './interruption.ts'
-import { isInteractive } from './streams.ts'
+import { Failure } from '../../failure.ts'
+import { Interruption, unlessInterrupted } from '../interruption.ts'
+import { isInteractive } from '../output/streams.ts'
 
 /** Asks a person, on stderr; where there is none, says which flag answers instead. */
 export class Prompter {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { Failure } from '../failure.ts'
-import { systemWords } from '../system-words.ts'
-import { unlessInterrupted } from './interruption.ts'
-import type { Output } from './output.ts'
+import { Failure } from '../../failure.ts'
+import { systemWords } from '../../system-words.ts'
+import { unlessInterrupted } from '../interruption.ts'
+import type { Output } from '../output/output.ts'
 
 /** How long a pipe may stay silent before a line says what is awaited, in ms. */
 const silence = 2_000

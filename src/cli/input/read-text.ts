@@ -1,5 +1,5 @@
-import { Failure } from '../failure.ts'
-import type { Context } from './create-context.ts'
+import { Failure } from '../../failure.ts'
+import type { Context } from '../create-context.ts'
 import { hasPipedStdin, readStdin, withoutFinalNewline } from './read-input.ts'
 
 /**

@@ -1,13 +1,12 @@
-import type { OutputForm } from '../config/resolve-options.ts'
-import { Failure } from '../failure.ts'
-import { renderCsv, renderTsv } from '../view/delimited.ts'
-import { absentFields, parseFields, selectFields, undocumentedFields } from '../view/select-fields.ts'
-import { stripControls } from '../view/strip-controls.ts'
-import { renderTable } from '../view/table.ts'
-import { gridOf, rowsOf, type View } from '../view/view.ts'
+import type { OutputForm } from '../../config/resolve-options.ts'
+import { Failure } from '../../failure.ts'
+import { renderCsv, renderTsv } from '../../view/delimited.ts'
+import { absentFields, parseFields, selectFields, undocumentedFields } from '../../view/select-fields.ts'
+import { stripControls } from '../../view/strip-controls.ts'
+import { gridOf, rowsOf, type View } from '../../view/view.ts'
+import { nearest } from '../nearest.ts'
 import { loadColours, wantsColour } from './colours.ts'
 import { filterWithJq } from './jq.ts'
-import { nearest } from './nearest.ts'
 import { say, sayStyled, writeData } from './streams.ts'
 
 export interface OutputOptions {
@@ -145,6 +144,7 @@ export class Output {
       header: upright.header,
       rows: upright.rows.map((row) => row.map((cell) => this.#clean(cell))),
     }
+    const { renderTable } = await import('../../view/table.ts')
     return renderTable(clean, { width: process.stdout.columns || 80, bold: colours.bold })
   }
 

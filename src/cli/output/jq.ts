@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts'
+import { Failure } from '../../failure.ts'
 
 /** jq's exit code for a filter that it cannot read (jq manual, "Invoking jq"). */
 const compileError = 3

@@ -1,5 +1,5 @@
-import { Failure } from '../failure.ts'
-import type { Context } from './create-context.ts'
+import { Failure } from '../../failure.ts'
+import type { Context } from '../create-context.ts'
 import { parseKeyValues } from './key-values.ts'
 import { readStdin, readTextFile } from './read-input.ts'
 

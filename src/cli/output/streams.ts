@@ -1,11 +1,13 @@
-import { Failure } from '../failure.ts'
-import { stripControls } from '../view/strip-controls.ts'
+import { isatty } from 'node:tty'
+import { Failure } from '../../failure.ts'
+import { stripControls } from '../../view/strip-controls.ts'
 
 /** stdout is data, stderr is conversation: what is below is all that writes to either. */
 
 /** Whether a person can answer: questions are read from stdin and asked on stderr. */
 export function isInteractive(): boolean {
-  return process.stdin.isTTY === true && process.stderr.isTTY === true
+  // Asked of the descriptors: merely looking at process.stdin opens it.
+  return isatty(0) && isatty(2)
 }
 
 /**

@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto'
+import { globSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type BuildOptions, build, type Plugin } from 'esbuild'
+import { leanDependencies } from './lean-dependencies.ts'
+
+/**
+ * The files of dist. `main` is what every run needs, the commands included; each of the others is
+ * loaded when something of it is first asked for. A bundle has its own copy of what it shares with
+ * another: see `Failure` for the one class for which that matters.
+ */
+const lazyBundles: Record<string, { entry: string; asked: RegExp }> = {
+  service: {
+    entry: `export * from './src/service/start-service.ts'
+            export * from './src/service/administration.ts'`,
+    asked: /\/service\/(start-service|administration)\.ts$/,
+  },
+  upstream: {
+    entry: `export * from './src/service/upstream/openai-compatible.ts'`,
+    asked: /\/upstream\/openai-compatible\.ts$/,
+  },
+  http: { entry: `export * from './src/client/pool.ts'`, asked: /^\.\/pool\.ts$/ },
+  table: { entry: `export * from './src/view/table.ts'`, asked: /\/view\/table\.ts$/ },
+  'settings-file': {
+    entry: `export * from './src/view/settings-file.ts'`,
+    asked: /\/view\/settings-file\.ts$/,
+  },
+  yaml: { entry: `module.exports = require('yaml')`, asked: /^yaml$/ },
+  csv: { entry: `export * from 'csv-stringify/sync'`, asked: /^csv-stringify\/sync$/ },
+  conf: { entry: `module.exports = require('conf').default`, asked: /^conf$/ },
+  chalk: { entry: `export * from 'chalk'`, asked: /^chalk$/ },
+  prompts: { entry: `export * from '@inquirer/prompts'`, asked: /^@inquirer\/prompts$/ },
+}
+
+/** Native or WebAssembly packages read files beside them, so they cannot move into a bundle. */
+const external = ['@node-rs/argon2', 'jq-wasm']
+
+/** Builds everything but the manifest into dist. */
+export async function buildBundles(root: string): Promise<void> {
+  const dist = join(root, 'dist')
+  mkdirSync(dist, { recursive: true })
+  const hashes: Record<string, string> = {}
+  const write = async (name: string, options: BuildOptions): Promise<void> => {
+    const code = await bundle(root, name, options)
+    hashes[name] = createHash('sha256').update(code).digest('hex').slice(0, 16)
+    writeFileSync(join(dist, `${name}.cjs`), code, 'latin1')
+  }
+  for (const [name, { entry }] of Object.entries(lazyBundles)) {
+    await write(name, { stdin: { contents: entry, resolveDir: root } })
+  }
+  await write('main', { entryPoints: ['src/main.ts'] })
+  await write('start', {
+    entryPoints: ['src/start.ts'],
+    define: { bundleHashes: JSON.stringify(hashes) },
+    banner: {},
+    footer: {},
+  })
+}
+
+async function bundle(root: string, name: string, options: BuildOptions): Promise<string> {
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    bundle: true,
+    write: false,
+    outfile: `dist/${name}.cjs`,
+    format: 'cjs',
+    platform: 'node',
+    target: 'node22.19',
+    // `import()` would need the loader of ES modules, which costs as much as all of oclif.
+    supported: { 'dynamic-import': false },
+    external,
+    plugins: [askForBundles(name), leanDependencies],
+    legalComments: 'none',
+    minifySyntax: true,
+    minifyWhitespace: true,
+    sourcemap: process.env['CHATCTL_BUILD_SOURCEMAP'] === '1' ? 'inline' : false,
+    // What Node's own loader would put around it, so that src/load-bundle.ts need not touch the text.
+    banner: { js: '(function (exports, require, module, __filename, __dirname) {' },
+    footer: { js: '})' },
+    logLevel: 'warning',
+    ...options,
+  })
+  const code = outputFiles?.[0]?.text ?? ''
+  // It is read as Latin-1, the only encoding that V8 takes without looking at every character.
+  const odd = /[^\0-\xff]/.exec(code)
+  if (odd) throw new Error(`dist/${name}.cjs is not Latin-1: ${code.slice(odd.index - 40, odd.index + 40)}`)
+  return code
+}
+
+/** Leaves to another bundle what belongs there, whether it is asked for by `import` or `import()`. */
+function askForBundles(asking: string): Plugin {
+  return {
+    name: 'ask-for-bundles',
+    setup(build) {
+      for (const [name, { asked }] of Object.entries(lazyBundles)) {
+        if (name === asking) continue
+        build.onResolve({ filter: asked }, ({ importer }) =>
+          importer.includes('node_modules') ? undefined : { path: `./${name}.cjs`, external: true },
+        )
+      }
+    },
+  }
+}
+
+/** One module with every command by id, for oclif to write its manifest from. */
+export async function buildCommandTable(root: string, outfile: string): Promise<void> {
+  const files = globSync('**/*.ts', { cwd: join(root, 'src/commands') })
+  const imports = files.map(
+    (file, index) => `import c${index} from './commands/${file.replaceAll('\\', '/')}'`,
+  )
+  const entries = files.map(
+    (file, index) => `'${file.replace(/\.ts$/, '').replaceAll(/[\\/]/g, ':')}': c${index}`,
+  )
+  await build({
+    absWorkingDir: root,
+    stdin: {
+      contents: `${imports.join('\n')}\nexport const commands = { ${entries.join(', ')} }`,
+      resolveDir: join(root, 'src'),
+    },
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    packages: 'external',
+  })
+}

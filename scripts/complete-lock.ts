@@ -1,0 +1,58 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+/**
+ * Run after `npm install` where the registry is a mirror without the packages of other platforms.
+ * npm leaves what it cannot find out of the lock file without a word, and `npm ci` then fails
+ * everywhere. Such packages are pinned exactly by the one that wants them, and named after their
+ * platform, so their entries can be written without being asked for.
+ */
+
+interface Entry {
+  version?: string
+  dev?: boolean
+  optional?: boolean
+  os?: string[]
+  cpu?: string[]
+  libc?: string[]
+  optionalDependencies?: Record<string, string>
+}
+
+const systems = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'win32']
+const processors = ['arm', 'arm64', 'ia32', 'loong64', 'mips64el', 'ppc64', 'riscv64', 's390x', 'x64']
+const libraries: Record<string, string> = {
+  gnu: 'glibc',
+  musl: 'musl',
+  gnueabihf: 'glibc',
+  musleabihf: 'musl',
+}
+
+const path = join(resolve(import.meta.dirname, '..'), 'package-lock.json')
+const lock: { packages: Record<string, Entry> } = JSON.parse(readFileSync(path, 'utf8'))
+
+for (const entry of Object.values(lock.packages)) {
+  for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
+    const place = `node_modules/${name}`
+    if (!lock.packages[place] && /^\d/.test(version)) {
+      lock.packages[place] = describe(name, version, entry.dev === true)
+    }
+  }
+}
+
+lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)))
+writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`)
+
+function describe(name: string, version: string, dev: boolean): Entry {
+  const words = name.split(/[/-]/)
+  const find = (known: readonly string[]): string[] => known.filter((word) => words.includes(word))
+  const libc = find(Object.keys(libraries)).flatMap((word) => libraries[word] ?? [])
+  const os = find(systems)
+  return {
+    version,
+    cpu: find(processors),
+    ...(dev ? { dev } : {}),
+    ...(os.includes('linux') && libc.length > 0 ? { libc } : {}),
+    optional: true,
+    os,
+  }
+}

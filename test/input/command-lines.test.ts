@@ -1,0 +1,232 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { expectFailure } from '../support/expect-failure.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+type Case = [line: string | string[], ...words: (string | RegExp)[]]
+
+/** All of these are exit 2, and nothing is sent or made for them. */
+const cases: Record<string, Case[]> = {
+  'what is no command': [
+    ['snd', 'Unknown command: chatctl snd'],
+    ['chta', 'Did you mean: chatctl chat'],
+    ['chat snd', 'Did you mean: chatctl chat send'],
+    ['settings api ste', 'Did you mean: chatctl settings api set'],
+    ['help nope', 'Unknown command: chatctl nope'],
+    [[''], 'Unknown command: chatctl ""'],
+    ['--bogus', 'no command before --bogus', 'chatctl --help'],
+    ['-x', 'no command before -x'],
+  ],
+  'a missing argument': [
+    ['users get', 'Missing argument ID', 'chatctl users get --help'],
+    ['users update', 'Missing argument ID'],
+    ['users permissions assign', 'Missing argument ID'],
+    ['settings set', 'Missing argument ASSIGNMENT'],
+    ['api', 'Missing argument METHOD, PATH'],
+    ['api GET', 'Missing argument PATH'],
+    ['config get', 'Missing argument KEY'],
+    ['config set model', 'Missing argument VALUE'],
+    ['service keys revoke', 'Missing argument ID'],
+    ['service keys create', 'Missing flag --name'],
+    ['autocomplete', 'Missing argument SHELL'],
+    ['chat send', 'MESSAGE is missing or empty'],
+    ['chat complete', 'PROMPT is missing or empty'],
+    [['chat', 'send', '   '], 'MESSAGE is missing or empty'],
+    ['users get -', 'No id was given'],
+  ],
+  'one argument too many': [
+    ['chat send a b', 'Unexpected argument b'],
+    ['chat models x', 'Unexpected argument x', 'chatctl chat models --help'],
+    ['settings get theme.mode x', 'Unexpected argument x'],
+    ['settings preferences x', 'Unexpected argument x'],
+    ['config path x', 'Unexpected argument x'],
+    ['service status x', 'Unexpected argument x'],
+    ['doctor x', 'Unexpected argument x'],
+    ['users profile x', 'Unexpected argument x'],
+    ['auth status x', 'Unexpected argument x'],
+  ],
+  'a flag that is not there': [
+    ['chat send hi --strem', 'Unknown flag --strem', 'Did you mean --stream?'],
+    ['history list --limt 3', 'Did you mean --limit?'],
+    ['users create --generate-pasword', 'Did you mean --generate-password?'],
+    ['config list --xyzzy', 'Unknown flag --xyzzy', 'chatctl config list --help'],
+  ],
+  'a flag without a value': [
+    ['history list --limit', '--limit expects a value'],
+    ['users create --email', '--email expects a value'],
+    [['history', 'list', '--limit='], '--limit: "" is not a whole number'],
+    ...['base-url', 'profile', 'fields', 'jq'].map(
+      (flag): Case => [['history', 'list', `--${flag}=`], `--${flag}: must not be empty`],
+    ),
+    [['history', 'list', '--timeout='], '--timeout: "" is not a duration'],
+    [['history', 'list', '--output='], '--output: "" is not one of'],
+    [['chat', 'send', 'hi', '--context='], '--context: must not be empty'],
+    [['users', 'create', '--email', ''], '--email: must not be empty'],
+    [['service', 'status', '--data='], '--data: must not be empty'],
+  ],
+  'a flag given twice': [
+    ['history list --limit 1 --limit 2', '--limit can only be specified once'],
+    ['users create --email a@b.c --email d@e.f', '--email can only be specified once'],
+    ['users update ID --metadata a=1 --metadata a=2', '--metadata a is given twice'],
+    ['users settings set --notification email=on --notification email=off', 'email is given twice'],
+    ['settings set limits.max_tokens=1 limits.max_tokens=2', 'limits.max_tokens is given twice'],
+  ],
+  'a value of the wrong type': [
+    ['history list --limit 1.5', '--limit: "1.5" is not a whole number'],
+    ['history list --limit 99999999999999999999', '--limit: "99999999999999999999" is not between'],
+    ['chat complete hi --temperature warm', '--temperature: "warm" is not a number'],
+    ['chat complete hi --temperature 0x10', 'is not a number'],
+    ['chat complete hi --temperature Infinity', 'is not a number'],
+    ['chat complete hi --max-tokens many', '--max-tokens: "many" is not a whole number'],
+    ['users update ID --notifications maybe', '"maybe" is neither on nor off'],
+    ['users update ID --metadata company', '--metadata "company" is neither key=text nor key:=json'],
+    ['users update ID --metadata seats:=five', '--metadata seats: "five" is not JSON', 'seats=five'],
+    ['settings set limits.max_tokens=abc', 'limits.max_tokens: "abc" must be a number'],
+    ['settings set limits.max_tokens=99999999999999999999', 'must not be more than 9007199254740991'],
+    ['settings set theme.primary_color=red', 'must have the form #RRGGBB'],
+    ['settings set features.chat=maybe', 'must be a boolean'],
+    ['settings set theme.mode', '"theme.mode" is not KEY=VALUE'],
+    ['settings set theme.mdoe=dark', 'Did you mean theme.mode?'],
+    [['settings', 'set', '=dark'], '"=dark" is not KEY=VALUE'],
+    ['users permissions assign ID read -p local', 'permissions.0 must have the form <action>:<resource>'],
+    ['users permissions assign ID read: -p local', 'permissions.0 must have the form <action>:<resource>'],
+    ['service run --port x', '--port: "x" is not a whole number'],
+    ['service run --port 65536', '--port: "65536" is not between 0 and 65535'],
+    ['service run --port -1', 'is not between 0 and 65535'],
+    ['service run --log-level loud', '--log-level: "loud" is not one of trace'],
+    ['service keys create --name x --tier gold', '--tier: "gold" is not one of free, pro, enterprise'],
+    ['service keys create --name x --tier enterprise --limit 0', '1 or more'],
+    ['autocomplete ksh', '"ksh" is not one of bash, zsh'],
+    ['api GET foo', 'the path must begin with /'],
+    ['api GET //elsewhere.example/x', 'must not begin with //'],
+    [['api', 'G ET', '/v1/settings'], 'is not a method'],
+    [['api', 'GET', '/v1/settings\r\nX: y'], 'control characters'],
+    ['api GET /v1/settings -H nonsense', '--header "nonsense" is not "Name: value"'],
+    [['api', 'GET', '/v1/settings', '-H', 'a: b\r\nc: d'], 'header a has a value that cannot be sent'],
+    ['api POST /v1/users --data {', 'The body is not JSON'],
+    ['api POST /v1/users --field email', '--field "email" is neither'],
+  ],
+  'an option out of range': [
+    ['history list --timeout soon', '--timeout: "soon" is not a duration such as 500ms'],
+    ['history list --timeout 0', '--timeout: "0" must be longer than nothing'],
+    ['history list --timeout=-1s', 'is not a duration'],
+    ['history list --timeout 1000h', 'is not a duration'],
+    ['history list --max-wait 1d', '--max-wait: "1d" is not a duration'],
+    ['history list --retries -1', '--retries: "-1" is not a whole number from 0 to 999'],
+    ['history list --retries 1.5', 'is not a whole number from 0 to 999'],
+    ['history list --output xml', '--output: "xml" is not one of table, json'],
+  ],
+  'what goes against each other': [
+    ['history list --json -o yaml', '--json and --output yaml contradict each other'],
+    [['history', 'list', '-o', 'csv', '--jq', '.'], '--jq filters JSON', '--output csv'],
+    ['chat send hi --stream -o yaml', '--stream writes text or JSON, not yaml'],
+    ['chat send hi --context c --continue', '--context and --continue exclude each other'],
+    ['users create --password-stdin --generate-password', 'exclude each other'],
+    ['api POST / --data {} --field password=canary', /^Error: --data and --field exclude each other$/m],
+    ['settings get theme.mode --fields theme', 'KEY and --fields both choose'],
+    ['service run --upstream-key-file k', '--upstream-key-file needs --upstream'],
+    ['service keys create --name x --limit 5', 'tier free is 100 requests per hour'],
+    ['users update ID', 'nothing to change', 'chatctl users update --help'],
+    ['users settings set', 'nothing to change'],
+    ['settings api set', 'nothing to set'],
+    ['users permissions assign ID', 'Neither a permission nor a role'],
+  ],
+  'an id that names another resource or none': [
+    ['users get .', 'the id must not be "."'],
+    ['users get ..', 'the id must not be ".."'],
+    [['users', 'get', ''], 'the id must not be empty'],
+    [['users', 'get', 'a\nb'], 'the id contains control characters'],
+    [['users', 'get', 'a\u001b[31mb'], 'the id contains control characters'],
+    [['users', 'update', '..', '--name', 'x', '-p', 'local'], 'the id must not be ".."'],
+    [['users', 'permissions', 'assign', '.', 'read:chat', '-p', 'local'], 'the id must not be "."'],
+  ],
+  'what cannot be shown': [
+    ['service keys create --name x --fields nope', 'There is no field "nope"', 'Known: id, name'],
+    ['users create --generate-password --fields emial -p local', 'Did you mean email?'],
+    ['config list --fields key,vlaue', 'Did you mean value?'],
+    [['users', 'create', '--generate-password', '--fields', ' , '], '--fields names no field'],
+  ],
+}
+
+describe('a command line that cannot be understood is exit 2, says what is wrong, and does nothing', () => {
+  let sandbox: Sandbox
+  before(() => {
+    sandbox = createSandbox()
+  })
+  after(() => sandbox.remove())
+
+  for (const [title, lines] of Object.entries(cases)) {
+    describe(title, () => {
+      for (const [line, ...words] of lines) {
+        const args = typeof line === 'string' ? line.split(' ') : line
+        it(JSON.stringify(args.join(' ')), async () => {
+          expectFailure(await runChatctl(sandbox, args), 2, ...words)
+        })
+      }
+    })
+  }
+
+  it('left nothing behind', () => {
+    expect(existsSync(join(sandbox.home, '.local'))).to.equal(false)
+    expect(existsSync(join(sandbox.home, '.config'))).to.equal(false)
+  })
+
+  for (const args of [
+    ['history', 'list', '--limit', 'x', '--json'],
+    ['history', 'list', '--jq', '.['],
+    ['nope', '-o', 'json'],
+    ['--json'],
+    ['users', 'get', '--output=json'],
+  ]) {
+    it(`says so in JSON: ${args.join(' ')}`, async () => {
+      const run = await runChatctl(sandbox, args)
+      expect(run).to.include({ exitCode: 2, stdout: '' })
+      expect(JSON.parse(run.stderr).error).to.include({ code: 'usage' })
+    })
+  }
+
+  it('in a variable is named by that variable', async () => {
+    for (const [name, value] of [
+      ['CHATCTL_TIMEOUT', 'soon'],
+      ['CHATCTL_RETRIES', '-1'],
+      ['CHATCTL_OUTPUT', 'xml'],
+      ['CHATCTL_MAX_WAIT', 'x'],
+      ['CHATCTL_PROFILE', 'nope'],
+    ] as const) {
+      expectFailure(await runChatctl(sandbox, ['history', 'list'], { env: { [name]: value } }), 2, `${name}:`)
+    }
+  })
+})
+
+describe('what looks odd and is right', () => {
+  let sandbox: Sandbox
+  before(() => {
+    sandbox = createSandbox()
+  })
+  after(() => sandbox.remove())
+
+  for (const id of ['a/b', '../admin', 'ü☃', 'a b?c=d#e', '%2e%2e']) {
+    it(`an id such as ${id} names one user and no path`, async () => {
+      expectFailure(await runChatctl(sandbox, ['users', 'get', id]), 6, `There is no user ${id}`)
+    })
+  }
+
+  it('bounds that the interface does not state are the service’s to refuse', async () => {
+    expectFailure(
+      await runChatctl(sandbox, ['history', 'list', '--limit', '0']),
+      1,
+      'limit must be between 1 and 100',
+    )
+  })
+
+  it('a filter that fails on the answer is no usage error: the request was made', async () => {
+    const args = ['service', 'keys', 'create', '--name', 'x', '--jq', '.name | error']
+    const run = await runChatctl(sandbox, args)
+    expect(run).to.include({ exitCode: 1, stdout: '' })
+    expect(JSON.parse(run.stderr).error).to.include({ code: 'unusable_answer' })
+    const list = await runChatctl(sandbox, ['service', 'keys', 'list', '--jq', 'length'])
+    expect(list.stdout).to.equal('1\n')
+  })
+})

@@ -1,0 +1,166 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { expectFailure } from '../support/expect-failure.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+describe('the configuration file', () => {
+  let sandbox: Sandbox
+  let folder: string
+  let file: string
+  beforeEach(() => {
+    sandbox = createSandbox()
+    folder = join(sandbox.home, '.config', 'chatctl')
+    file = join(folder, 'config.json')
+  })
+  afterEach(() => sandbox.remove())
+
+  const write = (content: string | Uint8Array) => {
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(file, content)
+  }
+  const run = (...args: string[]) => runChatctl(sandbox, args)
+  const stored = () => JSON.parse(readFileSync(file, 'utf8'))
+
+  const broken: [title: string, content: string | Uint8Array, words: string][] = [
+    ['cut off', '{"profiles": {', 'is not JSON: '],
+    ['empty', '', 'is not JSON: '],
+    ['binary', Buffer.from([0xff, 0xfe, 0x00]), 'is not JSON: '],
+    ['a list', '[]', 'the whole file must be an object'],
+    ['of an unknown key', '{"profile": {}}', 'profile is not a known field'],
+    ['with a secret', '{"profiles":{"w":{"api_key":"x"}}}', 'profiles.w.api_key is not a known field'],
+    ['of a wrong type', '{"profiles":{"w":{"timeout":5}}}', 'profiles.w.timeout must be a string'],
+  ]
+  for (const [title, content, words] of broken) {
+    it(`that is ${title} is exit 2, says where, and is kept byte for byte`, async () => {
+      write(content)
+      for (const args of [
+        ['history', 'list'],
+        ['config', 'list'],
+        ['config', 'set', 'model', 'x', '-p', 'new'],
+        ['chat', 'send', 'hi', '-p', 'local'],
+      ]) {
+        expectFailure(await run(...args), 2, words, file)
+        expect(readFileSync(file).equals(Buffer.from(content))).to.equal(true)
+      }
+      expect(readdirSync(folder)).to.deep.equal(['config.json'])
+    })
+  }
+
+  it('that is a folder is exit 2', async () => {
+    mkdirSync(file, { recursive: true })
+    expectFailure(await run('config', 'list'), 2, file, 'EISDIR')
+  })
+
+  it('with a value that cannot be used names the profile, the key and the file', async () => {
+    write('{"profiles":{"w":{"timeout":"soon"},"x":{"base_url":"http://chat.example"}}}')
+    expectFailure(await run('history', 'list', '-p', 'w'), 2, 'profile w, timeout: "soon"', file)
+    expectFailure(await run('history', 'list', '-p', 'x'), 2, 'profile x, base_url: plain http://', file)
+  })
+
+  it('whose default profile is gone says where that stands, and can be mended', async () => {
+    write('{"default_profile":"gone"}')
+    expectFailure(await run('history', 'list'), 2, `default_profile in ${file}: there is no profile "gone"`)
+    expect(await run('config', 'set', 'default_profile', 'local')).to.include({ exitCode: 0 })
+    expect(await run('config', 'list')).to.include({ exitCode: 0 })
+  })
+
+  it('is 0600 in a folder that is 0700, also when it was not before', async () => {
+    expect(await run('config', 'set', 'model', 'm')).to.include({ exitCode: 0 })
+    chmodSync(file, 0o644)
+    expect(await run('config', 'set', 'model', 'n')).to.include({ exitCode: 0 })
+    expect(statSync(file).mode & 0o777).to.equal(0o600)
+    expect(statSync(folder).mode & 0o777).to.equal(0o700)
+  })
+
+  it('set without a profile is in force without a profile, and not for an address of one run', async () => {
+    await run('config', 'set', 'model', 'mine')
+    expect(await run('config', 'get', 'model')).to.include({ stdout: 'mine\n' })
+    expect(await run('config', 'get', 'model', '-p', 'local')).to.include({ stdout: 'mine\n' })
+    const away = await run('config', 'get', 'model', '--base-url', 'https://chat.example')
+    expect(away).to.include({ exitCode: 0, stdout: '\n' })
+  })
+
+  it('cannot make another service of local', async () => {
+    write('{"profiles":{"local":{"base_url":"http://127.0.0.1:9"}}}')
+    for (const flags of [[], ['-p', 'local']]) {
+      expect(await run('chat', 'models', ...flags)).to.include({ exitCode: 0 })
+    }
+  })
+
+  it('keeps the changes of twelve config set at once', async () => {
+    const names = Array.from({ length: 12 }, (_, index) => `p${index}`)
+    const runs = await Promise.all(
+      names.map((name) => run('config', 'set', 'model', `of-${name}`, '-p', name)),
+    )
+    for (const { exitCode, stderr } of runs)
+      expect({ exitCode, stderr }).to.include({ exitCode: 0, stderr: '' })
+    expect(stored().profiles).to.deep.equal(
+      Object.fromEntries(names.map((name) => [name, { model: `of-${name}` }])),
+    )
+    expect(readdirSync(folder)).to.deep.equal(['config.json'])
+  })
+
+  it('is not held back by the lock of a process that died', async () => {
+    write('{}')
+    writeFileSync(`${file}.lock`, '')
+    utimesSync(`${file}.lock`, new Date(0), new Date(0))
+    expect(await run('config', 'set', 'model', 'm')).to.include({ exitCode: 0 })
+    expect(readdirSync(folder)).to.deep.equal(['config.json'])
+  })
+
+  it('is left alone while another process changes it, and says which lock is meant', async () => {
+    write('{}')
+    writeFileSync(`${file}.lock`, '')
+    expectFailure(await run('config', 'set', 'model', 'm'), 1, 'another chatctl', `${file}.lock`)
+    expect(readFileSync(file, 'utf8')).to.equal('{}')
+  }).timeout(20_000)
+
+  const refused: [args: string[], ...words: string[]][] = [
+    [['base_ur', 'https://x'], 'no configuration key "base_ur"', 'Did you mean base_url?'],
+    [['base_url', '', '-p', 'w'], 'base_url: "" must not be empty'],
+    [['base_url', 'chat.example', '-p', 'w'], 'the address is not a URL'],
+    [['base_url', 'ftp://chat.example', '-p', 'w'], 'must begin with https://'],
+    [['base_url', 'http://chat.example', '-p', 'w'], 'unencrypted', 'https://chat.example'],
+    [['base_url', 'https://chat.example/?', '-p', 'w'], 'no query'],
+    [['base_url', 'https://chat.example'], 'Profile "local" is the embedded service'],
+    [['auth_url', 'http://chat.example', '-p', 'w'], 'auth_url: plain http://'],
+    [['timeout', '0', '-p', 'w'], 'timeout: "0" must be longer than nothing'],
+    [['max_wait', 'x', '-p', 'w'], 'max_wait: "x" is not a duration'],
+    [['retries', '1000', '-p', 'w'], 'retries: "1000" is not a whole number from 0 to 999'],
+    [['output', 'xml', '-p', 'w'], 'output: "xml" is not one of'],
+    [['default_profile', 'nope'], 'There is no profile "nope"'],
+    [['model', 'm', '-p', 'a b'], '"a b" cannot be a profile'],
+    [['model', 'm', '-p', '../w'], '"../w" cannot be a profile'],
+    [['model', 'm', '-p', '__proto__'], '"__proto__" cannot be a profile'],
+  ]
+  it('never holds what no run could use', async () => {
+    for (const [args, ...words] of refused) expectFailure(await run('config', 'set', ...args), 2, ...words)
+    expect(existsSync(file)).to.equal(false)
+  })
+
+  it('and errors about it do not repeat a password in an address', async () => {
+    const address = 'https://admin:canary-password@chat.example'
+    for (const args of [
+      ['config', 'set', 'base_url', address, '-p', 'w'],
+      ['config', 'list', '--base-url', address],
+      ['doctor', '--base-url', address],
+      ['auth', 'status', '--base-url', address],
+      ['chat', 'send', 'hi', '--dry-run', '--base-url', address],
+    ]) {
+      const result = await run(...args)
+      expectFailure(result, 2, 'the address of chat.example holds a user name or password')
+      expect(result.stderr).not.to.contain('canary')
+    }
+  })
+})

@@ -1,0 +1,148 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { expectFailure } from '../support/expect-failure.ts'
+import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+describe('credentials and addresses', () => {
+  let sandbox: Sandbox
+  let server: FaultServer
+  before(async () => {
+    sandbox = createSandbox()
+    server = await startFaultServer(json(200, { data: [] }))
+  })
+  after(async () => {
+    await server.close()
+    sandbox.remove()
+  })
+  beforeEach(() => {
+    server.requests.length = 0
+  })
+  afterEach(() => {
+    expect(existsSync(join(sandbox.home, '.local')), 'the embedded service was started').to.equal(false)
+  })
+
+  const models = (env: NodeJS.ProcessEnv, ...flags: string[]) =>
+    runChatctl(sandbox, ['chat', 'models', ...flags], { env })
+  const remote = (env: NodeJS.ProcessEnv) => models({ CHATCTL_BASE_URL: server.url, ...env })
+  const keyFile = (content: string | Uint8Array) => {
+    const path = join(sandbox.home, 'key')
+    writeFileSync(path, content)
+    return path
+  }
+  const keysSeen = () => server.requests.map(({ headers }) => headers.authorization)
+
+  it('an address without a key is exit 4', async () => {
+    for (const env of [{}, { CHATCTL_API_KEY: '' }, { CHATCTL_API_KEY: '  \n ' }]) {
+      expectFailure(await remote(env), 4, `no API key for ${server.url}`, 'CHATCTL_API_KEY')
+    }
+    expect(server.requests).to.deep.equal([])
+  })
+
+  it('what stands around a key is dropped', async () => {
+    await remote({ CHATCTL_API_KEY: ' \n key-1 \r\n' })
+    await remote({ CHATCTL_API_KEY_FILE: keyFile('key-2\n') })
+    await remote({ CHATCTL_API_KEY: '', CHATCTL_API_KEY_FILE: keyFile('key-3') })
+    await remote({ CHATCTL_API_KEY: 'key-4', CHATCTL_API_KEY_FILE: keyFile('key-5') })
+    expect(keysSeen()).to.deep.equal(['key-1', 'key-2', 'key-3', 'key-4'].map((key) => `Bearer ${key}`))
+  })
+
+  for (const [title, key] of [
+    ['a line break', 'canary\nX-Header: y'],
+    ['a control character', 'canary\u0007'],
+    ['what no header can hold', 'canary☃'],
+  ] as const) {
+    it(`a key with ${title} is exit 2, not repeated and not sent`, async () => {
+      for (const env of [{ CHATCTL_API_KEY: key }, { CHATCTL_API_KEY_FILE: keyFile(key) }]) {
+        const run = await remote(env)
+        expectFailure(run, 2, 'the API key or token contains')
+        expect(run.stderr).not.to.contain('canary')
+      }
+      expect(server.requests).to.deep.equal([])
+    })
+  }
+
+  it('a key file that cannot be used is exit 4 and named', async () => {
+    const folder = join(sandbox.home, 'folder')
+    mkdirSync(folder)
+    for (const [path, words] of [
+      [join(sandbox.home, 'nowhere'), 'nowhere cannot be read: no such file'],
+      [folder, 'folder cannot be read'],
+      [keyFile('\n'), 'key holds no key'],
+    ] as const) {
+      expectFailure(await remote({ CHATCTL_API_KEY_FILE: path }), 4, 'CHATCTL_API_KEY_FILE', words)
+    }
+    expect(server.requests).to.deep.equal([])
+  })
+
+  it('a key without an address or a profile is exit 2', async () => {
+    for (const env of [{ CHATCTL_API_KEY: 'k' }, { CHATCTL_API_KEY_FILE: keyFile('k') }]) {
+      expectFailure(await models(env), 2, 'nothing says for which service', '--base-url', '--profile')
+    }
+  })
+
+  for (const [address, ...words] of [
+    ['http://chat.example', 'would send the credential unencrypted', 'Use https://chat.example'],
+    ['http://127.0.0.1.chat.example', 'unencrypted'],
+    ['http://0.0.0.0:1', 'unencrypted'],
+    ['https://user:canary@chat.example', 'holds a user name or password'],
+    ['https://chat.example/?a=canary', 'no query and no fragment'],
+    ['https://chat.example/#canary', 'no query and no fragment'],
+    ['ftp://chat.example', 'must begin with https://'],
+    ['chat.example', 'is not a URL'],
+    ['//chat.example', 'is not a URL'],
+    [' ', 'must not be empty'],
+  ] as [string, ...string[]][]) {
+    it(`the address ${address} is exit 2, with a key and without`, async () => {
+      for (const env of [{}, { CHATCTL_API_KEY: 'test-key' }]) {
+        const byFlag = await models(env, '--base-url', address)
+        expectFailure(byFlag, 2, '--base-url: ', ...words)
+        expect(byFlag.stderr).not.to.contain('canary')
+        if (address.trim() === '') continue
+        expectFailure(await models({ ...env, CHATCTL_BASE_URL: address }), 2, 'CHATCTL_BASE_URL: ', ...words)
+      }
+    })
+  }
+
+  it('an address by flag or environment never becomes the embedded service, not even with -p local', async () => {
+    const key = { CHATCTL_API_KEY: 'test-key' }
+    await models(key, '--base-url', server.url)
+    await models({ ...key, CHATCTL_BASE_URL: server.url }, '--profile', 'local')
+    await models({ ...key, CHATCTL_BASE_URL: server.url, CHATCTL_PROFILE: 'local' })
+    expect(server.requests).to.have.length(3)
+  })
+
+  for (const args of [
+    ['settings', 'set', 'theme.mode=dark'],
+    ['settings', 'api', 'set', '--version', 'v2'],
+    ['users', 'create', '--email', 'a@b.example', '--generate-password'],
+    ['users', 'update', 'usr_admin', '--name', 'x'],
+    ['users', 'permissions', 'assign', 'usr_admin', '--role', 'admin'],
+    ['users', 'settings', 'set', '--theme', 'dark'],
+    ['api', 'PATCH', '/v1/settings', '--data', '{}'],
+    ['api', 'DELETE', '/v1/users/x'],
+  ]) {
+    it(`off a terminal nothing is changed in a service that nobody named: ${args.join(' ')}`, async () => {
+      for (const env of [{}, { CHATCTL_BASE_URL: '' }]) {
+        expectFailure(await runChatctl(sandbox, args, { env }), 2, 'No service was named', '--profile local')
+      }
+    })
+  }
+})
+
+describe('the embedded service, named', () => {
+  let sandbox: Sandbox
+  before(() => {
+    sandbox = createSandbox()
+  })
+  after(() => sandbox.remove())
+
+  it('may be changed off a terminal, whatever the key file is', async () => {
+    const args = ['settings', 'set', 'theme.mode=dark', '-p', 'local', '--json']
+    const run = await runChatctl(sandbox, args, { env: { CHATCTL_API_KEY_FILE: '/nowhere' } })
+    expect(run.exitCode).to.equal(0)
+    expect(JSON.parse(run.stdout).theme.mode).to.equal('dark')
+  })
+})

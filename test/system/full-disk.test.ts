@@ -1,0 +1,91 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, mkdirSync, openSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { expectFailure } from '../support/expect-failure.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { runOnto } from './run-as.ts'
+
+/** Needs root, to mount. */
+describe('a disk that is full', () => {
+  let sandbox: Sandbox
+  let disk: string
+  before(() => {
+    sandbox = createSandbox()
+    disk = join(sandbox.home, 'disk')
+    mkdirSync(disk)
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk])
+  })
+  after(() => {
+    execFileSync('umount', [disk])
+    sandbox.remove()
+  })
+
+  const run = (...args: string[]) => runChatctl(sandbox, args, { env: { XDG_DATA_HOME: disk } })
+  const ballast = () => join(disk, 'ballast')
+
+  function fill(): void {
+    const { bavail, bsize } = statfsSync(disk)
+    writeFileSync(ballast(), Buffer.alloc(bavail * bsize))
+  }
+
+  it('from the start: no data is made, and it says which disk', async () => {
+    fill()
+    expectFailure(await run('chat', 'send', 'hi'), 1, 'No room left on the disk of', disk, 'Hint: ')
+    expectFailure(await run('service', 'keys', 'create', '--name', 'x'), 1, 'No room left')
+    rmSync(ballast())
+    expect(await run('chat', 'send', 'hi')).to.include({ exitCode: 0 })
+  })
+
+  it('later on: what does not fit is refused whole, what is there can be read, and it goes on after', async () => {
+    const before = JSON.parse((await run('history', 'list', '--json')).stdout)
+    const args = ['chat', 'send', '--json']
+    const big = await runChatctl(sandbox, args, {
+      env: { XDG_DATA_HOME: disk },
+      stdin: 'x'.repeat(3_000_000),
+    })
+    expect(big).to.include({ exitCode: 69, stdout: '' })
+    expect(JSON.parse(big.stderr).error).to.include({ code: 'storage_full', status: 507 })
+    expect(JSON.parse((await run('history', 'list', '--json')).stdout)).to.deep.equal(before)
+    expect(await run('chat', 'send', 'small')).to.include({ exitCode: 0 })
+    const after = JSON.parse((await run('history', 'list', '--json')).stdout)
+    expect(after.messages).to.have.length(before.messages.length + 2)
+  })
+
+  it('under the configuration: the file stays as it was', async () => {
+    const folder = join(disk, 'config')
+    const set = (value: string) =>
+      runChatctl(sandbox, ['config', 'set', 'model', value], { env: { XDG_CONFIG_HOME: folder } })
+    expect(await set('first')).to.include({ exitCode: 0 })
+    fill()
+    expectFailure(await set('second'), 1, 'cannot be written: no space left on device (ENOSPC)')
+    const get = await runChatctl(sandbox, ['config', 'get', 'model'], { env: { XDG_CONFIG_HOME: folder } })
+    expect(get.stdout).to.equal('first\n')
+    rmSync(ballast())
+    expect(await set('third')).to.include({ exitCode: 0 })
+  })
+
+  for (const args of [
+    ['config', 'list'],
+    ['chat', 'send', 'hi'],
+    ['service', 'status', '--json'],
+    ['settings', 'schema'],
+  ]) {
+    it(`under stdout: exit 1, and it says so: ${args.join(' ')}`, async () => {
+      const full = openSync('/dev/full', 'w')
+      const { exitCode, stderr } = await runOnto(args, sandbox.env, { stdout: full })
+      closeSync(full)
+      expect(exitCode).to.equal(1)
+      expect(stderr).to.contain('stdout cannot be written').and.contain('ENOSPC')
+      expect(stderr).not.to.match(/^ {4}at |This is a bug/m)
+    })
+  }
+
+  it('under stderr changes no exit code', async () => {
+    const full = openSync('/dev/full', 'w')
+    expect(await runOnto(['users', 'get'], sandbox.env, { stderr: full })).to.include({ exitCode: 2 })
+    expect(await runOnto(['config', 'list'], sandbox.env, { stderr: full })).to.include({ exitCode: 0 })
+    closeSync(full)
+  })
+})

@@ -1,0 +1,39 @@
+import { spawnSync } from 'node:child_process'
+import { globSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { binary } from '../support/run-chatctl.ts'
+
+/** Debian's nodejs package is one such; CHATCTL_TEST_OLD_NODE names another. */
+function findOldNode(): { path: string; version: string } {
+  const candidates = [
+    process.env['CHATCTL_TEST_OLD_NODE'],
+    '/usr/bin/node',
+    '/usr/bin/nodejs',
+    '/usr/local/bin/node',
+    ...globSync(join(homedir(), '.nvm/versions/node/*/bin/node')),
+  ]
+  for (const path of candidates) {
+    const version = path && spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout?.trim().slice(1)
+    if (!version) continue
+    const [major = 0, minor = 0] = version.split('.').map(Number)
+    if (major < 22 || (major === 22 && minor < 19)) return { path, version }
+  }
+  throw new Error('no Node older than 22.19 was found; name one in CHATCTL_TEST_OLD_NODE')
+}
+
+describe('a Node that is too old', () => {
+  for (const args of [['--version'], ['chat', 'send', 'hi'], []]) {
+    it(`is told so in two lines: chatctl ${args.join(' ')}`, () => {
+      const { path, version } = findOldNode()
+      const { status, stdout, stderr } = spawnSync(path, [binary, ...args], { encoding: 'utf8', input: '' })
+      expect({ status, stdout }).to.deep.equal({ status: 1, stdout: '' })
+      const [error, hint, ...rest] = stderr.split('\n')
+      expect(error).to.match(/^Error: chatctl needs Node\.js 22\.\d+\.\d+ or newer; this is /)
+      expect(error).to.contain(version)
+      expect(hint).to.match(/^Hint: install/)
+      expect(rest).to.deep.equal([''])
+    })
+  }
+})

@@ -1,0 +1,95 @@
+import { chmodSync, chownSync, mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { expectFailure } from '../support/expect-failure.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { runAs, stranger } from './run-as.ts'
+
+/** Needs root: to root no folder is read-only, so the program runs as somebody else. */
+describe('files that the user may not touch', () => {
+  let sandbox: Sandbox
+  let home: string
+  before(() => {
+    if (process.getuid?.() !== 0) throw new Error('run as root')
+    sandbox = createSandbox()
+    chmodSync(sandbox.home, 0o755)
+  })
+  after(() => sandbox.remove())
+  beforeEach(function () {
+    home = join(sandbox.home, `home-${this.currentTest?.title.length}`)
+    mkdirSync(home)
+    chownSync(home, stranger, stranger)
+  })
+
+  const run = (args: string[], env: NodeJS.ProcessEnv = { HOME: home }) => runAs(stranger, args, env)
+
+  it('a home that is read-only: what reads works, what writes says where it cannot', () => {
+    chmodSync(home, 0o555)
+    expect(run(['config', 'list'])).to.include({ exitCode: 0, stderr: '' })
+    expect(run(['service', 'keys', 'list'])).to.include({ exitCode: 0, stderr: '' })
+    expectFailure(run(['chat', 'send', 'hi']), 1, home, 'cannot be written (EACCES)', 'Hint: ')
+    expectFailure(
+      run(['config', 'set', 'model', 'x']),
+      1,
+      home,
+      'permission denied (EACCES)',
+      'XDG_CONFIG_HOME',
+    )
+    expect(readdirSync(home)).to.deep.equal([])
+  })
+
+  it('data that became read-only', () => {
+    expect(run(['chat', 'send', 'hi'])).to.include({ exitCode: 0 })
+    const data = join(home, '.local', 'share', 'chatctl')
+    chmodSync(data, 0o500)
+    chmodSync(join(data, 'chatctl.db'), 0o400)
+    expectFailure(run(['chat', 'send', 'hi']), 1, data, 'Hint: ')
+    chmodSync(join(data, 'chatctl.db'), 0o600)
+    chmodSync(data, 0o700)
+    expect(run(['chat', 'send', 'hi'])).to.include({ exitCode: 0 })
+  })
+
+  it('state that cannot be written costs --continue and a warning, not the answer', () => {
+    mkdirSync(join(home, '.local'))
+    mkdirSync(join(home, '.local', 'share'))
+    chownSync(join(home, '.local', 'share'), stranger, stranger)
+    const sent = run(['chat', 'send', 'hi'])
+    expect(sent.exitCode).to.equal(0)
+    expect(sent.stdout).to.contain('offline model')
+    expect(sent.stderr).to.contain('Warning: --continue will not know this conversation')
+  })
+
+  it("another user's data is refused by every door, and never taken for none", async () => {
+    await runChatctl(sandbox, ['chat', 'send', 'hi'])
+    const data = join(sandbox.home, '.local', 'share', 'chatctl')
+    for (const args of [['list'], ['create', '--name', 'x'], ['revoke', 'x', '--yes']]) {
+      expectFailure(run(['service', 'keys', ...args, '--data', data]), 1, data, 'EACCES')
+    }
+    expectFailure(run(['service', 'status', '--data', data]), 1, data, 'EACCES')
+    expectFailure(run(['service', 'run', '--port', '0', '--data', data]), 1, data, 'EACCES')
+  })
+
+  it('a password file, a key file and a configuration that may not be read', async () => {
+    const env = { HOME: home, CHATCTL_API_KEY_FILE: '/etc/shadow', CHATCTL_BASE_URL: 'http://127.0.0.1:9' }
+    expectFailure(run(['chat', 'models'], env), 4, '/etc/shadow cannot be read: permission denied')
+    const create = ['users', 'create', '-p', 'local', '--password-file', '/etc/shadow']
+    expectFailure(run(create), 2, '/etc/shadow cannot be read: permission denied')
+    await runChatctl(sandbox, ['config', 'set', 'model', 'x'])
+    const config = { HOME: home, XDG_CONFIG_HOME: join(sandbox.home, '.config') }
+    expectFailure(run(['config', 'list'], config), 2, 'config.json cannot be read: permission denied')
+  })
+
+  it('a port that only root may use', () => {
+    const run1 = run(['service', 'run', '--port', '1', '--data', join(home, 'data'), '--log-level', 'silent'])
+    expectFailure(run1, 2, 'Port 1 may not be used by this user', 'above 1023')
+  })
+
+  it('a user whom the system does not know needs HOME, or the XDG folders', () => {
+    expect(run(['--version'], {})).to.include({ exitCode: 0 })
+    expectFailure(run(['config', 'list'], {}), 2, 'There is no home folder', 'Set HOME')
+    expectFailure(run(['chat', 'send', 'hi'], {}), 2, 'There is no home folder', 'Set HOME')
+    const xdg = { XDG_CONFIG_HOME: home, XDG_DATA_HOME: home, XDG_STATE_HOME: home }
+    expect(run(['chat', 'send', 'hi'], xdg)).to.include({ exitCode: 0 })
+  })
+})

@@ -1,0 +1,34 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { binary, type Run } from '../support/run-chatctl.ts'
+
+/** A user that owns nothing and that no system knows. */
+export const stranger = 54_321
+
+/** Runs the built program as another user, who has to be able to read the repository and Node. */
+export function runAs(uid: number, args: readonly string[], env: NodeJS.ProcessEnv): Run {
+  const words = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', process.execPath, binary, ...args]
+  const { status, stdout, stderr, error } = spawnSync('setpriv', words, { env, encoding: 'utf8', input: '' })
+  if (error) throw error
+  return { exitCode: status, stdout, stderr }
+}
+
+/** Runs the built program with one of its outputs on an open file. */
+export async function runOnto(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  target: { stdout?: number; stderr?: number },
+): Promise<Run> {
+  const child = spawn(process.execPath, [binary, ...args], {
+    env,
+    stdio: ['ignore', target.stdout ?? 'pipe', target.stderr ?? 'pipe'],
+  })
+  const run = { exitCode: null as number | null, stdout: '', stderr: '' }
+  child.stdout?.on('data', (chunk) => {
+    run.stdout += chunk
+  })
+  child.stderr?.on('data', (chunk) => {
+    run.stderr += chunk
+  })
+  run.exitCode = await new Promise((resolve) => child.once('close', resolve))
+  return run
+}
