@@ -1,0 +1,651 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import {
+  answer,
+  type FaultServer,
+  failing,
+  json,
+  limited,
+  type RecordedRequest,
+  type Script,
+  silent,
+  startFaultServer,
+} from '../support/fault-server.ts'
+import { commands } from '../support/manifest.ts'
+import { type Run, type RunOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+/** Every flag that is declared changes something that can be seen from outside. */
+
+let sandbox: Sandbox
+let server: FaultServer | undefined
+
+interface Result extends Run {
+  requests: readonly RecordedRequest[]
+  elapsed: number
+}
+
+async function run(
+  args: readonly string[],
+  script: Script = json(200, {}),
+  options: RunOptions = {},
+): Promise<Result> {
+  await server?.close()
+  server = await startFaultServer(script)
+  const started = Date.now()
+  const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key', ...options.env }
+  const done = await runChatctl(sandbox, args, { ...options, env })
+  return { ...done, requests: server.requests, elapsed: Date.now() - started }
+}
+
+/** Runs something on this machine, where no service is meant. */
+function runHere(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Run> {
+  return runChatctl(sandbox, args, { env })
+}
+
+function file(name: string, text: string): string {
+  const path = join(sandbox.home, name)
+  writeFileSync(path, text)
+  return path
+}
+
+type Part = { body?: object; query?: string; headers?: Record<string, string> }
+
+/** What a flag adds to the request: nothing of it is there without the flag. */
+interface Addition {
+  args: string[]
+  flag: string[] | (() => string[])
+  stdin?: string
+  adds: Part
+}
+
+const permissions = ['users', 'permissions', 'assign', 'u1', 'a:b']
+const create = ['users', 'create', '--generate-password']
+
+const additions: Record<string, Addition> = {
+  'api data': { args: ['api', 'POST', '/x'], flag: ['--data', '{"a":1}'], adds: { body: { a: 1 } } },
+  'api field': {
+    args: ['api', 'POST', '/x'],
+    flag: ['-F', 'a=b', '-F', 'c:=[1]'],
+    adds: { body: { a: 'b', c: [1] } },
+  },
+  'api header': {
+    args: ['api', 'POST', '/x'],
+    flag: ['-H', 'X-One: 1', '-H', 'X-Two: 2'],
+    adds: { headers: { 'x-one': '1', 'x-two': '2' } },
+  },
+  'users:create email': { args: create, flag: ['--email', 'a@b'], adds: { body: { email: 'a@b' } } },
+  'users:create name': { args: create, flag: ['--name', 'Ada'], adds: { body: { name: 'Ada' } } },
+  'users:create metadata': {
+    args: create,
+    flag: ['--metadata', 'company=Acme', '--metadata', 'seats:=5'],
+    adds: { body: { metadata: { company: 'Acme', seats: 5 } } },
+  },
+  'users:create password-stdin': {
+    args: ['users', 'create'],
+    flag: ['--password-stdin'],
+    stdin: 'secret word\n',
+    adds: { body: { password: 'secret word' } },
+  },
+  'users:create password-file': {
+    args: ['users', 'create'],
+    flag: () => ['--password-file', file('password', 'other word\n')],
+    adds: { body: { password: 'other word' } },
+  },
+  'users:update name': {
+    args: ['users', 'update', 'u1', '--theme', 'x'],
+    flag: ['--name', 'Ada'],
+    adds: { body: { name: 'Ada' } },
+  },
+  'users:update metadata': {
+    args: ['users', 'update', 'u1', '--theme', 'x'],
+    flag: ['--metadata', 'a=b'],
+    adds: { body: { metadata: { a: 'b' } } },
+  },
+  'users:update theme': {
+    args: ['users', 'update', 'u1', '--name', 'x'],
+    flag: ['--theme', 'dark'],
+    adds: { body: { settings: { theme: 'dark' } } },
+  },
+  'users:update notifications': {
+    args: ['users', 'update', 'u1', '--name', 'x'],
+    flag: ['--notifications', 'off'],
+    adds: { body: { settings: { notifications_enabled: false } } },
+  },
+  'users:settings:set theme': {
+    args: ['users', 'settings', 'set', '--language', 'de'],
+    flag: ['--theme', 'dark'],
+    adds: { body: { theme: 'dark' } },
+  },
+  'users:settings:set language': {
+    args: ['users', 'settings', 'set', '--theme', 'dark'],
+    flag: ['--language', 'de'],
+    adds: { body: { language: 'de' } },
+  },
+  'users:settings:set notification': {
+    args: ['users', 'settings', 'set', '--theme', 'dark'],
+    flag: ['--notification', 'email=off', '--notification', 'push=on'],
+    adds: { body: { notifications: { email: false, push: true } } },
+  },
+  'users:permissions:assign role': {
+    args: permissions,
+    flag: ['-r', 'editor'],
+    adds: { body: { role: 'editor' } },
+  },
+  'settings:api:set version': {
+    args: ['settings', 'api', 'set', '--rate-limiting', 'on'],
+    flag: ['--version', 'v2'],
+    adds: { body: { version: 'v2' } },
+  },
+  'settings:api:set rate-limiting': {
+    args: ['settings', 'api', 'set', '--version', 'v2'],
+    flag: ['--rate-limiting', 'off'],
+    adds: { body: { rate_limiting: { enabled: false } } },
+  },
+  'settings:api:set requests-per-minute': {
+    args: ['settings', 'api', 'set', '--version', 'v2'],
+    flag: ['--requests-per-minute', '5'],
+    adds: { body: { rate_limiting: { requests_per_minute: 5 } } },
+  },
+  'settings:api:set allowed-origin': {
+    args: ['settings', 'api', 'set', '--version', 'v2'],
+    flag: ['--allowed-origin', 'https://a.example', '--allowed-origin', 'https://b.example'],
+    adds: { body: { cors: { allowed_origins: ['https://a.example', 'https://b.example'] } } },
+  },
+  'settings:api:set allowed-method': {
+    args: ['settings', 'api', 'set', '--version', 'v2'],
+    flag: ['--allowed-method', 'GET'],
+    adds: { body: { cors: { allowed_methods: ['GET'] } } },
+  },
+  'settings:api:set file': {
+    args: ['settings', 'api', 'set', '--version', 'v2'],
+    flag: () => ['-f', file('api.yaml', 'version: v1\ncors:\n  allowed_methods: [PUT]\n')],
+    adds: { body: { version: 'v2', cors: { allowed_methods: ['PUT'] } } },
+  },
+  'history:list context': {
+    args: ['history', 'list'],
+    flag: ['-c', 'c 1'],
+    adds: { query: 'context_id=c+1' },
+  },
+  'history:list limit': { args: ['history', 'list'], flag: ['-n', '5'], adds: { query: 'limit=5' } },
+  'history:list before': {
+    args: ['history', 'list'],
+    flag: ['--before', 'm1'],
+    adds: { query: 'before=m1' },
+  },
+  'chat:complete model': {
+    args: ['chat', 'complete', 'x'],
+    flag: ['-m', 'small'],
+    adds: { body: { model: 'small' } },
+  },
+  'chat:complete system': {
+    args: ['chat', 'complete', 'x'],
+    flag: ['-s', 'Be brief'],
+    adds: {
+      body: {
+        messages: [
+          { role: 'system', content: 'Be brief' },
+          { role: 'user', content: 'x' },
+        ],
+      },
+    },
+  },
+  'chat:complete messages': {
+    args: ['chat', 'complete', 'x'],
+    flag: () => ['--messages', file('messages.jsonl', '{"role":"user","content":"a"}\n')],
+    adds: {
+      body: {
+        messages: [
+          { role: 'user', content: 'a' },
+          { role: 'user', content: 'x' },
+        ],
+      },
+    },
+  },
+  'chat:complete temperature': {
+    args: ['chat', 'complete', 'x'],
+    flag: ['-t', '0.5'],
+    adds: { body: { temperature: 0.5 } },
+  },
+  'chat:complete max-tokens': {
+    args: ['chat', 'complete', 'x'],
+    flag: ['--max-tokens', '5'],
+    adds: { body: { max_tokens: 5 } },
+  },
+  'chat:send model': {
+    args: ['chat', 'send', 'x'],
+    flag: ['-m', 'small'],
+    adds: { body: { model: 'small' } },
+  },
+  'chat:send context': {
+    args: ['chat', 'send', 'x'],
+    flag: ['-c', 'c1'],
+    adds: { body: { context_id: 'c1' } },
+  },
+  'chat:send stream': { args: ['chat', 'send', 'x'], flag: ['--stream'], adds: { body: { stream: true } } },
+}
+
+/** Flags with an effect of another kind, each with a test of its own below. */
+const others: Record<string, () => Promise<void>> = {
+  'api include': async () => {
+    const { stdout } = await run(['api', 'GET', '/x', '-i'], answer(202, { 'x-one': '1' }, 'text'))
+    expect(stdout).to.match(/^HTTP 202 Accepted\n(.+\n)*x-one: 1\n(.+\n)*\ntext$/)
+  },
+  'users:create generate-password': async () => {
+    const { requests, stdout } = await run([...create, '--jq', '.generated_password'])
+    expect(JSON.parse(requests[0]?.body ?? '').password).to.equal(stdout.trim())
+    expect(stdout.trim()).to.match(/^[\w.-]{24}$/)
+  },
+  'chat:send continue': async () => {
+    const sent = { response: 'x', context_id: 'c-kept' }
+    await run(['chat', 'send', 'x'], json(200, sent), { env: { CHATCTL_API_KEY: 'k' } })
+    const address = server?.url ?? ''
+    const again = await runChatctl(sandbox, ['chat', 'send', 'y', '--continue'], {
+      env: { CHATCTL_BASE_URL: address, CHATCTL_API_KEY: 'k' },
+    })
+    expect(again.exitCode, again.stderr).to.equal(0)
+    expect(JSON.parse(server?.requests[1]?.body ?? '')).to.deep.equal({ message: 'y', context_id: 'c-kept' })
+    const elsewhere = await run(['chat', 'send', 'y', '--continue'])
+    expect(elsewhere).to.include({ exitCode: 2 })
+    expect(elsewhere.requests).to.deep.equal([])
+  },
+  'auth:status verify': async () => {
+    const asked = await run(['auth', 'status', '--jq', '.verified'], json(200, { id: 'u1' }))
+    expect(asked).to.include({ exitCode: 0, stdout: 'true\n' })
+    const unasked = await run(['auth', 'status', '--no-verify', '--jq', '.verified'])
+    expect(unasked).to.include({ exitCode: 0, stdout: 'false\n' })
+    expect(unasked.requests).to.deep.equal([])
+  },
+  'service:keys:create name': async () => {
+    expect((await runHere(['service', 'keys', 'create', '--name', 'one', '--jq', '.name'])).stdout).to.equal(
+      'one\n',
+    )
+    expect((await runHere(['service', 'keys', 'create'])).exitCode).to.equal(2)
+  },
+  'service:keys:create tier': async () => {
+    const args = ['service', 'keys', 'create', '--name', 'one', '--jq', '.limit']
+    expect((await runHere(args)).stdout).to.equal('100\n')
+    expect((await runHere([...args, '--tier', 'pro'])).stdout).to.equal('1000\n')
+  },
+  'service:keys:create limit': async () => {
+    const args = ['service', 'keys', 'create', '--name', 'one', '--jq', '.limit', '--tier', 'enterprise']
+    expect((await runHere([...args, '--limit', '7'])).stdout).to.equal('7\n')
+  },
+  'service:keys:create data': async () => {
+    const dir = dataFolder('create')
+    await runHere(['service', 'keys', 'create', '--name', 'one', '--data', dir])
+    expect(existsSync(dir)).to.equal(true)
+  },
+  'service:keys:list data': async () => {
+    const dir = dataFolder('list')
+    await runHere(['service', 'keys', 'create', '--name', 'only', '--data', dir])
+    expect((await runHere(['service', 'keys', 'list', '--data', dir, '--jq', '.[].name'])).stdout).to.equal(
+      'only\n',
+    )
+  },
+  'service:keys:revoke data': async () => {
+    const dir = dataFolder('revoke')
+    const made = await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir, '--jq', '.id'])
+    const id = made.stdout.trim()
+    expect((await runHere(['service', 'keys', 'revoke', id, '--yes'])).exitCode).to.equal(6)
+    expect((await runHere(['service', 'keys', 'revoke', id, '--yes', '--data', dir])).exitCode).to.equal(0)
+  },
+  'service:keys:revoke yes': async () => {
+    const made = await runHere(['service', 'keys', 'create', '--name', 'x', '--jq', '.id'])
+    const args = ['service', 'keys', 'revoke', made.stdout.trim()]
+    expect((await runHere(args)).exitCode).to.equal(3)
+    expect((await runHere(args, { CHATCTL_YES: '1' })).exitCode).to.equal(0)
+  },
+  'service:status data': async () => {
+    const dir = dataFolder('status')
+    expect((await runHere(['service', 'status', '--data', dir, '--jq', '.data'])).stdout).to.equal(`${dir}\n`)
+  },
+  'service:run host, port, data, upstream, upstream-key-file': async () => {
+    server = await startFaultServer(
+      json(200, { choices: [{ message: { role: 'assistant', content: 'From above' } }] }),
+    )
+    const dir = dataFolder('run')
+    const made = await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir, '--jq', '.key'])
+    const port = await findFreePort()
+    const upstream = [
+      '--upstream',
+      `${server.url}/v1`,
+      '--upstream-key-file',
+      file('up.key', 'upstream-key\n'),
+    ]
+    await serve(['--host', '127.0.0.1', '--port', String(port), '--data', dir, ...upstream], async (url) => {
+      expect(url).to.equal(`http://127.0.0.1:${port}`)
+      const { stdout, stderr } = await runHere(['chat', 'complete', 'Hi', '--model', 'm'], {
+        CHATCTL_BASE_URL: url,
+        CHATCTL_API_KEY: made.stdout.trim(),
+      })
+      expect(stdout, stderr).to.equal('From above\n')
+      expect(server?.requests.at(-1)?.headers.authorization).to.equal('Bearer upstream-key')
+    })
+  },
+  'service:run log-level': async () => {
+    const quiet = await serve(['--port', '0', '--log-level', 'silent'], async () => {})
+    const loud = await serve(['--port', '0', '--log-level', 'trace'], async (url) => {
+      await fetch(`${url}/v1/settings`)
+    })
+    expect(quiet).to.equal('')
+    expect(JSON.parse(loud.split('\n')[0] ?? '')).to.be.an('object')
+  },
+}
+
+/** Tried with every command that has it by another file. */
+const elsewhere: Record<string, string> = { 'dry-run': 'test/cli/dry-run.test.ts' }
+
+function dataFolder(name: string): string {
+  return join(sandbox.home, `data-${name}`)
+}
+
+async function findFreePort(): Promise<number> {
+  const probe = createServer()
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
+  const address = probe.address()
+  await new Promise((resolve) => probe.close(resolve))
+  return typeof address === 'object' && address ? address.port : 0
+}
+
+/** @returns what it logged */
+async function serve(flags: string[], use: (url: string) => Promise<void>): Promise<string> {
+  const child = startChatctl(sandbox, ['service', 'run', ...flags])
+  let logged = ''
+  child.stderr?.on('data', (chunk) => {
+    logged += chunk
+  })
+  const closed = new Promise((resolve) => child.once('close', resolve))
+  const url = await new Promise<string>((resolve) => {
+    child.stdout?.once('data', (chunk) => resolve(String(chunk).trim()))
+    void closed.then(() => resolve(''))
+  })
+  try {
+    expect(url, logged).to.match(/^http:/)
+    await use(url)
+  } finally {
+    child.kill('SIGTERM')
+    await closed
+  }
+  return logged
+}
+
+/** The shared flags: each on one command, as a flag and as its variable. */
+interface SharedFlag {
+  flag: string[]
+  env: NodeJS.ProcessEnv
+  args: string[]
+  script: Script
+  /** Whether what a run did shows that the flag was there. */
+  shows(result: Result): boolean
+}
+
+const profile = json(200, { id: 'u1', email: 'a@b' })
+const shared: Record<string, SharedFlag> = {
+  profile: {
+    flag: ['--profile', 'nowhere'],
+    env: { CHATCTL_PROFILE: 'nowhere' },
+    args: ['users', 'profile'],
+    script: profile,
+    shows: ({ exitCode, stderr }) => exitCode === 2 && stderr.includes('no profile "nowhere"'),
+  },
+  'base-url': {
+    flag: ['--base-url', 'https://no-such-host.invalid'],
+    env: { CHATCTL_BASE_URL: 'https://no-such-host.invalid' },
+    args: ['api', 'GET', '/x', '--dry-run'],
+    script: profile,
+    shows: ({ stdout }) => stdout === 'GET https://no-such-host.invalid/x\n',
+  },
+  output: {
+    flag: ['-o', 'csv'],
+    env: { CHATCTL_OUTPUT: 'csv' },
+    args: ['users', 'profile'],
+    script: profile,
+    shows: ({ stdout }) => stdout === 'key,value\nid,u1\nemail,a@b\n',
+  },
+  json: {
+    flag: ['--json'],
+    env: { CHATCTL_JSON: '1' },
+    args: ['users', 'profile'],
+    script: profile,
+    shows: ({ stdout }) => stdout.startsWith('{'),
+  },
+  fields: {
+    flag: ['--fields', 'email'],
+    env: { CHATCTL_FIELDS: 'email' },
+    args: ['users', 'profile'],
+    script: profile,
+    shows: ({ stdout }) => stdout === 'email\ta@b\n',
+  },
+  jq: {
+    flag: ['--jq', '.id'],
+    env: { CHATCTL_JQ: '.id' },
+    args: ['users', 'profile'],
+    script: profile,
+    shows: ({ stdout }) => stdout === 'u1\n',
+  },
+  quiet: {
+    flag: ['-q'],
+    env: { CHATCTL_QUIET: '1' },
+    args: ['users', 'update', 'u1', '--name', 'x'],
+    script: answer(200, {}, 'done'),
+    shows: ({ stderr }) => stderr === '',
+  },
+  debug: {
+    flag: ['--debug'],
+    env: { CHATCTL_DEBUG: '1' },
+    args: ['users', 'profile'],
+    script: profile,
+    shows: ({ stderr }) => /^> GET .*\n< 200 OK/.test(stderr),
+  },
+  timeout: {
+    flag: ['--timeout', '300ms'],
+    env: { CHATCTL_TIMEOUT: '300ms' },
+    args: ['users', 'update', 'u1', '--name', 'x'],
+    script: silent,
+    shows: ({ stderr }) => /no answer within 300 ms/.test(stderr),
+  },
+  retries: {
+    flag: ['--retries', '0'],
+    env: { CHATCTL_RETRIES: '0' },
+    args: ['users', 'profile'],
+    script: failing(500, 'x', 'x'),
+    shows: ({ requests }) => requests.length === 1,
+  },
+  'max-wait': {
+    flag: ['--max-wait', '0'],
+    env: { CHATCTL_MAX_WAIT: '0' },
+    args: ['users', 'profile'],
+    script: [limited({ 'retry-after': '1' }), profile],
+    shows: ({ exitCode, requests }) => exitCode === 75 && requests.length === 1,
+  },
+  'no-color': {
+    flag: ['--no-color'],
+    env: { CHATCTL_NO_COLOR: '1' },
+    args: ['users', 'profile'],
+    script: failing(404, 'x', 'x'),
+    shows: ({ stderr }) => stderr === 'Error: x\n',
+  },
+}
+/** What only a terminal can show. */
+const onTerminals = ['no-input']
+
+describe('flags', function () {
+  this.timeout(60_000)
+  before(() => {
+    sandbox = createSandbox()
+  })
+  afterEach(async () => {
+    await server?.close()
+    server = undefined
+  })
+  after(() => sandbox.remove())
+
+  it('are all in the tables', () => {
+    const tried = new Set(
+      [...Object.keys(additions), ...Object.keys(others)].flatMap((name) => {
+        const [command, ...flags] = name.split(/,? /)
+        return flags.map((flag) => `${command} ${flag}`)
+      }),
+    )
+    const declared = commands.flatMap(({ id, flags }) =>
+      Object.values(flags)
+        .filter(({ name, helpGroup }) => helpGroup !== 'GLOBAL' && !(name in elsewhere))
+        .map(({ name }) => `${id} ${name}`),
+    )
+    expect(declared.filter((flag) => !tried.has(flag))).to.deep.equal([])
+    expect([...tried].filter((flag) => !declared.includes(flag))).to.deep.equal([])
+  })
+
+  it('that all commands share are all in the tables, and all commands have them', () => {
+    for (const { id, flags } of commands.filter(({ hidden }) => !hidden)) {
+      const global = Object.values(flags).filter(({ helpGroup }) => helpGroup === 'GLOBAL')
+      expect(global.map(({ name }) => name).sort(), id).to.deep.equal(
+        [...Object.keys(shared), ...onTerminals].sort(),
+      )
+    }
+  })
+
+  for (const [name, { args, flag, stdin, adds }] of Object.entries(additions)) {
+    it(`${name} is in the request`, async () => {
+      const more = typeof flag === 'function' ? flag() : flag
+      const [without, given] = [
+        await run(args),
+        await run([...args, ...more], undefined, stdin === undefined ? {} : { stdin }),
+      ]
+      const [before, after] = [without.requests[0], given.requests[0]]
+      expect(after, given.stderr).not.to.equal(undefined)
+      if (adds.body) {
+        expect(JSON.parse(after?.body ?? '')).to.deep.include(adds.body)
+        expect(JSON.parse(before?.body || '{}')).not.to.deep.include(adds.body)
+      }
+      if (adds.query) expect(after?.path).to.equal(`${before?.path}?${adds.query}`)
+      if (adds.headers) expect(after?.headers).to.include(adds.headers)
+    })
+  }
+
+  for (const [name, check] of Object.entries(others)) it(`${name}: has its effect`, check)
+
+  for (const [name, { flag, env, args, script, shows }] of Object.entries(shared)) {
+    it(`--${name} has its effect, and so has ${Object.keys(env)[0]}`, async () => {
+      const colours = name === 'no-color' ? { FORCE_COLOR: '1' } : {}
+      const given = await run([...args, ...flag], script, { env: colours })
+      expect(shows(given), given.stdout + given.stderr).to.equal(true)
+      const variable = await run(args, script, { env: { ...colours, ...env } })
+      expect(shows(variable), variable.stdout + variable.stderr).to.equal(true)
+      // Without it a silent service would be waited for a minute.
+      if (name === 'timeout') return
+      const without = await run(args, script, { env: colours })
+      expect(shows(without), without.stdout + without.stderr).to.equal(false)
+    })
+  }
+})
+
+describe('precedence', () => {
+  let home: Sandbox
+  before(() => {
+    home = createSandbox()
+    mkdirSync(join(home.home, '.config', 'chatctl'), { recursive: true })
+    const work = {
+      base_url: 'https://profile.example',
+      auth_url: 'https://auth-profile.example',
+      client_id: 'profile-client',
+      model: 'profile-model',
+      output: 'json',
+      timeout: '11s',
+      retries: '5',
+      max_wait: '12s',
+    }
+    writeFileSync(
+      join(home.home, '.config', 'chatctl', 'config.json'),
+      JSON.stringify({ default_profile: 'work', profiles: { work, other: {} } }),
+    )
+  })
+  after(() => home.remove())
+
+  const rows = async (args: string[], env: NodeJS.ProcessEnv = {}) => {
+    const { stdout, stderr } = await runChatctl(home, ['config', 'list', '-o', 'tsv', ...args], { env })
+    expect(stderr).to.equal('')
+    return Object.fromEntries(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split('\t'))
+        .map(([key, ...rest]) => [key, rest]),
+    )
+  }
+
+  it('default', async () => {
+    const list = await rows(['-p', 'other'])
+    expect(list).to.deep.include({
+      profile: ['other', 'flag', '--profile'],
+      base_url: ['', 'default', 'default'],
+      timeout: ['60s', 'default', 'default'],
+      retries: ['2', 'default', 'default'],
+      max_wait: ['60s', 'default', 'default'],
+      model: ['', 'default', 'default'],
+    })
+  })
+
+  it('the profile goes before the default', async () => {
+    const from = 'profile work'
+    expect(await rows([])).to.deep.include({
+      base_url: ['https://profile.example', 'profile', from],
+      auth_url: ['https://auth-profile.example', 'profile', from],
+      client_id: ['profile-client', 'profile', from],
+      model: ['profile-model', 'profile', from],
+      timeout: ['11s', 'profile', from],
+      retries: ['5', 'profile', from],
+      max_wait: ['12s', 'profile', from],
+    })
+  })
+
+  const variables: [string, string, string][] = [
+    ['base_url', 'CHATCTL_BASE_URL', 'https://variable.example'],
+    ['auth_url', 'CHATCTL_AUTH_URL', 'https://auth-variable.example'],
+    ['client_id', 'CHATCTL_CLIENT_ID', 'variable-client'],
+    ['model', 'CHATCTL_MODEL', 'variable-model'],
+    ['timeout', 'CHATCTL_TIMEOUT', '21s'],
+    ['retries', 'CHATCTL_RETRIES', '6'],
+    ['max_wait', 'CHATCTL_MAX_WAIT', '22s'],
+  ]
+
+  it('the environment goes before the profile', async () => {
+    const env = Object.fromEntries(variables.map(([, name, value]) => [name, value]))
+    const list = await rows(['-p', 'work'], env)
+    for (const [key, name, value] of variables) expect(list[key]).to.deep.equal([value, 'environment', name])
+  })
+
+  it('a flag goes before the environment', async () => {
+    const flags = { base_url: 'https://flag.example', timeout: '31s', retries: '7', max_wait: '32s' }
+    const env = Object.fromEntries(variables.map(([, name, value]) => [name, value]))
+    const args = Object.entries(flags).flatMap(([key, value]) => [`--${key.replaceAll('_', '-')}`, value])
+    const list = await rows(args, env)
+    for (const [key, value] of Object.entries(flags))
+      expect(list[key]).to.deep.equal([value, 'flag', `--${key.replaceAll('_', '-')}`])
+  })
+
+  it('an empty variable says nothing', async () => {
+    expect((await rows([], { CHATCTL_TIMEOUT: '' }))['timeout']?.[1]).to.equal('profile')
+  })
+
+  it('an address for one run keeps clear of the default profile', async () => {
+    const list = await rows(['--base-url', 'https://flag.example'])
+    expect(list).to.deep.include({
+      timeout: ['60s', 'default', 'default'],
+      profile: ['', 'default', 'default'],
+    })
+  })
+
+  it('the form: flag, environment, profile', async () => {
+    const show = async (args: string[], env: NodeJS.ProcessEnv = {}) =>
+      (await runChatctl(home, ['config', 'list', ...args], { env })).stdout
+    expect(await show([])).to.match(/^\[/)
+    expect(await show([], { CHATCTL_OUTPUT: 'csv' })).to.match(/^key,value,source,from\n/)
+    expect(await show(['-o', 'yaml'], { CHATCTL_OUTPUT: 'csv' })).to.match(/^- key: /)
+    expect(await show(['--json'], { CHATCTL_OUTPUT: 'csv' })).to.match(/^\[/)
+    expect(await show(['-o', 'csv'], { CHATCTL_JSON: '1' })).to.match(/^key,/)
+  })
+})
