@@ -16,10 +16,9 @@ export function parseDuration(text: string): number | undefined {
   return ms <= longest ? ms : undefined
 }
 
-/** Milliseconds in a form that `parseDuration` reads back to the same. */
+/** Milliseconds as `parseDuration` reads them back: whole seconds where they are that. */
 export function formatDuration(ms: number): string {
-  const unit = (['h', 'm', 's'] as const).find((name) => ms > 0 && ms % unitInMs[name] === 0) ?? 'ms'
-  return `${ms / unitInMs[unit]}${unit}`
+  return ms % unitInMs.s === 0 ? `${ms / unitInMs.s}s` : `${ms}ms`
 }
 
 /** About how long, for a person: rounded up to seconds, then minutes, then hours. */
