@@ -18,12 +18,21 @@ if (isOlder(process.versions.node, wanted)) {
 }
 
 if (process.argv.length === 3 && process.argv[2] === '--version') {
-  process.stdout.on('error', function end(error) {
-    process.exit(error.code === 'EPIPE' ? 0 : 1)
-  })
-  process.stdout.write('chatctl ' + package_.version + '\n')
+  printVersion()
 } else {
   start()
+}
+
+/** Straight to the descriptor: process.stdout takes as long to open as all the rest of this. */
+function printVersion() {
+  try {
+    require('node:fs').writeSync(1, 'chatctl ' + package_.version + '\n')
+  } catch (error) {
+    // A reader that is gone is no failure.
+    if (error.code === 'EPIPE') process.exit(0)
+    process.stderr.write('Error: stdout cannot be written: ' + error.message + '\n')
+    process.exit(1)
+  }
 }
 
 function start() {
