@@ -15,7 +15,7 @@ import { HeldRequest } from './held-request.ts'
 import { Prompter } from './input/prompter.ts'
 import { interruption } from './interruption.ts'
 import { observeClient } from './observe-client.ts'
-import { Output } from './output/output.ts'
+import { type OneTimeSecret, Output } from './output/output.ts'
 import { chooseTarget, guardLocalChange, type Target } from './target.ts'
 
 /** What a command line said to all commands alike. */
@@ -53,7 +53,7 @@ export interface Context {
   /** @throws Failure `unauthorized` where there is no credential */
   connect(): Promise<Client>
   /** Shows the answer of a documented endpoint, and says what is odd about it. */
-  show(view: View, answer: Answer<unknown>): Promise<void>
+  show(view: View, answer: Answer<unknown>, secret?: OneTimeSecret): Promise<void>
   startService(
     options: Omit<ServiceOptions, 'dataDir'> & { dataDir?: string | undefined },
   ): Promise<RunningService>
@@ -116,10 +116,11 @@ export function createContext(invocation: Invocation): Context {
       return { profile: options.profile.value, baseUrl: readBaseUrl(to.baseUrl).href }
     },
     connect,
-    show: async (view, answer) => {
+    show: async (view, answer, secret) => {
       if (answer.faults.length > 0) await output.warn(describeFaults(answer.faults))
       if (answer.warning) await output.warn(answer.warning)
-      await output.show(view, answer.body)
+      if (secret) await output.showOnce(view, answer.body, secret)
+      else await output.show(view, answer.body)
     },
     startService: async ({ dataDir = dataFolder(), ...rest }) => {
       const { startService } = await import('../service/start-service.ts')

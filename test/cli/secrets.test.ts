@@ -222,6 +222,23 @@ describe('secrets', function () {
     expect(JSON.parse(stdout)).to.deep.equal({ generated_password: made })
   })
 
+  it('a password that was made up goes to stderr where the form leaves it out', async () => {
+    for (const choice of [
+      ['--fields', 'id'],
+      ['--jq', '.id'],
+      ['--jq', '.id | keys'],
+    ]) {
+      let made = ''
+      const take: Behaviour = (request, response, incoming) => {
+        made = JSON.parse(request.body).password
+        return json(201, { id: 'u1' })(request, response, incoming)
+      }
+      const { stdout, stderr } = await run(['users', 'create', '--generate-password', ...choice], take)
+      expect(stdout).not.to.contain(made)
+      expect(stderr).to.contain(made)
+    }
+  })
+
   it('of a new key of the embedded service are kept as a hash only', async () => {
     const { stdout } = await inTurn(() =>
       runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'ci', '--jq', '.key']),

@@ -1,12 +1,12 @@
 import type { OutputForm } from '../../config/resolve-options.ts'
 import { Failure } from '../../failure.ts'
-import { renderCsv, renderTsv } from '../../view/delimited.ts'
-import { absentFields, parseFields, selectFields, undocumentedFields } from '../../view/select-fields.ts'
+import { parseFields, selectFields, undocumentedFields } from '../../view/select-fields.ts'
 import { stripControls } from '../../view/strip-controls.ts'
-import { gridOf, rowsOf, type View } from '../../view/view.ts'
-import { nearest } from '../nearest.ts'
+import type { View } from '../../view/view.ts'
 import { loadColours, wantsColour } from './colours.ts'
+import { unknownField } from './field-failures.ts'
 import { filterWithJq } from './jq.ts'
+import { renderResult } from './render-result.ts'
 import { say, sayStyled, writeData } from './streams.ts'
 
 export interface OutputOptions {
@@ -19,6 +19,13 @@ export interface OutputOptions {
   quiet: boolean
   noColour: boolean
   env: NodeJS.ProcessEnv
+}
+
+/** A secret as it stands in a body. */
+export interface OneTimeSecret {
+  /** Its field. */
+  name: string
+  value: string
 }
 
 const eventView: View = { layout: 'pairs', columns: [] }
@@ -67,7 +74,30 @@ export class Output {
 
   /** Writes the result. `undefined` stands for an answer without a body. */
   async show(view: View, body: unknown): Promise<void> {
-    const text = await this.#render(view, body)
+    await this.#writeResult(view, await this.#render(view, body))
+  }
+
+  /**
+   * The same, for a body with a secret that nothing will ever show again: where --fields or --jq
+   * leaves it out, or stdout cannot take it, stderr gets it.
+   */
+  async showOnce(view: View, body: unknown, secret: OneTimeSecret): Promise<void> {
+    let written = ''
+    try {
+      const text = await this.#render(view, body)
+      await this.#writeResult(view, text)
+      written = text
+    } finally {
+      if (!written.includes(secret.value)) {
+        const { name, value } = secret
+        say(
+          this.isJson ? JSON.stringify({ notice: { [name]: value } }) : `${name}, shown this once: ${value}`,
+        )
+      }
+    }
+  }
+
+  async #writeResult(view: View, text: string): Promise<void> {
     // A table carries our own styles, and its cells are clean.
     if (this.#formFor(view) === 'table') await writeData(text)
     else await this.#write(text)
@@ -109,33 +139,10 @@ export class Output {
   }
 
   async #render(view: View, body: unknown): Promise<string> {
-    const fields = this.#fields
-    const missing = fields && body !== undefined ? absentFields(view, body, fields) : []
-    const unknown = undocumentedFields(view, missing)[0]
-    if (unknown !== undefined) throw absentField(view, unknown)
     const form = this.#formFor(view)
-    const chosen = (): unknown =>
-      fields && body !== undefined ? selectFields(view, body, fields) : (body ?? {})
-    switch (form) {
-      case 'text':
-        return withFinalNewline(view.text?.(body) ?? '')
-      case 'json':
-        return this.#options.jq === undefined
-          ? `${JSON.stringify(chosen(), null, 2)}\n`
-          : filterWithJq(chosen(), this.#options.jq)
-      case 'jsonl':
-        return this.#renderJsonl(view, body)
-      case 'yaml': {
-        const { default: yaml } = await import('yaml')
-        return yaml.stringify(chosen())
-      }
-      case 'csv':
-        return renderCsv(gridOf(view, body, fields))
-      case 'tsv':
-        return renderTsv(gridOf(view, body, fields))
-      case 'table':
-        return this.#renderTable(view, body)
-    }
+    const { jq, env, noColour } = this.#options
+    const colours = await loadColours(form === 'table' && wantsColour(process.stdout, env, noColour))
+    return renderResult(view, body, { form, fields: this.#fields, jq, bold: colours.bold })
   }
 
   #formFor(view: View): OutputForm | 'text' {
@@ -144,36 +151,6 @@ export class Output {
     if (jq !== undefined) return 'json'
     if (this.showsText(view)) return 'text'
     return process.stdout.isTTY ? 'table' : 'tsv'
-  }
-
-  async #renderJsonl(view: View, body: unknown): Promise<string> {
-    const fields = this.#fields
-    const rows = body === undefined ? [{}] : rowsOf(view, body)
-    const lines = fields ? rows.map((row) => selectFields({ ...view, layout: 'pairs' }, row, fields)) : rows
-    if (this.#options.jq === undefined) return lines.map((row) => `${JSON.stringify(row)}\n`).join('')
-    const filtered: string[] = []
-    for (const line of lines) filtered.push(await filterWithJq(line, this.#options.jq, { compact: true }))
-    return filtered.join('')
-  }
-
-  async #renderTable(view: View, body: unknown): Promise<string> {
-    const colours = await loadColours(this.#coloured(process.stdout))
-    const grid = gridOf(view, body, this.#fields)
-    const [first] = grid.rows
-    const single = view.layout === 'records' && !Array.isArray(body) && !view.rows && first
-    const upright = single
-      ? { header: ['key', 'value'], rows: grid.header.map((name, index) => [name, first[index] ?? '']) }
-      : grid
-    const clean = {
-      header: upright.header,
-      rows: upright.rows.map((row) => row.map(stripControls)),
-    }
-    const { renderTable } = await import('../../view/table.ts')
-    return renderTable(clean, { width: process.stdout.columns || 80, bold: colours.bold })
-  }
-
-  #coloured(stream: NodeJS.WriteStream): boolean {
-    return wantsColour(stream, this.#options.env, this.#options.noColour)
   }
 
   /** What goes on while it goes on: of no use to a program, so not said to one. */
@@ -193,29 +170,11 @@ export class Output {
   async warn(text: string): Promise<void> {
     if (this.#options.quiet) return
     if (this.isJson) return say(JSON.stringify({ warning: { message: text } }))
-    const colours = await loadColours(this.#coloured(process.stderr))
+    const colours = await loadColours(wantsColour(process.stderr, this.#options.env, this.#options.noColour))
     sayStyled(`${colours.yellow('Warning:')} ${stripControls(text)}`)
   }
 }
 
 function isJsonForm(form: OutputForm | undefined): boolean {
   return form === 'json' || form === 'jsonl'
-}
-
-function withFinalNewline(text: string): string {
-  return text.endsWith('\n') ? text : `${text}\n`
-}
-
-/** Where nothing is documented, only the answer could tell, and it is no fault of the command line. */
-function absentField(view: View, field: string): Failure {
-  if (view.columns.length > 0) return unknownField(view, field)
-  return new Failure('unusable_answer', `The answer has no field "${field}"`)
-}
-
-function unknownField(view: View, field: string): Failure {
-  const known = view.columns.map(({ path }) => path)
-  const meant = nearest(field, known)
-  return new Failure('usage', `There is no field "${field}"`, {
-    hint: meant ? `Did you mean ${meant}? Known: ${known.join(', ')}` : `Known: ${known.join(', ')}`,
-  })
 }

@@ -53,7 +53,11 @@ export default class UsersCreate extends BaseCommand {
     })
     const body = withLocationId(answer.body, answer.location)
     if (generated === undefined) await context.show(userView, { ...answer, body: body ?? answer.body })
-    else await context.show(newUserView, { ...answer, body: { ...body, generated_password: generated } })
+    else {
+      const secret = { name: 'generated_password', value: generated }
+      const shown = { ...body, generated_password: generated }
+      await context.show(newUserView, { ...answer, body: shown }, secret)
+    }
     if (body?.['id'] == null) await context.output.warn('The service did not say the id of the new user')
   }
 }

@@ -33,6 +33,7 @@ export default class ServiceKeysCreate extends BaseCommand {
     const administration = await context.openAdministration(flags.data)
     administration.checkKey({ name, tier, limit })
     if (context.dryRun) return this.showLocalChange({ create: { name, tier, limit: limit ?? null } })
-    await context.output.show(newKeyView, await administration.createKey({ name, tier, limit }))
+    const created = await administration.createKey({ name, tier, limit })
+    await context.output.showOnce(newKeyView, created, { name: 'key', value: created.key })
   }
 }

@@ -1,0 +1,73 @@
+import type { OutputForm } from '../../config/resolve-options.ts'
+import { renderCsv, renderTsv } from '../../view/delimited.ts'
+import { absentFields, selectFields, undocumentedFields } from '../../view/select-fields.ts'
+import { stripControls } from '../../view/strip-controls.ts'
+import { gridOf, rowsOf, type View } from '../../view/view.ts'
+import { absentField } from './field-failures.ts'
+import { filterWithJq } from './jq.ts'
+
+export interface Rendering {
+  form: OutputForm | 'text'
+  /** The paths asked for; undefined for all that the view shows. */
+  fields: readonly string[] | undefined
+  jq: string | undefined
+  bold(text: string): string
+}
+
+/**
+ * A result in its final form. `undefined` stands for an answer without a body.
+ *
+ * @throws Failure for a field that nothing has, or a filter that fails on the body
+ */
+export async function renderResult(view: View, body: unknown, rendering: Rendering): Promise<string> {
+  const { form, fields, jq } = rendering
+  const missing = fields && body !== undefined ? absentFields(view, body, fields) : []
+  const unknown = undocumentedFields(view, missing)[0]
+  if (unknown !== undefined) throw absentField(view, unknown)
+  const chosen = (): unknown =>
+    fields && body !== undefined ? selectFields(view, body, fields) : (body ?? {})
+  switch (form) {
+    case 'text':
+      return withFinalNewline(view.text?.(body) ?? '')
+    case 'json':
+      return jq === undefined ? `${JSON.stringify(chosen(), null, 2)}\n` : filterWithJq(chosen(), jq)
+    case 'jsonl':
+      return renderJsonl(view, body, rendering)
+    case 'yaml': {
+      const { default: yaml } = await import('yaml')
+      return yaml.stringify(chosen())
+    }
+    case 'csv':
+      return renderCsv(gridOf(view, body, fields))
+    case 'tsv':
+      return renderTsv(gridOf(view, body, fields))
+    case 'table':
+      return renderForTerminal(view, body, rendering)
+  }
+}
+
+async function renderJsonl(view: View, body: unknown, { fields, jq }: Rendering): Promise<string> {
+  const rows = body === undefined ? [{}] : rowsOf(view, body)
+  const lines = fields ? rows.map((row) => selectFields({ ...view, layout: 'pairs' }, row, fields)) : rows
+  if (jq === undefined) return lines.map((row) => `${JSON.stringify(row)}\n`).join('')
+  const filtered: string[] = []
+  for (const line of lines) filtered.push(await filterWithJq(line, jq, { compact: true }))
+  return filtered.join('')
+}
+
+/** A table; one record on its own stands upright, a line for each of its fields. */
+async function renderForTerminal(view: View, body: unknown, { fields, bold }: Rendering): Promise<string> {
+  const { header, rows } = gridOf(view, body, fields)
+  const [first] = rows
+  const single = view.layout === 'records' && !Array.isArray(body) && !view.rows && first
+  const grid = single
+    ? { header: ['key', 'value'], rows: header.map((name, index) => [name, first[index] ?? '']) }
+    : { header, rows }
+  const { renderTable } = await import('../../view/table.ts')
+  const clean = grid.rows.map((row) => row.map(stripControls))
+  return renderTable({ header: grid.header, rows: clean }, { width: process.stdout.columns || 80, bold })
+}
+
+function withFinalNewline(text: string): string {
+  return text.endsWith('\n') ? text : `${text}\n`
+}
