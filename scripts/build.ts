@@ -5,8 +5,7 @@ import { buildBundles, buildCommandTable } from './bundles.ts'
 
 /**
  * Builds src into dist, and oclif's manifest of the commands. With `--if-stale` it does so only
- * when a source is newer than the last build; with `--sourcemap` the bundles say where they came
- * from, for `npm run coverage`.
+ * when a source is newer than the last build.
  */
 
 const root = resolve(import.meta.dirname, '..')
