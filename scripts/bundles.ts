@@ -73,7 +73,6 @@ async function bundle(root: string, name: string, options: BuildOptions): Promis
     legalComments: 'none',
     minifySyntax: true,
     minifyWhitespace: true,
-    sourcemap: process.env['CHATCTL_BUILD_SOURCEMAP'] === '1' ? 'inline' : false,
     // What Node's own loader would put around it, so that src/load-bundle.ts need not touch the text.
     banner: { js: '(function (exports, require, module, __filename, __dirname) {' },
     footer: { js: '})' },
