@@ -82,10 +82,37 @@ describe('errors of the embedded service', () => {
   it('refuses metadata that is too large or nested too deeply', () =>
     withService(async ({ call }) => {
       const path = '/v1/users/usr_admin'
-      for (const value of [`"${'x'.repeat(70_000)}"`, `${'['.repeat(20_000)}${']'.repeat(20_000)}`]) {
+      for (const value of [
+        `"${'x'.repeat(70_000)}"`,
+        `"${'漢'.repeat(30_000)}"`,
+        ...[100, 1_500, 20_000].map((depth) => '['.repeat(depth) + ']'.repeat(depth)),
+      ]) {
         const answer = await call('PATCH', path, `{"metadata":{"a":${value}}}`)
         expectError(answer, 400, 'invalid_request')
         expect(answer.body.error.details.faults[0].path).to.equal('metadata')
+      }
+      const deep = await call('PATCH', path, `{"metadata":{"a":${'['.repeat(99)}${']'.repeat(99)}}}`)
+      expect(deep.status).to.equal(200)
+    }))
+
+  it('refuses metadata that becomes too large little by little', () =>
+    withService(async ({ call }) => {
+      const path = '/v1/users/usr_admin'
+      const part = 'x'.repeat(40_000)
+      const { body: before } = await call('PATCH', path, { metadata: { a: part } })
+      const answer = await call('PATCH', path, { name: 'Half', metadata: { b: part } })
+      expectError(answer, 400, 'invalid_request')
+      expect(answer.body.error.details.faults[0].path).to.equal('metadata')
+      expect((await call('GET', path)).body).to.deep.equal(before)
+      expect((await call('PATCH', path, { metadata: { a: null, b: part } })).status).to.equal(200)
+    }))
+
+  it('treats a long id like any other', () =>
+    withService(async ({ call, url }) => {
+      for (const length of [201, 10_000]) {
+        const path = `/v1/users/${'x'.repeat(length)}`
+        expectError(await call('GET', path), 404, 'user_not_found')
+        expectError(await caller(url, undefined)('GET', path), 401, 'unauthorized')
       }
     }))
 

@@ -45,7 +45,8 @@ export function createServer(parts: ServerParts): FastifyInstance {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
-    routerOptions: { maxParamLength: 200 },
+    // As long as the request line can be: an id that is too long is one that does not exist.
+    routerOptions: { maxParamLength: 16 * 1024 },
     clientErrorHandler: answerUnparsed,
     frameworkErrors: (error, request, reply) => {
       reply.header('x-request-id', request.id)
