@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { errorBody } from '../../src/contract/error-body.ts'
 import { generateKey, hashKey } from '../../src/service/domain/keys.ts'
@@ -77,6 +78,46 @@ describe('errors of the embedded service', () => {
       expectError(await call('POST', '/api/chat/send', large), 413, 'payload_too_large')
       const most = JSON.stringify({ message: 'x'.repeat(1024 * 1024) })
       expect((await call('POST', '/api/chat/send', most)).status).to.equal(200)
+    }))
+
+  it('refuses a compressed body with 415', () =>
+    withService(async ({ url, key }) => {
+      const response = await fetch(`${url}/v1/settings`, {
+        method: 'PATCH',
+        headers: {
+          authorization: `Bearer ${key}`,
+          'content-type': 'application/json',
+          'content-encoding': 'gzip',
+        },
+        body: gzipSync('{"app_name":"Small"}'),
+      })
+      expect(response.status).to.equal(415)
+      expect(errorBody.parse(await response.json()).error.code).to.equal('unsupported_media_type')
+    }))
+
+  it('does not wait for a request for ever', () =>
+    withFolder(async (folder) => {
+      const store = openDatabase(folder)
+      const key = generateKey()
+      const server = createServer({
+        db: store.db,
+        upstream: createOffline(),
+        processKeys: new Set([hashKey(key)]),
+        stopping: new AbortController().signal,
+        logger: undefined,
+        requestTimeout: 100,
+      })
+      const socket = connect(Number(new URL(await server.listen({ host: '127.0.0.1', port: 0 })).port))
+      socket.write(
+        `PATCH /v1/settings HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
+          'content-type: application/json\r\ncontent-length: 100\r\n\r\n{',
+      )
+      const answer = await text(socket)
+      expect(answer)
+        .to.match(/^HTTP\/1\.1 408 /)
+        .and.include('request_timeout')
+      await server.close()
+      await store.close()
     }))
 
   it('refuses metadata that is too large or nested too deeply', () =>

@@ -139,8 +139,12 @@ describe('starting and closing the embedded service', () => {
         ['POST', '/v1/users', 400],
         ['GET', '/v1/settings', 401],
         ['POST', '/v1/chat/completions', 502],
+        ['GET', '/v1/users/%zz', 400],
+        [undefined, undefined, 431],
       ])
-      expect(answered[0].request).to.match(/^req_/)
+      for (const { request } of answered) expect(request).to.match(/^req_/)
+      expect(lines.filter((line) => 'reqId' in line)).to.deep.equal([])
+      expect(lines.filter(({ msg }) => /listening/i.test(msg))).to.have.length(1)
       for (const secret of [key, key.slice(3, 20), 'canary', 'uthorization', 'Bearer']) {
         expect(stderr).not.to.include(secret)
       }
