@@ -65,6 +65,15 @@ describe('starting and closing the embedded service', () => {
       expect(refused).to.equal('ECONNREFUSED')
     }))
 
+  it('does not go on running when its signal was aborted during the start', () =>
+    withFolder(async (folder) => {
+      const controller = new AbortController()
+      const starting = startService({ dataDir: folder, signal: controller.signal, announce: true })
+      controller.abort()
+      expect((await starting.catch((error) => error)).name).to.equal('AbortError')
+      expect(existsSync(join(folder, 'chatctl.db-wal'))).to.equal(false)
+    }))
+
   it('lets a stream that ends soon come to its end', () => {
     let finish = () => {}
     return withUpstream(

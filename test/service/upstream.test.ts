@@ -156,6 +156,20 @@ describe('a model server behind the embedded service', () => {
     )
   })
 
+  it('that never ends its error is not waited for', () =>
+    withUpstream(
+      (response) => {
+        response.writeHead(500)
+        response.write('{')
+      },
+      async ({ url }) => {
+        const upstream = await createOpenAiCompatible({ url })
+        const refusal = await upstream.complete({ model: 'm1', messages }, never).catch((error) => error)
+        expect(refusal.details).to.deep.equal({ upstream_status: 500 })
+        await upstream.close()
+      },
+    )).timeout(5_000)
+
   it('that speaks no HTTP makes an upstream_error', async () => {
     const server = createServer((socket) => socket.end('nonsense\r\n\r\n'))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
