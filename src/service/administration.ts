@@ -117,7 +117,7 @@ function mayExist(file: string): boolean {
 }
 
 function checked({ name, tier, limit }: KeyRequest): { name: string; tier: Tier; limit: number | null } {
-  if (name.trim() === '' || name.length > 200) {
+  if (name.trim() === '' || [...name].length > 200) {
     throw new Failure('usage', 'The name of a key must have 1 to 200 characters')
   }
   if (tier !== 'enterprise') {

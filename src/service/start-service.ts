@@ -78,6 +78,11 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       logger?.info('closed')
     }
     options.signal?.addEventListener('abort', close, { once: true })
+    // It may have been aborted while the service was starting, which no listener hears of.
+    if (options.signal?.aborted) {
+      await close()
+      options.signal.throwIfAborted()
+    }
 
     return {
       url,

@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { errorBody } from '../../src/contract/error-body.ts'
 import { generateKey, hashKey } from '../../src/service/domain/keys.ts'
@@ -79,13 +80,80 @@ describe('errors of the embedded service', () => {
       expect((await call('POST', '/api/chat/send', most)).status).to.equal(200)
     }))
 
+  it('refuses a compressed body with 415', () =>
+    withService(async ({ url, key }) => {
+      const response = await fetch(`${url}/v1/settings`, {
+        method: 'PATCH',
+        headers: {
+          authorization: `Bearer ${key}`,
+          'content-type': 'application/json',
+          'content-encoding': 'gzip',
+        },
+        body: gzipSync('{"app_name":"Small"}'),
+      })
+      expect(response.status).to.equal(415)
+      expect(errorBody.parse(await response.json()).error.code).to.equal('unsupported_media_type')
+    }))
+
+  it('does not wait for a request for ever', () =>
+    withFolder(async (folder) => {
+      const store = openDatabase(folder)
+      const key = generateKey()
+      const server = createServer({
+        db: store.db,
+        upstream: createOffline(),
+        processKeys: new Set([hashKey(key)]),
+        stopping: new AbortController().signal,
+        logger: undefined,
+        requestTimeout: 100,
+      })
+      const socket = connect(Number(new URL(await server.listen({ host: '127.0.0.1', port: 0 })).port))
+      socket.write(
+        `PATCH /v1/settings HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
+          'content-type: application/json\r\ncontent-length: 100\r\n\r\n{',
+      )
+      const answer = await text(socket)
+      expect(answer)
+        .to.match(/^HTTP\/1\.1 408 /)
+        .and.include('request_timeout')
+      await server.close()
+      await store.close()
+    }))
+
   it('refuses metadata that is too large or nested too deeply', () =>
     withService(async ({ call }) => {
       const path = '/v1/users/usr_admin'
-      for (const value of [`"${'x'.repeat(70_000)}"`, `${'['.repeat(20_000)}${']'.repeat(20_000)}`]) {
+      for (const value of [
+        `"${'x'.repeat(70_000)}"`,
+        `"${'漢'.repeat(30_000)}"`,
+        ...[100, 1_500, 20_000].map((depth) => '['.repeat(depth) + ']'.repeat(depth)),
+      ]) {
         const answer = await call('PATCH', path, `{"metadata":{"a":${value}}}`)
         expectError(answer, 400, 'invalid_request')
         expect(answer.body.error.details.faults[0].path).to.equal('metadata')
+      }
+      const deep = await call('PATCH', path, `{"metadata":{"a":${'['.repeat(99)}${']'.repeat(99)}}}`)
+      expect(deep.status).to.equal(200)
+    }))
+
+  it('refuses metadata that becomes too large little by little', () =>
+    withService(async ({ call }) => {
+      const path = '/v1/users/usr_admin'
+      const part = 'x'.repeat(40_000)
+      const { body: before } = await call('PATCH', path, { metadata: { a: part } })
+      const answer = await call('PATCH', path, { name: 'Half', metadata: { b: part } })
+      expectError(answer, 400, 'invalid_request')
+      expect(answer.body.error.details.faults[0].path).to.equal('metadata')
+      expect((await call('GET', path)).body).to.deep.equal(before)
+      expect((await call('PATCH', path, { metadata: { a: null, b: part } })).status).to.equal(200)
+    }))
+
+  it('treats a long id like any other', () =>
+    withService(async ({ call, url }) => {
+      for (const length of [201, 10_000]) {
+        const path = `/v1/users/${'x'.repeat(length)}`
+        expectError(await call('GET', path), 404, 'user_not_found')
+        expectError(await caller(url, undefined)('GET', path), 401, 'unauthorized')
       }
     }))
 

@@ -1,3 +1,5 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { startService } from '../../src/service/start-service.ts'
 import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from './scripted-upstream.ts'
 import { caller, equip } from './temporary-service.ts'
@@ -26,6 +28,10 @@ await withUpstream(
     await call('POST', '/v1/users', '{"password":"canary",}')
     await caller(service.url, 'ck_canary')('GET', '/v1/settings')
     await call('POST', '/v1/chat/completions', { messages: [{ role: 'user', content: 'canary' }] })
+    await call('GET', '/v1/users/%zz?x=canary')
+    const socket = connect(Number(new URL(service.url).port), '127.0.0.1')
+    socket.write(`GET /canary HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`)
+    await text(socket)
     await service.close()
     process.stdout.write(JSON.stringify({ key }))
   },

@@ -87,6 +87,27 @@ describe('settings of the embedded service', () => {
       ]) {
         expect((await call('POST', '/v1/settings/api', body)).status, JSON.stringify(body)).to.equal(400)
       }
+      const { body } = await call('POST', '/v1/settings/api', {
+        cors: { allowed_origins: ['*', 'a', 5, 'b'] },
+      })
+      expect(body.error.details.faults.map(({ path }: { path: string }) => path)).to.deep.equal([
+        'cors.allowed_origins.2',
+        'cors.allowed_origins.1',
+        'cors.allowed_origins.3',
+      ])
+    }))
+
+  it('count characters, not units of UTF-16', () =>
+    withService(async ({ call }) => {
+      for (const [count, status] of [
+        [200, 200],
+        [201, 400],
+        [500, 400],
+      ] as const) {
+        expect((await call('PATCH', '/v1/settings', { app_name: '👍'.repeat(count) })).status).to.equal(
+          status,
+        )
+      }
     }))
 })
 

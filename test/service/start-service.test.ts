@@ -65,6 +65,15 @@ describe('starting and closing the embedded service', () => {
       expect(refused).to.equal('ECONNREFUSED')
     }))
 
+  it('does not go on running when its signal was aborted during the start', () =>
+    withFolder(async (folder) => {
+      const controller = new AbortController()
+      const starting = startService({ dataDir: folder, signal: controller.signal, announce: true })
+      controller.abort()
+      expect((await starting.catch((error) => error)).name).to.equal('AbortError')
+      expect(existsSync(join(folder, 'chatctl.db-wal'))).to.equal(false)
+    }))
+
   it('lets a stream that ends soon come to its end', () => {
     let finish = () => {}
     return withUpstream(
@@ -139,8 +148,12 @@ describe('starting and closing the embedded service', () => {
         ['POST', '/v1/users', 400],
         ['GET', '/v1/settings', 401],
         ['POST', '/v1/chat/completions', 502],
+        ['GET', '/v1/users/%zz', 400],
+        [undefined, undefined, 431],
       ])
-      expect(answered[0].request).to.match(/^req_/)
+      for (const { request } of answered) expect(request).to.match(/^req_/)
+      expect(lines.filter((line) => 'reqId' in line)).to.deep.equal([])
+      expect(lines.filter(({ msg }) => /listening/i.test(msg))).to.have.length(1)
       for (const secret of [key, key.slice(3, 20), 'canary', 'uthorization', 'Bearer']) {
         expect(stderr).not.to.include(secret)
       }

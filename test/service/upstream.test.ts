@@ -71,6 +71,27 @@ describe('a model server behind the embedded service', () => {
         ),
     ))
 
+  it('may be odd in whatever is not the answer itself', () =>
+    withUpstream(
+      (response) =>
+        sendJson(response, {
+          created: 1_700_000_000.75,
+          usage: 'none',
+          choices: [{ index: '0', finish_reason: 5, message: { role: null, content: 'a' } }],
+        }),
+      async ({ url }) => {
+        const upstream = await createOpenAiCompatible({ url })
+        const { created, choices } = await upstream.complete({ model: 'm1', messages }, never)
+        expect(created).to.equal(1_700_000_000)
+        expect(choices[0]).to.deep.equal({
+          index: 0,
+          message: { role: 'assistant', content: 'a' },
+          finish_reason: 'stop',
+        })
+        await upstream.close()
+      },
+    ))
+
   it('lists its models, and its first one answers a request that names none', () =>
     withUpstream(
       (response) => sendJson(response, { choices: [{ message: { content: 'hi' } }] }),
@@ -155,6 +176,20 @@ describe('a model server behind the embedded service', () => {
       },
     )
   })
+
+  it('that never ends its error is not waited for', () =>
+    withUpstream(
+      (response) => {
+        response.writeHead(500)
+        response.write('{')
+      },
+      async ({ url }) => {
+        const upstream = await createOpenAiCompatible({ url })
+        const refusal = await upstream.complete({ model: 'm1', messages }, never).catch((error) => error)
+        expect(refusal.details).to.deep.equal({ upstream_status: 500 })
+        await upstream.close()
+      },
+    )).timeout(5_000)
 
   it('that speaks no HTTP makes an upstream_error', async () => {
     const server = createServer((socket) => socket.end('nonsense\r\n\r\n'))

@@ -170,11 +170,11 @@ describe('preferences in the embedded service', () => {
       const answer = await call('PUT', '/api/user/settings', {
         theme: 'blue',
         language: 'not a language',
-        notifications: { fax: true },
+        notifications: { sms: true, email: true, fax: 'x' },
       })
       expect(answer.status).to.equal(400)
       const paths = answer.body.error.details.faults.map(({ path }: { path: string }) => path)
-      expect(paths).to.deep.equal(['theme', 'language', 'notifications'])
+      expect(paths).to.deep.equal(['theme', 'language', 'notifications.sms', 'notifications.fax'])
       const wrong = await call('PUT', '/api/user/settings', { notifications: { email: 'yes' } })
       expect(wrong.status).to.equal(400)
     }))

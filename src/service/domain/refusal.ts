@@ -25,6 +25,12 @@ export type RefusalCode =
 /** A request that the service answers with an error, for a reason that the caller may know. */
 export class Refusal extends Error {
   override name = 'Refusal'
+
+  /** What talks to a model server is a bundle of its own with its own copy of this class: both are one kind. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === 'Refusal' && 'code' in value
+  }
+
   readonly code: RefusalCode
   readonly details: Record<string, unknown> | undefined
 

@@ -10,10 +10,13 @@ import type { Database, UserRow } from '../store/tables.ts'
 import { createId } from './identifiers.ts'
 import { hashPassword } from './passwords.ts'
 import { mergePreferences, preferencesFrom, readPreferences, userSettingsOf } from './preferences.ts'
-import { Refusal } from './refusal.ts'
+import { invalidRequest, Refusal } from './refusal.ts'
 
 /** Whom keys made on the machine act as; the first migration makes this user. */
 export const adminId = 'usr_admin'
+
+/** The most that a user's metadata may hold, in bytes of JSON. */
+export const mostMetadata = 65_536
 
 /** A request that has passed validation: the fields that the service requires are there. */
 type NewUser = CreateUserRequest & { email: string; password: string }
@@ -27,7 +30,7 @@ export async function createUser(db: Database, given: NewUser): Promise<User> {
     email_key: given.email.toLowerCase(),
     name: given.name ?? '',
     password_hash: await hashPassword(given.password),
-    metadata: JSON.stringify(mergeMetadata({}, given.metadata ?? {})),
+    metadata: mergeMetadata('{}', given.metadata),
     role: 'member',
     permissions: '[]',
     created_at: now,
@@ -63,7 +66,7 @@ export function updateUser(db: Database, id: string, given: UpdateUserRequest): 
     const row: UserRow = {
       ...stored,
       name: given.name ?? stored.name,
-      metadata: JSON.stringify(mergeMetadata(JSON.parse(stored.metadata), given.metadata ?? {})),
+      metadata: mergeMetadata(stored.metadata, given.metadata),
     }
     await transaction
       .updateTable('users')
@@ -131,8 +134,13 @@ async function presentUser(db: Database, row: UserRow): Promise<User> {
   return { id, email, name, created_at, metadata: JSON.parse(row.metadata), settings }
 }
 
-function mergeMetadata(stored: object, given: object): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries({ ...stored, ...given }).filter(([, value]) => value !== null && value !== undefined),
-  )
+/** The bound is the record's: many small requests must not make a large one. */
+function mergeMetadata(stored: string, given: object | undefined): string {
+  if (!given) return stored
+  const entries = Object.entries({ ...JSON.parse(stored), ...given })
+  const merged = JSON.stringify(Object.fromEntries(entries.filter(([, value]) => value !== null)))
+  if (Buffer.byteLength(merged) <= mostMetadata) return merged
+  throw invalidRequest([
+    { path: 'metadata', message: 'must not exceed 64 KiB of JSON together with what is stored' },
+  ])
 }

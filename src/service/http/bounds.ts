@@ -1,5 +1,7 @@
 import type { EndpointName } from '../../contract/endpoints.ts'
-import { isJsonOfSize, isLanguageTag, isOrigin } from './forms.ts'
+import type { Fault } from '../../contract/faults.ts'
+import { mostMetadata } from '../domain/users.ts'
+import { isLanguageTag, isNestedAtMost, isOrigin, jsonSize } from './forms.ts'
 
 /**
  * Where interface.md is silent: which fields this service requires and what it accepts in them.
@@ -8,29 +10,36 @@ import { isJsonOfSize, isLanguageTag, isOrigin } from './forms.ts'
 interface Bound {
   /** Dotted, as in a fault; empty for the body itself. */
   path: string
-  /** What is wrong with the value, if anything is; undefined stands for an absent field. */
-  check(value: unknown): string | undefined
+  /**
+   * All that is wrong with the value; undefined stands for an absent field. The contract may have
+   * found faults inside of the value, though not in the value itself.
+   */
+  check(value: unknown): readonly Fault[]
 }
 
-type Test<T> = (value: T) => string | undefined
+/** What is wrong in words, or as faults whose paths go on from the value. */
+type Test<T> = (value: T) => string | readonly Fault[] | undefined
 
 /** Only a field that is given is looked at. */
 const optional = <T>(path: string, ...tests: Test<T>[]): Bound => ({
   path,
-  check: (value) => (value === undefined ? undefined : firstWords(tests, value as T)),
+  check: (value) => (value === undefined ? [] : faultsAt(path, tests, value as T)),
 })
 
 const required = <T>(path: string, ...tests: Test<T>[]): Bound => ({
   path,
-  check: (value) => (value === undefined ? 'is required' : firstWords(tests, value as T)),
+  check: (value) =>
+    value === undefined ? [{ path, message: 'is required' }] : faultsAt(path, tests, value as T),
 })
 
-function firstWords<T>(tests: Test<T>[], value: T): string | undefined {
+/** What the first test says that is not content: one fault is enough for one place. */
+function faultsAt<T>(path: string, tests: Test<T>[], value: T): readonly Fault[] {
   for (const test of tests) {
-    const words = test(value)
-    if (words) return words
+    const found = test(value)
+    if (typeof found === 'string') return [{ path, message: found }]
+    if (found?.length) return found.map((fault) => ({ ...fault, path: `${path}.${fault.path}` }))
   }
-  return undefined
+  return []
 }
 
 /** A text column ends at U+0000 on Node 22 and cannot hold it in PostgreSQL; UTF-8 has no lone surrogates. */
@@ -49,35 +58,40 @@ const filled: Test<string | unknown[]> = (value) =>
   (typeof value === 'string' ? value.trim() : value).length === 0 ? 'must not be empty' : undefined
 const ofLength =
   (least: number, most: number): Test<string> =>
-  (value) =>
-    value.length < least || value.length > most ? `must have ${least} to ${most} characters` : undefined
+  (value) => {
+    // One character takes two units at most, so that a long text need not be taken apart.
+    const length = value.length > 2 * most ? value.length : [...value].length
+    return length < least || length > most ? `must have ${least} to ${most} characters` : undefined
+  }
 const oneOf =
   (names: readonly string[]): Test<string> =>
   (value) =>
     names.includes(value) ? undefined : `must be one of ${names.join(', ')}`
 const each =
   (test: (item: string) => boolean, words: string): Test<string[]> =>
-  (items) => {
-    const odd = items.find((item) => !test(item))
-    return odd === undefined ? undefined : `holds ${JSON.stringify(odd.slice(0, 100))}: ${words}`
-  }
+  (items) =>
+    items.flatMap((item, index) =>
+      typeof item !== 'string' || test(item) ? [] : [{ path: `${index}`, message: words }],
+    )
 const atMost =
   (most: number): Test<unknown[]> =>
   (items) =>
     items.length > most ? `must not have more than ${most} entries` : undefined
 const small: Test<object> = (value) =>
-  isJsonOfSize(value, 65_536) ? undefined : 'must not exceed 64 KiB of JSON'
+  jsonSize(value) > mostMetadata ? 'must not exceed 64 KiB of JSON' : undefined
+/** SQLite takes JSON that is 1,000 deep, and JSON.stringify some thousands. */
+const shallow: Test<object> = (value) =>
+  isNestedAtMost(value, 100) ? undefined : 'must not be nested more than 100 deep'
 
 const language: Test<string> = (value) =>
   isLanguageTag(value) ? undefined : 'must be a language tag such as en or pt-BR'
-const channels: Test<Record<string, unknown>> = (value) => {
-  for (const [channel, on] of Object.entries(value)) {
-    if (channel !== 'email' && channel !== 'push')
-      return `has no channel ${channel.slice(0, 100)}; there are email and push`
-    if (typeof on !== 'boolean') return `must have true or false for ${channel}`
-  }
-  return undefined
-}
+const channels: Test<Record<string, unknown>> = (value) =>
+  Object.entries(value).flatMap(([path, on]) => {
+    if (path !== 'email' && path !== 'push') {
+      return [{ path, message: 'is not a known channel; there are email and push' }]
+    }
+    return typeof on === 'boolean' ? [] : [{ path, message: 'must be a boolean' }]
+  })
 
 const assigns: Test<object> = (value) =>
   'permissions' in value || 'role' in value ? undefined : 'must have permissions, a role or both'
@@ -114,11 +128,11 @@ export const bounds: { readonly [N in EndpointName]?: readonly Bound[] } = {
     required('email', ofLength(3, 254), storable),
     required('password', ofLength(8, 1024)),
     optional('name', ofLength(0, 200), storable),
-    optional('metadata', small),
+    optional('metadata', shallow, small),
   ],
   updateUser: [
     optional('name', ofLength(0, 200), storable),
-    optional('metadata', small),
+    optional('metadata', shallow, small),
     optional('settings.theme', oneOf(modes)),
   ],
   assignPermissions: [

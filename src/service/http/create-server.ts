@@ -28,6 +28,8 @@ export interface ServerParts {
   stopping: AbortSignal
   /** None: nothing is logged. */
   logger: FastifyBaseLogger | undefined
+  /** How long, in ms, a request may take to arrive; 60,000 when not given. */
+  requestTimeout?: number
 }
 
 /** The largest body in bytes. */
@@ -35,20 +37,31 @@ const bodyLimit = 16 * 1024 * 1024
 
 /** The service's HTTP side, not yet listening. */
 export function createServer(parts: ServerParts): FastifyInstance {
+  const { logger, requestTimeout = 60_000 } = parts
   const server = fastify({
-    ...(parts.logger && { loggerInstance: parts.logger }),
     // Its own lines name hosts and ports; ours, below, say who asked for what and how it went.
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request' }),
+    ...(logger && { childLoggerFactory: (_, bindings) => logger.child(bindings) }),
     genReqId: () => createId('req'),
     bodyLimit,
+    requestTimeout,
+    // Node looks for requests that are overdue this often.
+    http: {
+      requestTimeout,
+      headersTimeout: requestTimeout,
+      connectionsCheckingInterval: Math.min(requestTimeout, 5_000),
+    },
     // A request on a connection that was open before the service began to stop is still served.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
-    routerOptions: { maxParamLength: 200 },
-    clientErrorHandler: answerUnparsed,
+    // As long as the request line can be: an id that is too long is one that does not exist.
+    routerOptions: { maxParamLength: 16 * 1024 },
+    clientErrorHandler: (error, socket) => answerUnparsed(error, socket, logger),
+    // A malformed path: no hook runs for it.
     frameworkErrors: (error, request, reply) => {
       reply.header('x-request-id', request.id)
+      reply.raw.once('finish', () => logAnswer(request, reply, undefined))
       answerError(error, request, reply)
     },
   })
@@ -61,18 +74,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     callers.set(request, await authenticate(parts.db, parts.processKeys, request.headers))
   })
   server.addHook('onResponse', async (request, reply) => {
-    const { method, url, id } = request
-    request.log.info(
-      {
-        request: id,
-        method,
-        path: url.split('?', 1)[0],
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime),
-        key: callers.get(request)?.keyId,
-      },
-      'answered',
-    )
+    logAnswer(request, reply, callers.get(request))
   })
   acceptJson(server)
   server.setErrorHandler(answerError)
@@ -135,11 +137,15 @@ function answerError(error: unknown, request: FastifyRequest, reply: FastifyRepl
   void reply.code(statusOf(refusal)).send(errorBodyOf(refusal))
 }
 
+function logAnswer(request: FastifyRequest, reply: FastifyReply, caller: Caller | undefined): void {
+  const { method, url } = request
+  const path = url.split('?', 1)[0]
+  const ms = Math.round(reply.elapsedTime)
+  request.log.info({ method, path, status: reply.statusCode, ms, key: caller?.keyId }, 'answered')
+}
+
 /** Only what is the service's own trouble: a caller's mistakes show as the status of a line. */
 function logFailure(request: FastifyRequest, refusal: Refusal): void {
   if (statusOf(refusal) < 500) return
-  request.log.error(
-    { request: request.id, code: refusal.code, err: refusal.cause ?? refusal },
-    refusal.message,
-  )
+  request.log.error({ code: refusal.code, err: refusal.cause ?? refusal }, refusal.message)
 }

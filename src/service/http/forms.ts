@@ -13,11 +13,11 @@ export function isOrigin(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text
 }
 
-/** Whether a value's JSON has at most so many characters; one nested too deeply to write has not. */
-export function isJsonOfSize(value: object, most: number): boolean {
-  try {
-    return JSON.stringify(value).length <= most
-  } catch {
-    return false
-  }
+/** The bytes of a value's JSON. */
+export const jsonSize = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
+
+/** Whether a value has at most so many objects and arrays in one another. */
+export function isNestedAtMost(value: unknown, most: number): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  return most > 0 && Object.values(value).every((inner) => isNestedAtMost(inner, most - 1))
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { invalidRequest } from '../domain/refusal.ts'
+import { invalidRequest, Refusal } from '../domain/refusal.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -12,6 +12,10 @@ export function acceptJson(server: FastifyInstance): void {
   const parse = server.getDefaultJsonParser('error', 'ignore')
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    const coding = request.headers['content-encoding']
+    if (coding !== undefined && coding !== 'identity') {
+      return done(new Refusal('unsupported_media_type', `The body must not be compressed (${coding})`))
+    }
     if (body.length === 0) return done(null, undefined)
     let text: string
     try {

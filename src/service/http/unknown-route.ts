@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { type Endpoint, endpoints } from '../../contract/endpoints.ts'
 import { createId } from '../domain/identifiers.ts'
 import { Refusal } from '../domain/refusal.ts'
@@ -31,17 +31,23 @@ function matches(template: string, path: string): boolean {
 }
 
 /** Bytes that are not an HTTP request, or one that never ended: there is no request to answer by. */
-export function answerUnparsed(error: Error & { code?: string }, socket: Socket): void {
+export function answerUnparsed(
+  error: Error & { code?: string },
+  socket: Socket,
+  logger: FastifyBaseLogger | undefined,
+): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy()
     return
   }
   const refusal = refusalOf(error.code)
   const status = statusOf(refusal)
+  const id = createId('req')
+  logger?.info({ request: id, status }, 'answered')
   const body = JSON.stringify(errorBodyOf(refusal))
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${createId('req')}\r\nconnection: close\r\n\r\n${body}`,
+      `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${id}\r\nconnection: close\r\n\r\n${body}`,
   )
 }
 

@@ -38,17 +38,11 @@ function check(name: EndpointName, schema: NonNullable<Endpoint['request']>, val
   const faults = parsed.success ? [] : faultsOf(parsed.error)
   if (faults.some(({ path }) => path === '')) return faults
   const isSound = (path: string) =>
-    !faults.some(
-      (fault) =>
-        fault.path === path || path.startsWith(`${fault.path}.`) || fault.path.startsWith(`${path}.`),
-    )
-  for (const bound of bounds[name] ?? []) {
-    if (!isSound(bound.path)) continue
-    const found = at(value, bound.path)
-    const message = bound.check(found)
-    if (message) faults.push({ path: bound.path, message })
-  }
-  return faults
+    !faults.some((fault) => fault.path === path || path.startsWith(`${fault.path}.`))
+  const outOfBounds = (bounds[name] ?? [])
+    .filter((bound) => isSound(bound.path))
+    .flatMap((bound) => bound.check(at(value, bound.path)))
+  return [...faults, ...outOfBounds]
 }
 
 function at(value: unknown, path: string): unknown {

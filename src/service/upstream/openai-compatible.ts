@@ -1,8 +1,7 @@
 import type { Dispatcher } from 'undici'
 import type * as z from 'zod/mini'
-import { completion } from '../../contract/completion.ts'
-import { modelList } from '../../contract/model.ts'
 import { readPieces } from './completion-stream.ts'
+import { completion, modelList } from './lenient-answers.ts'
 import {
   connectModelServer,
   defaultTimeouts,
@@ -27,7 +26,7 @@ export async function createOpenAiCompatible(
       const answer = await server.get('/models', signal)
       const { data } = parse(modelList, await readJson(server, answer, signal))
       return (data ?? []).map(({ id, created, owned_by }) => ({
-        id: id ?? '',
+        id,
         created: created ?? 0,
         object: 'model',
         owned_by: owned_by ?? '',
@@ -94,7 +93,7 @@ async function readJson(
 /** What servers leave out is filled in: a count that is unknown is 0. */
 function readCompletion(body: unknown, order: Order): CompletionResult {
   const { choices, created, model, usage } = parse(completion, body)
-  if (!choices?.length) throw unusable('sent an answer without choices')
+  if (choices.length === 0) throw unusable('sent an answer without choices')
   const prompt = usage?.prompt_tokens ?? 0
   const completed = usage?.completion_tokens ?? 0
   return {
@@ -107,7 +106,7 @@ function readCompletion(body: unknown, order: Order): CompletionResult {
     },
     choices: choices.map(({ message, finish_reason, index }, position) => ({
       index: index ?? position,
-      message: { role: message?.role ?? 'assistant', content: message?.content ?? '' },
+      message: { role: message.role ?? 'assistant', content: message.content ?? '' },
       finish_reason: finish_reason ?? 'stop',
     })),
   }

@@ -18,16 +18,27 @@ export function toRefusal(error: unknown, signal: AbortSignal, shownAs: string |
   })
 }
 
-/** The most that is read of an error's body, in characters. */
+/** The most that is read of an error's body, in characters, and for how long, in ms. */
 const maxErrorBody = 64 * 1024
+const maxErrorTime = 2_000
 
-/** An answer whose status is not 2xx. Its body is read to its end, which frees the connection. */
+/** An answer whose status is not 2xx. Reading its body to the end frees the connection; a long one is dropped. */
 export async function refuseStatus(
   { statusCode, body }: Dispatcher.ResponseData,
   model: string | undefined,
 ): Promise<Refusal> {
   let text = ''
-  for await (const chunk of body) if (text.length < maxErrorBody) text += String(chunk)
+  const timer = setTimeout(() => body.destroy(), maxErrorTime)
+  try {
+    for await (const chunk of body) {
+      text += String(chunk)
+      if (text.length >= maxErrorBody) break
+    }
+  } catch {
+    // The status alone says that the request failed.
+  } finally {
+    clearTimeout(timer)
+  }
   const message = messageOf(text)
   if (statusCode === 404 && model !== undefined) {
     return new Refusal('model_not_found', `There is no model ${model}`)
