@@ -243,7 +243,7 @@ describe('safety', () => {
       expect(failure.message)
         .to.match(/email must be an e-mail address/)
         .and.to.match(/admin is not a known field/)
-      expect(failure.details).to.have.lengthOf(2)
+      expect(failure.details).to.have.property('faults').with.lengthOf(2)
       await failureOf(client.history.page({ limit: Number.NaN }))
       expect(server.requests).to.have.lengthOf(0)
     })
