@@ -55,7 +55,11 @@ export function answerFailure(
   return new Failure(kindOfStatus(status), complaint.message ?? describeAnswer(answered), options)
 }
 
+/** Nobody plans further ahead, and beyond the year 275760 there is no date to show. */
+const longestPlan = 365 * 24 * 3600 * 1000
+
 function waitHint(asked: number, now: number): string {
+  if (asked > longestPlan) return 'The service asks for a wait of more than a year.'
   const at = new Date(now + asked).toISOString().replace(/\.\d+Z$/, 'Z')
   const seconds = Math.ceil(asked / 1000)
   return `Try again in ${describeDuration(asked)} (at ${at}), or let it wait with --max-wait ${seconds}s.`
