@@ -2,6 +2,7 @@ import { type FailedRequest, Failure, type FailureKind, type FailureOptions } fr
 import { requestIdOf } from './answer.ts'
 import { describeDuration } from './clock.ts'
 import { isRecord, readJson } from './json.ts'
+import { doubtHint } from './network-failure.ts'
 
 interface Answered {
   status: number
@@ -51,7 +52,9 @@ export function answerFailure(
   const options: FailureOptions = { status, request: id === undefined ? request : { ...request, id } }
   if (complaint.code !== undefined) options.code = complaint.code
   if (complaint.details !== undefined) options.details = complaint.details
-  if (asked !== undefined) options.hint = waitHint(asked, now)
+  // A service that fell over, or a gateway before one that did, may have done its work first.
+  const hint = asked === undefined ? doubtHint(request.method, status >= 500) : waitHint(asked, now)
+  if (hint !== undefined) options.hint = hint
   return new Failure(kindOfStatus(status), complaint.message ?? describeAnswer(answered), options)
 }
 
