@@ -1,7 +1,7 @@
 import { type FailedRequest, Failure, type FailureKind, type FailureOptions } from '../failure.ts'
 import { requestIdOf } from './answer.ts'
 import { describeDuration } from './clock.ts'
-import { isRecord, readJson } from './json.ts'
+import { cutDeeperThan, isRecord, readJson } from './json.ts'
 import { doubtHint } from './network-failure.ts'
 
 interface Answered {
@@ -10,6 +10,9 @@ interface Answered {
   headers: Record<string, string>
   bytes: Uint8Array
 }
+
+/** Levels of an error's details. Whoever shows them recurses, and a hostile service can nest 30,000. */
+const deepestDetails = 100
 
 /** What a service says in an error, whatever shape it has. */
 export interface Complaint {
@@ -84,7 +87,7 @@ export function readComplaint(body: unknown): Complaint {
   return {
     ...(code === undefined ? {} : { code }),
     ...(message === undefined ? {} : { message }),
-    ...(details === undefined || details === null ? {} : { details }),
+    ...(details === undefined || details === null ? {} : { details: cutDeeperThan(deepestDetails, details) }),
   }
 }
 
