@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { startTimer } from './clock.ts'
 import { type Envelope, type Exchange, openExchange } from './exchange.ts'
 import { Expired, Interrupted } from './interrupted.ts'
 
@@ -36,7 +37,7 @@ export async function attempt(
   options: AttemptOptions,
 ): Promise<Arrival> {
   const deadline = new AbortController()
-  const timer = setTimeout(() => deadline.abort(new Expired(options.timeout)), options.timeout)
+  const stopTimer = startTimer(options.timeout, () => deadline.abort(new Expired(options.timeout)))
   const signal = options.signal ? AbortSignal.any([options.signal, deadline.signal]) : deadline.signal
   try {
     const exchange = await openExchange(dispatcher, envelope, signal)
@@ -47,7 +48,7 @@ export async function attempt(
     const first = await exchange.read()
     return { ...head, bytes: first ?? new Uint8Array(), cut: false, rest: exchange }
   } finally {
-    clearTimeout(timer)
+    stopTimer()
   }
 }
 

@@ -25,7 +25,7 @@ import { Settings } from './settings.ts'
 import { type AnswerStream, openAnswerStream, streamAccept } from './stream/answer-stream.ts'
 import { Users } from './users.ts'
 
-/** All times are milliseconds. */
+/** All times are milliseconds; Infinity is no bound. */
 export interface ClientOptions {
   /** A function is asked once, just before the first request leaves. */
   baseUrl: string | (() => Promise<string>)

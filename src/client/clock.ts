@@ -17,15 +17,34 @@ export const systemClock: Clock = {
         return
       }
       const stop = () => {
-        clearTimeout(timer)
+        stopTimer()
         reject(signal?.reason)
       }
-      const timer = setTimeout(() => {
+      const stopTimer = startTimer(ms, () => {
         signal?.removeEventListener('abort', stop)
         resolve()
-      }, ms)
+      })
       signal?.addEventListener('abort', stop, { once: true })
     }),
+}
+
+/** Node fires a timer of more milliseconds than this at once. */
+const longestTimer = 2 ** 31 - 1
+
+/**
+ * Runs something after any number of milliseconds; after Infinity, never.
+ * @returns what stops it
+ */
+export function startTimer(ms: number, run: () => void): () => void {
+  let left = ms
+  let timer: NodeJS.Timeout
+  const next = () => {
+    const step = Math.min(left, longestTimer)
+    left -= step
+    timer = setTimeout(left > 0 ? next : run, step)
+  }
+  next()
+  return () => clearTimeout(timer)
 }
 
 /** A duration for a person: `250 ms`, `12 s`, `3 min`, `1 h 5 min`. */

@@ -1,7 +1,8 @@
 import { type FailedRequest, Failure, type FailureKind, type FailureOptions } from '../failure.ts'
 import { requestIdOf } from './answer.ts'
 import { describeDuration } from './clock.ts'
-import { isRecord, readJson } from './json.ts'
+import { cutDeeperThan, isRecord, readJson } from './json.ts'
+import { doubtHint } from './network-failure.ts'
 
 interface Answered {
   status: number
@@ -9,6 +10,9 @@ interface Answered {
   headers: Record<string, string>
   bytes: Uint8Array
 }
+
+/** Levels of an error's details. Whoever shows them recurses, and a hostile service can nest 30,000. */
+const deepestDetails = 100
 
 /** What a service says in an error, whatever shape it has. */
 export interface Complaint {
@@ -51,11 +55,17 @@ export function answerFailure(
   const options: FailureOptions = { status, request: id === undefined ? request : { ...request, id } }
   if (complaint.code !== undefined) options.code = complaint.code
   if (complaint.details !== undefined) options.details = complaint.details
-  if (asked !== undefined) options.hint = waitHint(asked, now)
+  // A service that fell over, or a gateway before one that did, may have done its work first.
+  const hint = asked === undefined ? doubtHint(request.method, status >= 500) : waitHint(asked, now)
+  if (hint !== undefined) options.hint = hint
   return new Failure(kindOfStatus(status), complaint.message ?? describeAnswer(answered), options)
 }
 
+/** Nobody plans further ahead, and beyond the year 275760 there is no date to show. */
+const longestPlan = 365 * 24 * 3600 * 1000
+
 function waitHint(asked: number, now: number): string {
+  if (asked > longestPlan) return 'The service asks for a wait of more than a year.'
   const at = new Date(now + asked).toISOString().replace(/\.\d+Z$/, 'Z')
   const seconds = Math.ceil(asked / 1000)
   return `Try again in ${describeDuration(asked)} (at ${at}), or let it wait with --max-wait ${seconds}s.`
@@ -77,7 +87,7 @@ export function readComplaint(body: unknown): Complaint {
   return {
     ...(code === undefined ? {} : { code }),
     ...(message === undefined ? {} : { message }),
-    ...(details === undefined || details === null ? {} : { details }),
+    ...(details === undefined || details === null ? {} : { details: cutDeeperThan(deepestDetails, details) }),
   }
 }
 

@@ -48,10 +48,8 @@ export function networkFailure(interrupted: Interrupted, request: FailedRequest)
   const { cause, stage } = interrupted
   const origin = new URL(request.url).origin
   const what = describeInterruption(interrupted)
-  const unknown =
-    stage !== 'connect' && request.method !== 'GET' && request.method !== 'HEAD'
-      ? { hint: 'The request may have taken effect: look before you send it again.' }
-      : {}
+  const doubt = doubtHint(request.method, stage !== 'connect')
+  const unknown = doubt === undefined ? {} : { hint: doubt }
   const code = codeOf(cause)
   if (tlsCode.test(code)) {
     return new Failure('tls', `no secure connection to ${origin}: ${what}`, {
@@ -79,6 +77,15 @@ export function networkFailure(interrupted: Interrupted, request: FailedRequest)
     })
   }
   return new Failure('unreachable', `${origin} did not answer: ${what}`, { cause, request, ...unknown })
+}
+
+/**
+ * The hint for a request of which nobody can say whether it was done.
+ * @param arrived whether it may have reached the service
+ */
+export function doubtHint(method: string, arrived: boolean): string | undefined {
+  if (!arrived || method === 'GET' || method === 'HEAD') return undefined
+  return 'The request may have taken effect: look before you send it again.'
 }
 
 function isConnectTimeout(code: string): boolean {

@@ -14,7 +14,8 @@ type PoolOptions = Pick<Pool.Options, 'connectTimeout' | 'allowH2' | 'headersTim
  */
 export async function openPool(origin: URL, connectTimeout: number): Promise<Dispatcher> {
   const options: PoolOptions = {
-    connectTimeout,
+    // Undici refuses Infinity; 0 is its word for no bound.
+    connectTimeout: Number.isFinite(connectTimeout) ? connectTimeout : 0,
     // HTTP/2 gains a short-lived client nothing and costs it a module and a GOAWAY to understand.
     allowH2: false,
     headersTimeout: 0,

@@ -4,7 +4,10 @@ import { type Fault, faultsOf } from '../contract/faults.ts'
 import { type FailedRequest, Failure, type FailureKind } from '../failure.ts'
 import { type Answer, requestIdOf } from './answer.ts'
 import { readComplaint } from './error-answer.ts'
-import { isRecord, readJson } from './json.ts'
+import { isDeeperThan, isRecord, readJson } from './json.ts'
+
+/** Levels of an answer. JSON can be read at any depth, but whoever checks or shows it recurses. */
+const deepest = 1000
 
 interface Answered {
   status: number
@@ -30,16 +33,18 @@ export function readAnswer(endpoint: Endpoint, answered: Answered, request: Fail
     new Failure(kind, message, { status, request: about, ...more })
 
   const body = bytes.length === 0 || isEncoded(headers) ? undefined : readJson(bytes)
-  if (body === undefined) {
-    const what = bytes.length === 0 ? 'has no body' : `is not JSON${typeOf(headers)}`
+  const denial = readDenial(endpoint, body)
+  if (denial) throw fail('rejected', denial.message ?? 'the service says that it did not succeed', denial)
+  const tooDeep = isDeeperThan(deepest, body)
+  if (body === undefined || tooDeep) {
+    const unread = tooDeep ? 'is nested too deep to be read' : `is not JSON${typeOf(headers)}`
+    const what = bytes.length === 0 ? 'has no body' : unread
     if (endpoint.answer) throw fail('unusable_answer', `the service's answer ${what}`)
     if (bytes.length > 0)
       answer.warning = `the service's answer ${what}; its status ${status} says that it is done`
     return answer
   }
 
-  const denial = readDenial(endpoint, body)
-  if (denial) throw fail('rejected', denial.message ?? 'the service says that it did not succeed', denial)
   if (endpoint.answer && !isRecord(body))
     throw fail('unusable_answer', "the service's answer is not a JSON object")
   const missing = missingOf(endpoint, body)

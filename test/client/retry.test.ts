@@ -180,6 +180,19 @@ describe('retries', () => {
       expect((await client.send({ method: 'GET', path: '/x' })).status).to.equal(429)
     })
 
+    it('waits for longer than a timer can hold', async () => {
+      const controller = new AbortController()
+      server = await startFaultServer(limited({ 'retry-after': '3000000' }))
+      client = new Client({
+        baseUrl: server.url,
+        maxWait: Number.POSITIVE_INFINITY,
+        signal: controller.signal,
+      })
+      setTimeout(() => controller.abort(new Error('stop')), 80)
+      expect(await reasonOf(client.settings.get())).to.equal(controller.signal.reason)
+      expect(server.requests).to.have.lengthOf(1)
+    })
+
     it('ends a wait at once when it is aborted', async () => {
       const controller = new AbortController()
       server = await startFaultServer(limited({ 'retry-after': '50' }))

@@ -8,6 +8,7 @@ import {
   json,
   type Script,
   silent,
+  sse,
   startFaultServer,
   stream,
 } from '../support/fault-server.ts'
@@ -45,6 +46,20 @@ describe('time-outs and aborts', () => {
     await start([silent, delayed(60, json(200, {}))], { timeout: 100, retries: 1 })
     expect((await client.settings.get()).status).to.equal(200)
   })
+
+  for (const ms of [Number.POSITIVE_INFINITY, 2 ** 31, 1e12]) {
+    it(`bound nothing in this life at ${ms} ms`, async () => {
+      await start([delayed(50, json(200, {})), sse([{ delta: 'a' }], { pause: 30 })], {
+        timeout: ms,
+        idleTimeout: ms,
+        connectTimeout: ms,
+      })
+      expect((await client.settings.get()).status).to.equal(200)
+      const events: string[] = []
+      for await (const event of await client.chat.stream({ message: 'hi' })) events.push(event.type)
+      expect(events).to.deep.equal(['start', 'delta', 'end'])
+    })
+  }
 
   it('do not bite when the answer comes in time', async () => {
     await start(delayed(50, json(200, {})), { timeout: 500 })

@@ -1,5 +1,5 @@
 import { Failure } from '../../failure.ts'
-import { describeDuration } from '../clock.ts'
+import { describeDuration, startTimer } from '../clock.ts'
 import type { Delivered } from '../deliver.ts'
 import type { Exchange } from '../exchange.ts'
 import { Expired, Interrupted } from '../interrupted.ts'
@@ -82,14 +82,11 @@ function describeCut(interrupted: Interrupted): Cut {
 /** The next bytes, or an interruption when none come in time. Only waiting counts, not the reader's pauses. */
 function readWithin(exchange: Exchange, ms: number): Promise<Uint8Array | undefined> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
+    const stopTimer = startTimer(ms, () => {
       reject(new Interrupted('body', new Expired(ms)))
       exchange.cancel()
-    }, ms)
-    exchange
-      .read()
-      .then(resolve, reject)
-      .finally(() => clearTimeout(timer))
+    })
+    exchange.read().then(resolve, reject).finally(stopTimer)
   })
 }
 

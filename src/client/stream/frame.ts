@@ -1,12 +1,15 @@
 import type { Usage } from '../../contract/completion.ts'
 import { type Complaint, readComplaint } from '../error-answer.ts'
-import { isRecord } from '../json.ts'
+import { cutDeeperThan, isRecord } from '../json.ts'
 
 /**
  * Where a text was found. A `delta` adds to what came before; a `whole` field is the answer in
  * documented bodies; either may hold a piece, or all so far.
  */
 type TextSource = 'delta' | 'whole' | 'plain'
+
+/** Levels of a usage, which is handed on as it came and which whoever shows it recurses into. */
+const deepestUsage = 100
 
 /** What one unit of a stream says. */
 export interface Frame {
@@ -50,7 +53,8 @@ export function readFrame(value: unknown, event?: string): Frame {
   assign(frame, 'contextId', textOf(value['context_id']))
   assign(frame, 'model', textOf(value['model']))
   assign(frame, 'finishReason', finish)
-  if (isRecord(value['usage'])) frame.usage = value['usage']
+  const usage = cutDeeperThan(deepestUsage, value['usage'])
+  if (isRecord(usage)) frame.usage = usage
   if (value['done'] === true || endNames.test(name)) frame.ends = 'now'
   else if (finish !== undefined) frame.ends = 'soon'
   frame.continues = value['done'] === false || choice?.['finish_reason'] === null

@@ -247,6 +247,14 @@ describe('Assembly', () => {
     ])
   })
 
+  it('cuts a usage that is nested too deep to be shown', () => {
+    const deep = '['.repeat(30_000) + ']'.repeat(30_000)
+    const frames = `data: {"delta":"a"}\n\ndata: {"usage":{"total_tokens":9,"x":${deep}}}\n\ndata: [DONE]\n\n`
+    const usage = runText(sse, frames).find((event) => event.type === 'usage')?.usage
+    expect(usage).to.have.property('total_tokens', 9)
+    expect(JSON.stringify(usage)).to.include('nested too deep')
+  })
+
   it('gives text out as soon as it comes', () => {
     const assembly = new Assembly({ contentType: '', status: 200, request })
     const text = (events: StreamEvent[]) =>

@@ -1,0 +1,109 @@
+import { expect } from 'chai'
+import { Client, type ClientOptions } from '../../src/client/client.ts'
+import {
+  answer,
+  type FaultServer,
+  failing,
+  html502,
+  json,
+  limited,
+  type Script,
+  startFaultServer,
+} from '../support/fault-server.ts'
+import { failureOf, hurriedClock } from './capture.ts'
+
+const type = { 'content-type': 'application/json' }
+const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+
+describe('answers that nobody should send', () => {
+  let server: FaultServer
+  let client: Client
+
+  async function start(script: Script, options: Partial<ClientOptions> = {}): Promise<void> {
+    server = await startFaultServer(script)
+    client = new Client({ baseUrl: server.url, clock: hurriedClock(), retries: 0, ...options })
+  }
+
+  afterEach(async () => {
+    await client.close()
+    await server.close()
+  })
+
+  describe('that ask for a wait beyond all bounds', () => {
+    for (const headers of [
+      { 'retry-after': '9999999999999' },
+      { 'retry-after': '9'.repeat(400) },
+      { 'x-ratelimit-reset': '9'.repeat(30) },
+      { ratelimit: `"x";r=0;t=${'9'.repeat(20)}` },
+    ]) {
+      it(`are a rate limit: ${JSON.stringify(headers).slice(0, 50)}`, async () => {
+        await start(limited(headers))
+        const failure = await failureOf(client.settings.get())
+        expect(failure).to.include({ kind: 'rate_limited', message: 'Rate limit exceeded' })
+        expect(failure.hint).to.equal('The service asks for a wait of more than a year.')
+      })
+    }
+  })
+
+  describe('that are nested too deep', () => {
+    it('are cut in the details of an error', async () => {
+      const body = `{"error":{"code":"bad","message":"No","details":{"shallow":[1],"deep":${nested(30_000)}}}}`
+      await start(answer(400, type, body), { credential: 'sk-canary-77aa01' })
+      const failure = await failureOf(client.settings.get())
+      expect(failure).to.include({ kind: 'rejected', message: 'No', code: 'bad' })
+      expect(failure.details).to.have.deep.property('shallow', [1])
+      expect(JSON.stringify(failure.details)).to.include('nested too deep')
+    })
+
+    it('leave details of a sound depth as they are', async () => {
+      const details = JSON.parse(nested(90))
+      await start(json(400, { error: { message: 'No', details } }))
+      expect(JSON.stringify((await failureOf(client.settings.get())).details)).to.equal(nested(90))
+    })
+
+    it('are unusable where the answer is documented', async () => {
+      await start(answer(200, type, `{"data":[],"more":${nested(30_000)}}`))
+      const failure = await failureOf(client.chat.models())
+      expect(failure).to.include({
+        kind: 'unusable_answer',
+        message: "the service's answer is nested too deep to be read",
+      })
+    })
+
+    it('are done with a warning where it is not', async () => {
+      await start(answer(200, type, nested(30_000)))
+      const got = await client.users.create({})
+      expect(got.body).to.equal(undefined)
+      expect(got.warning).to.match(/is nested too deep to be read; its status 200/)
+    })
+
+    it('still say that it failed', async () => {
+      await start(answer(200, type, `{"success":false,"message":"No","details":${nested(30_000)}}`))
+      expect(await failureOf(client.users.create({}))).to.include({ kind: 'rejected', message: 'No' })
+    })
+  })
+
+  describe('of a service that fell over', () => {
+    for (const [what, behaviour] of [
+      ['500', failing(500, 'internal', 'Oops')],
+      ['502 of a gateway', html502],
+    ] as const) {
+      it(`leave it open whether a POST or PATCH took effect: ${what}`, async () => {
+        await start(behaviour)
+        for (const failure of [
+          await failureOf(client.users.create({})),
+          await failureOf(client.settings.update({})),
+        ]) {
+          expect(failure.kind).to.equal('server_error')
+          expect(failure.hint).to.match(/may have taken effect/)
+        }
+        expect((await failureOf(client.settings.get())).hint).to.equal(undefined)
+      })
+    }
+
+    it('leave nothing open at a 4xx', async () => {
+      await start(failing(409, 'taken', 'Taken'))
+      expect((await failureOf(client.users.create({}))).hint).to.equal(undefined)
+    })
+  })
+})
