@@ -1,4 +1,4 @@
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 
@@ -8,31 +8,46 @@ export interface RunRecord {
   pid: number
 }
 
-const recordFile = (folder: string) => join(folder, 'running.json')
+/** One file for each process, so that of two services on one folder neither hides the other. */
+const recordName = /^running-\d+\.json$/
+const recordFile = (folder: string) => join(folder, `running-${process.pid}.json`)
 
-/** Says in the data folder that this process serves it; a later one in the same folder takes over. */
+/** Says in the data folder that this process serves it, and forgets those that died saying so. */
 export async function announceRun(folder: string, url: string): Promise<void> {
-  const aside = `${recordFile(folder)}.${process.pid}`
+  for (const name of await listRecords(folder)) {
+    const record = await readRecord(join(folder, name))
+    if (!record || !isAlive(record.pid)) await rm(join(folder, name), { force: true, recursive: true })
+  }
+  const aside = `${recordFile(folder)}.tmp`
   const record: RunRecord = { url, pid: process.pid }
   await writeFile(aside, `${JSON.stringify(record)}\n`, { mode: 0o600 })
   await rename(aside, recordFile(folder))
 }
 
-/** Takes this process's record away, and nobody else's. */
 export async function withdrawRun(folder: string): Promise<void> {
-  const record = await readRecord(folder)
-  if (record?.pid === process.pid) await rm(recordFile(folder), { force: true })
+  await rm(recordFile(folder), { force: true })
 }
 
-/** The service that runs on a data folder; one that died without withdrawing does not count. */
+/** A service that runs on a data folder; one that died without withdrawing does not count. */
 export async function findRun(folder: string): Promise<RunRecord | null> {
-  const record = await readRecord(folder)
-  return record && isAlive(record.pid) && (await answers(record.url)) ? record : null
+  for (const name of await listRecords(folder)) {
+    const record = await readRecord(join(folder, name))
+    if (record && isAlive(record.pid) && (await answers(record.url))) return record
+  }
+  return null
 }
 
-async function readRecord(folder: string): Promise<RunRecord | null> {
+async function listRecords(folder: string): Promise<string[]> {
   try {
-    const record = JSON.parse(await readFile(recordFile(folder), 'utf8'))
+    return (await readdir(folder)).filter((name) => recordName.test(name)).sort()
+  } catch {
+    return []
+  }
+}
+
+async function readRecord(file: string): Promise<RunRecord | null> {
+  try {
+    const record = JSON.parse(await readFile(file, 'utf8'))
     const isRecord = URL.canParse(record?.url) && Number.isInteger(record?.pid)
     return isRecord ? { url: record.url, pid: record.pid } : null
   } catch {

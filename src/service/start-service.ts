@@ -6,7 +6,8 @@ import { generateKey, hashKey } from './domain/keys.ts'
 import { Refusal } from './domain/refusal.ts'
 import { createServer } from './http/create-server.ts'
 import { announceRun, withdrawRun } from './run-record.ts'
-import { openDatabase } from './store/open-database.ts'
+import { databaseFile, openDatabase } from './store/open-database.ts'
+import { storageFailure } from './store/storage-failure.ts'
 import type { UpstreamOptions } from './upstream/model-server.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
@@ -56,10 +57,12 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const store = openDatabase(dataDir)
   const processKeys = new Set<string>()
   const stopping = new AbortController()
+  let listening: FastifyInstance | undefined
   try {
     const logger = log === 'silent' ? undefined : await loadLogger(log.level)
     const server = createServer({ db: store.db, upstream, processKeys, stopping: stopping.signal, logger })
     const url = await listen(server, host, port)
+    listening = server
     if (announce) await announceRun(dataDir, url)
     if (!isLoopback(host)) logger?.warn({ host }, 'reachable from other machines, without encryption')
     logger?.info({ url, data: dataDir }, 'listening')
@@ -96,9 +99,10 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       close,
     }
   } catch (error) {
+    await listening?.close()
     await upstream.close()
     await store.close()
-    throw error
+    throw storageFailure(error, dataDir, databaseFile(dataDir))
   }
 }
 

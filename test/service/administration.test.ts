@@ -1,8 +1,13 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { Failure } from '../../src/failure.ts'
 import { type Administration, openAdministration } from '../../src/service/administration.ts'
+import { runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { caller, withFolder, withService } from './temporary-service.ts'
 
 async function withAdministration<T>(folder: string, use: (administration: Administration) => Promise<T>) {
@@ -112,16 +117,37 @@ describe('administration of the embedded service', () => {
           await close()
           expect((await administration.status()).running).to.equal(null)
         })
-        expect(readdirSync(dataDir)).not.to.include('running.json')
+        expect(readdirSync(dataDir).filter((name) => name.startsWith('running'))).to.deep.equal([])
       },
       { announce: true },
     ))
+
+  it('finds the one that is left of two on the same data', async () => {
+    const sandbox = createSandbox()
+    const start = () =>
+      startChatctl(sandbox, ['service', 'run', '--port', '0', '--json', '--log-level', 'silent'])
+    const ready = async (child: ChildProcess) =>
+      JSON.parse(String((await once(child.stdout as Readable, 'data'))[0])).pid as number
+    const first = start()
+    const second = start()
+    try {
+      const [pid] = await Promise.all([ready(first), ready(second)])
+      second.kill('SIGTERM')
+      await once(second, 'exit')
+      const { stdout } = await runChatctl(sandbox, ['service', 'status', '--jq', '.running.pid'])
+      expect(stdout.trim()).to.equal(String(pid))
+    } finally {
+      first.kill('SIGTERM')
+      await once(first, 'exit')
+      sandbox.remove()
+    }
+  })
 
   it('does not find a service that did not announce itself, or one that died', () =>
     withService(async ({ url, dataDir }) => {
       const running = () => withAdministration(dataDir, async (one) => (await one.status()).running)
       expect(await running()).to.equal(null)
-      const record = join(dataDir, 'running.json')
+      const record = join(dataDir, 'running-1.json')
       for (const stale of [
         { url, pid: 2 ** 30 },
         { url: 'http://127.0.0.1:9', pid: process.pid },
