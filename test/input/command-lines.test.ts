@@ -225,7 +225,10 @@ describe('what looks odd and is right', () => {
     const args = ['service', 'keys', 'create', '--name', 'x', '--jq', '.name | error']
     const run = await runChatctl(sandbox, args)
     expect(run).to.include({ exitCode: 1, stdout: '' })
-    expect(JSON.parse(run.stderr).error).to.include({ code: 'unusable_answer' })
+    // The key would be lost otherwise.
+    const [notice = '', error = ''] = run.stderr.trim().split('\n')
+    expect(JSON.parse(notice).notice.key).to.match(/^ck_/)
+    expect(JSON.parse(error).error).to.include({ code: 'unusable_answer' })
     const list = await runChatctl(sandbox, ['service', 'keys', 'list', '--jq', 'length'])
     expect(list.stdout).to.equal('1\n')
   })
