@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import type { Endpoint } from '../contract/endpoints.ts'
 import { type Fault, faultsOf } from '../contract/faults.ts'
 import { type FailedRequest, Failure, type FailureKind } from '../failure.ts'
-import { type Answer, requestIdOf } from './answer.ts'
+import { type Answer, codingOf, requestIdOf } from './answer.ts'
 import { readComplaint } from './error-answer.ts'
 import { isDeeperThan, isRecord, readJson } from './json.ts'
 
@@ -32,7 +32,7 @@ export function readAnswer(endpoint: Endpoint, answered: Answered, request: Fail
   const fail = (kind: FailureKind, message: string, more: { code?: string; details?: unknown } = {}) =>
     new Failure(kind, message, { status, request: about, ...more })
 
-  const body = bytes.length === 0 || isEncoded(headers) ? undefined : readJson(bytes)
+  const body = bytes.length === 0 || codingOf(headers) !== undefined ? undefined : readJson(bytes)
   const denial = readDenial(endpoint, body)
   if (denial) throw fail('rejected', denial.message ?? 'the service says that it did not succeed', denial)
   const tooDeep = isDeeperThan(deepest, body)
@@ -82,12 +82,7 @@ function check(schema: z.ZodMiniType, body: unknown): Fault[] {
   return result.success ? [] : faultsOf(result.error)
 }
 
-/** We ask for no content coding (RFC 9110 section 8.4), so that one that comes is not understood. */
-function isEncoded(headers: Record<string, string>): boolean {
-  return !/^(identity)?$/i.test(headers['content-encoding']?.trim() ?? '')
-}
-
 function typeOf(headers: Record<string, string>): string {
-  const type = isEncoded(headers) ? headers['content-encoding'] : headers['content-type']
+  const type = codingOf(headers) ?? headers['content-type']
   return type ? ` (${type})` : ''
 }
