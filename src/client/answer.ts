@@ -29,6 +29,15 @@ export interface RawAnswer {
   requestId?: string
 }
 
+/**
+ * The content coding of an answer, undefined for none (RFC 9110 section 8.4: its names know no
+ * case). We ask for none, so that one that comes is not understood.
+ */
+export function codingOf(headers: Record<string, string>): string | undefined {
+  const coding = headers['content-encoding']?.trim() ?? ''
+  return /^(identity)?$/i.test(coding) ? undefined : coding
+}
+
 /** The service's own id for a request, by the two header names in common use. */
 export function requestIdOf(headers: Record<string, string>): string | undefined {
   return headers['x-request-id'] || headers['request-id'] || undefined

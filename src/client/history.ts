@@ -2,6 +2,7 @@ import type { HistoryMessage, HistoryPage, HistoryQuery } from '../contract/conv
 import { Failure } from '../failure.ts'
 import type { Answer } from './answer.ts'
 import type { Caller } from './caller.ts'
+import { isRecord } from './json.ts'
 
 interface Options {
   signal?: AbortSignal
@@ -91,9 +92,9 @@ interface Step {
   batch: HistoryBatch
 }
 
-/** The messages of a page that are new, oldest first. */
+/** The messages of a page that are new, oldest first; its faults name the entries that are none. */
 function fresh(answer: Answer<HistoryPage>, seen: Set<string>): HistoryBatch {
-  const all = Array.isArray(answer.body?.messages) ? answer.body.messages : []
+  const all = Array.isArray(answer.body?.messages) ? answer.body.messages.filter(isRecord) : []
   const messages = orderOldestFirst(all).filter((message) => {
     const key = message.id ?? JSON.stringify([message.created_at, message.role, message.content])
     if (seen.has(key)) return false

@@ -68,29 +68,54 @@ function readStructured(value: string): Quota {
 
 /** `limit=100, remaining=0, reset=30`. */
 function readPairs(value: string, now: number): Quota {
-  const field = (name: string) => new RegExp(`(?:^|[,;\\s])${name}\\s*=\\s*(\\d+)`, 'i').exec(value)?.[1]
+  const field = (name: string) => new RegExp(`(?:^|[,;\\s])${name}\\s*=\\s*([^,;\\s]+)`, 'i').exec(value)?.[1]
   return quotaOf(field('limit'), field('remaining'), field('reset'), now)
 }
 
 function quotaOf(limit?: string, remaining?: string, reset?: string, now = 0): Quota {
   const quota: Quota = {}
-  const limitValue = numberOf(limit)
+  // A limit may have its window after it: `100, 100;w=3600`.
+  const limitValue = numberOf(/^\s*[\d.]+/.exec(limit ?? '')?.[0])
   const remainingValue = numberOf(remaining)
-  const resetValue = numberOf(reset)
+  const resetValue = reset === undefined ? undefined : readReset(reset.trim(), now)
   if (limitValue !== undefined) quota.limit = limitValue
   if (remainingValue !== undefined) quota.remaining = remainingValue
-  if (resetValue !== undefined) quota.reset = readReset(resetValue, now)
+  if (resetValue !== undefined) quota.reset = resetValue
   return quota
 }
 
+/** A number, a date, or a duration; undefined for anything else, so that we back off by ourselves. */
+function readReset(text: string, now: number): number | undefined {
+  const value = numberOf(text)
+  if (value !== undefined) return readNumber(value, now)
+  const at = readDate(text) ?? readIsoDate(text)
+  return at === undefined ? readDuration(text) : Math.max(0, at - now)
+}
+
+/** An ISO 8601 date and time, of UTC where it names no zone. */
+function readIsoDate(text: string): number | undefined {
+  const match = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)\s*(Z|[+-]\d\d:?\d\d)?$/i.exec(text)
+  if (!match) return undefined
+  const at = Date.parse(`${match[1]}T${match[2]}${match[3] ?? 'Z'}`)
+  return Number.isNaN(at) ? undefined : at
+}
+
+const units: Record<string, number> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
+
+/** A duration in Go's notation: `6m0s`, `500ms`, `1.5s`. */
+function readDuration(text: string): number | undefined {
+  if (!/^(\d+(\.\d+)?(ms|[dhms]))+$/.test(text)) return undefined
+  const parts = [...text.matchAll(/([\d.]+)([a-z]+)/g)]
+  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (units[unit ?? ''] ?? 0), 0)
+}
+
 /** Seconds from now, or a Unix time in seconds or milliseconds: nobody waits thirty years. */
-function readReset(value: number, now: number): number {
+function readNumber(value: number, now: number): number {
   if (value > 1e11) return Math.max(0, value - now)
   if (value > 1e9) return Math.max(0, value * 1000 - now)
   return value * 1000
 }
 
 function numberOf(text: string | undefined): number | undefined {
-  const match = /^\s*(\d+(?:\.\d+)?)/.exec(text ?? '')
-  return match?.[1] === undefined ? undefined : Number(match[1])
+  return text !== undefined && /^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) : undefined
 }

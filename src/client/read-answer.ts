@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import type { Endpoint } from '../contract/endpoints.ts'
 import { type Fault, faultsOf } from '../contract/faults.ts'
 import { type FailedRequest, Failure, type FailureKind } from '../failure.ts'
-import { type Answer, requestIdOf } from './answer.ts'
+import { type Answer, codingOf, requestIdOf } from './answer.ts'
 import { readComplaint } from './error-answer.ts'
 import { isDeeperThan, isRecord, readJson } from './json.ts'
 
@@ -32,7 +32,7 @@ export function readAnswer(endpoint: Endpoint, answered: Answered, request: Fail
   const fail = (kind: FailureKind, message: string, more: { code?: string; details?: unknown } = {}) =>
     new Failure(kind, message, { status, request: about, ...more })
 
-  const body = bytes.length === 0 || isEncoded(headers) ? undefined : readJson(bytes)
+  const body = bytes.length === 0 || codingOf(headers) !== undefined ? undefined : readJson(bytes)
   const denial = readDenial(endpoint, body)
   if (denial) throw fail('rejected', denial.message ?? 'the service says that it did not succeed', denial)
   const tooDeep = isDeeperThan(deepest, body)
@@ -47,10 +47,8 @@ export function readAnswer(endpoint: Endpoint, answered: Answered, request: Fail
 
   if (endpoint.answer && !isRecord(body))
     throw fail('unusable_answer', "the service's answer is not a JSON object")
-  const missing = missingOf(endpoint, body)
-  if (missing.length > 0) {
-    throw fail('unusable_answer', `the service's answer lacks ${missing.join(', ')}`)
-  }
+  const useless = uselessness(endpoint, body)
+  if (useless !== undefined) throw fail('unusable_answer', `the service's answer ${useless}`)
   answer.body = body
   answer.faults = endpoint.answer ? check(endpoint.answer, body) : []
   return answer
@@ -64,13 +62,19 @@ function readDenial(endpoint: Endpoint, body: unknown): ReturnType<typeof readCo
   const named = isRecord(error)
     ? typeof error['message'] === 'string'
     : typeof error === 'string' && error !== ''
-  const useful = endpoint.needs !== undefined && missingOf(endpoint, body).length === 0
+  const useful = endpoint.needs !== undefined && uselessness(endpoint, body) === undefined
   return named && !useful ? readComplaint(body) : undefined
 }
 
-function missingOf(endpoint: Endpoint, body: unknown): string[] {
+/** Why an answer is of no use to anybody; undefined where it is of some. */
+function uselessness({ needs = {} }: Endpoint, body: unknown): string | undefined {
   const fields = isRecord(body) ? body : {}
-  return (endpoint.needs ?? []).filter((name) => fields[name] === undefined || fields[name] === null)
+  const missing = Object.keys(needs).filter((name) => fields[name] === undefined || fields[name] === null)
+  if (missing.length > 0) return `lacks ${missing.join(', ')}`
+  const faults = Object.entries(needs).flatMap(([name, need]) =>
+    check(need, fields[name]).map(({ message }) => `${name} ${message}`),
+  )
+  return faults.length > 0 ? `is of no use: ${faults.join('; ')}` : undefined
 }
 
 function check(schema: z.ZodMiniType, body: unknown): Fault[] {
@@ -78,12 +82,7 @@ function check(schema: z.ZodMiniType, body: unknown): Fault[] {
   return result.success ? [] : faultsOf(result.error)
 }
 
-/** We ask for no content coding (RFC 9110 section 8.4), so that one that comes is not understood. */
-function isEncoded(headers: Record<string, string>): boolean {
-  return !/^(identity)?$/i.test(headers['content-encoding']?.trim() ?? '')
-}
-
 function typeOf(headers: Record<string, string>): string {
-  const type = isEncoded(headers) ? headers['content-encoding'] : headers['content-type']
+  const type = codingOf(headers) ?? headers['content-type']
   return type ? ` (${type})` : ''
 }

@@ -1,4 +1,4 @@
-import type * as z from 'zod/mini'
+import * as z from 'zod/mini'
 import { apiConfiguration } from './api-configuration.ts'
 import { completion, completionRequest } from './completion.ts'
 import { historyPage, historyQuery, sendAnswer, sendRequest } from './conversation.ts'
@@ -21,9 +21,18 @@ export interface Endpoint {
   request?: z.ZodMiniType
   /** Absent where the document says "not shown". */
   answer?: z.ZodMiniType
-  /** The fields without which an answer is of no use to anybody. */
-  needs?: readonly string[]
+  /**
+   * The fields without which an answer is of no use to anybody, and as what. Anything else that
+   * departs from `answer` is a fault that is told but forgiven.
+   */
+  needs?: Readonly<Record<string, z.ZodMiniType>>
 }
+
+const list = z.array(z.unknown())
+const reply = z.looseObject({ message: z.looseObject({ content: z.string() }) })
+const choices = list.check(
+  z.refine((all) => all.some((choice) => z.safeParse(reply, choice).success), 'must hold a text'),
+)
 
 export const endpoints = {
   createCompletion: {
@@ -32,16 +41,22 @@ export const endpoints = {
     family: '/v1',
     request: completionRequest,
     answer: completion,
-    needs: ['choices'],
+    needs: { choices },
   },
-  listModels: { method: 'GET', path: '/v1/chat/models', family: '/v1', answer: modelList, needs: ['data'] },
+  listModels: {
+    method: 'GET',
+    path: '/v1/chat/models',
+    family: '/v1',
+    answer: modelList,
+    needs: { data: list },
+  },
   sendMessage: {
     method: 'POST',
     path: '/api/chat/send',
     family: '/api',
     request: sendRequest,
     answer: sendAnswer,
-    needs: ['response'],
+    needs: { response: z.string() },
   },
   listHistory: {
     method: 'GET',
@@ -49,7 +64,7 @@ export const endpoints = {
     family: '/api',
     query: historyQuery,
     answer: historyPage,
-    needs: ['messages'],
+    needs: { messages: list },
   },
   getProfile: { method: 'GET', path: '/api/user/profile', family: '/api', answer: profile },
   updateUserSettings: {

@@ -4,7 +4,13 @@ import { endpoints } from '../../src/contract/endpoints.ts'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
 
 /** What every endpoint can be answered with: all that one of them needs. */
-const generous = json(200, { choices: [], data: [], response: '', messages: [], success: true })
+const generous = json(200, {
+  choices: [{ message: { content: '' } }],
+  data: [],
+  response: '',
+  messages: [],
+  success: true,
+})
 
 const calls: [string, (client: Client) => Promise<unknown>, string, string, unknown][] = [
   [

@@ -110,6 +110,12 @@ describe('history', () => {
     expect(await failureOf(walk())).to.include({ kind: 'rejected', code: 'bad_cursor' })
   })
 
+  it('is walked past entries that are no messages', async () => {
+    server = await startFaultServer(json(200, { messages: [null, all[1], 5, all[0], 'x', []] }))
+    client = new Client({ baseUrl: server.url })
+    expect(await walk()).to.deep.equal(['m0', 'm1'])
+  })
+
   it('is over when the service does not say that there is more', async () => {
     server = await startFaultServer(json(200, { messages: all.slice(0, 2) }))
     client = new Client({ baseUrl: server.url })

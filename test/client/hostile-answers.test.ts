@@ -29,6 +29,46 @@ describe('answers that nobody should send', () => {
     await server.close()
   })
 
+  describe('of a type that is of no use', () => {
+    const complete = () => client.chat.complete({ messages: [] })
+    const send = () => client.chat.send({ message: 'hi' })
+    const models = () => client.chat.models()
+    const page = () => client.history.page()
+    const useless: [unknown, () => Promise<unknown>, RegExp][] = [
+      [{ choices: [] }, complete, /choices must hold a text/],
+      [{ choices: 'x' }, complete, /choices must be an array/],
+      [{ choices: [null] }, complete, /choices must hold a text/],
+      [{ choices: [{ message: { content: null } }] }, complete, /choices must hold a text/],
+      [{ response: [] }, send, /response must be a string/],
+      [{ data: 5 }, models, /data must be an array/],
+      [{ messages: 7 }, page, /messages must be an array/],
+    ]
+    for (const [body, call, message] of useless) {
+      it(`are unusable: ${JSON.stringify(body)}`, async () => {
+        await start(json(200, body))
+        const failure = await failureOf(call())
+        expect(failure.kind).to.equal('unusable_answer')
+        expect(failure.message).to.match(message)
+      })
+    }
+
+    it('are a denial where they say so', async () => {
+      await start(json(200, { error: { message: 'Over quota' }, choices: [] }))
+      expect(await failureOf(complete())).to.include({ kind: 'rejected', message: 'Over quota' })
+    })
+
+    it('are taken with a fault where only an element is', async () => {
+      await start([
+        json(200, { data: [null, { id: 'm' }] }),
+        json(200, { choices: [null, { message: { content: '' } }] }),
+      ])
+      expect((await client.chat.models()).faults).to.deep.equal([
+        { path: 'data.0', message: 'must be an object' },
+      ])
+      expect((await client.chat.complete({})).faults).to.have.lengthOf(1)
+    })
+  })
+
   describe('that ask for a wait beyond all bounds', () => {
     for (const headers of [
       { 'retry-after': '9999999999999' },

@@ -64,6 +64,30 @@ describe('rate-limit headers', () => {
       { 'x-ratelimit-reset': String(now + 40_000) },
       { reset: 40_000 },
     ],
+    ['X- fields in milliseconds', { 'x-ratelimit-reset': '500ms' }, { reset: 500 }],
+    ['X- fields in fractions of a second', { 'x-ratelimit-reset': '1.5s' }, { reset: 1500 }],
+    ['X- fields as a duration', { 'x-ratelimit-reset': '1h6m0s' }, { reset: 3_960_000 }],
+    ['X- fields as an ISO date', { 'x-ratelimit-reset': '2026-03-01T12:00:40Z' }, { reset: 40_000 }],
+    [
+      'X- fields as an ISO date without its zone',
+      { 'x-ratelimit-reset': '2026-03-01 12:00:40' },
+      { reset: 40_000 },
+    ],
+    [
+      'X- fields as an HTTP date',
+      { 'x-ratelimit-reset': 'Sun, 01 Mar 2026 12:00:30 GMT' },
+      { reset: 30_000 },
+    ],
+    [
+      'the older form with a unit',
+      { ratelimit: 'limit=100, remaining=0, reset=500ms' },
+      { limit: 100, remaining: 0, reset: 500 },
+    ],
+    [
+      'a number with something after it as none',
+      { 'x-ratelimit-reset': '12 parsecs', 'x-ratelimit-remaining': '3x' },
+      {},
+    ],
     ['none', {}, {}],
     ['nonsense', { ratelimit: 'plenty', 'ratelimit-reset': 'later' }, {}],
   ]

@@ -1,4 +1,5 @@
 import { Failure } from '../../failure.ts'
+import { codingOf } from '../answer.ts'
 import { describeDuration, startTimer } from '../clock.ts'
 import type { Delivered } from '../deliver.ts'
 import type { Exchange } from '../exchange.ts'
@@ -36,8 +37,8 @@ interface Source {
  */
 export function openAnswerStream(source: Source): AnswerStream {
   const { status, headers, request, rest } = source.delivered
-  const coding = headers['content-encoding'] ?? 'identity'
-  if (coding !== 'identity') {
+  const coding = codingOf(headers)
+  if (coding !== undefined) {
     rest?.cancel()
     throw new Failure('unusable_answer', `the service's answer is encoded (${coding})`, { status, request })
   }

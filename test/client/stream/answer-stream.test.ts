@@ -224,6 +224,14 @@ describe('streamed answers', () => {
     expect(closed).to.equal(1)
   })
 
+  for (const coding of ['Identity', '', ' identity ']) {
+    it(`are read when they come with the content coding '${coding}', which is none`, async () => {
+      const body = 'data: {"delta":"Hello"}\n\ndata: [DONE]\n\n'
+      await start(answer(200, { 'content-encoding': coding, 'content-type': 'text/event-stream' }, body))
+      expect(await ask()).to.include({ complete: true, text: 'Hello' })
+    })
+  }
+
   it('are not read when they come encoded', async () => {
     await start(answer(200, { 'content-encoding': 'gzip', 'content-type': 'text/event-stream' }, 'xx'))
     expect((await failureOf(client.chat.stream({ message: 'hi' }))).kind).to.equal('unusable_answer')
