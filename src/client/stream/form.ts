@@ -20,6 +20,12 @@ export function isJson(contentType: string): boolean {
 }
 
 /**
+ * Characters by which a form is told at the latest. Looking at ever more of them again for every
+ * piece that comes would take time in the square of the answer's length.
+ */
+const enough = 64 * 1024
+
+/**
  * Tells the form of an answer from its content type where that can be trusted, else from how it
  * begins; undefined while more is needed. Text is told at its first character that fits nothing
  * else, so that it can be shown as it comes.
@@ -43,7 +49,9 @@ export function detectForm(contentType: string, beginning: string, ended: boolea
 }
 
 /** JSON by its first whole value: a model's text may begin with a brace, too. */
-function detectJson(text: string, ended: boolean): Form | undefined {
+function detectJson(whole: string, over: boolean): Form | undefined {
+  const text = whole.slice(0, enough)
+  const ended = over || text.length === enough
   const plausible = text.startsWith('"') || /^(\{\s*("|\}|$)|\[\s*(["{\]]|$))/.test(text)
   if (!plausible) return 'text'
   const values = new JsonValues()
@@ -75,5 +83,5 @@ function detectEvents(text: string, ended: boolean): Form | undefined {
   if (last.startsWith('data:')) return 'events'
   const undecided =
     /^(:|event:|id:|retry:)/.test(last) || ['data', 'event', 'id', 'retry'].some((f) => f.startsWith(last))
-  return undecided && !ended ? undefined : 'text'
+  return undecided && !ended && last.length < enough ? undefined : 'text'
 }

@@ -12,7 +12,11 @@ export class JsonValues implements Decoder {
   count = 0
   /** Whether all is inside one array, and whether that has ended. */
   array: 'none' | 'open' | 'closed' = 'none'
-  #buffer = ''
+  /** What came earlier of the value that is being read; joined once, when it is whole. */
+  #earlier: string[] = []
+  #text = ''
+  /** Where the value that is being read begins in the text, or goes on. */
+  #start = 0
   #position = 0
   #depth = 0
   #kind: 'between' | 'nested' | 'string' | 'scalar' = 'between'
@@ -22,13 +26,18 @@ export class JsonValues implements Decoder {
 
   push(text: string): Unit[] {
     const units: Unit[] = []
-    this.#buffer += text
-    while (this.#position < this.#buffer.length) {
-      const character = this.#buffer.charAt(this.#position)
+    this.#text = text
+    this.#start = 0
+    this.#position = 0
+    while (this.#position < text.length) {
+      const character = text.charAt(this.#position)
       if (this.#kind === 'between') this.#begin(character)
       else this.#continue(character, units)
     }
-    if (this.#kind === 'between') this.#discard()
+    if (this.#kind !== 'between') this.#earlier.push(text.slice(this.#start))
+    this.#text = ''
+    this.#start = 0
+    this.#position = 0
     return units
   }
 
@@ -91,8 +100,9 @@ export class JsonValues implements Decoder {
   }
 
   #take(units: Unit[]): void {
+    const value = this.#earlier.join('') + this.#text.slice(this.#start, this.#position)
     try {
-      units.push({ type: 'json', value: JSON.parse(this.#buffer.slice(0, this.#position)) })
+      units.push({ type: 'json', value: JSON.parse(value) })
       this.count++
     } catch {
       units.push({ type: 'broken' })
@@ -102,7 +112,7 @@ export class JsonValues implements Decoder {
   }
 
   #discard(): void {
-    this.#buffer = this.#buffer.slice(this.#position)
-    this.#position = 0
+    this.#earlier = []
+    this.#start = this.#position
   }
 }

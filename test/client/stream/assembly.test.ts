@@ -247,6 +247,31 @@ describe('Assembly', () => {
     ])
   })
 
+  for (const type of ['text/plain', 'application/x-ndjson']) {
+    it(`reads one long value as ${type} in time that grows with its length alone`, () => {
+      const text = 'x'.repeat(8 * 1024 * 1024)
+      const bytes = new TextEncoder().encode(JSON.stringify({ response: text }))
+      const chunks: Uint8Array[] = []
+      for (let at = 0; at < bytes.length; at += 4096) chunks.push(bytes.subarray(at, at + 4096))
+      const started = Date.now()
+      const end = endOf(run(type, chunks))
+      // In the square of it, this took 6 s and more.
+      expect(Date.now() - started).to.be.below(3000)
+      expect(end.complete && end.text === text).to.equal(true)
+    })
+  }
+
+  it('tells a long text from JSON by its beginning, whatever it is split into', () => {
+    const long = 'x'.repeat(100_000)
+    for (const text of [`"${long}" she said, and left.`, `{ ${long} }`, `"${long}`]) {
+      const bytes = new TextEncoder().encode(text)
+      for (const at of [1, 60_000, 65_536, 70_000, 100_001, 100_002]) {
+        const end = endOf(run('text/plain', [bytes.subarray(0, at), bytes.subarray(at)]))
+        expect(end.complete && end.text === text, `${text.slice(0, 3)} ${at}`).to.equal(true)
+      }
+    }
+  })
+
   it('cuts a usage that is nested too deep to be shown', () => {
     const deep = '['.repeat(30_000) + ']'.repeat(30_000)
     const frames = `data: {"delta":"a"}\n\ndata: {"usage":{"total_tokens":9,"x":${deep}}}\n\ndata: [DONE]\n\n`
