@@ -1,0 +1,90 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { type Behaviour, json, startFaultServer } from '../support/fault-server.ts'
+import { type Run, runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+describe('what is not said in the command line', () => {
+  let sandbox: Sandbox
+  beforeEach(() => {
+    sandbox = createSandbox()
+  })
+  afterEach(() => sandbox.remove())
+
+  const local = (...args: string[]): Promise<Run> => runChatctl(sandbox, args)
+
+  async function remote(behaviour: Behaviour, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Run> {
+    const server = await startFaultServer(behaviour)
+    try {
+      const own = { CHATCTL_BASE_URL: `${server.url}/prefix`, CHATCTL_API_KEY: 'test-key', ...env }
+      return await runChatctl(sandbox, args, { env: own })
+    } finally {
+      await server.close()
+    }
+  }
+
+  it('--continue goes on with the embedded service, named or not', async () => {
+    const first = JSON.parse((await local('chat', 'send', 'a', '--json', '-p', 'local')).stdout)
+    const second = JSON.parse((await local('chat', 'send', 'b', '--json')).stdout)
+    expect(second.context_id).not.to.equal(first.context_id)
+    const third = JSON.parse((await local('chat', 'send', 'c', '--json', '--continue', '-p', 'local')).stdout)
+    expect(third.context_id).to.equal(second.context_id)
+  })
+
+  it('a default form gives way to --jq, one that was asked for does not', async () => {
+    const models = json(200, { data: [{ id: 'm' }] })
+    const env = { CHATCTL_OUTPUT: 'yaml' }
+    expect((await remote(models, ['chat', 'models', '--jq', '.data[0].id'], env)).stdout).to.equal('m\n')
+    expect((await remote(models, ['chat', 'models', '--jq', '.', '-o', 'yaml'])).exitCode).to.equal(2)
+  })
+
+  for (const [args, env] of [
+    [['chat', 'models', '--jq', '.x', '--bogus'], {}],
+    [['chat', 'models', '-qo', 'json', '--bogus'], {}],
+    [['chat', 'models', '--bogus'], { CHATCTL_JSON: '1' }],
+    [['chat', 'models', '--bogus'], { CHATCTL_OUTPUT: 'jsonl' }],
+  ] as [string[], NodeJS.ProcessEnv][]) {
+    it(`a misread line is told in JSON: ${args.join(' ')} ${JSON.stringify(env)}`, async () => {
+      const run = await runChatctl(sandbox, args, { env })
+      expect(run).to.include({ exitCode: 2, stdout: '' })
+      expect(JSON.parse(run.stderr).error.code).to.equal('usage')
+    })
+  }
+
+  it('a dry run refuses what the run would refuse', async () => {
+    const unnamed = await local('settings', 'set', 'theme.mode=dark', '--dry-run')
+    expect(unnamed.exitCode).to.equal(2)
+    const outside = await remote(json(200, {}), ['api', 'GET', '/../x', '--dry-run'])
+    expect(outside.exitCode).to.equal(2)
+    expect(
+      (await local('service', 'keys', 'create', '--name', 'x', '--limit', '5', '--dry-run')).exitCode,
+    ).to.equal(2)
+  })
+
+  it('a setting that the service leaves out is no unknown setting', async () => {
+    const left = await remote(json(200, { app_name: 'a' }), ['settings', 'get', 'limits.max_tokens'])
+    expect(left.exitCode).to.equal(1)
+    expect(left.stderr).to.contain('did not send limits.max_tokens')
+    const unknown = await remote(json(200, { app_name: 'a' }), ['settings', 'get', 'app_nam'])
+    expect(unknown.exitCode).to.equal(2)
+  })
+
+  it('faults of many elements are one warning', async () => {
+    const messages = Array.from({ length: 30 }, () => ({ id: 1, content: 2, role: 'user' }))
+    const { stderr } = await remote(json(200, { messages, has_more: false }), ['history', 'list'])
+    expect(stderr.match(/Warning:/g)).to.have.length(1)
+  })
+
+  it('doctor and config set are of use where the configuration is not', async () => {
+    const folder = join(sandbox.home, '.config', 'chatctl')
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'config.json'), '{"profiles":{"local":{"timeout":"abc"}}}')
+    const doctor = await local('doctor', '--json')
+    expect(doctor.exitCode).to.equal(2)
+    expect(JSON.parse(doctor.stdout).at(-1)).to.include({ check: 'configuration', status: 'failed' })
+    expect((await local('config', 'path')).exitCode).to.equal(0)
+    expect((await local('config', 'set', 'timeout', '90s')).exitCode).to.equal(0)
+    expect((await local('config', 'get', 'timeout')).stdout).to.equal('90s\n')
+  })
+})
