@@ -125,14 +125,15 @@ export class Client implements Caller {
     // RFC 9110 section 12.5.3: without the field, any coding would do. We decode none.
     request.headers['accept-encoding'] ??= 'identity'
     // What can be refused without the base URL of a service yet to be started is refused first.
-    if (typeof options.baseUrl === 'string') {
-      resolvePath(await this.#baseUrl(), request.path, request.query)
-    }
+    const known =
+      typeof options.baseUrl === 'string'
+        ? resolvePath(await this.#baseUrl(), request.path, request.query)
+        : undefined
     if (typeof options.credential === 'string') bearer(options.credential)
     options.gate?.(request)
 
     const base = await this.#baseUrl()
-    const url = resolvePath(base, request.path, request.query)
+    const url = known ?? resolvePath(base, request.path, request.query)
     const credential = await (typeof options.credential === 'function'
       ? options.credential()
       : options.credential)

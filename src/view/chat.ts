@@ -50,7 +50,11 @@ export const completionView: View = {
     { path: 'usage', hidden: true, open: true },
     { path: 'choices', hidden: true, open: true },
   ],
-  text: (body) => String(valueAt(body, 'choices.0.message.content') ?? ''),
+  // The contract sees to it that one of them holds a text.
+  text: (body) => {
+    const texts = listAt('choices')(body).map((choice) => valueAt(choice, 'message.content'))
+    return String(texts.find((text) => typeof text === 'string') ?? '')
+  },
 }
 
 export const historyView: View = {

@@ -4,7 +4,6 @@ import { integerFlag, numberFlag, textFlag } from '../../cli/flag-types.ts'
 import { readMessages } from '../../cli/input/read-messages.ts'
 import { demandText, readText } from '../../cli/input/read-text.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
-import { Failure } from '../../failure.ts'
 import { completionView } from '../../view/chat.ts'
 
 export default class ChatComplete extends BaseCommand {
@@ -49,13 +48,8 @@ export default class ChatComplete extends BaseCommand {
     }
     const client = await context.connect()
     const answer = await client.chat.complete(request)
-    const [choice] = answer.body?.choices ?? []
-    if (context.output.showsText(completionView) && typeof choice?.message?.content !== 'string') {
-      throw new Failure('unusable_answer', 'The completion holds no text', {
-        hint: 'See what it holds with --json.',
-      })
-    }
     await context.show(completionView, answer)
-    if (choice?.finish_reason === 'length') context.output.progress('The answer was cut at its token limit.')
+    if (answer.body?.choices?.[0]?.finish_reason === 'length')
+      context.output.progress('The answer was cut at its token limit.')
   }
 }
