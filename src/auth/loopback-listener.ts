@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { Failure } from '../failure.ts'
@@ -76,8 +77,8 @@ export async function listenOnLoopback(options: LoopbackOptions): Promise<Loopba
   let closed: Promise<void> | undefined
 
   const decide = (verdict: Verdict): Verdict => {
-    if (over) return { kind: 'ignored', status: 400, reason: 'this sign-in has had its answer' }
     if (verdict.kind === 'ignored') return verdict
+    if (over) return { kind: 'ignored', status: 400, reason: 'this sign-in has had its answer' }
     over = true
     settle(verdict)
     return verdict
@@ -175,16 +176,12 @@ async function listen(server: Server, { host, ports }: LoopbackOptions): Promise
   })
 }
 
-function bind(server: Server, host: string, port: number): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host, port, backlog }, () => {
-      server.off('error', reject)
-      // From here on it is a connection that could not be accepted, and others can.
-      server.on('error', () => {})
-      resolve(server.address() as AddressInfo)
-    })
-  })
+async function bind(server: Server, host: string, port: number): Promise<AddressInfo> {
+  server.listen({ host, port, backlog })
+  await once(server, 'listening')
+  // From here on it is a connection that could not be accepted, and others can.
+  server.on('error', () => {})
+  return server.address() as AddressInfo
 }
 
 /** @throws Failure `refused` where the address is missing, so that no port of it can be had */
