@@ -155,7 +155,7 @@ function send(response: ServerResponse, page: Page): Promise<void> {
 /** @throws Failure `refused` for one that a browser would not ask for as it stands */
 function checkPath(path: string): void {
   const url = `http://127.0.0.1${path}`
-  if (path.startsWith('/') && URL.canParse(url) && new URL(url).href === url) return
+  if (path.startsWith('/') && URL.canParse(url) && new URL(url).pathname === path) return
   throw new Failure('refused', 'the path of the redirect URL is not one that a browser would ask for', {
     hint: 'Name one such as /callback with --redirect-path.',
   })
