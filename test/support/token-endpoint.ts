@@ -15,6 +15,8 @@ export interface TokenEndpointScript {
   revoke: Behaviour
   /** What the redirect back holds; the state is set already, and a code. */
   redirectBack(query: URLSearchParams, authorization: URLSearchParams): void
+  /** Where the metadata lies. */
+  metadataPath: string
   /** Changes the metadata before it is sent (RFC 8414 section 2); undefined is 404. */
   metadata(document: Record<string, unknown>): Record<string, unknown> | undefined
 }
@@ -39,8 +41,13 @@ export interface TokenEndpoint {
   close(): Promise<void>
 }
 
-/** Starts an authorization server that asks nobody and does what the script says: for what a real one never does. */
-export async function startTokenEndpoint(): Promise<TokenEndpoint> {
+/**
+ * Starts an authorization server that asks nobody and does what the script says: for what a real
+ * one never does.
+ *
+ * @param tenant the path of its issuer, such as `/tenant`
+ */
+export async function startTokenEndpoint(tenant = ''): Promise<TokenEndpoint> {
   const authorizations: URLSearchParams[] = []
   const tokenRequests: URLSearchParams[] = []
   const revocations: URLSearchParams[] = []
@@ -64,6 +71,7 @@ export async function startTokenEndpoint(): Promise<TokenEndpoint> {
     token: [tokens()],
     revoke: answer(200),
     redirectBack: () => {},
+    metadataPath: `/.well-known/oauth-authorization-server${tenant}`,
     metadata: (document) => document,
   }
 
@@ -94,18 +102,18 @@ export async function startTokenEndpoint(): Promise<TokenEndpoint> {
     return document ? json(200, document) : answer(404)
   }
 
-  const { url, close } = await startFaultServer({
+  const { url: origin, close } = await startFaultServer({
     choose: (request) => {
       const { pathname, searchParams } = new URL(request.path, 'http://server')
-      if (pathname === '/oauth/authorize') return authorize(searchParams)
-      if (pathname === '/oauth/token') return token(request)
-      if (pathname === '/oauth/revoke') {
-        revocations.push(new URLSearchParams(request.body))
-        return script.revoke
-      }
-      return pathname === '/.well-known/oauth-authorization-server' ? describe() : answer(404)
+      if (pathname === script.metadataPath) return describe()
+      if (pathname === `${tenant}/oauth/authorize`) return authorize(searchParams)
+      if (pathname === `${tenant}/oauth/token`) return token(request)
+      if (pathname !== `${tenant}/oauth/revoke`) return answer(404)
+      revocations.push(new URLSearchParams(request.body))
+      return script.revoke
     },
   })
+  const url = `${origin}${tenant}`
   const refreshes = (): URLSearchParams[] =>
     tokenRequests.filter((form) => form.get('grant_type') === 'refresh_token')
   return {
