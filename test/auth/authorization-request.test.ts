@@ -48,7 +48,7 @@ describe('the authorization request', () => {
   }
 
   it('holds what RFC 6749 and RFC 7636 ask for, each once, and no more', async () => {
-    const { asked, form } = await ask('--scope', 'chat:write  files+all ü')
+    const { asked, form } = await ask('--scope', 'chat:write files+all https://x.example/a%20b')
     expect([...asked.keys()].sort()).to.deep.equal([
       'client_id',
       'code_challenge',
@@ -60,7 +60,7 @@ describe('the authorization request', () => {
     ])
     expect(asked.get('client_id')).to.equal(server.clientId)
     expect(asked.get('response_type')).to.equal('code')
-    expect(asked.get('scope')).to.equal('chat:write  files+all ü')
+    expect(asked.get('scope')).to.equal('chat:write files+all https://x.example/a%20b')
     expect(asked.get('state')).to.match(/^[\w-]{43,}$/)
     expect(asked.get('code_challenge_method')).to.equal('S256')
     expect(asked.get('redirect_uri')).to.match(/^http:\/\/127\.0\.0\.1:\d+\/callback$/)
