@@ -8,7 +8,7 @@ import type { FaultServer } from '../support/fault-server.ts'
 import { type LoginProcess, startLogin } from '../support/login-process.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { loginFlags } from '../support/sign-in.ts'
-import { agreeByHttp, openPage, signInByHttp } from '../support/sign-in-by-http.ts'
+import { agreeByHttp, signInByHttp } from '../support/sign-in-by-http.ts'
 
 describe('while a sign-in waits', () => {
   let server: AuthorizationServer
@@ -84,20 +84,6 @@ describe('while a sign-in waits', () => {
     paste(redirect)
     expectFailure(await ended, 4)
     expect(server.count('authorization_code', 'refused')).to.equal(1)
-  })
-
-  it('a code is taken once, however often its redirect is opened', async () => {
-    const grants = server.grants.length
-    const { address, child, ended } = start('--no-pkce')
-    const redirect = await agreeByHttp((await address()).href)
-    const other = new URL(redirect)
-    other.searchParams.set('code', 'another')
-    // The first decides, and is wrong.
-    const pages = await Promise.allSettled([openPage(other.href), openPage(redirect)])
-    expect(pages[0]?.status).to.equal('fulfilled')
-    expectFailure(await ended, 4)
-    expect(child.exitCode).to.equal(4)
-    expect(server.grants.length - grants).to.equal(1)
   })
 
   it('no other path and no other method is taken for the redirect', async () => {

@@ -141,6 +141,15 @@ describe('signing in', () => {
     expect(await ended).to.include({ exitCode: 0 })
   })
 
+  it('takes a code once, however often its redirect is opened', async () => {
+    const grants = server.grants.length
+    const { address, ended } = login(['--no-browser'])
+    const redirect = await agreeByHttp((await address()).href)
+    await Promise.allSettled([openPage(redirect), openPage(redirect), openPage(redirect)])
+    expect(await ended).to.include({ exitCode: 0 })
+    expect(server.grants).to.have.length(grants + 1)
+  })
+
   it('names the address in JSON mode as a notice, and under --quiet too', async () => {
     const { stderr } = await signIn(sandbox, { server, service }, [...scope, '--json'])
     const [notice] = stderr
