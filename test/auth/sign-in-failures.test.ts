@@ -52,6 +52,7 @@ describe('a sign-in that fails', () => {
     const run = await ended
     expectFailure(run, exitCode, ...words)
     for (const canary of canaries) expect(run.stderr).not.to.contain(canary)
+    expect(page.text).to.contain('<title>Not signed in')
     return page
   }
 
@@ -107,8 +108,7 @@ describe('a sign-in that fails', () => {
       query.set('error', 'access_denied')
       query.set('error_description', 'Ada said <b>no</b>')
     }
-    const { status, text } = await fail(4, ['Ada said <b>no</b>'])
-    expect(status).to.be.below(500)
+    const { text } = await fail(4, ['Ada said <b>no</b>'])
     expect(text).not.to.contain('<b>no')
     expect(server.tokenRequests).to.deep.equal([])
   })
@@ -116,7 +116,6 @@ describe('a sign-in that fails', () => {
   for (const [what, metadata] of [
     ['a foreign iss', (query: URLSearchParams) => query.set('iss', 'https://attacker.example')],
     ['no iss where the metadata promise one', (query: URLSearchParams) => query.delete('iss')],
-    ['two codes', (query: URLSearchParams) => query.append('code', 'code-2')],
   ] as const) {
     it(`the redirect holds ${what}: exit 4, and the code is not redeemed`, async () => {
       server.script.metadata = (document) => ({
