@@ -122,9 +122,9 @@ async function logIn(page: Page): Promise<void> {
 async function expectPage({ page, complaints, requested }: Tab, title: string, words: string): Promise<void> {
   await page.getByRole('heading', { name: title, exact: true }).waitFor()
   expect(await page.title()).to.equal(`${title} · chatctl`)
-  expect(await page.locator('main').innerText()).to.contain(words)
+  expect(await page.locator('main').textContent()).to.contain(words)
   // That the policy lets the style through.
-  expect(await page.locator('main').evaluate((main) => getComputedStyle(main).textAlign)).to.equal('center')
+  expect(await page.evaluate('getComputedStyle(document.querySelector("main")).textAlign')).to.equal('center')
   await page.waitForLoadState('networkidle')
   expect(complaints).to.deep.equal([])
   const { origin } = new URL(page.url())
