@@ -15,7 +15,7 @@ export interface AuthorizationServerOptions {
 }
 
 /** What came to the token endpoint, and how it ended. */
-export interface Grant {
+interface Grant {
   type: string
   params: Record<string, unknown>
   /** The error code of RFC 6749 section 5.2, where it was refused. */

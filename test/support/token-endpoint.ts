@@ -8,7 +8,7 @@ import {
 } from './fault-server.ts'
 
 /** What the scripted server does, each part replaceable while it runs. */
-export interface TokenEndpointScript {
+interface TokenEndpointScript {
   /** Of the token endpoint: one after the other, the last for all that follow. */
   token: Behaviour[]
   /** Of the revocation endpoint. */
