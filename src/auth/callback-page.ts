@@ -20,7 +20,7 @@ interface Words {
 }
 
 const tick = '<path d="M20 33.5l8 8 16-18"/>'
-const cross = '<path d="M23 23l18 18M41 23L23 41"/>'
+const cross = '<path d="M22.5 22.5l19 19M41.5 22.5l-19 19"/>'
 const dash = '<path d="M22 32h20"/>'
 
 const pages: Record<PageName, Words> = {
@@ -40,9 +40,8 @@ const pages: Record<PageName, Words> = {
   },
   'not-expected': {
     status: 400,
-    title: 'Nothing waits for this',
-    sentence:
-      'This is not an answer that a sign-in waits for. You can close this tab and go back to the terminal.',
+    title: 'Unexpected answer',
+    sentence: 'No sign-in is waiting for it. You can close this tab and go back to the terminal.',
     mark: dash,
     role: 'alert',
   },

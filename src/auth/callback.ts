@@ -29,20 +29,20 @@ export interface Ignored {
 }
 
 /** The server agreed: exactly one `code`, which is not empty. */
-export interface Granted {
+interface Granted {
   kind: 'granted'
   parameters: URLSearchParams
 }
 
 /** The server refused (RFC 6749 section 4.1.2.1). Both texts can be shown on a terminal. */
-export interface Denied {
+interface Denied {
   kind: 'denied'
   error: string
   description: string | undefined
 }
 
 /** Our state from a foreign issuer, or from none where one is required: a mix-up (RFC 9207 section 2.4). */
-export interface Foreign {
+interface Foreign {
   kind: 'foreign'
 }
 

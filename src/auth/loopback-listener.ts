@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { Failure } from '../failure.ts'
@@ -76,8 +77,8 @@ export async function listenOnLoopback(options: LoopbackOptions): Promise<Loopba
   let closed: Promise<void> | undefined
 
   const decide = (verdict: Verdict): Verdict => {
-    if (over) return { kind: 'ignored', status: 400, reason: 'this sign-in has had its answer' }
     if (verdict.kind === 'ignored') return verdict
+    if (over) return { kind: 'ignored', status: 400, reason: 'this sign-in has had its answer' }
     over = true
     settle(verdict)
     return verdict
@@ -154,7 +155,7 @@ function send(response: ServerResponse, page: Page): Promise<void> {
 /** @throws Failure `refused` for one that a browser would not ask for as it stands */
 function checkPath(path: string): void {
   const url = `http://127.0.0.1${path}`
-  if (path.startsWith('/') && URL.canParse(url) && new URL(url).href === url) return
+  if (path.startsWith('/') && URL.canParse(url) && new URL(url).pathname === path) return
   throw new Failure('refused', 'the path of the redirect URL is not one that a browser would ask for', {
     hint: 'Name one such as /callback with --redirect-path.',
   })
@@ -175,16 +176,12 @@ async function listen(server: Server, { host, ports }: LoopbackOptions): Promise
   })
 }
 
-function bind(server: Server, host: string, port: number): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host, port, backlog }, () => {
-      server.off('error', reject)
-      // From here on it is a connection that could not be accepted, and others can.
-      server.on('error', () => {})
-      resolve(server.address() as AddressInfo)
-    })
-  })
+async function bind(server: Server, host: string, port: number): Promise<AddressInfo> {
+  server.listen({ host, port, backlog })
+  await once(server, 'listening')
+  // From here on it is a connection that could not be accepted, and others can.
+  server.on('error', () => {})
+  return server.address() as AddressInfo
 }
 
 /** @throws Failure `refused` where the address is missing, so that no port of it can be had */
