@@ -33,6 +33,8 @@ describe('signing in with an API key', () => {
       kind: 'api_key',
       storage: 'file',
       verified: true,
+      expires_at: null,
+      scope: null,
       user: { id: owner.id, email: owner.email, name: owner.name },
     })
     expect(service.requests.map(({ path }) => path)).to.deep.equal(['/api/user/profile'])
@@ -102,7 +104,7 @@ describe('signing in with an API key', () => {
 
   it('for the embedded service is refused: it has no need of one', async () => {
     const args = ['auth', 'login', '--with-api-key', '-p', 'local', '--insecure-storage']
-    expectFailure(await runChatctl(sandbox, args, { stdin: 'key-1\n' }), 2, 'local')
+    expectFailure(await runChatctl(sandbox, args, { stdin: 'key-1\n' }), 2, 'embedded service')
     expectNothingStored(sandbox)
   })
 })

@@ -158,12 +158,12 @@ describe('a sign-in that fails', () => {
     })
   }
 
-  it('without an address of the authorization server, or a client id: exit 2 and the flag', async () => {
+  it('without an address of the authorization server, or a client id: exit 3 and the flag', async () => {
     const flags = ['-p', 'work', '--base-url', service.url, '--insecure-storage', '--no-browser']
     const noServer = await startLogin(sandbox, flags, { stdin: '' }).ended
-    expectFailure(noServer, 2, '--auth-url')
+    expectFailure(noServer, 3, '--auth-url')
     const noClient = await startLogin(sandbox, [...flags, '--auth-url', server.url], { stdin: '' }).ended
-    expectFailure(noClient, 2, '--client-id')
+    expectFailure(noClient, 3, '--client-id')
   })
 
   it('in JSON mode says so in one line on stderr', async () => {

@@ -10,6 +10,8 @@ export interface StoredCredential {
   key?: string
   access_token?: string
   refresh_token?: string
+  /** With the one below: how long it was meant to live. */
+  obtained_at?: string
   expires_at?: string
   scope?: string
 }
