@@ -68,7 +68,7 @@ describe('signing in with a real browser', () => {
     const redirectUri = (await login.address()).searchParams.get('redirect_uri') ?? ''
     const other = await openTab(browser, 'light')
     await other.page.goto(`${redirectUri}?code=stolen&state=guessed`)
-    expect(await other.page.title()).to.equal('Nothing waits for this · chatctl')
+    expect(await other.page.title()).to.equal('Unexpected answer · chatctl')
     await take(other.page, 'not-expected-light')
     await other.page.context().close()
     await logIn(tab.page)
