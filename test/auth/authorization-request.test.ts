@@ -159,6 +159,12 @@ describe('the authorization request', () => {
     await house.close()
   })
 
+  it('takes an issuer with a slash at its end for the same', async () => {
+    const slashed = { ...server, url: `${server.url}/` }
+    await signIn(sandbox, { server: slashed, service }, [])
+    expect(server.authorizations.at(-1)?.get('client_id')).to.equal(server.clientId)
+  })
+
   it('falls back on the metadata of OpenID Connect', async () => {
     const openId = await startTokenEndpoint()
     openId.script.metadataPath = '/.well-known/openid-configuration'

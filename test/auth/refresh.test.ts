@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { startBearerService, tokensSeen } from '../support/bearer-service.ts'
 import {
   changeCredential,
+  editProfile,
   expireCredential,
   findCredentials,
   readCredential,
@@ -83,6 +84,23 @@ describe('a token that is refreshed', () => {
     expect(Date.parse(expires_at) - Date.now()).to.be.within(3_500_000, 3_600_000)
     expect(await models()).to.include({ exitCode: 0 })
     expect(server.refreshes()).to.have.length(1)
+  })
+
+  it('is asked for where it was given, whatever the profile says since', async () => {
+    const attacker = await startTokenEndpoint()
+    const urls = { auth_url: attacker.url, token_url: `${attacker.url}/oauth/token` }
+    editProfile(sandbox, 'work', urls)
+    expireCredential(sandbox)
+    expect(await models()).to.include({ exitCode: 0 })
+    expect(attacker.tokenRequests).to.deep.equal([])
+    expect(server.refreshes()).to.have.length(1)
+    await attacker.close()
+  })
+
+  it('shows in auth status when it ends now', async () => {
+    expireCredential(sandbox)
+    const { stdout } = await runChatctl(sandbox, ['auth', 'status', '--json'])
+    expect(JSON.parse(stdout).expires_at).to.equal(readCredential(sandbox).expires_at)
   })
 
   it('keeps its refresh token and its scope where the answer names none', async () => {

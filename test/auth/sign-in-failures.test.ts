@@ -143,6 +143,7 @@ describe('a sign-in that fails', () => {
       ['a token endpoint over plain HTTP', ['--token-url', http], (document) => document, 'tokens.example'],
       ['metadata that name one', [], (document) => ({ ...document, token_endpoint: http }), 'tokens.example'],
       ['no token endpoint', [], () => undefined, '--token-url'],
+      ['metadata that are an array', [], () => []],
       ['metadata without one', [], (document) => ({ ...document, token_endpoint: undefined }), '--token-url'],
       ['metadata of another issuer', [], (document) => ({ ...document, issuer: 'https://attacker.example' })],
     ]

@@ -110,10 +110,21 @@ describe('signing in', () => {
     expect(browser.wasOpened()).to.equal(false)
   })
 
-  it('goes on without a browser that cannot be started', async () => {
+  it('does not wait for the browser to end, and takes words after its name for arguments', async () => {
+    const { env, opened } = createFakeBrowser(sandbox, 6000)
+    const { ended } = login([], { stdin: '', env: { BROWSER: `${env.BROWSER} --new-window` } })
+    const before = Date.now()
+    await signInByHttp(await opened())
+    expect(await ended).to.include({ exitCode: 0 })
+    expect(Date.now() - before).to.be.below(4000)
+  })
+
+  it('says when the browser cannot be started, and goes on', async () => {
     const { address, ended } = login([], { stdin: '', env: { BROWSER: '/nowhere/browser' } })
     await signInByHttp((await address()).href)
-    expect(await ended).to.include({ exitCode: 0 })
+    const { exitCode, stderr } = await ended
+    expect(exitCode).to.equal(0)
+    expect(stderr).to.contain('No browser could be opened')
   })
 
   it('takes the redirect that was pasted, whatever stands around it', async () => {

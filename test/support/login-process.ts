@@ -78,13 +78,18 @@ export interface FakeBrowser {
   wasOpened(): boolean
 }
 
-/** Writes the program into the sandbox. */
-export function createFakeBrowser({ home }: Sandbox, name = 'browser'): FakeBrowser {
-  const program = join(home, name)
+/**
+ * Writes the program into the sandbox.
+ *
+ * @param life milliseconds that its process stays, as a browser does that was not running before
+ */
+export function createFakeBrowser({ home }: Sandbox, life = 0): FakeBrowser {
+  const program = join(home, 'browser')
   const record = `${program}.opened`
   const code = `const fs = require('node:fs')
 fs.writeFileSync(${JSON.stringify(`${record}.part`)}, process.argv.at(-1))
 fs.renameSync(${JSON.stringify(`${record}.part`)}, ${JSON.stringify(record)})
+setTimeout(() => {}, ${life})
 `
   writeFileSync(program, `#!${process.execPath}\n${code}`)
   chmodSync(program, 0o755)
