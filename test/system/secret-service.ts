@@ -14,7 +14,7 @@ export interface SecretService {
   resume(): void
   close(): Promise<void>
   /** Runs secret-tool, libsecret's own program, against it. */
-  secretTool(args: readonly string[], stdin?: string): Run
+  secretTool(args: readonly string[], stdin?: string | Uint8Array): Run
 }
 
 /**
@@ -82,7 +82,7 @@ function isUnlocked(env: NodeJS.ProcessEnv): boolean {
   }
 }
 
-function secretTool(env: NodeJS.ProcessEnv, args: readonly string[], stdin: string): Run {
+function secretTool(env: NodeJS.ProcessEnv, args: readonly string[], stdin: string | Uint8Array): Run {
   const { status, stdout, stderr, error } = spawnSync('secret-tool', args, {
     env,
     encoding: 'utf8',

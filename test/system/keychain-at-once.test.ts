@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { startBearerService } from '../support/bearer-service.ts'
+import type { FaultServer } from '../support/fault-server.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { type SecretService, startSecretService } from './secret-service.ts'
+import { attributesOf, type KeyLogin, loginWithKey, storedKey } from './stored-key.ts'
+
+const numbers = Array.from({ length: 30 }, (_, index) => index)
+
+describe('30 logins at once', () => {
+  let sandbox: Sandbox
+  let keyring: SecretService
+  let service: FaultServer
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    keyring = await startSecretService(sandbox)
+    service = await startBearerService(() => true)
+  })
+  afterEach(async () => {
+    await service.close()
+    await keyring.close()
+    sandbox.remove()
+  })
+
+  const login = async (key: string, options: KeyLogin) => {
+    const { exitCode, stderr } = await loginWithKey(sandbox, service, key, { ...options, env: keyring.env })
+    return { exitCode, stderr }
+  }
+  const succeeded = numbers.map(() => ({ exitCode: 0, stderr: '' }))
+  const configuration = () =>
+    JSON.parse(readFileSync(join(sandbox.home, '.config', 'chatctl', 'config.json'), 'utf8'))
+  const valuesOf = (...attributes: string[]) =>
+    keyring
+      .secretTool(['search', '--all', ...attributes])
+      .stdout.match(/^secret = .*$/gm)
+      ?.map((line) => line.slice('secret = '.length))
+
+  it('to 30 profiles: each has its own key', async () => {
+    const runs = await Promise.all(numbers.map((n) => login(`canary-${n}`, { profile: `work-${n}` })))
+    expect(runs).to.deep.equal(succeeded)
+    const { profiles, default_profile } = configuration()
+    const names = numbers.map((n) => `work-${n}`)
+    expect(Object.keys(profiles)).to.have.members(names)
+    expect(names).to.contain(default_profile)
+    for (const n of numbers) {
+      expect(profiles[`work-${n}`].base_url).to.equal(service.url)
+      expect(valuesOf(...attributesOf(service, `work-${n}`))).to.deep.equal([storedKey(`canary-${n}`)])
+    }
+    expect(valuesOf('service', `chatctl:${service.url}`)).to.have.length(30)
+  })
+
+  it('to one profile: one of the keys is there, once', async () => {
+    const runs = await Promise.all(numbers.map((n) => login(`canary-${n}`, { profile: 'work' })))
+    expect(runs).to.deep.equal(succeeded)
+    const { profiles, default_profile } = configuration()
+    expect(Object.keys(profiles)).to.deep.equal(['work'])
+    expect(default_profile).to.equal('work')
+    const values = valuesOf('service', `chatctl:${service.url}`)
+    expect(values).to.have.length(1)
+    expect(numbers.map((n) => storedKey(`canary-${n}`))).to.include(values?.[0])
+  })
+})

@@ -1,0 +1,188 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { startBearerService } from '../support/bearer-service.ts'
+import type { FaultServer } from '../support/fault-server.ts'
+import { type Run, startChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { type SecretService, startSecretService } from './secret-service.ts'
+import { startSilentBus } from './session-bus.ts'
+import { attributesOf, expectCode, linesOf, loginWithKey, storedKey } from './stored-key.ts'
+
+/** One way in which a keychain lets its caller wait. */
+interface Wait {
+  title: string
+  /** @returns the environment in which it waits, and what ends it */
+  begin(sandbox: Sandbox, service: FaultServer): Promise<{ env: NodeJS.ProcessEnv; end(): Promise<void> }>
+  /** Whether it goes on until we end it; libsecret gives a daemon that is stopped 2 s and no more. */
+  endless: boolean
+}
+
+const withItem = async (sandbox: Sandbox, service: FaultServer, dialog?: 'unanswered') => {
+  const keyring = await startSecretService(sandbox, dialog)
+  keyring.secretTool(['store', '--label=of a test', ...attributesOf(service)], storedKey('canary-1'))
+  return keyring
+}
+
+const waits: Wait[] = [
+  {
+    title: 'a dialog that nobody answers',
+    endless: true,
+    begin: async (sandbox, service) => {
+      const keyring = await withItem(sandbox, service, 'unanswered')
+      keyring.lock()
+      return { env: keyring.env, end: () => keyring.close() }
+    },
+  },
+  {
+    title: 'a daemon that is stopped',
+    endless: false,
+    begin: async (sandbox, service) => {
+      const keyring: SecretService = await withItem(sandbox, service)
+      keyring.stop()
+      return { env: keyring.env, end: () => keyring.close() }
+    },
+  },
+  {
+    title: 'a bus that never answers',
+    endless: true,
+    begin: async () => {
+      const bus = await startSilentBus()
+      return { env: bus.env, end: () => bus.close() }
+    },
+  },
+]
+
+/** A run, and when things happened in it, in ms from its start. */
+interface TimedRun extends Run {
+  waitingAfter: number | undefined
+  endedAfter: number
+}
+
+for (const { title, begin, endless } of waits) {
+  describe(`a keychain that lets wait: ${title}`, () => {
+    let sandbox: Sandbox
+    let service: FaultServer
+    let env: NodeJS.ProcessEnv
+    let end: () => Promise<void>
+    before(async () => {
+      sandbox = createSandbox()
+      service = await startBearerService(() => true)
+      ;({ env, end } = await begin(sandbox, service))
+      const set = await timed(['config', 'set', 'base_url', service.url, '-p', 'work'])
+      expect(set.exitCode, set.stderr).to.equal(0)
+    })
+    after(async () => {
+      await end()
+      await service.close()
+      sandbox.remove()
+    })
+
+    const models = ['chat', 'models', '-p', 'work', '--json']
+
+    /** @param interrupt what has to be there, or to have passed, before it is sent SIGINT */
+    async function timed(
+      args: string[],
+      interrupt?: 'when it says that it waits' | number,
+    ): Promise<TimedRun> {
+      const child = startChatctl(sandbox, args, { env })
+      const started = performance.now()
+      const seen: TimedRun = {
+        exitCode: null,
+        stdout: '',
+        stderr: '',
+        waitingAfter: undefined,
+        endedAfter: 0,
+      }
+      let interruptedAt = 0
+      const sendSignal = () => {
+        interruptedAt = performance.now()
+        child.kill('SIGINT')
+      }
+      child.stdin?.on('error', () => {})
+      child.stdin?.end('canary-2\n')
+      child.stdout?.on('data', (chunk) => {
+        seen.stdout += chunk
+      })
+      child.stderr?.on('data', (chunk) => {
+        seen.stderr += chunk
+        if (seen.waitingAfter !== undefined || !seen.stderr.includes('Waiting for the keychain')) return
+        seen.waitingAfter = performance.now() - started
+        if (interrupt === 'when it says that it waits') sendSignal()
+      })
+      const timer = setTimeout(() => child.kill('SIGKILL'), 40_000)
+      const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
+      if (typeof interrupt === 'number') {
+        await sleep(interrupt)
+        sendSignal()
+      }
+      seen.exitCode = await closed
+      clearTimeout(timer)
+      return { ...seen, endedAfter: performance.now() - (interruptedAt || started) }
+    }
+
+    for (const [name, args] of [
+      ['a request', models],
+      ['auth status', ['auth', 'status', '-p', 'work', '--json']],
+      ['auth logout', ['auth', 'logout', '-p', 'work', '--json']],
+      ['a login', ['auth', 'login', '--with-api-key', '-p', 'work', '--json']],
+    ] as const) {
+      it(`${name} says what it waits for, and gives up in good time`, async () => {
+        const run = await timed([...args])
+        expectCode(run, 'keychain_timeout')
+        expect(run.stderr).not.to.contain('canary')
+        if (!endless) return expect(run.endedAfter).to.be.below(14_000)
+        const notices = linesOf(run).flatMap(({ notice }) => notice?.message ?? [])
+        expect(notices).to.deep.equal(['Waiting for the keychain; it may be asking to be unlocked…'])
+        expect(run.waitingAfter).to.be.within(1_900, 4_000)
+        expect(run.endedAfter).to.be.within(9_900, 14_000)
+      })
+
+      it(`${name} is ended by Ctrl-C at once`, async () => {
+        const run = await timed([...args], endless ? 'when it says that it waits' : 1_200)
+        expect(run.exitCode, run.stderr).to.equal(130)
+        expect(run.endedAfter).to.be.below(1_000)
+        expect(run.stderr).not.to.match(/"error"|Error/)
+      })
+    }
+
+    it('Ctrl-C works before anything was said', async () => {
+      const run = await timed(models, 1_200)
+      expect(run.exitCode, run.stderr).to.equal(130)
+      expect(run.endedAfter).to.be.below(1_000)
+    })
+
+    it('sends nothing that nobody gave', () => {
+      expect(
+        service.requests.filter(({ headers }) => headers.authorization?.includes('canary-1')),
+      ).to.deep.equal([])
+    })
+  })
+}
+
+describe('a keychain that comes back', () => {
+  let sandbox: Sandbox
+  let service: FaultServer
+  let keyring: SecretService
+  before(async () => {
+    sandbox = createSandbox()
+    service = await startBearerService(() => true)
+    keyring = await startSecretService(sandbox)
+  })
+  after(async () => {
+    await keyring.close()
+    await service.close()
+    sandbox.remove()
+  })
+
+  it('is as it was before the time-out: nothing of the login that gave up is in it', async () => {
+    expect(await loginWithKey(sandbox, service, 'canary-old', { env: keyring.env })).to.include({
+      exitCode: 0,
+    })
+    keyring.stop()
+    const login = await loginWithKey(sandbox, service, 'canary-new', { env: keyring.env })
+    expectCode(login, 'keychain_timeout')
+    keyring.resume()
+    await sleep(500)
+    expect(keyring.secretTool(['lookup', ...attributesOf(service)]).stdout).to.equal(storedKey('canary-old'))
+  })
+})
