@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
 import type { FaultServer } from '../support/fault-server.ts'
-import { type Run, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { type SecretService, startSecretService } from './secret-service.ts'
 import { startSilentBus } from './session-bus.ts'
 import { attributesOf, expectCode, linesOf, loginWithKey, storedKey } from './stored-key.ts'
+import { programsLeft, runTimed } from './timed-run.ts'
 
 /** One way in which a keychain lets its caller wait. */
 interface Wait {
@@ -52,12 +52,6 @@ const waits: Wait[] = [
   },
 ]
 
-/** A run, and when things happened in it, in ms from its start. */
-interface TimedRun extends Run {
-  waitingAfter: number | undefined
-  endedAfter: number
-}
-
 for (const { title, begin, endless } of waits) {
   describe(`a keychain that lets wait: ${title}`, () => {
     let sandbox: Sandbox
@@ -77,48 +71,14 @@ for (const { title, begin, endless } of waits) {
       sandbox.remove()
     })
 
+    afterEach(async () => {
+      expect(await programsLeft(sandbox), 'what goes on afterwards').to.deep.equal([])
+    })
+
     const models = ['chat', 'models', '-p', 'work', '--json']
 
-    /** @param interrupt what has to be there, or to have passed, before it is sent SIGINT */
-    async function timed(
-      args: string[],
-      interrupt?: 'when it says that it waits' | number,
-    ): Promise<TimedRun> {
-      const child = startChatctl(sandbox, args, { env })
-      const started = performance.now()
-      const seen: TimedRun = {
-        exitCode: null,
-        stdout: '',
-        stderr: '',
-        waitingAfter: undefined,
-        endedAfter: 0,
-      }
-      let interruptedAt = 0
-      const sendSignal = () => {
-        interruptedAt = performance.now()
-        child.kill('SIGINT')
-      }
-      child.stdin?.on('error', () => {})
-      child.stdin?.end('canary-2\n')
-      child.stdout?.on('data', (chunk) => {
-        seen.stdout += chunk
-      })
-      child.stderr?.on('data', (chunk) => {
-        seen.stderr += chunk
-        if (seen.waitingAfter !== undefined || !seen.stderr.includes('Waiting for the keychain')) return
-        seen.waitingAfter = performance.now() - started
-        if (interrupt === 'when it says that it waits') sendSignal()
-      })
-      const timer = setTimeout(() => child.kill('SIGKILL'), 40_000)
-      const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
-      if (typeof interrupt === 'number') {
-        await sleep(interrupt)
-        sendSignal()
-      }
-      seen.exitCode = await closed
-      clearTimeout(timer)
-      return { ...seen, endedAfter: performance.now() - (interruptedAt || started) }
-    }
+    const timed = (args: readonly string[], interrupt?: 'when it says that it waits' | number) =>
+      runTimed(sandbox, args, { env, ...(interrupt !== undefined && { interrupt }) })
 
     for (const [name, args] of [
       ['a request', models],
@@ -127,7 +87,7 @@ for (const { title, begin, endless } of waits) {
       ['a login', ['auth', 'login', '--with-api-key', '-p', 'work', '--json']],
     ] as const) {
       it(`${name} says what it waits for, and gives up in good time`, async () => {
-        const run = await timed([...args])
+        const run = await timed(args)
         expectCode(run, 'keychain_timeout')
         expect(run.stderr).not.to.contain('canary')
         if (!endless) return expect(run.endedAfter).to.be.below(14_000)
@@ -138,7 +98,7 @@ for (const { title, begin, endless } of waits) {
       })
 
       it(`${name} is ended by Ctrl-C at once`, async () => {
-        const run = await timed([...args], endless ? 'when it says that it waits' : 1_200)
+        const run = await timed(args, endless ? 'when it says that it waits' : 1_200)
         expect(run.exitCode, run.stderr).to.equal(130)
         expect(run.endedAfter).to.be.below(1_000)
         expect(run.stderr).not.to.match(/"error"|Error/)
@@ -149,6 +109,12 @@ for (const { title, begin, endless } of waits) {
       const run = await timed(models, 1_200)
       expect(run.exitCode, run.stderr).to.equal(130)
       expect(run.endedAfter).to.be.below(1_000)
+    })
+
+    it('a key in the environment has nothing to wait for', async () => {
+      const run = await runTimed(sandbox, models, { env: { ...env, CHATCTL_API_KEY: 'canary-3' } })
+      expect(run.exitCode, run.stderr).to.equal(0)
+      expect(run.endedAfter).to.be.below(1_900)
     })
 
     it('sends nothing that nobody gave', () => {
