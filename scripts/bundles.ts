@@ -19,6 +19,18 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp }> = {
     entry: `export * from './src/service/upstream/openai-compatible.ts'`,
     asked: /\/upstream\/openai-compatible\.ts$/,
   },
+  auth: {
+    entry: `export * from './src/auth/sign-in.ts'
+            export * from './src/auth/sign-out.ts'
+            export * from './src/auth/renew-tokens.ts'`,
+    asked: /\/auth\/(sign-in|sign-out|renew-tokens)\.ts$/,
+  },
+  browser: { entry: `export * from './src/auth/open-browser.ts'`, asked: /\/auth\/open-browser\.ts$/ },
+  'keychain-call': {
+    entry: `export * from './src/credentials/call-keychain-apart.ts'`,
+    asked: /\/call-keychain-apart\.ts$/,
+  },
+  links: { entry: `export * from 'supports-hyperlinks'`, asked: /^supports-hyperlinks$/ },
   http: { entry: `export * from './src/client/pool.ts'`, asked: /^\.\/pool\.ts$/ },
   table: { entry: `export * from './src/view/table.ts'`, asked: /\/view\/table\.ts$/ },
   'settings-file': {
@@ -33,7 +45,10 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp }> = {
 }
 
 /** Native or WebAssembly packages read files beside them, so they cannot move into a bundle. */
-const external = ['@node-rs/argon2', 'jq-wasm']
+const external = ['@napi-rs/keyring', '@node-rs/argon2', 'jq-wasm']
+
+/** What Node's own loader loads. */
+const program: BuildOptions = { banner: {}, footer: {} }
 
 /** Builds everything but the manifest into dist. */
 export async function buildBundles(root: string): Promise<void> {
@@ -49,11 +64,11 @@ export async function buildBundles(root: string): Promise<void> {
     await write(name, { stdin: { contents: entry, resolveDir: root } })
   }
   await write('main', { entryPoints: ['src/main.ts'] })
+  await write('keychain-process', { entryPoints: ['src/credentials/keychain-process.ts'], ...program })
   await write('start', {
     entryPoints: ['src/start.ts'],
     define: { bundleHashes: JSON.stringify(hashes) },
-    banner: {},
-    footer: {},
+    ...program,
   })
 }
 
@@ -81,9 +96,8 @@ async function bundle(root: string, name: string, options: BuildOptions): Promis
   })
   const code = outputFiles?.[0]?.text ?? ''
   // It is read as Latin-1, the only encoding that V8 takes without looking at every character.
-  const odd = /[^\0-\xff]/.exec(code)
-  if (odd) throw new Error(`dist/${name}.cjs is not Latin-1: ${code.slice(odd.index - 40, odd.index + 40)}`)
-  return code
+  // esbuild escapes what is not in it everywhere but in regular expressions.
+  return code.replaceAll(/[^\0-\xff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** Leaves to another bundle what belongs there, whether it is asked for by `import` or `import()`. */

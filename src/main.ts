@@ -6,24 +6,21 @@ import { reportError } from './cli/render-error.ts'
 import { createStaticPlugin } from './cli/static-plugin.ts'
 import { unknownCommand } from './cli/unknown-command.ts'
 import { wantsJson } from './cli/wants-json.ts'
-
-export interface Ending {
-  exitCode: number
-  /** Id of the command that ran, `settings:get`; `help` where none did. */
-  command: string
-}
+import { endProcess } from './end-process.ts'
 
 /**
- * Runs one command line.
+ * Runs one command line and ends the process with its exit code.
  *
  * @param root file URL of the package's folder
+ * @param onEnd is told the id of the command that ran, `settings:get`; `help` where none did
  */
-export async function main(argv: string[], root: URL): Promise<Ending> {
+export async function main(argv: string[], root: URL, onEnd: (command: string) => void): Promise<never> {
   let command = 'help'
   const exitCode = await runLine(argv, root, (id) => {
     command = id
   })
-  return { exitCode, command }
+  onEnd(command)
+  endProcess(exitCode)
 }
 
 async function runLine(argv: string[], root: URL, onCommand: (id: string) => void): Promise<number> {

@@ -5,7 +5,4 @@ import { keepCodeCaches, loadBundle } from './load-bundle.ts'
 /** bin/run.js has to stay readable for any Node; from here on it is ours. */
 const { main } = loadBundle('main') as typeof import('./main.ts')
 
-void main(process.argv.slice(2), pathToFileURL(join(__dirname, '../'))).then(({ exitCode, command }) => {
-  keepCodeCaches(command)
-  process.exit(exitCode)
-})
+void main(process.argv.slice(2), pathToFileURL(join(__dirname, '../')), keepCodeCaches)

@@ -47,6 +47,13 @@ export abstract class BaseCommand extends Command {
       flags: {
         ...option(flags, 'profile'),
         ...option(flags, 'base-url'),
+        ...option(flags, 'auth-url'),
+        ...option(flags, 'client-id'),
+        ...option(flags, 'token-url'),
+        ...option(flags, 'scope'),
+        ...option(flags, 'redirect-host'),
+        ...option(flags, 'redirect-port'),
+        ...option(flags, 'redirect-path'),
         ...option(flags, 'model'),
         ...option(flags, 'timeout'),
         ...option(flags, 'retries'),

@@ -1,21 +1,26 @@
+import type { TransportOptions } from '../auth/transport.ts'
 import type { Answer } from '../client/answer.ts'
-import type { Client } from '../client/client.ts'
+import type { Client, ClientOptions, CredentialSource } from '../client/client.ts'
 import { type Configuration, readConfiguration } from '../config/configuration-file.ts'
 import type { ContextOwner } from '../config/last-context.ts'
 import { dataFolder } from '../config/paths.ts'
 import { type FlagValues, localProfile, type Options, resolveOptions } from '../config/resolve-options.ts'
 import { readBaseUrl } from '../contract/base-url.ts'
-import type { Fault } from '../contract/faults.ts'
-import { type Credential, readCredential } from '../credentials/read-credential.ts'
+import { readEnvironmentCredential } from '../credentials/environment-credential.ts'
 import { Failure } from '../failure.ts'
 import type { Administration } from '../service/administration.ts'
 import type { RunningService, ServiceOptions } from '../service/start-service.ts'
 import type { View } from '../view/view.ts'
+import { noCredential } from './credential-in-use.ts'
+import { CredentialStores, ownerOf } from './credential-stores.ts'
+import { describeFaults } from './describe-faults.ts'
 import { HeldRequest } from './held-request.ts'
 import { Prompter } from './input/prompter.ts'
 import { interruption } from './interruption.ts'
 import { observeClient } from './observe-client.ts'
+import { once } from './once.ts'
 import { type OneTimeSecret, Output } from './output/output.ts'
+import { SignedIn } from './signed-in.ts'
 import { chooseTarget, guardLocalChange, type Target } from './target.ts'
 
 /** What a command line said to all commands alike. */
@@ -46,12 +51,18 @@ export interface Context {
   readonly dryRun: boolean
   /** Where the requests go, and with which key; the same rules for every command. */
   target(): Target
-  /** Where the credential comes from. @throws Failure `unauthorized` where there is none */
-  credentialSource(): string
+  /** Where the profiles' credentials are kept. */
+  readonly stores: CredentialStores
+  /** The profile's own credential; undefined where none or another is used. */
+  signedIn(): SignedIn | undefined
   /** Whose last conversation `--continue` goes on with. */
   contextOwner(): ContextOwner
   /** @throws Failure `unauthorized` where there is no credential */
   connect(): Promise<Client>
+  /** Another service, or this one as somebody else. */
+  connectTo(baseUrl: string, credential: string): Promise<Client>
+  /** What requests to an authorization server have in common with all others. */
+  readonly transport: TransportOptions & { signal: AbortSignal }
   /** Shows the answer of a documented endpoint, and says what is odd about it. */
   show(view: View, answer: Answer<unknown>, secret?: OneTimeSecret): Promise<void>
   startService(
@@ -71,30 +82,57 @@ export function createContext(invocation: Invocation): Context {
   const prompter = new Prompter({ noInput: invocation.noInput, signal: interruption })
   const closers: (() => Promise<void>)[] = []
 
-  const target = once(() => chooseTarget(options, () => readCredential(env)))
+  const target = once(() => chooseTarget(options, () => readEnvironmentCredential(env)))
+  const stores = new CredentialStores(configuration, output)
   const startLocal = once(() => startLocalService(output, closers))
+  const transport = {
+    userAgent: invocation.userAgent,
+    timeout: options.timeout.value,
+    retries: options.retries.value,
+    maxWait: options.max_wait.value,
+    signal: interruption,
+    observe: observeClient(output, debug),
+  }
+
+  const signedIn = once(() => {
+    const to = target()
+    if (to.kind === 'local' || to.fromEnvironment || to.profile === undefined) return undefined
+    const store = stores.ofProfile(to.profile)
+    const owner = ownerOf(to.profile, to.baseUrl)
+    return new SignedIn({
+      owner,
+      store,
+      signal: interruption,
+      missing: () => noCredential(to),
+      renew: async (rejected) => {
+        const { renewTokens } = await import('../auth/renew-tokens.ts')
+        return renewTokens({ owner, store, rejected, transport, onUnsaved: warnOfUnsaved(output) })
+      },
+    })
+  })
+
+  const open = async (options: Pick<ClientOptions, 'baseUrl' | 'credential' | 'gate'>) => {
+    const { Client } = await import('../client/client.ts')
+    const client = new Client({ ...transport, ...options })
+    closers.push(() => client.close())
+    return client
+  }
 
   const connect = once(async () => {
     const to = target()
-    const secret = to.kind === 'remote' ? demandCredential(to).secret : undefined
-    const { Client } = await import('../client/client.ts')
-    const client = new Client({
-      baseUrl: to.kind === 'remote' ? to.baseUrl : async () => (await startLocal()).url,
-      credential: secret ?? (async () => (await startLocal()).key),
-      userAgent: invocation.userAgent,
-      timeout: options.timeout.value,
-      retries: options.retries.value,
-      maxWait: options.max_wait.value,
-      signal: interruption,
+    return open({
+      ...(to.kind === 'remote'
+        ? { baseUrl: to.baseUrl, credential: credentialOf(to, signedIn()) }
+        : {
+            baseUrl: async () => (await startLocal()).url,
+            credential: async () => (await startLocal()).key,
+          }),
       gate: (request) => {
         guardLocalChange(to, request)
         const held = invocation.dryRun === 'all' || (invocation.dryRun && request.method !== 'GET')
         if (held) throw new HeldRequest(request, to.kind === 'remote' ? to.baseUrl : undefined)
       },
-      observe: observeClient(output, debug),
     })
-    closers.push(() => client.close())
-    return client
   })
 
   return {
@@ -106,16 +144,16 @@ export function createContext(invocation: Invocation): Context {
     signal: interruption,
     dryRun: invocation.dryRun !== undefined,
     target,
-    credentialSource: () => {
-      const to = target()
-      return to.kind === 'local' ? 'a key of this process alone' : demandCredential(to).source
-    },
+    stores,
+    signedIn,
     contextOwner: () => {
       const to = target()
       if (to.kind === 'local') return { profile: localProfile, baseUrl: undefined }
       return { profile: options.profile.value, baseUrl: readBaseUrl(to.baseUrl).href }
     },
     connect,
+    connectTo: (baseUrl, credential) => open({ baseUrl, credential }),
+    transport,
     show: async (view, answer, secret) => {
       if (answer.faults.length > 0) await output.warn(describeFaults(answer.faults))
       if (answer.warning) await output.warn(answer.warning)
@@ -170,28 +208,20 @@ async function startLocalService(output: Output, closers: (() => Promise<void>)[
   return { url: service.url, key: service.createProcessKey() }
 }
 
-function demandCredential({ credential, baseUrl }: Extract<Target, { kind: 'remote' }>): Credential {
-  if (credential) return credential
-  throw new Failure('unauthorized', `There is no API key for ${baseUrl}`, {
-    hint: 'Put it into CHATCTL_API_KEY, or its path into CHATCTL_API_KEY_FILE.',
-  })
+/** @throws Failure `unauthorized` where nobody could ever give one */
+function credentialOf(
+  to: Extract<Target, { kind: 'remote' }>,
+  signedIn: SignedIn | undefined,
+): string | CredentialSource {
+  const credential = to.fromEnvironment?.secret ?? signedIn?.secret
+  if (credential === undefined) throw noCredential(to)
+  return credential
 }
 
-/** One line for all of them; the elements of a list that share a fault are named once. */
-function describeFaults(faults: readonly Fault[]): string {
-  const words = faults.map(
-    ({ path, message }) => `${path.replace(/\b\d+\b/g, '*') || 'the whole of it'} ${message}`,
-  )
-  const distinct = [...new Set(words)]
-  const shown = distinct.slice(0, 5).join('; ')
-  const more = distinct.length > 5 ? `; and ${distinct.length - 5} more` : ''
-  return `The answer departs from the interface: ${shown}${more}`
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { value: T } | undefined
-  return () => {
-    made ??= { value: make() }
-    return made.value
-  }
+/** The command goes on: what it came for can still be had. */
+function warnOfUnsaved(output: Output): (failure: Failure) => Promise<void> {
+  return (failure) =>
+    output.warn(
+      `The renewed sign-in could not be kept, so the next command needs a new one: ${failure.message}`,
+    )
 }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { configurationPath } from '../config/configuration-file.ts'
 import { Failure } from '../failure.ts'
 import type { Context } from './create-context.ts'
+import { credentialInUse } from './credential-in-use.ts'
 import { exitCodeOf } from './exit-codes.ts'
 
 export interface Check {
@@ -33,13 +34,18 @@ export async function examine(context: Context): Promise<{ checks: Check[]; exit
 const examinations: [string, (context: Context) => Check[] | Promise<Check[]>][] = [
   ['configuration', (context) => [examineConfiguration(context)]],
   ['address', (context) => [examineAddress(context)]],
-  ['credential', (context) => [ok('credential', context.credentialSource())]],
+  ['credential', examineCredential],
   ['service', examineService],
 ]
 
 function examineConfiguration({ configurationFailure }: Context): Check {
   if (configurationFailure) throw configurationFailure
   return ok('configuration', existsSync(configurationPath()) ? configurationPath() : 'none yet')
+}
+
+async function examineCredential(context: Context): Promise<Check[]> {
+  const { credential } = await credentialInUse(context.target(), context.signedIn())
+  return [ok('credential', credential)]
 }
 
 function examineAddress(context: Context): Check {

@@ -1,4 +1,5 @@
 import * as Flags from '@oclif/core/flags'
+import { readTimeout } from '../config/resolve-options.ts'
 
 /** A text flag that refuses nothing at all as its value. */
 export const textFlag = Flags.custom<string>({
@@ -24,6 +25,17 @@ export const numberFlag = Flags.custom<number>({
     if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(input) || !Number.isFinite(value))
       throw new Error(`"${input}" is not a number`)
     return value
+  },
+})
+
+/** Milliseconds, from `10s`, `5m` and the like. */
+export const durationFlag = Flags.custom<number>({
+  parse: async (input) => {
+    try {
+      return readTimeout(input)
+    } catch (error) {
+      throw new Error(`"${input}" ${(error as Error).message}`)
+    }
   },
 })
 

@@ -1,3 +1,5 @@
+import { endProcess } from '../end-process.ts'
+
 /** Thrown through everything that waits when a person or the system ends the program. */
 export class Interruption extends Error {
   readonly exitCode: number
@@ -20,9 +22,9 @@ export function watchSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       const reason = new Interruption(signal)
-      if (controller.signal.aborted) process.exit(reason.exitCode)
+      if (controller.signal.aborted) endProcess(reason.exitCode)
       controller.abort(reason)
-      setTimeout(() => process.exit(reason.exitCode), grace).unref()
+      setTimeout(() => endProcess(reason.exitCode), grace).unref()
     })
   }
 }

@@ -1,12 +1,12 @@
 import type { OutgoingRequest } from '../client/outgoing-request.ts'
 import { localProfile, type Options } from '../config/resolve-options.ts'
-import type { Credential } from '../credentials/read-credential.ts'
+import type { Credential } from '../credentials/environment-credential.ts'
 import { Failure } from '../failure.ts'
 import { isInteractive } from './output/streams.ts'
 
 /** Where requests go. */
 export type Target =
-  | { kind: 'remote'; baseUrl: string; credential: Credential | undefined }
+  | { kind: 'remote'; baseUrl: string; profile: string | undefined; fromEnvironment: Credential | undefined }
   /** `named` where the profile said so, rather than nothing saying anything. */
   | { kind: 'local'; named: boolean }
 
@@ -27,10 +27,10 @@ export function chooseTarget(options: Options, readCredential: () => Credential 
       },
     )
   }
-  if (baseUrl) return { kind: 'remote', baseUrl, credential: readCredential() }
+  if (baseUrl) return { kind: 'remote', baseUrl, profile, fromEnvironment: readCredential() }
   if (profile !== undefined) {
     throw new Failure('usage', `Profile "${profile}" has no base URL`, {
-      hint: `chatctl config set base_url https://… --profile ${profile}`,
+      hint: `chatctl auth login --profile ${profile} --base-url https://…`,
     })
   }
   const credential = readCredential()

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { readBaseUrl } from '../contract/base-url.ts'
+import { bearer } from '../contract/bearer.ts'
 import { type AnswerOf, type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.ts'
 import { resolvePath } from './address.ts'
 import { type Answer, type RawAnswer, requestIdOf } from './answer.ts'
@@ -7,7 +8,6 @@ import type { Caller } from './caller.ts'
 import { Chat } from './chat.ts'
 import type { ClientEvent } from './client-event.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { bearer } from './credential.ts'
 import { type Delivered, deliver } from './deliver.ts'
 import { answerFailure } from './error-answer.ts'
 import { History } from './history.ts'
@@ -25,12 +25,20 @@ import { Settings } from './settings.ts'
 import { type AnswerStream, openAnswerStream, streamAccept } from './stream/answer-stream.ts'
 import { Users } from './users.ts'
 
+/**
+ * Gives the credential of one request.
+ *
+ * @param rejected one that the service has just answered with 401: where another comes for it, the
+ *   request is sent once more, for a request that nobody was let in with has changed nothing
+ */
+export type CredentialSource = (rejected?: string) => Promise<string | undefined>
+
 /** All times are milliseconds; Infinity is no bound. */
 export interface ClientOptions {
   /** A function is asked once, just before the first request leaves. */
   baseUrl: string | (() => Promise<string>)
-  /** Sent as `Authorization: Bearer`; a function is asked for every request. None: sent without. */
-  credential?: string | (() => Promise<string | undefined>) | undefined
+  /** Sent as `Authorization: Bearer`. None: sent without. */
+  credential?: string | CredentialSource | undefined
   userAgent?: string | undefined
   /** One attempt; of a stream, until its first byte. 60 s unless said. */
   timeout?: number | undefined
@@ -42,6 +50,8 @@ export interface ClientOptions {
   retries?: number | undefined
   /** All the waiting that the service may ask of one request. 60 s unless said. */
   maxWait?: number | undefined
+  /** Whether redirects within the origin are followed. They are unless said. */
+  followRedirects?: boolean | undefined
   /** Ends every request and every wait at once. */
   signal?: AbortSignal | undefined
   /** Called once before anything leaves, before the base URL is known; throws to hold it back. */
@@ -134,34 +144,49 @@ export class Client implements Caller {
 
     const base = await this.#baseUrl()
     const url = known ?? resolvePath(base, request.path, request.query)
-    const credential = await (typeof options.credential === 'function'
-      ? options.credential()
-      : options.credential)
-    const headers = { ...request.headers }
-    if (credential !== undefined) headers['authorization'] = bearer(credential)
     const timeout = options.timeout ?? 60_000
+    // The credential may come from another process: it is on its way while the network is loaded.
+    const asked = this.#credential()
+    asked.catch(() => {})
     this.#pool ??= openPool(base, Math.min(options.connectTimeout ?? 10_000, timeout))
     const dispatcher = await this.#pool
-    signal?.throwIfAborted()
-
-    const redact = redactorOf(credential, passwordOf(request.body))
     const body = encode(request.body)
-    const delivered = await withoutSecret(redact, () =>
-      deliver(
-        { method: request.method, url, headers, ...(body === undefined ? {} : { body }) },
-        {
-          dispatcher,
-          policy: { retries: options.retries ?? 2, maxWait: options.maxWait ?? 60_000 },
-          clock: this.#clock,
-          timeout,
-          stream,
-          signal,
-          redact,
-          observe: options.observe,
-        },
-      ),
-    )
-    return { delivered, redact }
+
+    const send = async (credential: string | undefined) => {
+      signal?.throwIfAborted()
+      const headers = { ...request.headers }
+      if (credential !== undefined) headers['authorization'] = bearer(credential)
+      const redact = redactorOf(credential, passwordOf(request.body))
+      const delivered = await withoutSecret(redact, () =>
+        deliver(
+          { method: request.method, url, headers, ...(body === undefined ? {} : { body }) },
+          {
+            dispatcher,
+            policy: { retries: options.retries ?? 2, maxWait: options.maxWait ?? 60_000 },
+            clock: this.#clock,
+            timeout,
+            stream,
+            followRedirects: options.followRedirects ?? true,
+            signal,
+            redact,
+            observe: options.observe,
+          },
+        ),
+      )
+      return { delivered, redact }
+    }
+
+    const credential = await asked
+    const first = await send(credential)
+    if (first.delivered.status !== 401 || credential === undefined) return first
+    const another = await this.#credential(credential)
+    if (another === undefined || another === credential) return first
+    return send(another)
+  }
+
+  async #credential(rejected?: string): Promise<string | undefined> {
+    const { credential } = this.#options
+    return typeof credential === 'function' ? credential(rejected) : credential
   }
 
   #baseUrl(): Promise<URL> {

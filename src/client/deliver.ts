@@ -18,6 +18,7 @@ export interface Delivery {
   /** Milliseconds of one attempt. */
   timeout: number
   stream: boolean
+  followRedirects: boolean
   signal: AbortSignal | undefined
   redact: Redact
   observe: ((event: ClientEvent) => void) | undefined
@@ -59,7 +60,7 @@ export async function deliver(first: Envelope, delivery: Delivery): Promise<Deli
       const arrival = await attempt(dispatcher, envelope, delivery)
       status = arrival.status
       report(answerEvent(about, arrival, clock.now() - started))
-      const next = followRedirect(envelope, arrival, visited)
+      const next = delivery.followRedirects ? followRedirect(envelope, arrival, visited) : undefined
       if (next) {
         visited.push(next.url.href)
         envelope = next

@@ -11,11 +11,17 @@ const profileSchema = z.strictObject({
   base_url: z.optional(z.string()),
   auth_url: z.optional(z.string()),
   client_id: z.optional(z.string()),
+  token_url: z.optional(z.string()),
+  scope: z.optional(z.string()),
+  redirect_host: z.optional(z.string()),
+  redirect_port: z.optional(z.string()),
+  redirect_path: z.optional(z.string()),
   model: z.optional(z.string()),
   output: z.optional(z.string()),
   timeout: z.optional(z.string()),
   retries: z.optional(z.string()),
   max_wait: z.optional(z.string()),
+  storage: z.optional(z.literal('file')),
 })
 
 const configurationSchema = z.strictObject({
@@ -25,10 +31,13 @@ const configurationSchema = z.strictObject({
 
 /** A named connection and its defaults. Never a secret. */
 export type Profile = z.infer<typeof profileSchema>
-export type ProfileKey = keyof Profile
+/** What a person sets; where a credential is kept only signing in decides. */
+export type ProfileKey = Exclude<keyof Profile, 'storage'>
 export type Configuration = z.infer<typeof configurationSchema>
 
-export const profileKeys = Object.keys(profileSchema._zod.def.shape) as ProfileKey[]
+export const profileKeys = Object.keys(profileSchema._zod.def.shape).filter(
+  (key) => key !== 'storage',
+) as ProfileKey[]
 
 export function configurationPath(): string {
   return join(configFolder(), 'config.json')

@@ -1,5 +1,6 @@
 import { Failure } from '../failure.ts'
 import { type Configuration, type Profile, type ProfileKey, profileKeys } from './configuration-file.ts'
+import { readPorts, readRedirectHost, readRedirectPath } from './redirect-place.ts'
 import {
   localProfile,
   readAddress,
@@ -19,11 +20,26 @@ export const configurationKeys: readonly string[] = [defaultProfileKey, ...profi
 const readers: Partial<Record<ProfileKey, (text: string) => unknown>> = {
   base_url: readAddress,
   auth_url: readAddress,
+  redirect_host: readRedirectHost,
+  redirect_port: readPorts,
+  redirect_path: readRedirectPath,
   output: readOutputForm,
   timeout: readTimeout,
   retries: readCount,
   max_wait: readDuration,
 }
+
+/** What a connection to a service elsewhere has, and the embedded one has not. */
+const connectionKeys: ReadonlySet<ProfileKey> = new Set([
+  'base_url',
+  'auth_url',
+  'client_id',
+  'token_url',
+  'scope',
+  'redirect_host',
+  'redirect_port',
+  'redirect_path',
+])
 
 /**
  * The configuration with one value set; a profile that is not there yet begins with it.
@@ -47,21 +63,20 @@ export function withValue(
   }
   const known = key as ProfileKey
   judge(known, value)
-  if (profile === localProfile && (known === 'base_url' || known === 'auth_url' || known === 'client_id')) {
+  if (profile === localProfile && connectionKeys.has(known)) {
     throw new Failure('usage', `Profile "${localProfile}" is the embedded service: it has no ${known}`)
   }
-  if (
-    profile.trim() === '' ||
-    profile.length > 64 ||
-    !/^[\w.@-]+$/.test(profile) ||
-    profile === '__proto__'
-  ) {
-    throw new Failure('usage', `"${profile}" cannot be a profile's name`, {
-      hint: 'Use letters, digits and . _ - @, at most 64 of them.',
-    })
-  }
+  demandProfileName(profile)
   const stored: Profile = { ...configuration.profiles?.[profile], [known]: value }
   return { ...configuration, profiles: { ...configuration.profiles, [profile]: stored } }
+}
+
+/** @throws Failure `usage` */
+export function demandProfileName(name: string): void {
+  if (name.length <= 64 && /^[\w.@-]+$/.test(name) && name !== '__proto__') return
+  throw new Failure('usage', `"${name}" cannot be a profile's name`, {
+    hint: 'Use letters, digits and . _ - @, at most 64 of them.',
+  })
 }
 
 function judge(key: ProfileKey, value: string): void {

@@ -25,6 +25,16 @@ export function cacheFolder(): string {
   return join(base('XDG_CACHE_HOME', '.cache', 'LOCALAPPDATA'), 'chatctl', 'cache')
 }
 
+/**
+ * Locks of what the whole user shares, such as the keychain: not where XDG_STATE_HOME says, for two
+ * processes of one user that disagree about that would each have a lock of their own.
+ */
+export function lockFolder(): string {
+  const windows = process.env['LOCALAPPDATA']
+  const root = process.platform === 'win32' && windows ? windows : join(homeFolder(), '.local/state')
+  return join(root, 'chatctl', 'locks')
+}
+
 function base(xdg: string, underHome: string, onWindows: string): string {
   const named = process.env[xdg]
   if (named && isAbsolute(named)) return named

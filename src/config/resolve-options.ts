@@ -2,6 +2,7 @@ import { readBaseUrl } from '../contract/base-url.ts'
 import { Failure, type FailureOptions } from '../failure.ts'
 import { type Configuration, configurationPath, type Profile, type ProfileKey } from './configuration-file.ts'
 import { parseDuration } from './duration.ts'
+import { type RedirectHost, readPorts, readRedirectHost, readRedirectPath } from './redirect-place.ts'
 
 export type Source = 'flag' | 'environment' | 'profile' | 'default'
 
@@ -28,6 +29,12 @@ export interface Options {
   base_url: Resolved<string | undefined>
   auth_url: Resolved<string | undefined>
   client_id: Resolved<string | undefined>
+  token_url: Resolved<string | undefined>
+  scope: Resolved<string | undefined>
+  redirect_host: Resolved<RedirectHost>
+  /** Tried in order; 0 is any free one. */
+  redirect_port: Resolved<readonly number[]>
+  redirect_path: Resolved<string>
   model: Resolved<string | undefined>
   output: Resolved<OutputForm | undefined>
   /** Milliseconds. */
@@ -85,6 +92,11 @@ export function resolveOptions(
     ),
     auth_url: read('auth_url', pick('auth_url'), readAddress, undefined),
     client_id: text('client_id'),
+    token_url: text('token_url'),
+    scope: text('scope'),
+    redirect_host: read('redirect_host', pick('redirect_host'), readRedirectHost, '127.0.0.1'),
+    redirect_port: read('redirect_port', pick('redirect_port'), readPorts, [0]),
+    redirect_path: read('redirect_path', pick('redirect_path'), readRedirectPath, '/callback'),
     model: text('model'),
     output: read('output', pick('output'), readOutputForm, undefined),
     timeout: read('timeout', pick('timeout'), readTimeout, 60_000),

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { verify } from '@node-rs/argon2'
 import { expect } from 'chai'
-import { loadSqlite } from '../../src/service/store/load-sqlite.ts'
+import { loadSqlite } from '../../src/load-sqlite.ts'
 import { withService } from './temporary-service.ts'
 
 const ada = {

@@ -19,6 +19,24 @@ export class Prompter {
     return this.#ask((context) => password({ message: question, mask: false }, context))
   }
 
+  /** @throws Failure `input_needed` off a terminal, naming `instead` */
+  async askText(question: string, instead: string): Promise<string> {
+    this.#demand(question, instead)
+    const { input } = await import('@inquirer/prompts')
+    return this.#ask((context) => input({ message: question, required: true }, context))
+  }
+
+  /**
+   * @param choices what can be chosen, by what it is called
+   * @throws Failure `input_needed` off a terminal, naming `instead`
+   */
+  async choose<T>(question: string, choices: Record<string, T>, instead: string): Promise<T> {
+    this.#demand(question, instead)
+    const { select } = await import('@inquirer/prompts')
+    const list = Object.entries(choices).map(([name, value]) => ({ name, value }))
+    return this.#ask((context) => select({ message: question, choices: list }, context))
+  }
+
   /** @throws Failure `declined` for no, `input_needed` off a terminal */
   async confirm(question: string): Promise<void> {
     this.#demand(question, '--yes')

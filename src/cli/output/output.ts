@@ -6,6 +6,7 @@ import type { View } from '../../view/view.ts'
 import { loadColours, wantsColour } from './colours.ts'
 import { unknownField } from './field-failures.ts'
 import { filterWithJq } from './jq.ts'
+import { linkTo } from './link.ts'
 import { renderResult } from './render-result.ts'
 import { say, sayStyled, writeData } from './streams.ts'
 
@@ -157,6 +158,13 @@ export class Output {
   progress(text: string): void {
     if (this.isJson && !process.stderr.isTTY) return
     if (!this.#options.quiet) say(text)
+  }
+
+  /** An address that a person has to have, whatever is quiet; where the terminal can, as a link. */
+  async showAddress(text: string, url: string): Promise<void> {
+    if (this.isJson) return say(JSON.stringify({ notice: { message: text, url } }))
+    say(text)
+    sayStyled(await linkTo(url, process.stderr, this.#options.noColour))
   }
 
   /** Something to know that is not wrong. */

@@ -1,4 +1,5 @@
 import { isatty } from 'node:tty'
+import { endProcess } from '../../end-process.ts'
 import { Failure } from '../../failure.ts'
 import { stripControls } from '../../view/strip-controls.ts'
 
@@ -49,7 +50,7 @@ export function watchClosedPipes(): void {
   // oclif adds a listener that throws, past everything that could say what happened.
   process.stdout.removeAllListeners('error')
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0)
+    if (error.code === 'EPIPE') endProcess(0)
     stdoutError = error
   })
   process.stderr.on('error', () => {})

@@ -1,9 +1,11 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { credentialInUse } from '../../cli/credential-in-use.ts'
 import { authStatusView } from '../../view/auth.ts'
 
 export default class AuthStatus extends BaseCommand {
-  static override summary = 'Show which service and which credential are in use, and whether it is accepted.'
+  static override summary =
+    'Show which service and which credential are in use and why, and whether it is accepted.'
   static override examples = [
     '<%= config.bin %> auth status',
     '<%= config.bin %> auth status --no-verify --json',
@@ -19,16 +21,18 @@ export default class AuthStatus extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(AuthStatus, authStatusView)
     const target = context.target()
-    const status = {
+    const describe = async () => ({
       profile: context.options.profile.value ?? (target.kind === 'local' ? 'local' : null),
       base_url: target.kind === 'local' ? null : target.baseUrl,
       service: target.kind === 'local' ? 'embedded' : 'remote',
-      credential: context.credentialSource(),
-    }
+      ...(await credentialInUse(target, context.signedIn())),
+    })
+    const status = await describe()
     if (!flags.verify) return context.output.show(authStatusView, { ...status, verified: false })
     const client = await context.connect()
     const { body } = await client.users.profile()
     const user = { id: body?.id ?? null, email: body?.email ?? null, name: body?.name ?? null }
-    await context.output.show(authStatusView, { ...status, verified: true, user })
+    // The credential may have been renewed for the question.
+    await context.output.show(authStatusView, { ...(await describe()), verified: true, user })
   }
 }

@@ -13,7 +13,7 @@ export interface Credential {
  *
  * @throws Failure `unauthorized` when the file cannot be read or holds no key
  */
-export function readCredential(env: NodeJS.ProcessEnv): Credential | undefined {
+export function readEnvironmentCredential(env: NodeJS.ProcessEnv): Credential | undefined {
   const key = env['CHATCTL_API_KEY']?.trim()
   if (key) return { secret: key, source: 'CHATCTL_API_KEY' }
   const path = env['CHATCTL_API_KEY_FILE']

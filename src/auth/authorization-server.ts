@@ -1,0 +1,108 @@
+import {
+  allowInsecureRequests,
+  customFetch,
+  discoveryRequest,
+  type AuthorizationServer as Metadata,
+  processDiscoveryResponse,
+} from 'oauth4webapi'
+import { readBaseUrl } from '../contract/base-url.ts'
+import { Failure } from '../failure.ts'
+import type { Transport } from './transport.ts'
+
+/** Where the parts of a sign-in happen. */
+export interface AuthorizationServer {
+  /** Its identifier, for `iss` (RFC 9207). */
+  issuer: string
+  /** Whether every answer of it carries `iss`. */
+  sendsIssuer: boolean
+  authorizationEndpoint: string
+  tokenEndpoint: string
+  /** RFC 7009. */
+  revocationEndpoint: string | undefined
+}
+
+/**
+ * Finds out where tokens are to be had: where the configuration says, else where the server's own
+ * metadata says (RFC 8414, or the document of OpenID Connect). The browser goes where interface.md
+ * says, "Authentication" 4.
+ *
+ * @throws Failure `usage` where nobody says, `refused` for what cannot be trusted
+ */
+export async function findAuthorizationServer(
+  authUrl: string,
+  tokenUrl: string | undefined,
+  transport: Transport,
+): Promise<AuthorizationServer> {
+  const base = readBaseUrl(authUrl, 'auth URL')
+  const authorizationEndpoint = `${authUrl.replace(/\/+$/, '')}/oauth/authorize`
+  if (tokenUrl !== undefined) {
+    const tokenEndpoint = readEndpoint(tokenUrl, 'token endpoint')
+    return {
+      issuer: authUrl,
+      sendsIssuer: false,
+      authorizationEndpoint,
+      tokenEndpoint,
+      revocationEndpoint: undefined,
+    }
+  }
+  const metadata =
+    (await readMetadata(base, 'oauth2', transport)) ?? (await readMetadata(base, 'oidc', transport))
+  if (!metadata?.token_endpoint) {
+    throw new Failure('usage', `Nothing says where ${base.origin} exchanges a sign-in for a token`, {
+      hint: 'Name its token endpoint with --token-url, or use an API key: chatctl auth login --with-api-key',
+    })
+  }
+  return {
+    issuer: metadata.issuer,
+    sendsIssuer: metadata.authorization_response_iss_parameter_supported === true,
+    authorizationEndpoint,
+    tokenEndpoint: readEndpoint(metadata.token_endpoint, 'token endpoint'),
+    revocationEndpoint:
+      metadata.revocation_endpoint === undefined
+        ? undefined
+        : readEndpoint(metadata.revocation_endpoint, 'revocation endpoint'),
+  }
+}
+
+/** The metadata document, or undefined where the server has none. */
+async function readMetadata(
+  base: URL,
+  algorithm: 'oauth2' | 'oidc',
+  transport: Transport,
+): Promise<Metadata | undefined> {
+  const response = await discoveryRequest(base, {
+    algorithm,
+    [customFetch]: transport,
+    // The address was judged before: http:// only to this machine.
+    [allowInsecureRequests]: true,
+  })
+  const { status } = response
+  if (status >= 500) throw new Failure('server_error', `${base.origin} answered ${status}`, { status })
+  if (status !== 200) return undefined
+  try {
+    return await processDiscoveryResponse(base, response)
+  } catch (cause) {
+    throw new Failure('refused', `The metadata of ${base.origin} cannot be used: ${wordsOf(cause)}`, {
+      hint: 'See that the auth URL is exactly the issuer that the server names itself, or give --token-url.',
+      cause,
+    })
+  }
+}
+
+/** oauth4webapi speaks of its own parameters. */
+function wordsOf(cause: unknown): string {
+  const { code, message } = cause as Error & { code?: string }
+  if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') return 'it names another issuer'
+  if (code === 'OAUTH_RESPONSE_IS_NOT_JSON' || code === 'OAUTH_PARSE_ERROR') return 'it is not JSON'
+  return message.replace('"response" body ', '')
+}
+
+/** @throws Failure `refused`: a code or a token must not travel unencrypted */
+function readEndpoint(text: string, name: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  // A query is allowed (RFC 6749 section 3.2), a fragment is not.
+  if (!url || url.hash) throw new Failure('refused', `The ${name} is not a URL that can be used`)
+  url.search = ''
+  readBaseUrl(url.href, name)
+  return text
+}

@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto'
+
+/** Which page: it worked, it did not, or nobody waits for this. */
+export type PageName = 'signed-in' | 'not-signed-in' | 'not-expected'
+
+/** A whole answer to a browser. Static: it echoes nothing of a request. */
+export interface Page {
+  status: number
+  headers: Record<string, string>
+  body: string
+}
+
+interface Words {
+  status: number
+  title: string
+  sentence: string
+  mark: string
+  /** How a screen reader announces it. */
+  role: 'status' | 'alert'
+}
+
+const tick = '<path d="M20 33.5l8 8 16-18"/>'
+const cross = '<path d="M22.5 22.5l19 19M41.5 22.5l-19 19"/>'
+const dash = '<path d="M22 32h20"/>'
+
+const pages: Record<PageName, Words> = {
+  'signed-in': {
+    status: 200,
+    title: 'Signed in',
+    sentence: 'You can close this tab and go back to the terminal.',
+    mark: tick,
+    role: 'status',
+  },
+  'not-signed-in': {
+    status: 200,
+    title: 'Not signed in',
+    sentence: 'The terminal says why. You can close this tab and go back to it.',
+    mark: cross,
+    role: 'alert',
+  },
+  'not-expected': {
+    status: 400,
+    title: 'Unexpected answer',
+    sentence: 'No sign-in is waiting for it. You can close this tab and go back to the terminal.',
+    mark: dash,
+    role: 'alert',
+  },
+}
+
+const style = `
+:root{color-scheme:light dark;--ground:#f4f5f7;--card:#fff;--edge:#e3e6eb;--ink:#16191d;--soft:#57606a;--shade:0 1px 2px #10182810,0 12px 32px -8px #1018281f}
+.signed-in{--mark:#12803c;--tint:#e3f5e9}
+.not-signed-in{--mark:#c4291d;--tint:#fdeae8}
+.not-expected{--mark:#57606a;--tint:#edeff2}
+@media (prefers-color-scheme:dark){
+:root{--ground:#0e1116;--card:#171b21;--edge:#2a3038;--ink:#eef1f4;--soft:#a3adb8;--shade:0 16px 40px -8px #0009}
+.signed-in{--mark:#4fd17f;--tint:#15321f}
+.not-signed-in{--mark:#ff8a80;--tint:#3b1b1a}
+.not-expected{--mark:#a3adb8;--tint:#242a32}
+}
+*{box-sizing:border-box;margin:0}
+body{min-height:100vh;min-height:100dvh;display:grid;place-items:center;padding:24px;background:var(--ground);color:var(--ink);font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;-webkit-font-smoothing:antialiased;-webkit-text-size-adjust:100%}
+main{width:100%;max-width:416px;padding:48px 40px 28px;border:1px solid var(--edge);border-radius:20px;background:var(--card);box-shadow:var(--shade);text-align:center}
+svg{display:block;width:72px;height:72px;margin:0 auto 24px;fill:none;stroke:var(--mark);stroke-width:4.5;stroke-linecap:round;stroke-linejoin:round}
+circle{fill:var(--tint);stroke:none}
+h1{font-size:1.625rem;line-height:1.25;font-weight:650;letter-spacing:-.015em;text-wrap:balance}
+p{max-width:32ch;margin:10px auto 0;color:var(--soft);text-wrap:balance}
+footer{margin-top:36px;padding-top:20px;border-top:1px solid var(--edge);color:var(--soft);font:13px/1.4 ui-monospace,"SF Mono",Menlo,Consolas,monospace}
+@media (max-width:460px){body{padding:16px}main{padding:40px 24px 24px}}
+@media (prefers-reduced-motion:no-preference){
+main{animation:rise .36s cubic-bezier(.2,.7,.2,1) both}
+path{stroke-dasharray:60;animation:draw .5s .16s ease-out both}
+}
+@keyframes rise{from{opacity:0;transform:translateY(8px)}}
+@keyframes draw{from{stroke-dashoffset:60}}
+`
+
+/** The page of that name with the headers it needs. */
+export function renderPage(name: PageName): Page {
+  const body = write(name, pages[name])
+  const headers = {
+    ...plainHeaders,
+    'content-type': 'text/html; charset=utf-8',
+    'content-length': String(Buffer.byteLength(body)),
+    'content-security-policy': policy(),
+  }
+  return { status: pages[name].status, headers, body }
+}
+
+/** An answer without a page: for what no person will look at, such as the request for an icon. */
+export function renderNothing(status: 404 | 405): Page {
+  const allow = status === 405 ? { allow: 'GET' } : {}
+  return { status, headers: { ...plainHeaders, ...allow, 'content-length': '0' }, body: '' }
+}
+
+/** The address of the page holds the code: it is neither kept nor told to anyone. */
+const plainHeaders: Record<string, string> = {
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'cross-origin-opener-policy': 'same-origin',
+  connection: 'close',
+}
+
+/** Nothing but the page's own style, by its hash (CSP level 3, section 2.3.1). */
+function policy(): string {
+  const hash = createHash('sha256').update(style).digest('base64')
+  return `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+}
+
+function write(name: PageName, { title, sentence, mark, role }: Words): string {
+  return `<!doctype html>
+<html lang="en" class="${name}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${title} · chatctl</title>
+<style>${style}</style>
+</head>
+<body>
+<main>
+<svg viewBox="0 0 64 64" aria-hidden="true"><circle cx="32" cy="32" r="32"/>${mark}</svg>
+<div role="${role}">
+<h1>${title}</h1>
+<p>${sentence}</p>
+</div>
+<footer>chatctl</footer>
+</main>
+</body>
+</html>
+`
+}

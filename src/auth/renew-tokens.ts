@@ -1,0 +1,92 @@
+import { withCredentialLock } from '../credentials/credential-lock.ts'
+import type { CredentialOwner, CredentialStore } from '../credentials/credential-store.ts'
+import { type StoredCredential, secretOf, type TokenSet } from '../credentials/stored-credential.ts'
+import { isAlive, isFresh } from '../credentials/token-life.ts'
+import { Failure } from '../failure.ts'
+import { refreshTokens } from './token-endpoint.ts'
+import { createTransport, type TransportOptions } from './transport.ts'
+
+export interface Renewal {
+  owner: CredentialOwner
+  store: CredentialStore
+  /** An access token that the service has answered with 401. */
+  rejected: string | undefined
+  transport: TransportOptions
+  /** Told when the new tokens could not be kept: this run goes on, the next one will not. */
+  onUnsaved: (failure: Failure) => Promise<void>
+}
+
+/**
+ * A credential that can be sent, in place of one that has expired or was rejected: one that another
+ * process has stored meanwhile, else a new one from the token endpoint. Of all processes of a user
+ * one at a time does this, for a refresh token that is used twice ends the sign-in (RFC 9700
+ * section 4.14.2).
+ *
+ * @throws Failure `unauthorized` where only signing in again helps
+ */
+export async function renewTokens(renewal: Renewal): Promise<StoredCredential> {
+  const { owner, transport } = renewal
+  return withCredentialLock(owner, transport.signal, async () => {
+    const stored = await read(renewal)
+    return isUsable(stored, renewal.rejected) ? stored : refresh(stored, renewal)
+  })
+}
+
+async function read({ owner, store, transport }: Renewal): Promise<StoredCredential> {
+  const stored = await store.read(owner, transport.signal)
+  if (stored) return stored
+  throw signedOut(owner, 'was ended by another chatctl')
+}
+
+function isUsable(credential: StoredCredential, rejected: string | undefined): boolean {
+  if (secretOf(credential) === rejected) return false
+  return credential.kind === 'api_key' || isFresh(credential, Date.now())
+}
+
+async function refresh(stored: StoredCredential, renewal: Renewal): Promise<StoredCredential> {
+  const { owner, rejected } = renewal
+  if (stored.kind === 'api_key') return stored
+  if (stored.refresh_token === undefined) {
+    if (isAlive(stored, Date.now())) return stored
+    throw signedOut(owner, 'has expired')
+  }
+  try {
+    return await refreshAndKeep(stored, stored.refresh_token, renewal)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    if (error.code === 'invalid_grant') return recover(stored, error, renewal)
+    // Not renewed in time, but it still works.
+    if (stored.access_token !== rejected && isAlive(stored, Date.now())) return stored
+    throw error
+  }
+}
+
+/** Somebody without our lock, on another machine perhaps, may have been first; they left the new one. */
+async function recover(used: TokenSet, refusal: Failure, renewal: Renewal): Promise<StoredCredential> {
+  const now = await read(renewal)
+  if (isUsable(now, renewal.rejected)) return now
+  if (now.kind === 'oauth' && now.refresh_token !== undefined && now.refresh_token !== used.refresh_token) {
+    return refreshAndKeep(now, now.refresh_token, renewal)
+  }
+  throw signedOut(renewal.owner, 'is over: the server does not renew it any more', refusal)
+}
+
+async function refreshAndKeep(stored: TokenSet, refreshToken: string, renewal: Renewal): Promise<TokenSet> {
+  const renewed = await refreshTokens(stored, refreshToken, createTransport(renewal.transport))
+  try {
+    // The old refresh token is spent: no interruption may come between it and the new one.
+    await renewal.store.write(renewal.owner, renewed)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    await renewal.onUnsaved(error)
+  }
+  return renewed
+}
+
+function signedOut({ origin, profile }: CredentialOwner, why: string, cause?: Failure): Failure {
+  return new Failure('unauthorized', `The sign-in of profile "${profile}" on ${origin} ${why}`, {
+    code: 'signed_out',
+    hint: `chatctl auth login --profile ${profile}`,
+    cause,
+  })
+}

@@ -1,0 +1,153 @@
+import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
+import type { TokenSet } from '../credentials/stored-credential.ts'
+import { Failure } from '../failure.ts'
+import { findAuthorizationServer } from './authorization-server.ts'
+import type { Verdict } from './callback.ts'
+import { type LoopbackListener, listenOnLoopback } from './loopback-listener.ts'
+import { exchangeCode } from './token-endpoint.ts'
+import { createTransport, type TransportOptions } from './transport.ts'
+
+/** Where the browser comes back to (RFC 8252 section 7.3). */
+export interface RedirectPlace {
+  host: '127.0.0.1' | '::1'
+  /** Tried in order; 0 is any free one. */
+  ports: readonly number[]
+  path: string
+}
+
+export interface SignIn {
+  authUrl: string
+  /** Where the configuration names it. */
+  tokenUrl: string | undefined
+  clientId: string
+  /** Sent exactly as it is. */
+  scope: string | undefined
+  /** Whether to send a challenge (RFC 7636). */
+  pkce: boolean
+  redirect: RedirectPlace
+  /** Milliseconds for the person in the browser. */
+  wait: number
+  transport: TransportOptions & { signal: AbortSignal }
+  /** Called once the browser can be sent there. */
+  onReady: (authorizationUrl: string) => Promise<void>
+  /** Called when something came that the wait goes on after, in words for a person. */
+  onIgnored: (reason: string) => void
+  /** Redirect URLs that a person pastes. */
+  pasted: AsyncIterable<string> | undefined
+}
+
+/**
+ * The authorization code flow (RFC 6749 section 4.1, RFC 7636, RFC 8252), through a listener on
+ * loopback that is open for as long as this takes.
+ *
+ * @param keep does with the tokens what the sign-in is for; the browser is told that it worked
+ *   only after that has
+ * @throws Failure `unauthorized` where it was denied or nobody came; else of the network or `keep`
+ */
+export async function signIn<T>(options: SignIn, keep: (tokens: TokenSet) => Promise<T>): Promise<T> {
+  const transport = createTransport(options.transport)
+  const server = await findAuthorizationServer(options.authUrl, options.tokenUrl, transport)
+  const state = generateRandomState()
+  const verifier = options.pkce ? generateRandomCodeVerifier() : undefined
+  const listener = await listenOnLoopback({
+    ...options.redirect,
+    state,
+    issuer: server.issuer,
+    requiresIssuer: server.sendsIssuer,
+    onIgnored: options.onIgnored,
+  })
+  try {
+    const { clientId, scope } = options
+    const { redirectUri } = listener
+    const url = new URL(server.authorizationEndpoint)
+    url.searchParams.set('client_id', clientId)
+    url.searchParams.set('redirect_uri', redirectUri)
+    url.searchParams.set('response_type', 'code')
+    if (scope !== undefined) url.searchParams.set('scope', scope)
+    url.searchParams.set('state', state)
+    if (verifier !== undefined) {
+      url.searchParams.set('code_challenge', await calculatePKCECodeChallenge(verifier))
+      url.searchParams.set('code_challenge_method', 'S256')
+    }
+    await options.onReady(url.href)
+    const parameters = demandGrant(await waitForOutcome(listener, options), server.issuer)
+    const code = parameters.get('code') ?? ''
+    const tokens = await exchangeCode(
+      { server, clientId, redirectUri, verifier, scope },
+      { code, state },
+      transport,
+    )
+    const kept = await keep(tokens)
+    await listener.answer(true)
+    return kept
+  } catch (error) {
+    await listener.answer(false)
+    throw error
+  } finally {
+    await listener.close()
+  }
+}
+
+type Outcome = Exclude<Verdict, { kind: 'ignored' }>
+
+async function waitForOutcome(listener: LoopbackListener, options: SignIn): Promise<Outcome> {
+  const { signal } = options.transport
+  signal.throwIfAborted()
+  let stop = (): void => {}
+  const stopped = new Promise<never>((_, reject) => {
+    const timer = setTimeout(() => reject(nobodyCame(options, listener.redirectUri)), options.wait)
+    const onAbort = (): void => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    stop = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', onAbort)
+    }
+  })
+  if (options.pasted) void readPasted(options.pasted, listener, options.onIgnored)
+  try {
+    return await Promise.race([listener.outcome, stopped])
+  } finally {
+    stop()
+  }
+}
+
+/** An end of the input ends nothing: the browser may still come. */
+async function readPasted(
+  lines: AsyncIterable<string>,
+  listener: LoopbackListener,
+  onIgnored: (reason: string) => void,
+): Promise<void> {
+  for await (const line of lines) {
+    if (line.trim() === '') continue
+    const verdict = listener.paste(line)
+    if (verdict.kind !== 'ignored') return
+    onIgnored(verdict.reason)
+  }
+}
+
+function demandGrant(outcome: Outcome, issuer: string): URLSearchParams {
+  switch (outcome.kind) {
+    case 'granted':
+      return outcome.parameters
+    case 'denied': {
+      const { error, description } = outcome
+      const words = description ? `${error}: ${description}` : error
+      throw new Failure('unauthorized', `The sign-in was denied: ${words}`, {
+        code: error,
+        ...(error === 'invalid_scope' ? { hint: 'Name a scope that the server knows, with --scope.' } : {}),
+      })
+    }
+    case 'foreign':
+      throw new Failure('unauthorized', `The sign-in was answered by another server than ${issuer}`, {
+        code: 'foreign_issuer',
+        hint: 'Somebody may have come between. If the server has another name, use that as --auth-url.',
+      })
+  }
+}
+
+function nobodyCame({ wait }: SignIn, redirectUri: string): Failure {
+  return new Failure('unauthorized', `Nobody came back from the browser within ${wait / 1_000} s`, {
+    code: 'sign_in_timeout',
+    hint: `If the browser shows an error instead of a sign-in, the server probably does not know this client id or does not allow it ${redirectUri}; if it is on another machine, use --no-browser and paste the address that it ends on.`,
+  })
+}

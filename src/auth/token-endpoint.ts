@@ -1,0 +1,181 @@
+import {
+  allowInsecureRequests,
+  authorizationCodeGrantRequest,
+  type Client,
+  customFetch,
+  None,
+  nopkce,
+  processAuthorizationCodeResponse,
+  processRefreshTokenResponse,
+  processRevocationResponse,
+  refreshTokenGrantRequest,
+  revocationRequest,
+  type TokenEndpointResponse,
+  validateAuthResponse,
+} from 'oauth4webapi'
+import { redactorOf } from '../client/redaction.ts'
+import { bearer } from '../contract/bearer.ts'
+import type { TokenSet } from '../credentials/stored-credential.ts'
+import type { AuthorizationServer } from './authorization-server.ts'
+import { tokenFailure } from './token-failure.ts'
+import type { Transport } from './transport.ts'
+
+/** What exchanges a code for tokens, besides the code. */
+export interface CodeExchange {
+  server: AuthorizationServer
+  clientId: string
+  /** Exactly as it was sent with the browser. */
+  redirectUri: string
+  /** PKCE (RFC 7636); undefined where it is switched off. */
+  verifier: string | undefined
+  /** As asked for; what the server granted may be less. */
+  scope: string | undefined
+}
+
+/**
+ * RFC 6749 section 4.1.3. The client is a public one: it has no secret that it could keep.
+ *
+ * @throws Failure of the network, or saying what the server refused
+ */
+export async function exchangeCode(
+  exchange: CodeExchange,
+  { code, state }: { code: string; state: string },
+  transport: Transport,
+): Promise<TokenSet> {
+  const { server, clientId, redirectUri, verifier } = exchange
+  const [as, client] = [
+    { issuer: server.issuer, token_endpoint: server.tokenEndpoint },
+    publicClient(clientId),
+  ]
+  const callback = validateAuthResponse(as, client, new URLSearchParams({ code, state }), state)
+  const redact = redactorOf(code, verifier)
+  const answer = await asFailure('The sign-in', server.tokenEndpoint, redact, async () => {
+    const response = await authorizationCodeGrantRequest(
+      as,
+      client,
+      None(),
+      callback,
+      redirectUri,
+      verifier ?? nopkce,
+      through(transport),
+    )
+    demandNoServerError(response)
+    return demandUsable(await processAuthorizationCodeResponse(as, client, response))
+  })
+  return {
+    version: 1,
+    kind: 'oauth',
+    ...tokensOf(answer),
+    ...(answer.scope === undefined && exchange.scope !== undefined ? { scope: exchange.scope } : {}),
+    client_id: clientId,
+    issuer: server.issuer,
+    token_endpoint: server.tokenEndpoint,
+    ...(server.revocationEndpoint === undefined ? {} : { revocation_endpoint: server.revocationEndpoint }),
+  }
+}
+
+/**
+ * RFC 6749 section 6: the new set, with the old refresh token where no new one came.
+ *
+ * @throws Failure of the network; `unauthorized` with code `invalid_grant` where the sign-in is over
+ */
+export async function refreshTokens(
+  tokens: TokenSet,
+  refreshToken: string,
+  transport: Transport,
+): Promise<TokenSet> {
+  const [as, client] = [
+    { issuer: tokens.issuer, token_endpoint: tokens.token_endpoint },
+    publicClient(tokens.client_id),
+  ]
+  const redact = redactorOf(refreshToken, tokens.access_token)
+  const answer = await asFailure('Renewing the sign-in', tokens.token_endpoint, redact, async () => {
+    const response = await refreshTokenGrantRequest(as, client, None(), refreshToken, through(transport))
+    demandNoServerError(response)
+    return demandUsable(await processRefreshTokenResponse(as, client, response))
+  })
+  const { obtained_at: _, expires_at: __, ...kept } = tokens
+  return { ...kept, ...tokensOf(answer) }
+}
+
+/**
+ * RFC 7009: the refresh token where there is one, which ends the access token too.
+ *
+ * @throws Failure where the server did not say that it did
+ */
+export async function revokeTokens(tokens: TokenSet, transport: Transport): Promise<void> {
+  const { revocation_endpoint: endpoint } = tokens
+  if (endpoint === undefined) return
+  const as = { issuer: tokens.issuer, revocation_endpoint: endpoint }
+  const token = tokens.refresh_token ?? tokens.access_token
+  await asFailure('The revocation', endpoint, redactorOf(token), async () => {
+    const hint = tokens.refresh_token === undefined ? 'access_token' : 'refresh_token'
+    const response = await revocationRequest(as, publicClient(tokens.client_id), None(), token, {
+      ...through(transport),
+      additionalParameters: { token_type_hint: hint },
+    })
+    demandNoServerError(response)
+    await processRevocationResponse(response)
+  })
+}
+
+function publicClient(clientId: string): Client {
+  return { client_id: clientId }
+}
+
+/** Which address may be plain HTTP was decided when it was configured. */
+function through(transport: Transport) {
+  return { [customFetch]: transport, [allowInsecureRequests]: true }
+}
+
+class ServerError extends Error {
+  readonly status: number
+  constructor(status: number) {
+    super(`answered ${status}`)
+    this.status = status
+  }
+}
+
+function demandNoServerError({ status }: Response): void {
+  if (status >= 500 || status === 429) throw new ServerError(status)
+}
+
+/** What oauth4webapi leaves to its users: a token has to fit into a header, and has to be a bearer's. */
+function demandUsable(answer: TokenEndpointResponse): TokenEndpointResponse {
+  if (answer.token_type !== 'bearer')
+    throw new TypeError(`a token of type ${JSON.stringify(answer.token_type)}`)
+  bearer(answer.access_token)
+  if (answer.refresh_token !== undefined) bearer(answer.refresh_token)
+  return answer
+}
+
+function tokensOf(answer: TokenEndpointResponse) {
+  const now = Date.now()
+  const lifetime = answer.expires_in
+  return {
+    access_token: answer.access_token,
+    token_type: answer.token_type,
+    ...(answer.refresh_token === undefined ? {} : { refresh_token: answer.refresh_token }),
+    obtained_at: new Date(now).toISOString(),
+    ...(lifetime === undefined ? {} : { expires_at: dateAfter(now, lifetime) }),
+    ...(answer.scope === undefined ? {} : { scope: answer.scope }),
+  }
+}
+
+/** A lifetime beyond what a date can be is as good as the longest. */
+function dateAfter(now: number, seconds: number): string {
+  return new Date(Math.min(now + seconds * 1_000, Date.UTC(9999, 0))).toISOString()
+}
+
+async function asFailure<T>(
+  what: string,
+  endpoint: string,
+  redact: <V>(value: V) => V,
+  run: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    throw tokenFailure(error, what, endpoint, redact)
+  }
+}

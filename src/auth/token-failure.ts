@@ -1,0 +1,58 @@
+import { ResponseBodyError, WWWAuthenticateChallengeError } from 'oauth4webapi'
+import { Failure } from '../failure.ts'
+
+/**
+ * What a failed request to a token or revocation endpoint means. The causes of oauth4webapi hold
+ * whole answers, and so perhaps tokens: none of them is passed on.
+ *
+ * @param what was tried, for a sentence: `The sign-in`
+ */
+export function tokenFailure(
+  error: unknown,
+  what: string,
+  endpoint: string,
+  redact: <V>(value: V) => V,
+): unknown {
+  const { origin } = new URL(endpoint)
+  if (error instanceof ResponseBodyError) {
+    const { error: code, error_description: description, status } = error
+    // RFC 6749 section 5.2: what the server has to say to a developer.
+    const words = redact(description ? `${code}: ${description}` : code)
+    return new Failure('unauthorized', `${what} was refused by ${origin}: ${words}`, { code, status })
+  }
+  if (error instanceof WWWAuthenticateChallengeError) {
+    return new Failure('unauthorized', `${what} was refused by ${origin}: it does not know this client`, {
+      status: error.status,
+      hint: 'See that the client id is right, and that of a client without a secret.',
+    })
+  }
+  const { status } = error as { status?: unknown }
+  if (error instanceof Failure) {
+    // Of the client: the network; of a token that no header can hold: the answer.
+    if (error.kind !== 'refused') return error
+    return unusable(what, origin, 'a token that no request can carry')
+  }
+  if (status === 429) return new Failure('rate_limited', `${what} failed: ${origin} answered 429`, { status })
+  if (typeof status === 'number') {
+    return new Failure('server_error', `${what} failed: ${origin} answered ${status}`, { status })
+  }
+  if (error instanceof TypeError && /^a token of type/.test(error.message)) {
+    return unusable(what, origin, redact(error.message))
+  }
+  const { code } = error as { code?: unknown }
+  if (typeof code !== 'string' || !code.startsWith('OAUTH_')) return error
+  return unusable(what, origin, describe(code))
+}
+
+function unusable(what: string, origin: string, answer: string): Failure {
+  return new Failure('unusable_answer', `${what} failed: ${origin} answered with ${answer}`, {
+    hint: 'See that the token URL is that of a token endpoint.',
+  })
+}
+
+function describe(code: string): string {
+  if (code === 'OAUTH_RESPONSE_IS_NOT_JSON' || code === 'OAUTH_PARSE_ERROR')
+    return 'something that is not JSON'
+  if (code === 'OAUTH_RESPONSE_IS_NOT_CONFORM') return 'a status that no token endpoint has'
+  return 'something that is not a token'
+}

@@ -1,0 +1,37 @@
+import { Client, type ClientOptions } from '../client/client.ts'
+
+/** What requests to an authorization server have in common with all others. */
+export type TransportOptions = Pick<
+  ClientOptions,
+  'userAgent' | 'timeout' | 'retries' | 'maxWait' | 'signal' | 'observe'
+>
+
+/** What oauth4webapi asks of `fetch`. */
+interface FetchInit {
+  method: string
+  headers: Record<string, string>
+  body?: URLSearchParams | string | null | undefined
+}
+
+export type Transport = (url: string, init: FetchInit) => Promise<Response>
+
+/**
+ * The client as a `fetch`: one rule for proxies, time-outs, retries and plain HTTP wherever we send
+ * something. Redirects are answers: neither a code nor a token goes where nobody configured it.
+ */
+export function createTransport(options: TransportOptions): Transport {
+  return async (url, { method, headers, body }) => {
+    const { origin, pathname, search } = new URL(url)
+    const client = new Client({ ...options, baseUrl: origin, followRedirects: false })
+    try {
+      const sent = body ? { body: String(body) } : {}
+      const answer = await client.send({ method, path: pathname + search, headers, ...sent })
+      const { status, bytes } = answer
+      // Fetch standard: a "null body status" takes no body, not even an empty one.
+      const content = [204, 205, 304].includes(status) ? null : new TextDecoder().decode(bytes)
+      return new Response(content, { status, headers: answer.headers })
+    } finally {
+      await client.close()
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import { Failure } from '../failure.ts'
+import type { SignedIn } from './signed-in.ts'
+import type { Target } from './target.ts'
+
+/** Which credential requests carry, and why that one; never the secret itself. */
+export interface CredentialInUse {
+  /** Where it comes from, in words. */
+  credential: string
+  reason: string
+  kind: 'api_key' | 'oauth'
+  storage: 'environment' | 'keychain' | 'file' | 'process'
+  expires_at: string | null
+  scope: string | null
+}
+
+/** @throws Failure `unauthorized` where there is none */
+export async function credentialInUse(
+  target: Target,
+  signedIn: SignedIn | undefined,
+): Promise<CredentialInUse> {
+  const lasting = { kind: 'api_key', expires_at: null, scope: null } as const
+  if (target.kind === 'local') {
+    const credential = 'a key of this process alone'
+    const reason = target.named ? 'the profile "local" was named' : 'no service was named'
+    return { ...lasting, credential, reason, storage: 'process' }
+  }
+  if (target.fromEnvironment) {
+    const reason = 'the environment comes before what a profile was signed in with'
+    return { ...lasting, credential: target.fromEnvironment.source, reason, storage: 'environment' }
+  }
+  const stored = await signedIn?.stored()
+  if (!signedIn || !stored) throw noCredential(target)
+  const { storage, profile } = signedIn
+  return {
+    credential: `${storage === 'file' ? 'a file in plain text' : 'the keychain'}, profile ${profile}`,
+    reason: `profile "${profile}" is signed in, and CHATCTL_API_KEY is not set`,
+    kind: stored.kind,
+    storage,
+    expires_at: stored.kind === 'oauth' ? (stored.expires_at ?? null) : null,
+    scope: stored.kind === 'oauth' ? (stored.scope ?? null) : null,
+  }
+}
+
+export function noCredential({ baseUrl, profile }: Extract<Target, { kind: 'remote' }>): Failure {
+  if (profile !== undefined) {
+    return new Failure('unauthorized', `Profile "${profile}" is not signed in to ${baseUrl}`, {
+      hint: `chatctl auth login --profile ${profile}, or put an API key into CHATCTL_API_KEY.`,
+    })
+  }
+  return new Failure('unauthorized', `There is no API key for ${baseUrl}`, {
+    hint: 'Put it into CHATCTL_API_KEY, or its path into CHATCTL_API_KEY_FILE, or sign in: chatctl auth login --base-url URL',
+  })
+}

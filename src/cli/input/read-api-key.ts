@@ -1,0 +1,25 @@
+import { bearer } from '../../contract/bearer.ts'
+import { Failure } from '../../failure.ts'
+import type { Context } from '../create-context.ts'
+import { hasPipedStdin, readStdin } from './read-input.ts'
+
+const instead = 'stdin: chatctl auth login --with-api-key < key.txt'
+
+/**
+ * An API key from a pipe or a file on stdin, else from a hidden prompt.
+ *
+ * @throws Failure `input_needed` where there is none, `refused` for one that no request can carry
+ */
+export async function readApiKey(context: Context): Promise<string> {
+  const key = (await read(context)).trim()
+  if (key === '') {
+    throw new Failure('input_needed', 'The API key is missing or empty', { hint: `Give it on ${instead}` })
+  }
+  bearer(key)
+  return key
+}
+
+function read(context: Context): Promise<string> {
+  if (hasPipedStdin()) return readStdin('the API key', context.output, context.signal)
+  return context.prompter.askSecret('API key:', instead)
+}

@@ -1,0 +1,54 @@
+import { type StoredCredential, secretOf } from '../../credentials/stored-credential.ts'
+import type { Context } from '../create-context.ts'
+import { keepLogin } from './keep-login.ts'
+import type { LoginPlan } from './plan-login.ts'
+
+/** A finished sign-in, as it is shown. */
+export interface Login {
+  profile: string
+  base_url: string
+  kind: StoredCredential['kind']
+  storage: LoginPlan['storage']
+  verified: boolean
+  expires_at: string | null
+  scope: string | null
+  user?: { id: string | null; email: string | null; name: string | null }
+}
+
+/**
+ * Sees whether the service takes the credential, then keeps it.
+ *
+ * @throws Failure of the service, `unauthorized` for one that it does not take; nothing is kept then
+ */
+export async function finishLogin(
+  context: Context,
+  plan: LoginPlan,
+  credential: StoredCredential,
+  verify: boolean,
+): Promise<Login> {
+  const { profile, baseUrl } = plan.connection
+  const user = verify ? await askWho(context, baseUrl, secretOf(credential)) : undefined
+  await keepLogin(context, plan, credential)
+  if (plan.storage === 'file') {
+    await context.output.warn(
+      'The credential is kept in a file in plain text: whoever can read your files has it.',
+    )
+  }
+  const tokens = credential.kind === 'oauth' ? credential : undefined
+  return {
+    profile,
+    base_url: baseUrl,
+    kind: credential.kind,
+    storage: plan.storage,
+    verified: verify,
+    expires_at: tokens?.expires_at ?? null,
+    scope: tokens?.scope ?? null,
+    ...(user ? { user } : {}),
+  }
+}
+
+async function askWho(context: Context, baseUrl: string, secret: string) {
+  const client = await context.connectTo(baseUrl, secret)
+  const { body } = await client.users.profile()
+  return { id: body?.id ?? null, email: body?.email ?? null, name: body?.name ?? null }
+}

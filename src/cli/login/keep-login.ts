@@ -1,0 +1,57 @@
+import { changeConfiguration, type Profile } from '../../config/configuration-file.ts'
+import type { CredentialOwner } from '../../credentials/credential-store.ts'
+import type { StoredCredential } from '../../credentials/stored-credential.ts'
+import type { Context } from '../create-context.ts'
+import { ownerOf } from '../credential-stores.ts'
+import type { LoginPlan } from './plan-login.ts'
+
+/**
+ * Keeps a credential that has proved itself, and what the profile has to know from now on. What the
+ * profile had before, at another address or in another place, is gone afterwards.
+ *
+ * @throws Failure where either cannot be kept; neither is then
+ */
+export async function keepLogin(
+  { stores, configuration, output, signal }: Context,
+  { connection, storage, settings }: LoginPlan,
+  credential: StoredCredential,
+): Promise<void> {
+  const { profile, baseUrl } = connection
+  const owner = ownerOf(profile, baseUrl)
+  const store = stores.of(storage)
+  await store.write(owner, credential, signal)
+  try {
+    await changeConfiguration((now) => {
+      const { storage: _, ...before } = now.profiles?.[profile] ?? {}
+      const kept: Profile = {
+        ...before,
+        ...settings,
+        base_url: baseUrl,
+        ...(storage === 'file' ? { storage } : {}),
+      }
+      const profiles = { ...now.profiles, [profile]: kept }
+      return { ...now, default_profile: now.default_profile ?? profile, profiles }
+    })
+  } catch (error) {
+    await store.delete(owner).catch(() => {})
+    throw error
+  }
+  const before = configuration.profiles?.[profile]
+  for (const old of formerPlaces(profile, before, owner, storage)) {
+    await stores
+      .of(old.storage)
+      .delete(old.owner, signal)
+      .catch((error) => output.warn(`What was kept for ${old.owner.origin} is still there: ${error.message}`))
+  }
+}
+
+function formerPlaces(
+  profile: string,
+  before: Profile | undefined,
+  owner: CredentialOwner,
+  storage: LoginPlan['storage'],
+) {
+  if (before?.base_url === undefined) return []
+  const old = { owner: ownerOf(profile, before.base_url), storage: before.storage ?? 'keychain' } as const
+  return old.owner.origin === owner.origin && old.storage === storage ? [] : [old]
+}

@@ -1,0 +1,49 @@
+import type { Profile } from '../../config/configuration-file.ts'
+import type { Storage } from '../../credentials/credential-store.ts'
+import type { Context } from '../create-context.ts'
+import { ownerOf } from '../credential-stores.ts'
+import { type Connection, chooseConnection } from './choose-connection.ts'
+
+/** What signing in will change on this machine. */
+export interface LoginPlan {
+  connection: Connection
+  storage: Storage
+  /** What was said in this run, and the profile is to know from now on. */
+  settings: Profile
+}
+
+const remembered = [
+  'auth_url',
+  'client_id',
+  'token_url',
+  'scope',
+  'redirect_host',
+  'redirect_port',
+  'redirect_path',
+] as const
+
+/**
+ * @param insecure whether to keep the credential in a file; where nothing is said, as the last time
+ * @throws Failure `unauthorized` where it could not be kept: better known before anybody signs in
+ */
+export async function planLogin(context: Context, insecure: boolean | undefined): Promise<LoginPlan> {
+  const connection = await chooseConnection(context)
+  const { stores, options } = context
+  const storage =
+    insecure === undefined ? stores.ofProfile(connection.profile).storage : insecure ? 'file' : 'keychain'
+  const said = remembered.filter((key) => ['flag', 'environment'].includes(options[key].source))
+  const settings = Object.fromEntries(said.map((key) => [key, String(options[key].value)]))
+  return { connection, storage, settings }
+}
+
+/** Finds out whether a credential can be kept, and asks for the keychain to be unlocked meanwhile. */
+export async function tryStorage({ stores, signal }: Context, plan: LoginPlan): Promise<void> {
+  const { profile, baseUrl } = plan.connection
+  try {
+    await stores.of(plan.storage).read(ownerOf(profile, baseUrl), signal)
+  } catch (error) {
+    // What is there will be replaced.
+    const { code } = error as { code?: string }
+    if (code !== 'keychain_unreadable' && code !== 'insecure_file_unreadable') throw error
+  }
+}

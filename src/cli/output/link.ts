@@ -1,0 +1,11 @@
+/**
+ * An address that can be clicked (OSC 8) even where it takes several lines; the address alone where
+ * the terminal does not know links.
+ *
+ * @param url as the URL parser writes it: it has no character that a terminal could act on
+ */
+export async function linkTo(url: string, stream: NodeJS.WriteStream, plain: boolean): Promise<string> {
+  if (plain || !stream.isTTY) return url
+  const { createSupportsHyperlinks } = await import('supports-hyperlinks')
+  return createSupportsHyperlinks(stream) ? `\u001b]8;;${url}\u0007${url}\u001b]8;;\u0007` : url
+}

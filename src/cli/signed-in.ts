@@ -1,0 +1,64 @@
+import type { CredentialSource } from '../client/client.ts'
+import type { CredentialOwner, CredentialStore, Storage } from '../credentials/credential-store.ts'
+import { type StoredCredential, secretOf } from '../credentials/stored-credential.ts'
+import { isFresh } from '../credentials/token-life.ts'
+import type { Failure } from '../failure.ts'
+import { once } from './once.ts'
+
+export interface SignedInOptions {
+  owner: CredentialOwner
+  store: CredentialStore
+  /** Nobody is signed in. */
+  missing: () => Failure
+  signal: AbortSignal
+  /** Gives another credential in place of one that has expired or was rejected. */
+  renew: (rejected: string | undefined) => Promise<StoredCredential>
+}
+
+/** The credential that a profile was signed in with, read once and renewed when that is due. */
+export class SignedIn {
+  readonly #options: SignedInOptions
+  readonly #read: () => Promise<StoredCredential | undefined>
+  #current: Promise<StoredCredential> | undefined
+
+  constructor(options: SignedInOptions) {
+    this.#options = options
+    this.#read = once(() => options.store.read(options.owner, options.signal))
+  }
+
+  get profile(): string {
+    return this.#options.owner.profile
+  }
+
+  get storage(): Storage {
+    return this.#options.store.storage
+  }
+
+  /** As it is kept, perhaps expired. */
+  stored(): Promise<StoredCredential | undefined> {
+    return this.#read()
+  }
+
+  /**
+   * One that can be sent.
+   *
+   * @param rejected what the service has answered with 401
+   * @throws Failure `unauthorized` where nobody is signed in
+   */
+  async usable(rejected?: string): Promise<StoredCredential> {
+    this.#current ??= this.#demand()
+    const credential = await this.#current
+    const isRejected = secretOf(credential) === rejected
+    if (credential.kind === 'api_key' || (!isRejected && isFresh(credential, Date.now()))) return credential
+    this.#current = this.#options.renew(isRejected ? rejected : undefined)
+    return this.#current
+  }
+
+  readonly secret: CredentialSource = async (rejected) => secretOf(await this.usable(rejected))
+
+  async #demand(): Promise<StoredCredential> {
+    const credential = await this.#read()
+    if (credential) return credential
+    throw this.#options.missing()
+  }
+}

@@ -1,0 +1,13 @@
+import { BaseCommand } from '../../cli/base-command.ts'
+import { listSignIns } from '../../cli/list-sign-ins.ts'
+import { signInsView } from '../../view/auth.ts'
+
+export default class AuthList extends BaseCommand {
+  static override summary = 'List the profiles, and what each is signed in with.'
+  static override examples = ['<%= config.bin %> auth list', '<%= config.bin %> auth list --json']
+
+  async run(): Promise<void> {
+    const { context } = await this.start(AuthList, signInsView)
+    await context.output.show(signInsView, await listSignIns(context))
+  }
+}

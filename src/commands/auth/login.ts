@@ -1,0 +1,137 @@
+import * as Flags from '@oclif/core/flags'
+import { BaseCommand } from '../../cli/base-command.ts'
+import type { Context } from '../../cli/create-context.ts'
+import { durationFlag } from '../../cli/flag-types.ts'
+import { readLines } from '../../cli/input/read-lines.ts'
+import { finishLogin, type Login } from '../../cli/login/finish-login.ts'
+import { type LoginPlan, planLogin, tryStorage } from '../../cli/login/plan-login.ts'
+import { signInWithKey } from '../../cli/login/sign-in-with-key.ts'
+import { isInteractive } from '../../cli/output/streams.ts'
+import { redirectFlags } from '../../cli/redirect-flags.ts'
+import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { loginView } from '../../view/auth.ts'
+
+const signInFlags = {
+  'with-api-key': Flags.boolean({
+    summary: 'Sign in with an API key, from stdin or a hidden prompt.',
+    exclusive: ['web'],
+  }),
+  web: Flags.boolean({ summary: 'Sign in through the browser (OAuth); the default.' }),
+  browser: Flags.boolean({
+    allowNo: true,
+    default: true,
+    summary:
+      'Open a browser; --no-browser names the address instead, and takes the one it ends on from stdin.',
+  }),
+  pkce: Flags.boolean({
+    allowNo: true,
+    default: true,
+    summary: 'Send a code challenge (PKCE); --no-pkce for a server that refuses it.',
+  }),
+  wait: durationFlag({
+    helpValue: '<duration>',
+    default: 300_000,
+    summary: 'Longest wait for the browser (5m).',
+  }),
+  verify: Flags.boolean({
+    allowNo: true,
+    default: true,
+    summary: 'Ask the service whether it takes the credential before keeping it; the default.',
+  }),
+  'insecure-storage': Flags.boolean({
+    allowNo: true,
+    summary:
+      'Keep the credential in a file in plain text rather than in the keychain; remembered for the profile.',
+  }),
+}
+
+export default class AuthLogin extends BaseCommand {
+  static override summary = 'Sign in: through the browser, or with an API key.'
+  static override description =
+    'The credential is kept in the keychain of this system, for one profile and one address; without --profile the profile is named after the host. Signing in again replaces it.'
+  static override examples = [
+    '<%= config.bin %> auth login --profile work --base-url https://chat.example --auth-url https://login.example --client-id my-client --scope chat:write',
+    '<%= config.bin %> auth login --profile work --base-url https://chat.example --with-api-key < key.txt',
+    '<%= config.bin %> auth login --profile work --no-browser',
+  ]
+  static override flags = { ...signInFlags, ...redirectFlags, 'dry-run': dryRunFlag }
+  protected override readonly mayNameNewProfile = true
+
+  async run(): Promise<void> {
+    const { flags, context } = await this.start(AuthLogin, loginView)
+    const withKey = flags['with-api-key'] || (!flags.web && (await prefersKey(context)))
+    const plan = await planLogin(context, flags['insecure-storage'])
+    const { profile, baseUrl } = plan.connection
+    if (context.dryRun) {
+      const way = withKey ? 'an API key' : 'the browser'
+      return this.showLocalChange({
+        sign_in: { profile, base_url: baseUrl, with: way, storage: plan.storage },
+      })
+    }
+    await tryStorage(context, plan)
+    const login = withKey
+      ? await signInWithKey(context, plan, flags.verify)
+      : await signInWithBrowser(context, plan, flags)
+    await context.output.show(loginView, login)
+  }
+}
+
+/** Only a person who has said nothing about a browser is asked. */
+async function prefersKey({ options, prompter }: Context): Promise<boolean> {
+  if (!isInteractive() || options.auth_url.value !== undefined) return false
+  const ways = { 'In the browser (OAuth)': false, 'With an API key': true }
+  return prompter.choose('How do you want to sign in?', ways, '--web or --with-api-key')
+}
+
+interface BrowserFlags {
+  browser: boolean
+  pkce: boolean
+  wait: number
+  verify: boolean
+}
+
+async function signInWithBrowser(context: Context, plan: LoginPlan, flags: BrowserFlags): Promise<Login> {
+  const { options, output, prompter, transport } = context
+  const orKey = 'or an API key: chatctl auth login --with-api-key'
+  const authUrl =
+    options.auth_url.value ??
+    (await prompter.askText('Authorization URL of the service:', `--auth-url URL, ${orKey}`))
+  const clientId =
+    options.client_id.value ?? (await prompter.askText('Client id:', `--client-id ID, ${orKey}`))
+  const settings = { ...plan.settings, auth_url: authUrl, client_id: clientId }
+  const { signIn } = await import('../../auth/sign-in.ts')
+  return signIn(
+    {
+      authUrl,
+      clientId,
+      tokenUrl: options.token_url.value,
+      scope: options.scope.value,
+      pkce: flags.pkce,
+      redirect: {
+        host: options.redirect_host.value,
+        ports: options.redirect_port.value,
+        path: options.redirect_path.value,
+      },
+      wait: flags.wait,
+      transport,
+      onReady: (url) => sendToBrowser(context, url, flags.browser),
+      onIgnored: (reason) => output.notice(`Still waiting: ${reason}.`),
+      pasted: flags.browser ? undefined : readLines(),
+    },
+    (tokens) => finishLogin(context, { ...plan, settings }, tokens, flags.verify),
+  )
+}
+
+async function sendToBrowser({ output }: Context, url: string, opens: boolean): Promise<void> {
+  await output.showAddress('Open this address to sign in:', url)
+  if (!opens) {
+    if (isInteractive()) output.notice('Then wait, or paste here the address that the browser ends on.')
+    return
+  }
+  const { openBrowser } = await import('../../auth/open-browser.ts')
+  await openBrowser(url, process.env['BROWSER'], () =>
+    output.notice(
+      'No browser could be opened. Open the address yourself; on another machine, use --no-browser.',
+    ),
+  )
+}

@@ -1,0 +1,35 @@
+import * as Flags from '@oclif/core/flags'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
+import { type SignOutRow, signedInProfiles, signOutProfile } from '../../cli/sign-out-profile.ts'
+import { logoutView } from '../../view/auth.ts'
+
+export default class AuthLogout extends BaseCommand {
+  static override summary =
+    'Sign out: revoke the token where the server can, and forget the credential always.'
+  static override description =
+    'The profile stays, with its address and defaults. An API key is forgotten here and goes on being valid at the service.'
+  static override examples = [
+    '<%= config.bin %> auth logout --profile work',
+    '<%= config.bin %> auth logout --all --yes',
+  ]
+  static override flags = {
+    all: Flags.boolean({ summary: 'Every profile; asks first.' }),
+    yes: yesFlag,
+    'dry-run': dryRunFlag,
+  }
+
+  async run(): Promise<void> {
+    const { flags, context } = await this.start(AuthLogout, logoutView)
+    const profiles = signedInProfiles(context, flags.all)
+    if (context.dryRun) return this.showLocalChange({ sign_out: profiles })
+    if (flags.all && !flags.yes)
+      await context.prompter.confirm(`Sign out of ${profiles.join(', ') || 'nothing'}?`)
+    const { signOut } = await import('../../auth/sign-out.ts')
+    const rows: SignOutRow[] = []
+    for (const profile of profiles) rows.push(await signOutProfile(context, profile, signOut))
+    await context.output.show(logoutView, rows)
+    if (process.env['CHATCTL_API_KEY'])
+      context.output.notice('CHATCTL_API_KEY is set, and goes on being used.')
+  }
+}

@@ -1,0 +1,39 @@
+import { BaseCommand } from '../../cli/base-command.ts'
+import { noCredential } from '../../cli/credential-in-use.ts'
+import { secretOf } from '../../credentials/stored-credential.ts'
+import { Failure } from '../../failure.ts'
+import { tokenView } from '../../view/auth.ts'
+
+export default class AuthToken extends BaseCommand {
+  static override summary =
+    'Print the credential in use, for another program; a token is renewed first if need be.'
+  static override description = 'No other command ever prints it. Whoever has it can do what you can do.'
+  static override examples = [
+    'curl -H "Authorization: Bearer $(<%= config.bin %> auth token)" https://chat.example/v1/chat/models',
+    '<%= config.bin %> auth token --profile work --json',
+  ]
+
+  async run(): Promise<void> {
+    const { context } = await this.start(AuthToken, tokenView)
+    const target = context.target()
+    if (target.kind === 'local') {
+      throw new Failure(
+        'usage',
+        'The key of the embedded service ends with the command that it is made for',
+        {
+          hint: 'For a lasting one: chatctl service keys create --name NAME',
+        },
+      )
+    }
+    const { fromEnvironment } = target
+    if (fromEnvironment) {
+      const { secret } = fromEnvironment
+      return context.output.show(tokenView, { token: secret, kind: 'api_key', expires_at: null })
+    }
+    const credential = await context.signedIn()?.usable()
+    if (!credential) throw noCredential(target)
+    const expires = credential.kind === 'oauth' ? (credential.expires_at ?? null) : null
+    const shown = { token: secretOf(credential), kind: credential.kind, expires_at: expires }
+    await context.output.show(tokenView, shown)
+  }
+}

@@ -1,0 +1,25 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
+import { defaultProfileKey, withValue } from '../../config/configuration-keys.ts'
+import { localProfile } from '../../config/resolve-options.ts'
+import { configValueView } from '../../view/config.ts'
+
+export default class AuthUse extends BaseCommand {
+  static override summary = 'Make a profile the default, for when none is named.'
+  static override examples = ['<%= config.bin %> auth use work', '<%= config.bin %> auth use local']
+  static override args = {
+    profile: Args.string({ description: 'Its name.', required: true, ignoreStdin: true }),
+  }
+  static override flags = { 'dry-run': dryRunFlag }
+
+  async run(): Promise<void> {
+    const { args, context } = await this.start(AuthUse, configValueView)
+    const set = (configuration: Configuration) =>
+      withValue(configuration, localProfile, defaultProfileKey, args.profile)
+    if (context.dryRun) set(context.configuration)
+    else await changeConfiguration(set)
+    await context.output.show(configValueView, { profile: null, key: defaultProfileKey, value: args.profile })
+  }
+}

@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { lockFolder } from '../config/paths.ts'
+import { Failure } from '../failure.ts'
+import { loadSqlite } from '../load-sqlite.ts'
+import { systemWords } from '../system-words.ts'
+import { type CredentialOwner, serviceOf } from './credential-store.ts'
+
+/** How long, in ms, to wait for another process that renews the same credential. */
+const patience = 90_000
+
+/** SQLite's result code for "another one has it". */
+const busy = 5
+
+/**
+ * Does work on a credential while no other process of this user does. The lock is one that the
+ * system takes back from a process that dies, however it dies: SQLite's, on an empty database.
+ *
+ * @throws Failure `storage` when no lock can be had; else what the work throws, or the signal's reason
+ */
+export async function withCredentialLock<T>(
+  owner: CredentialOwner,
+  signal: AbortSignal | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  const release = await acquire(lockPath(owner), signal)
+  try {
+    return await work()
+  } finally {
+    release()
+  }
+}
+
+function lockPath(owner: CredentialOwner): string {
+  const digest = createHash('sha256')
+    .update(`${serviceOf(owner)}\0${owner.profile}`)
+    .digest('hex')
+  return join(lockFolder(), `${digest.slice(0, 32)}.lock`)
+}
+
+async function acquire(path: string, signal: AbortSignal | undefined): Promise<() => void> {
+  const deadline = Date.now() + patience
+  for (;;) {
+    const release = tryAcquire(path)
+    if (release) return release
+    if (Date.now() > deadline) {
+      throw new Failure('storage', 'Another chatctl has been renewing this sign-in for too long', {
+        hint: `Try again. It holds ${path}`,
+      })
+    }
+    await sleep(20 + Math.random() * 30, undefined, signal ? { signal } : {}).catch((error) => {
+      throw signal?.aborted ? signal.reason : error
+    })
+  }
+}
+
+function tryAcquire(path: string): (() => void) | undefined {
+  let database: import('node:sqlite').DatabaseSync | undefined
+  try {
+    mkdirSync(lockFolder(), { recursive: true, mode: 0o700 })
+    const { DatabaseSync } = loadSqlite()
+    const opened = new DatabaseSync(path)
+    database = opened
+    database.exec('BEGIN EXCLUSIVE')
+    return () => opened.close()
+  } catch (cause) {
+    database?.close()
+    if ((cause as { errcode?: number }).errcode === busy) return undefined
+    throw new Failure('storage', `${path} cannot be used as a lock: ${systemWords(cause)}`, {
+      hint: 'Give HOME a folder that you may write to.',
+      cause,
+    })
+  }
+}

@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { dataFolder } from '../config/paths.ts'
+import { Failure } from '../failure.ts'
+import { systemWords } from '../system-words.ts'
+import { type CredentialOwner, type CredentialStore, serviceOf } from './credential-store.ts'
+import { parseStored, type StoredCredential, serialise } from './stored-credential.ts'
+
+/** Windows has no O_NOFOLLOW, and access lists where others have modes. */
+const noFollow = constants.O_NOFOLLOW ?? 0
+
+/**
+ * A file for each credential, in plain text: only for those who asked for it. 0600 in a 0700
+ * folder, both ours alone; what is any wider, or a link, is refused rather than mended, for
+ * somebody else may have read or put it there.
+ */
+export class InsecureFile implements CredentialStore {
+  readonly storage = 'file'
+
+  async read(owner: CredentialOwner): Promise<StoredCredential | undefined> {
+    const path = pathOf(owner)
+    const text = readOwnFile(path)
+    if (text === undefined) return undefined
+    try {
+      return parseStored(text)
+    } catch (cause) {
+      throw new Failure('unauthorized', `${path} ${(cause as Error).message}`, {
+        code: 'insecure_file_unreadable',
+        hint: `Replace it: chatctl auth login --profile ${owner.profile}`,
+        cause,
+      })
+    }
+  }
+
+  async write(owner: CredentialOwner, credential: StoredCredential): Promise<void> {
+    const path = pathOf(owner)
+    try {
+      mkdirSync(credentialFolder(), { recursive: true, mode: 0o700 })
+      demandOurs(credentialFolder(), lstatSync(credentialFolder()), 'folder')
+      const there = lstatSync(path, { throwIfNoEntry: false })
+      if (there) demandOurs(path, there, 'file')
+      replaceFile(path, serialise(credential))
+    } catch (cause) {
+      if (cause instanceof Failure) throw cause
+      throw new Failure('storage', `${path} cannot be written: ${systemWords(cause)}`, { cause })
+    }
+  }
+
+  async delete(owner: CredentialOwner): Promise<boolean> {
+    const path = pathOf(owner)
+    const there = lstatSync(path, { throwIfNoEntry: false }) !== undefined
+    try {
+      rmSync(path, { force: true })
+    } catch (cause) {
+      throw new Failure('storage', `${path} cannot be deleted: ${systemWords(cause)}`, { cause })
+    }
+    return there
+  }
+}
+
+function credentialFolder(): string {
+  return join(dataFolder(), 'credentials')
+}
+
+/** A digest, for origins and profiles hold what file names may not. */
+function pathOf(owner: CredentialOwner): string {
+  const digest = createHash('sha256')
+    .update(`${serviceOf(owner)}\0${owner.profile}`)
+    .digest('hex')
+  return join(credentialFolder(), `${digest}.json`)
+}
+
+function readOwnFile(path: string): string | undefined {
+  let descriptor: number
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | noFollow)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    if (code === 'ELOOP') throw unsafe(path, 'is a symbolic link')
+    throw new Failure('unauthorized', `${path} cannot be read: ${systemWords(cause)}`, {
+      code: 'insecure_file_unreadable',
+      cause,
+    })
+  }
+  try {
+    demandOurs(credentialFolder(), lstatSync(credentialFolder()), 'folder')
+    demandOurs(path, fstatSync(descriptor), 'file')
+    return readFileSync(descriptor, 'utf8')
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function replaceFile(path: string, text: string): void {
+  const aside = `${path}.${process.pid}.tmp`
+  rmSync(aside, { force: true })
+  const descriptor = openSync(aside, 'wx', 0o600)
+  try {
+    writeFileSync(descriptor, text)
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+  renameSync(aside, path)
+}
+
+/** @throws Failure `unauthorized`, code `insecure_file_unsafe` */
+function demandOurs(path: string, stats: Stats, kind: 'file' | 'folder'): void {
+  if (kind === 'file' ? !stats.isFile() : !stats.isDirectory()) throw unsafe(path, `is not a plain ${kind}`)
+  if (process.getuid === undefined) return
+  if (stats.uid !== process.getuid()) throw unsafe(path, 'belongs to another user')
+  if ((stats.mode & 0o077) !== 0) {
+    throw unsafe(path, `can be used by others (mode ${(stats.mode & 0o777).toString(8)})`)
+  }
+}
+
+function unsafe(path: string, why: string): Failure {
+  return new Failure('unauthorized', `${path} ${why}: what it holds is not used`, {
+    code: 'insecure_file_unsafe',
+    hint: 'Delete it and sign in again, with a new key if others may have read this one.',
+  })
+}

@@ -1,0 +1,52 @@
+import { Failure } from '../failure.ts'
+
+interface KeychainFault {
+  code: string
+  /** How the systems' own words for it can be known; they have no codes. */
+  words: RegExp
+  message: string
+  hint: string
+}
+
+const faults: readonly KeychainFault[] = [
+  {
+    code: 'keychain_ambiguous',
+    words: /matched by \d+ credentials/,
+    message: 'Two items of the keychain match this profile, and only one of them can be right',
+    hint: 'Delete one of them with the keychain program of your desktop, or with: secret-tool clear service … username …',
+  },
+  {
+    code: 'keychain_locked',
+    words: /locked|prompt was dismissed|access platform storage|interaction is not allowed|user cancell?ed/i,
+    message: 'The keychain is locked',
+    hint: 'Unlock it and try again; CHATCTL_API_KEY works without a keychain.',
+  },
+  {
+    code: 'keychain_unavailable',
+    words:
+      /failed to connect|serviceunknown|not provided by any|name has no owner|namehasnoowner|dbus_session_bus_address|autolaunch|no such file|connection refused|native binding|cannot find module|failed to execute program|spawn\./i,
+    message: 'There is no keychain that can be used here',
+    hint: 'Put the API key into CHATCTL_API_KEY, or keep it in a file: chatctl auth login --insecure-storage',
+  },
+  {
+    code: 'keychain_timeout',
+    words: /did not receive a reply|timed? ?out/i,
+    message: 'The keychain does not answer',
+    hint: 'Start it again; CHATCTL_API_KEY works without one.',
+  },
+]
+
+/** What a refusal of the keychain means, kept apart by its code; all are exit 4. */
+export function keychainFailure(cause: unknown): Failure {
+  const words = cause instanceof Error ? cause.message : String(cause)
+  const fault = faults.find((known) => known.words.test(words))
+  if (fault) {
+    return new Failure('unauthorized', fault.message, { code: fault.code, hint: fault.hint, cause })
+  }
+  const [first = ''] = words.split('\n')
+  return new Failure('unauthorized', `The keychain failed: ${first}`, {
+    code: 'keychain_failed',
+    hint: 'CHATCTL_API_KEY works without one.',
+    cause,
+  })
+}

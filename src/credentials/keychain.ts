@@ -1,0 +1,100 @@
+import { holdThread } from '../end-process.ts'
+import { Failure } from '../failure.ts'
+import { type CredentialOwner, type CredentialStore, serviceOf } from './credential-store.ts'
+import { keychainFailure } from './keychain-failure.ts'
+import type { KeychainRequest } from './keychain-items.ts'
+import { parseStored, type StoredCredential, serialise } from './stored-credential.ts'
+import { patiently } from './wait-for-keychain.ts'
+
+export interface KeychainOptions {
+  /** Longest time, in ms, for one call: a dialog may wait for a person to unlock the keychain. */
+  patience: number
+  /** Called once when a call takes so long that a dialog may be open. */
+  onWait: () => void
+}
+
+/** The keychain of the operating system: Secret Service, Keychain or Credential Manager. */
+export class Keychain implements CredentialStore {
+  readonly storage = 'keychain'
+  readonly #options: KeychainOptions
+
+  constructor(options: KeychainOptions) {
+    this.#options = options
+  }
+
+  async read(owner: CredentialOwner, signal?: AbortSignal): Promise<StoredCredential | undefined> {
+    const text =
+      process.platform === 'linux' ? await this.#find(owner, signal) : await this.#get(owner, signal)
+    if (text === null) return undefined
+    try {
+      return parseStored(text)
+    } catch (cause) {
+      const item = `The keychain's item for profile "${owner.profile}" on ${owner.origin}`
+      throw new Failure('unauthorized', `${item} ${(cause as Error).message}`, {
+        code: 'keychain_unreadable',
+        hint: `Replace it: chatctl auth login --profile ${owner.profile}`,
+        cause,
+      })
+    }
+  }
+
+  async write(owner: CredentialOwner, credential: StoredCredential, signal?: AbortSignal): Promise<void> {
+    await this.#callApart({ ...this.#request('set', owner), value: serialise(credential) }, signal)
+  }
+
+  async delete(owner: CredentialOwner, signal?: AbortSignal): Promise<boolean> {
+    return (await this.#callApart(this.#request('delete', owner), signal)) === true
+  }
+
+  /**
+   * The Secret Service, asked for everything that it has for this origin: the one call of the
+   * module that neither blocks this thread nor opens a dialog. Only where something is locked,
+   * and a person may have to be asked, does another process ask again.
+   */
+  async #find(owner: CredentialOwner, signal: AbortSignal | undefined): Promise<string | null> {
+    const found = await this.#inThisProcess(async () => {
+      const { findCredentialsAsync } = await import('@napi-rs/keyring')
+      return findCredentialsAsync(serviceOf(owner))
+    }, signal).catch((failure: unknown) => {
+      if (failure instanceof Failure && failure.code === 'keychain_locked') return undefined
+      throw failure
+    })
+    if (!found) return this.#get(owner, signal)
+    const values = found.filter(({ account }) => account === owner.profile).map(({ password }) => password)
+    if (values.length > 1) throw keychainFailure(new Error(`matched by ${values.length} credentials`))
+    return values[0] ?? null
+  }
+
+  async #get(owner: CredentialOwner, signal: AbortSignal | undefined): Promise<string | null> {
+    const request = this.#request('get', owner)
+    if (process.platform === 'linux') return (await this.#callApart(request, signal)) as string | null
+    const { callKeychain } = await import('./keychain-items.ts')
+    return (await this.#inThisProcess(() => callKeychain(request), signal)) as string | null
+  }
+
+  #request(operation: KeychainRequest['operation'], owner: CredentialOwner): KeychainRequest {
+    return { operation, service: serviceOf(owner), account: owner.profile }
+  }
+
+  async #inThisProcess<T>(call: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    const release = holdThread()
+    const running = call().finally(release)
+    return patiently(
+      running.catch((error: unknown) => Promise.reject(keychainFailure(error))),
+      {
+        ...this.#options,
+        signal,
+      },
+    )
+  }
+
+  async #callApart(request: KeychainRequest, signal: AbortSignal | undefined) {
+    const { callKeychainApart } = await import('./call-keychain-apart.ts')
+    const call = callKeychainApart(request)
+    try {
+      return await patiently(call.answer, { ...this.#options, signal })
+    } finally {
+      call.kill()
+    }
+  }
+}

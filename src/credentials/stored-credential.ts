@@ -1,0 +1,67 @@
+import * as z from 'zod/mini'
+import { faultsOf } from '../contract/faults.ts'
+
+const apiKeySchema = z.object({
+  version: z.literal(1),
+  kind: z.literal('api_key'),
+  key: z.string().check(z.minLength(1)),
+})
+
+const tokenSetSchema = z.object({
+  version: z.literal(1),
+  kind: z.literal('oauth'),
+  access_token: z.string().check(z.minLength(1)),
+  token_type: z.string(),
+  refresh_token: z.optional(z.string()),
+  obtained_at: z.optional(z.iso.datetime()),
+  expires_at: z.optional(z.iso.datetime()),
+  scope: z.optional(z.string()),
+  client_id: z.string(),
+  issuer: z.string(),
+  token_endpoint: z.string(),
+  revocation_endpoint: z.optional(z.string()),
+})
+
+/** An API key as it is kept. */
+export type ApiKey = z.infer<typeof apiKeySchema>
+
+/**
+ * An OAuth token set (RFC 6749 section 5.1) with all that renewing and revoking it needs, so that
+ * neither depends on a configuration that was edited since. Times are ISO 8601, UTC.
+ */
+export type TokenSet = z.infer<typeof tokenSetSchema>
+
+export type StoredCredential = ApiKey | TokenSet
+
+const schema = z.discriminatedUnion('kind', [apiKeySchema, tokenSetSchema])
+
+/** What requests carry. */
+export function secretOf(credential: StoredCredential): string {
+  return credential.kind === 'api_key' ? credential.key : credential.access_token
+}
+
+export function serialise(credential: StoredCredential): string {
+  return JSON.stringify(credential)
+}
+
+/**
+ * @throws Error saying what the text is instead of a credential of ours; it never quotes the text
+ */
+export function parseStored(text: string): StoredCredential {
+  const value = parseJson(text)
+  const { version } = z.safeParse(z.object({ version: z.number() }), value).data ?? {}
+  if (version !== undefined && version > 1) throw new Error('was written by a newer chatctl')
+  const parsed = z.safeParse(schema, value)
+  if (parsed.success) return parsed.data
+  const [fault] = faultsOf(parsed.error)
+  throw new Error(`is not a credential that chatctl has written${fault?.path ? ` (see ${fault.path})` : ''}`)
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // A parser's own words quote what it could not read.
+    return undefined
+  }
+}

@@ -1,0 +1,127 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import {
+  type CallbackExpectation,
+  carriesState,
+  judgeCallback,
+  judgePastedUrl,
+  type Verdict,
+} from '../../src/auth/callback.ts'
+
+const state = 'kq0XbW2tVn4Zr8sYpLhGf3DcAeUo7JiM1N5B6v9wExT'
+const issuer = 'https://id.example'
+const ours: CallbackExpectation = {
+  host: '127.0.0.1:53123',
+  path: '/callback',
+  state,
+  issuer,
+  requiresIssuer: false,
+}
+
+const judge = (query: string, expectation: Partial<CallbackExpectation> = {}): Verdict =>
+  judgeCallback({ method: 'GET', host: ours.host, target: `/callback?${query}` }, { ...ours, ...expectation })
+
+const encode = (pairs: [string, string][]): string =>
+  pairs.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')
+
+describe('any callback', () => {
+  const name = fc.constantFrom('code', 'state', 'error', 'iss', 'error_description', 'scope', 'Code', 'x')
+  const value = fc.oneof(
+    fc.constantFrom('a\n', 'a\u009b', state, issuer, `${issuer}/`, '', 'a', 'access_denied', state.slice(1)),
+    fc.string({ unit: 'binary', maxLength: 12 }),
+  )
+  const pair = fc.tuple(name, value)
+  // Most lists of anything are wrong in several respects: these are wrong in one, or in none.
+  const nearlyRight = fc.tuple(value, fc.array(pair, { maxLength: 2 })).chain(([code, more]) => {
+    const list: [string, string][] = [['state', state], ['code', code], ...more]
+    return fc.shuffledSubarray(list, { minLength: list.length })
+  })
+  const pairs = fc.oneof(fc.array(pair, { maxLength: 7 }), nearlyRight)
+  const valuesOf = (list: [string, string][], wanted: string) =>
+    list.filter(([key]) => key === wanted).map(([, held]) => held)
+
+  it('is granted exactly when it is ours in every respect', () => {
+    fc.assert(
+      fc.property(pairs, fc.boolean(), (list, requiresIssuer) => {
+        const verdict = judge(encode(list), { requiresIssuer })
+        const [states, codes, errors, issuersSent] = ['state', 'code', 'error', 'iss'].map((wanted) =>
+          valuesOf(list, wanted),
+        ) as [string[], string[], string[], string[]]
+        const rightState = states.length === 1 && states[0] === state
+        const known = issuersSent.every((sent) => sent === issuer || sent === `${issuer}/`)
+        const rightIssuer = known && issuersSent.length <= 1 && (issuersSent.length === 1 || !requiresIssuer)
+        const rightCode = codes.length === 1 && codes[0] !== '' && !/\p{Cc}/u.test(codes[0] ?? '')
+        const granted = rightState && rightIssuer && rightCode && errors.length === 0
+        expect(verdict.kind === 'granted').to.equal(granted)
+        if (!rightState) expect(verdict.kind).to.equal('ignored')
+        if (verdict.kind === 'denied') expect(rightIssuer && errors.length === 1).to.equal(true)
+        if (verdict.kind === 'foreign') expect(rightIssuer || issuersSent.length > 1).to.equal(false)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  it('is granted when it is ours among other parameters, in any order', () => {
+    const noise = fc.array(
+      fc.tuple(
+        fc.string({ unit: 'binary' }).filter((key) => !/^(code|state|error|iss)$/.test(key)),
+        fc.string({ unit: 'binary' }),
+      ),
+      { maxLength: 6 },
+    )
+    const code = fc.string({ minLength: 1, maxLength: 200 })
+    fc.assert(
+      fc.property(
+        noise
+          .chain((list) =>
+            code.map((sent): [string, string][] => [
+              ...list,
+              ['code', sent],
+              ['state', state],
+              ['iss', issuer],
+            ]),
+          )
+          .chain((list) => fc.shuffledSubarray(list, { minLength: list.length })),
+        (list) => {
+          const verdict = judge(encode(list), { requiresIssuer: true })
+          if (verdict.kind !== 'granted') throw new Error(JSON.stringify(verdict))
+          expect(verdict.parameters.getAll('code')).to.deep.equal(valuesOf(list, 'code'))
+        },
+      ),
+    )
+  })
+
+  it('never throws, is never granted for anything else, and its reason holds nothing of it', () => {
+    const bytes = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.uint8Array({ maxLength: 60 }).map((some) => Buffer.from(some).toString('latin1')),
+      // With lone surrogates, which no URL has but a string may.
+      fc.array(fc.integer({ min: 0xd700, max: 0xe000 })).map((units) => String.fromCharCode(...units)),
+    )
+    const reasons = new Set<string>()
+    const mark = (text: string) => `Qz${text}zQ`
+    fc.assert(
+      fc.property(bytes, bytes, bytes, fc.integer({ min: 0, max: 5 }), (method, host, text, form) => {
+        const target = [text, `/callback?${text}`, `/callback?code=${text}`, `/callback?code=a&state=${text}`]
+        const sent = {
+          method: form === 0 ? method : 'GET',
+          host: form === 1 ? host : ours.host,
+          target: mark(target[form % 4] ?? ''),
+        }
+        for (const judged of [
+          judgeCallback(sent, ours),
+          judgeCallback({ ...sent, target: sent.target.slice(2) }, ours),
+          judgePastedUrl(text, ours),
+          judgePastedUrl(`http://${ours.host}${sent.target.slice(2)}`, ours),
+        ]) {
+          if (judged.kind !== 'ignored') throw new Error(judged.kind)
+          reasons.add(judged.reason)
+        }
+        expect(carriesState(sent.target, state)).to.equal(false)
+      }),
+      { numRuns: 2000 },
+    )
+    // A handful of fixed sentences, however many requests there were.
+    expect(reasons.size).to.be.below(8)
+  })
+})

@@ -1,0 +1,211 @@
+import { expect } from 'chai'
+import {
+  type CallbackExpectation,
+  type CallbackRequest,
+  judgeCallback,
+  judgePastedUrl,
+  type Verdict,
+} from '../../src/auth/callback.ts'
+
+const state = 'kq0XbW2tVn4Zr8sYpLhGf3DcAeUo7JiM1N5B6v9wExT'
+const issuer = 'https://id.example'
+const ours: CallbackExpectation = {
+  host: '127.0.0.1:53123',
+  path: '/callback',
+  state,
+  issuer,
+  requiresIssuer: false,
+}
+
+const request = (query: string): CallbackRequest => ({
+  method: 'GET',
+  host: ours.host,
+  target: `/callback?${query}`,
+})
+const judge = (query: string, expectation: Partial<CallbackExpectation> = {}): Verdict =>
+  judgeCallback(request(query), { ...ours, ...expectation })
+
+function expectIgnored(verdict: Verdict, status: number, reason: RegExp | string): void {
+  if (verdict.kind !== 'ignored') throw new Error(`it was ${verdict.kind}`)
+  expect(verdict.status).to.equal(status)
+  if (typeof reason === 'string') expect(verdict.reason).to.equal(reason)
+  else expect(verdict.reason).to.match(reason)
+}
+
+const encode = (pairs: [string, string][]): string =>
+  pairs.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')
+
+describe('what a callback comes to', () => {
+  it('is granted with exactly our state and one code', () => {
+    const verdict = judge(`code=a%2Fb+c&state=${state}`)
+    if (verdict.kind !== 'granted') throw new Error(verdict.kind)
+    expect(verdict.parameters.get('code')).to.equal('a/b c')
+  })
+
+  it('is denied with an error, also where there is a code', () => {
+    expect(judge(`error=access_denied&state=${state}`)).to.deep.equal({
+      kind: 'denied',
+      error: 'access_denied',
+      description: undefined,
+    })
+    const both = judge(`code=x&error=server_error&error_description=Not+today&state=${state}`)
+    expect(both).to.deep.equal({ kind: 'denied', error: 'server_error', description: 'Not today' })
+  })
+
+  it('shows no control characters and no long texts of the server', () => {
+    const description = `\u001b[2Jone\u0000\ttwo\r\n\u202ethree\u0085 ${'y'.repeat(1000)}`
+    const verdict = judge(
+      encode([
+        ['error', '\u0007bad'],
+        ['error_description', description],
+        ['state', state],
+      ]),
+    )
+    if (verdict.kind !== 'denied') throw new Error(verdict.kind)
+    expect(verdict.error).to.equal('bad')
+    expect(verdict.description).to.match(/^\[2Jone two three y+$/)
+    expect(verdict.description).to.have.length(500)
+    const emoji = judge(
+      encode([
+        ['error', 'x'],
+        ['error_description', `a${'😀'.repeat(400)}`],
+        ['state', state],
+      ]),
+    )
+    expect(emoji.kind === 'denied' && emoji.description?.isWellFormed()).to.equal(true)
+  })
+
+  const ignoredQueries: [string, string, RegExp][] = [
+    ['no code', `state=${state}`, /no code/],
+    ['an empty code', `code=&state=${state}`, /no code/],
+    ['a code twice', `code=a&code=a&state=${state}`, /more than one code/],
+    ['a code and an empty one', `code=a&code=&state=${state}`, /more than one code/],
+    ['a code with a line break', `code=a%0Ab&state=${state}`, /control characters/],
+    ['a code with a C1 control', `code=a%C2%85b&state=${state}`, /control characters/],
+    ['a code that is too long', `code=${'a'.repeat(8193)}&state=${state}`, /code is too long/],
+    ['an empty error', `error=&state=${state}`, /error is empty/],
+    ['an empty error beside a code', `error=&code=a&state=${state}`, /error is empty/],
+    ['an error twice', `error=a&error=b&state=${state}`, /more than one error/],
+    ['no state', 'code=a', /state/],
+    ['an empty state', 'code=a&state=', /state/],
+    ['our state twice', `code=a&state=${state}&state=${state}`, /state/],
+    ['a part of our state', `code=a&state=${state.slice(0, -1)}`, /state/],
+    ['more than our state', `code=a&state=${state}x`, /state/],
+    ['our state in other letters', `code=a&state=${state.toLowerCase()}`, /state/],
+    ['a name in other letters', `code=a&State=${state}`, /state/],
+    ['20 kB', `code=a&state=${state}&x=${'x'.repeat(20_000)}`, /too long/],
+    ['an issuer twice', `code=a&state=${state}&iss=${issuer}&iss=${issuer}`, /more than one issuer/],
+    ['nothing', '', /state/],
+  ]
+  for (const [what, query, reason] of ignoredQueries) {
+    it(`is ignored with ${what}`, () => expectIgnored(judge(query), 400, reason))
+  }
+
+  it('takes a code of the longest length', () => {
+    expect(judge(`code=${'a'.repeat(8192)}&state=${state}`).kind).to.equal('granted')
+  })
+
+  it('never matches an empty state, even where none was sent out', () => {
+    expectIgnored(judge('code=a&state=', { state: '' }), 400, /state/)
+  })
+
+  const issuers: [string, string | undefined, Partial<CallbackExpectation>, Verdict['kind']][] = [
+    ['the known one', issuer, {}, 'granted'],
+    ['the known one with a slash more', `${issuer}/`, {}, 'granted'],
+    ['the known one with a slash less', issuer, { issuer: `${issuer}/` }, 'granted'],
+    ['the known one with two slashes more', `${issuer}//`, {}, 'foreign'],
+    ['the known one in other letters', issuer.toUpperCase(), {}, 'foreign'],
+    ['a foreign one', 'https://evil.example', {}, 'foreign'],
+    ['a foreign one that begins alike', `${issuer}.evil.example`, {}, 'foreign'],
+    ['an empty one', '', {}, 'foreign'],
+    ['none', undefined, {}, 'granted'],
+    ['none where one is required', undefined, { requiresIssuer: true }, 'foreign'],
+    ['the known one where one is required', issuer, { requiresIssuer: true }, 'granted'],
+    ['any where none is known', 'https://any.example', { issuer: undefined }, 'granted'],
+    ['none where none is known', undefined, { issuer: undefined }, 'granted'],
+    [
+      'an empty one where one is required and none known',
+      '',
+      { issuer: undefined, requiresIssuer: true },
+      'foreign',
+    ],
+  ]
+  for (const [what, iss, expectation, kind] of issuers) {
+    it(`is ${kind} with ${what} as its issuer`, () => {
+      const named = iss === undefined ? '' : `&iss=${encodeURIComponent(iss)}`
+      expect(judge(`code=a&state=${state}${named}`, expectation).kind).to.equal(kind)
+    })
+  }
+
+  it('is foreign before it is denied, and before it is without a code', () => {
+    const foreign = 'iss=https://evil.example'
+    expect(judge(`error=access_denied&state=${state}&${foreign}`).kind).to.equal('foreign')
+    expect(judge(`state=${state}&${foreign}`).kind).to.equal('foreign')
+    expect(judge(`code=a&state=wrong&${foreign}`).kind).to.equal('ignored')
+  })
+
+  it('is judged in the order host, method, path, state, issuer, answer', () => {
+    const faults: [(request: CallbackRequest) => CallbackRequest, number, RegExp][] = [
+      [(right) => ({ ...right, host: 'localhost:53123' }), 400, /host/],
+      [(right) => ({ ...right, method: 'POST' }), 405, /GET/],
+      [(right) => ({ ...right, target: right.target.replace('/callback', '/else') }), 404, /path/],
+      [(right) => ({ ...right, target: right.target.replace('state=k', 'state=q') }), 400, /state/],
+      [(right) => ({ ...right, target: `${right.target}&iss=a&iss=b` }), 400, /issuer/],
+      [(right) => ({ ...right, target: right.target.replace('code=', 'cod=') }), 400, /code/],
+    ]
+    for (const [first, [, status, reason]] of faults.entries()) {
+      const wrong = faults
+        .slice(first)
+        .reduce((sent, [spoil]) => spoil(sent), request(`code=a&state=${state}`))
+      expectIgnored(judgeCallback(wrong, ours), status, reason)
+    }
+  })
+
+  it('needs the very host, method and path', () => {
+    const right = request(`code=a&state=${state}`)
+    for (const host of [
+      undefined,
+      '',
+      '127.0.0.1',
+      '127.0.0.1:53124',
+      'localhost:53123',
+      '127.0.0.1:53123.evil',
+    ])
+      expectIgnored(judgeCallback({ ...right, host }, ours), 400, /host/)
+    for (const method of ['HEAD', 'POST', 'get', 'OPTIONS', ''])
+      expectIgnored(judgeCallback({ ...right, method }, ours), 405, /GET/)
+    for (const path of ['/', '', '/callback/', '/Callback', '//callback', '/%63allback', '/x/../callback'])
+      expectIgnored(judgeCallback({ ...right, target: `${path}?code=a&state=${state}` }, ours), 404, /path/)
+  })
+})
+
+describe('what a pasted URL comes to', () => {
+  const right = `http://127.0.0.1:53123/callback?code=a&state=${state}`
+
+  it('is granted as a callback is, with white space around it or a fragment after it', () => {
+    for (const text of [right, `  ${right}\r\n`, `${right}#_=_`])
+      expect(judgePastedUrl(text, ours).kind, text).to.equal('granted')
+    const six = { ...ours, host: '[::1]:53123' }
+    expect(judgePastedUrl(right.replace('127.0.0.1', '[::1]'), six).kind).to.equal('granted')
+    expect(judgePastedUrl(right.replace('code=a', 'error=no'), ours).kind).to.equal('denied')
+    expect(judgePastedUrl(`${right}&iss=x:y`, ours).kind).to.equal('foreign')
+  })
+
+  it('is ignored where it is no full URL or one of something else', () => {
+    for (const text of ['', ' ', 'a', `/callback?code=a&state=${state}`, `?code=a&state=${state}`, `code=a`])
+      expectIgnored(judgePastedUrl(text, ours), 400, /not a full URL/)
+    for (const host of [
+      'localhost:53123',
+      '127.0.0.1',
+      '127.0.0.1:1',
+      '127.0.0.1:53123.evil.example',
+      '[::1]:53123',
+    ])
+      expectIgnored(judgePastedUrl(right.replace('127.0.0.1:53123', host), ours), 400, /host|not a full URL/)
+    expectIgnored(judgePastedUrl(right.replace('http:', 'https:'), ours), 400, /host/)
+    expectIgnored(judgePastedUrl(right.replace('http:', 'javascript:'), ours), 400, /host/)
+    expectIgnored(judgePastedUrl(right.replace('callback', 'else'), ours), 404, /path/)
+    expectIgnored(judgePastedUrl(right.replace('state=', 'state=x'), ours), 400, /state/)
+    expectIgnored(judgePastedUrl(right + 'x'.repeat(1_000_000), ours), 400, /too long/)
+  })
+})

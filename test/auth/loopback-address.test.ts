@@ -1,0 +1,61 @@
+import { expect } from 'chai'
+import { Failure } from '../../src/failure.ts'
+import { state, withListener } from './temporary-listener.ts'
+
+async function failureOf(run: Promise<unknown>): Promise<Failure> {
+  const error = await run.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  if (!(error instanceof Failure)) throw new Error(`no failure but ${String(error)}`)
+  return error
+}
+
+describe('the address of the listener for the browser', () => {
+  it('tries the ports in their order, and says when none can be had', () =>
+    withListener(async ({ port: taken }) => {
+      await withListener(async ({ port: alsoTaken }) => {
+        await withListener(
+          async ({ port }) => {
+            expect([taken, alsoTaken]).not.to.include(port)
+          },
+          { ports: [taken, alsoTaken, 0] },
+        )
+        const failure = await failureOf(withListener(async () => {}, { ports: [taken, alsoTaken] }))
+        expect(failure.kind).to.equal('refused')
+        expect(failure.message).to.equal(
+          `cannot listen on 127.0.0.1 for the browser: port ${taken} is in use, port ${alsoTaken} is in use`,
+        )
+        expect(failure.hint).to.contain('--redirect-port')
+      })
+    }))
+
+  it('takes the first port of several that are free', async () => {
+    let free = 0
+    await withListener(async ({ port }) => {
+      free = port
+    })
+    await withListener(
+      async ({ port }) => {
+        expect(port).to.equal(free)
+      },
+      { ports: [free, 0] },
+    )
+  })
+
+  it('refuses a path that no browser would ask for', async () => {
+    for (const path of ['', 'callback', '/a/../b', '/a b', '/ä', '/a?b', '/a#b', '/a\\b', '/%2e%2e/a']) {
+      const failure = await failureOf(withListener(async () => {}, { path }))
+      expect(failure.kind, path).to.equal('refused')
+      expect(failure.hint).to.contain('--redirect-path')
+    }
+    await withListener(
+      async ({ listener, visit }) => {
+        expect(new URL(listener.redirectUri).pathname).to.equal('/oauth/back/')
+        void visit(`/oauth/back/?code=a&state=${state}`).catch(() => {})
+        expect((await listener.outcome).kind).to.equal('granted')
+      },
+      { path: '/oauth/back/' },
+    )
+  })
+})

@@ -1,0 +1,81 @@
+import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import {
+  type LoopbackListener,
+  type LoopbackOptions,
+  listenOnLoopback,
+} from '../../src/auth/loopback-listener.ts'
+
+export const state = 'kq0XbW2tVn4Zr8sYpLhGf3DcAeUo7JiM1N5B6v9wExT'
+
+export interface Visit {
+  status: number
+  headers: IncomingHttpHeaders
+  body: string
+}
+
+interface VisitOptions {
+  method?: string
+  headers?: OutgoingHttpHeaders
+}
+
+export interface TemporaryListener {
+  listener: LoopbackListener
+  host: string
+  port: number
+  /** What `onIgnored` was told. */
+  ignored: string[]
+  /** Asks for a target as it stands, over a connection of its own. */
+  visit(target: string, options?: VisitOptions): Promise<Visit>
+  /** A bare connection that is open; it is closed in the end. */
+  open(): Promise<Socket>
+}
+
+/** Listens, runs, closes. */
+export async function withListener(
+  run: (temporary: TemporaryListener) => Promise<void>,
+  options: Partial<LoopbackOptions> = {},
+): Promise<void> {
+  const ignored: string[] = []
+  const listener = await listenOnLoopback({
+    host: '127.0.0.1',
+    ports: [0],
+    path: '/callback',
+    state,
+    issuer: undefined,
+    requiresIssuer: false,
+    onIgnored: (reason) => ignored.push(reason),
+    ...options,
+  })
+  const url = new URL(listener.redirectUri)
+  const address = { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port) }
+  const sockets: Socket[] = []
+  const visit = (path: string, { method = 'GET', headers = {} }: VisitOptions = {}) =>
+    new Promise<Visit>((resolve, reject) => {
+      const sent = request({ ...address, path, method, headers, agent: false })
+      sent.on('error', reject)
+      sent.on('response', async (response) => {
+        const { statusCode: status = 0, headers } = response
+        text(response).then((body) => resolve({ status, headers, body }), reject)
+      })
+      sent.end()
+    })
+  const open = () =>
+    new Promise<Socket>((resolve, reject) => {
+      const socket = connect(address)
+      sockets.push(socket)
+      socket.once('error', reject)
+      socket.once('connect', () => {
+        socket.off('error', reject).on('error', () => {})
+        socket.resume()
+        resolve(socket)
+      })
+    })
+  try {
+    await run({ listener, host: url.host, port: address.port, ignored, visit, open })
+  } finally {
+    for (const socket of sockets) socket.destroy()
+    await listener.close()
+  }
+}
