@@ -104,6 +104,62 @@ describe('a keychain that does not help', () => {
   })
 })
 
+describe('one item of a keychain that does not help', () => {
+  let sandbox: Sandbox
+  let service: FaultServer
+  let keyring: SecretService
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    service = await startBearerService(() => true)
+    keyring = await startSecretService(sandbox)
+    for (const profile of ['first', 'work', 'last']) {
+      expect(await loginWithKey(sandbox, service, 'canary-1', { env: keyring.env, profile })).to.include({
+        exitCode: 0,
+      })
+    }
+  })
+  afterEach(async () => {
+    await keyring.close()
+    await service.close()
+    sandbox.remove()
+  })
+
+  const run = (args: string[]) => runChatctl(sandbox, args, { env: keyring.env })
+  const store = (value: string, ...more: string[]) =>
+    keyring.secretTool(['store', '--label=of a test', ...attributesOf(service), ...more], value)
+
+  for (const [title, spoil] of [
+    ['unreadable', () => store('canary-garbage')],
+    ['there twice', () => store(storedKey('canary-2'), 'extra', 'x')],
+  ] as const) {
+    it(`${title}: auth list knows what the others hold, and warns once`, async () => {
+      spoil()
+      const list = await run(['auth', 'list', '--json'])
+      expect(list.exitCode, list.stderr).to.equal(0)
+      const rows: { profile: string; kind: string | null }[] = JSON.parse(list.stdout)
+      const kinds = rows
+        .filter(({ profile }) => profile !== 'local')
+        .map(({ profile, kind }) => [profile, kind])
+      expect(kinds).to.have.deep.members([
+        ['first', 'api_key'],
+        ['work', null],
+        ['last', 'api_key'],
+      ])
+      expect(list.stderr.match(/"warning"/g)).to.have.length(1)
+      expect(list.stdout + list.stderr).not.to.contain('canary')
+    })
+  }
+
+  it('auth logout --all signs out of the others before it fails with it', async () => {
+    store(storedKey('canary-2'), 'extra', 'x')
+    const logout = await run(['auth', 'logout', '--all', '--yes', '--json'])
+    expect(logout.exitCode, logout.stderr).to.equal(4)
+    for (const profile of ['first', 'last']) {
+      expect(keyring.secretTool(['lookup', ...attributesOf(service, profile)])).to.include({ exitCode: 1 })
+    }
+  })
+})
+
 describe('no keychain at all', () => {
   let sandbox: Sandbox
   let service: FaultServer

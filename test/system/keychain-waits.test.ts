@@ -13,7 +13,7 @@ interface Wait {
   title: string
   /** @returns the environment in which it waits, and what ends it */
   begin(sandbox: Sandbox, service: FaultServer): Promise<{ env: NodeJS.ProcessEnv; end(): Promise<void> }>
-  /** Whether it goes on until we end it; libsecret gives a daemon that is stopped 2 s and no more. */
+  /** Whether it goes on until we end it: some calls of the module give a stopped daemon 2 s and no more. */
   endless: boolean
 }
 

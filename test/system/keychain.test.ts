@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
@@ -123,6 +123,19 @@ describe('the keychain of a desktop', () => {
     await login('canary-old')
     expectCode(await login('canary-refused'), 'invalid_token')
     expect(JSON.parse(lookup().stdout)).to.deep.equal(JSON.parse(storedKey('canary-old')))
+  })
+
+  it('keeps the old key where the profile cannot be written', async () => {
+    await login('canary-old')
+    // As if another chatctl were changing the configuration and did not come to an end.
+    const lock = join(sandbox.home, '.config', 'chatctl', 'config.json.lock')
+    writeFileSync(lock, '')
+    const later = new Date(Date.now() + 3_600_000)
+    utimesSync(lock, later, later)
+    const failed = await login('canary-new')
+    expect(failed.exitCode, failed.stderr).to.equal(1)
+    expect(failed.stderr).to.contain('is being changed by another chatctl')
+    expect(lookup().stdout).to.equal(storedKey('canary-old'))
   })
 
   it('holds nothing after a logout, and a second one is no failure', async () => {
