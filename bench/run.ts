@@ -1,6 +1,10 @@
+import { benchSignedIn } from './signed-in.ts'
 import { benchStartup } from './startup.ts'
 
-const benches: Record<string, (rounds: number) => Promise<void>> = { startup: benchStartup }
+const benches: Record<string, (rounds: number) => Promise<void>> = {
+  startup: benchStartup,
+  'signed-in': benchSignedIn,
+}
 const [name = 'startup', rounds = '41'] = process.argv.slice(2)
 const bench = benches[name]
 if (!bench) {

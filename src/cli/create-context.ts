@@ -120,6 +120,8 @@ export function createContext(invocation: Invocation): Context {
 
   const connect = once(async () => {
     const to = target()
+    // The keychain is another process: it is asked before the network is loaded, and answers meanwhile.
+    if (!invocation.dryRun) signedIn()?.stored().catch(ignored)
     return open({
       ...(to.kind === 'remote'
         ? { baseUrl: to.baseUrl, credential: credentialOf(to, signedIn()) }
@@ -207,6 +209,9 @@ async function startLocalService(output: Output, closers: (() => Promise<void>)[
   }
   return { url: service.url, key: service.createProcessKey() }
 }
+
+/** Whoever waits for the same promise hears of it. */
+const ignored = (): void => {}
 
 /** @throws Failure `unauthorized` where nobody could ever give one */
 function credentialOf(

@@ -53,8 +53,9 @@ export class Keychain implements CredentialStore {
    */
   async #find(owner: CredentialOwner, signal: AbortSignal | undefined): Promise<string | null> {
     const found = await this.#inThisProcess(async () => {
-      const { findCredentialsAsync } = await import('@napi-rs/keyring')
-      return findCredentialsAsync(serviceOf(owner))
+      // Not `import()`: in the turns of the event loop that it takes, other parts would be loaded first.
+      const module: typeof import('@napi-rs/keyring') = require('@napi-rs/keyring')
+      return module.findCredentialsAsync(serviceOf(owner))
     }, signal).catch((failure: unknown) => {
       if (failure instanceof Failure && failure.code === 'keychain_locked') return undefined
       throw failure

@@ -37,22 +37,27 @@ export async function setLongValue(
   value: string,
   limit: number,
 ): Promise<void> {
-  const before = await items.get(account)
+  const before = await headingOf(items, account)
   const texts = split(value, limit)
   const heading = texts.length === 1 ? value : `chatctl-parts:${texts.length}:${randomUUID()}`
   for (const [index, part] of (partsOf(account, heading) ?? []).entries()) {
     await items.set(part, texts[index] ?? '')
   }
   await items.set(account, heading)
-  for (const part of partsOf(account, before ?? '') ?? []) await items.delete(part)
+  for (const part of partsOf(account, before) ?? []) await items.delete(part)
 }
 
 /** @returns whether there was one */
 export async function deleteLongValue(items: KeychainItems, account: string): Promise<boolean> {
-  const value = await items.get(account)
+  const value = await headingOf(items, account)
   const deleted = await items.delete(account)
-  for (const part of partsOf(account, value ?? '') ?? []) await items.delete(part)
+  for (const part of partsOf(account, value) ?? []) await items.delete(part)
   return deleted
+}
+
+/** What cannot be read names no parts, and can be replaced or deleted all the same. */
+async function headingOf(items: KeychainItems, account: string): Promise<string> {
+  return (await items.get(account).catch(() => null)) ?? ''
 }
 
 function split(value: string, limit: number): string[] {

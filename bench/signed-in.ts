@@ -1,0 +1,126 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Program, timeInTurn } from './measure.ts'
+
+const binary = fileURLToPath(new URL('../bin/run.js', import.meta.url))
+const keyring = fileURLToPath(new URL('../node_modules/@napi-rs/keyring/index.js', import.meta.url))
+const models = JSON.stringify({ data: [{ id: 'm', created: 0, object: 'model', owned_by: 'bench' }] })
+
+const apiKey = { version: 1, kind: 'api_key', key: 'bench-key' }
+const tokenSet = {
+  version: 1,
+  kind: 'oauth',
+  access_token: 'bench-token',
+  token_type: 'bearer',
+  refresh_token: 'bench-refresh',
+  obtained_at: new Date().toISOString(),
+  expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+  client_id: 'bench',
+  issuer: 'https://login.example',
+  token_endpoint: 'https://login.example/oauth/token',
+}
+
+/**
+ * What a command pays for a credential from a real Secret Service, against the same command with
+ * the key in the environment. Needs dbus-daemon, gnome-keyring-daemon and secret-tool.
+ */
+export async function benchSignedIn(rounds: number): Promise<void> {
+  const home = mkdtempSync(join(tmpdir(), 'chatctl-bench-'))
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(models)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const bare = { PATH: process.env['PATH'], HOME: home }
+  const bus = spawn('dbus-daemon', ['--session', '--nofork', '--print-address'], {
+    env: bare,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const address = await new Promise<string>((resolve) =>
+    bus.stdout.once('data', (line) => resolve(String(line).trim())),
+  )
+  const env = { ...bare, DBUS_SESSION_BUS_ADDRESS: address }
+  const daemon = spawn('gnome-keyring-daemon', ['--unlock', '--components=secrets', '--foreground'], {
+    env,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  daemon.stdin.end('bench')
+  await new Promise((resolve) => setTimeout(resolve, 1500))
+  try {
+    writeProfiles(home, url)
+    await store(env, url, 'key', apiKey)
+    await store(env, url, 'token', tokenSet)
+    const call = (name: string, profile: string, more = {}): Program => ({
+      name,
+      command: process.execPath,
+      args: [binary, 'chat', 'models', '--json', '--profile', profile],
+      env: { ...env, ...more },
+    })
+    const programs: Program[] = [
+      { name: 'node -e 0', command: process.execPath, args: ['-e', '0'], env },
+      {
+        name: 'import the module',
+        command: process.execPath,
+        args: ['-e', `require(${JSON.stringify(keyring)})`],
+        env,
+      },
+      call('key in environment', 'key', { CHATCTL_API_KEY: 'bench-key' }),
+      call('key in keychain', 'key'),
+      call('token in keychain', 'token'),
+    ]
+    report(await timeInTurn(programs, rounds), rounds)
+  } finally {
+    daemon.kill()
+    bus.kill()
+    server.close()
+    rmSync(home, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+function writeProfiles(home: string, url: string): void {
+  const folder = join(home, '.config', 'chatctl')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const profiles = { key: { base_url: url }, token: { base_url: url } }
+  writeFileSync(join(folder, 'config.json'), JSON.stringify({ profiles }), { mode: 0o600 })
+}
+
+/** The daemon has just been started: its first answers may be refusals. */
+async function store(env: NodeJS.ProcessEnv, url: string, profile: string, value: object): Promise<void> {
+  const args = ['store', '--label', profile, 'service', `chatctl:${url}`, 'username', profile]
+  for (let attempt = 0; ; attempt++) {
+    try {
+      execFileSync('secret-tool', args, {
+        env,
+        input: JSON.stringify(value),
+        stdio: ['pipe', 'ignore', 'ignore'],
+      })
+      return
+    } catch (error) {
+      if (attempt === 20) throw error
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }
+}
+
+function report(medians: Map<string, number>, rounds: number): void {
+  const of = (name: string): number => medians.get(name) ?? Number.NaN
+  const loading = of('import the module') - of('node -e 0')
+  process.stdout.write(
+    `a signed-in command, median of ${rounds} rounds in turn, Node ${process.versions.node}\n`,
+  )
+  for (const [name, ms] of medians) {
+    const ratio = (ms / of('key in environment')).toFixed(2)
+    process.stdout.write(
+      `${name.padEnd(20)} ${ms.toFixed(1).padStart(7)} ms  ${ratio} of the key in the environment\n`,
+    )
+  }
+  for (const name of ['key in keychain', 'token in keychain']) {
+    const ratio = ((of(name) - of('key in environment')) / loading).toFixed(1)
+    process.stdout.write(`${name} adds ${ratio} of what importing its module costs\n`)
+  }
+}
