@@ -1,4 +1,3 @@
-import type { TransportOptions } from '../auth/transport.ts'
 import { localProfile } from '../config/resolve-options.ts'
 import type { TokenSet } from '../credentials/stored-credential.ts'
 import { Failure } from '../failure.ts'
@@ -44,9 +43,9 @@ export function signedInProfiles({ configuration, options }: Context, all: boole
 export async function signOutProfile(
   context: Context,
   profile: string,
-  signOut: (tokens: TokenSet, transport: TransportOptions) => Promise<void>,
+  revoke: (tokens: TokenSet) => Promise<void>,
 ): Promise<SignOutRow> {
-  const { configuration, stores, output, signal, transport } = context
+  const { configuration, stores, output, signal } = context
   const baseUrl = configuration.profiles?.[profile]?.base_url
   if (baseUrl === undefined) throw new Failure('usage', `Profile "${profile}" has no base URL`)
   const owner = ownerOf(profile, baseUrl)
@@ -58,7 +57,7 @@ export async function signOutProfile(
   })
   let revoked = false
   if (stored?.kind === 'oauth' && stored.revocation_endpoint !== undefined) {
-    revoked = await signOut(stored, transport).then(
+    revoked = await revoke(stored).then(
       () => true,
       async (error: unknown) => {
         if (!(error instanceof Failure)) throw error

@@ -2,6 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { type SignOutRow, signedInProfiles, signOutProfile } from '../../cli/sign-out-profile.ts'
+import type { TokenSet } from '../../credentials/stored-credential.ts'
 import { logoutView } from '../../view/auth.ts'
 
 export default class AuthLogout extends BaseCommand {
@@ -27,7 +28,8 @@ export default class AuthLogout extends BaseCommand {
       await context.prompter.confirm(`Sign out of ${profiles.join(', ') || 'nothing'}?`)
     const { signOut } = await import('../../auth/sign-out.ts')
     const rows: SignOutRow[] = []
-    for (const profile of profiles) rows.push(await signOutProfile(context, profile, signOut))
+    const revoke = (tokens: TokenSet) => signOut(tokens, context.transport)
+    for (const profile of profiles) rows.push(await signOutProfile(context, profile, revoke))
     await context.output.show(logoutView, rows)
     if (process.env['CHATCTL_API_KEY'])
       context.output.notice('CHATCTL_API_KEY is set, and goes on being used.')

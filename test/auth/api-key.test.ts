@@ -1,0 +1,110 @@
+import { expect } from 'chai'
+import { owner, startBearerService } from '../support/bearer-service.ts'
+import { expectNothingStored, readCredential, readProfiles } from '../support/credential-files.ts'
+import { expectFailure } from '../support/expect-failure.ts'
+import { deadUrl, type FaultServer, failing, startFaultServer } from '../support/fault-server.ts'
+import { type Run, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+describe('signing in with an API key', () => {
+  let service: FaultServer
+  let sandbox: Sandbox
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    service = await startBearerService((token) => token === 'key-1')
+  })
+  afterEach(async () => {
+    sandbox.remove()
+    await service.close()
+  })
+
+  const login = (stdin: string, ...more: string[]): Promise<Run> => loginTo(service.url, stdin, ...more)
+  const loginTo = (url: string, stdin: string, ...more: string[]): Promise<Run> => {
+    const flags = ['--with-api-key', '-p', 'work', '--base-url', url, '--insecure-storage', ...more]
+    return runChatctl(sandbox, ['auth', 'login', ...flags], { stdin })
+  }
+
+  it('asks the service whose it is, and stores it', async () => {
+    const { exitCode, stdout, stderr } = await login(' key-1 \r\n', '--json')
+    expect(exitCode, stderr).to.equal(0)
+    expect(JSON.parse(stdout)).to.deep.equal({
+      profile: 'work',
+      base_url: service.url,
+      kind: 'api_key',
+      storage: 'file',
+      verified: true,
+      expires_at: null,
+      scope: null,
+      user: { id: owner.id, email: owner.email, name: owner.name },
+    })
+    expect(service.requests.map(({ path }) => path)).to.deep.equal(['/api/user/profile'])
+    expect(readCredential(sandbox)).to.deep.equal({ version: 1, kind: 'api_key', key: 'key-1' })
+    expect(readProfiles(sandbox)).to.deep.include({ default_profile: 'work' })
+  })
+
+  it('asks nobody with --no-verify', async () => {
+    const { exitCode, stdout } = await login('key-2\n', '--no-verify', '--json')
+    expect(exitCode).to.equal(0)
+    expect(JSON.parse(stdout)).to.include({ verified: false })
+    expect(service.requests).to.deep.equal([])
+  })
+
+  for (const [what, stdin, exitCode] of [
+    ['a key that the service refuses', 'key-2\n', 4],
+    ['a key with a control character', 'key-1\u0007\n', 2],
+    ['two lines', 'key-1\nkey-2\n', 2],
+  ] as const) {
+    it(`stores nothing of ${what}`, async () => {
+      const run = await login(stdin)
+      expectFailure(run, exitCode)
+      expect(run.stderr).not.to.match(/key-[12]/)
+      expectNothingStored(sandbox)
+    })
+  }
+
+  it('stores nothing where no key came', async () => {
+    for (const stdin of ['', ' \n']) {
+      const { exitCode, stdout } = await login(stdin)
+      expect(exitCode).to.be.oneOf([2, 3])
+      expect(stdout).to.equal('')
+    }
+    expectNothingStored(sandbox)
+  })
+
+  for (const [status, exitCode] of [
+    [403, 5],
+    [500, 69],
+  ] as const) {
+    it(`stores nothing where the service answers ${status}`, async () => {
+      const failingService = await startFaultServer(failing(status, 'x', 'In its own words'))
+      expectFailure(await loginTo(failingService.url, 'key-1\n', '--retries', '0'), exitCode)
+      expectNothingStored(sandbox)
+      await failingService.close()
+    })
+  }
+
+  it('stores nothing where nobody answers', async () => {
+    expectFailure(await loginTo(await deadUrl(), 'key-1\n', '--retries', '0'), 69)
+    expectNothingStored(sandbox)
+  })
+
+  it('Ctrl-C while stdin stays open is 130, and nothing is stored', async function () {
+    if (process.platform === 'win32') return this.skip()
+    const flags = ['--with-api-key', '-p', 'work', '--base-url', service.url, '--insecure-storage']
+    const child = startChatctl(sandbox, ['auth', 'login', ...flags])
+    setTimeout(() => child.kill('SIGINT'), 1000)
+    expect(await new Promise((resolve) => child.once('close', resolve))).to.equal(130)
+    expectNothingStored(sandbox)
+  })
+
+  it('and in the browser at once contradict each other: exit 2', async () => {
+    expectFailure(await login('key-1\n', '--web'), 2)
+    expectNothingStored(sandbox)
+  })
+
+  it('for the embedded service is refused: it has no need of one', async () => {
+    const args = ['auth', 'login', '--with-api-key', '-p', 'local', '--insecure-storage']
+    expectFailure(await runChatctl(sandbox, args, { stdin: 'key-1\n' }), 2, 'embedded service')
+    expectNothingStored(sandbox)
+  })
+})

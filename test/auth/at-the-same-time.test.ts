@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { startBearerService } from '../support/bearer-service.ts'
+import {
+  expireCredential,
+  findCredentials,
+  readCredential,
+  readProfiles,
+} from '../support/credential-files.ts'
+import { delayed, type FaultServer } from '../support/fault-server.ts'
+import { type Run, runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { signIn, storeKey } from '../support/sign-in.ts'
+import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+
+describe('while another process refreshes the same token', () => {
+  let server: TokenEndpoint
+  let service: FaultServer
+  let sandbox: Sandbox
+  let other: Promise<Run>
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    server = await startTokenEndpoint()
+    service = await startBearerService((token) => token === 'key-1' || server.live.has(token))
+    await signIn(sandbox, { server, service }, [])
+    expireCredential(sandbox)
+    server.script.token = [delayed(1500, server.tokens()), server.tokens()]
+    other = runChatctl(sandbox, ['chat', 'models'])
+    while (server.refreshes().length === 0) await sleep(10)
+  })
+  afterEach(async () => {
+    sandbox.remove()
+    await server.close()
+    await service.close()
+  })
+
+  it('signing out is not undone by it', async () => {
+    expect(await runChatctl(sandbox, ['auth', 'logout'])).to.include({ exitCode: 0 })
+    await other
+    expect(findCredentials(sandbox)).to.deep.equal([])
+    expect(server.revocations.map((form) => form.get('token'))).to.include(
+      `refresh-token-${server.tokenRequests.length}`,
+    )
+  })
+
+  it('signing in again is not undone by it', async () => {
+    await storeKey(sandbox, 'key-1', service)
+    await other
+    expect(readCredential(sandbox)).to.include({ kind: 'api_key', key: 'key-1' })
+  })
+
+  it('reading goes on: auth list and auth status --no-verify do not wait', async () => {
+    const before = Date.now()
+    expect(await runChatctl(sandbox, ['auth', 'list'])).to.include({ exitCode: 0 })
+    expect(await runChatctl(sandbox, ['auth', 'status', '--no-verify'])).to.include({ exitCode: 0 })
+    expect(Date.now() - before).to.be.below(1400)
+    expect(await other).to.include({ exitCode: 0 })
+  })
+})
+
+describe('eight sign-ins at once', () => {
+  it('leave eight profiles, each with its key', async () => {
+    const sandbox = createSandbox()
+    const names = Array.from({ length: 8 }, (_, index) => `profile-${index}`)
+    const service = await startBearerService((token) => names.includes(token))
+    await Promise.all(names.map((name) => storeKey(sandbox, name, service, name)))
+    expect(Object.keys(readProfiles(sandbox).profiles ?? {}).sort()).to.deep.equal(names)
+    expect(findCredentials(sandbox)).to.have.length(8)
+    for (const name of ['profile-0', 'profile-7']) {
+      const { stdout } = await runChatctl(sandbox, ['auth', 'token', '-p', name])
+      expect(stdout).to.equal(`${name}\n`)
+    }
+    sandbox.remove()
+    await service.close()
+  })
+})

@@ -1,0 +1,212 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { expect } from 'chai'
+import { startAuthorizationServer } from '../support/authorization-server.ts'
+import { startBearerService } from '../support/bearer-service.ts'
+import { deadUrl, type FaultServer, silent, startFaultServer } from '../support/fault-server.ts'
+import { createFakeBrowser, startLogin } from '../support/login-process.ts'
+import type { Run } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { loginFlags, signIn } from '../support/sign-in.ts'
+import { signInByHttp } from '../support/sign-in-by-http.ts'
+import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+
+describe('the authorization request', () => {
+  let server: TokenEndpoint
+  let service: FaultServer
+  let sandbox: Sandbox
+  before(async () => {
+    server = await startTokenEndpoint()
+    service = await startBearerService((token) => server.live.has(token))
+  })
+  after(async () => {
+    await server.close()
+    await service.close()
+  })
+  beforeEach(() => {
+    sandbox = createSandbox()
+    server.tokenRequests.length = 0
+  })
+  afterEach(() => sandbox.remove())
+
+  /** Signs in, and gives what the authorization endpoint and the token endpoint were asked. */
+  async function ask(
+    ...more: string[]
+  ): Promise<{ asked: URLSearchParams; form: URLSearchParams; run: Run }> {
+    const { address, ended } = startLogin(sandbox, [
+      ...loginFlags({ server, service }),
+      '--no-browser',
+      ...more,
+    ])
+    const { href, searchParams } = await address()
+    await signInByHttp(href)
+    const run = await ended
+    expect(run.exitCode, run.stderr).to.equal(0)
+    const [form = new URLSearchParams()] = server.tokenRequests
+    return { asked: searchParams, form, run }
+  }
+
+  it('holds what RFC 6749 and RFC 7636 ask for, each once, and no more', async () => {
+    const { asked, form } = await ask('--scope', 'chat:write files+all https://x.example/a%20b')
+    expect([...asked.keys()].sort()).to.deep.equal([
+      'client_id',
+      'code_challenge',
+      'code_challenge_method',
+      'redirect_uri',
+      'response_type',
+      'scope',
+      'state',
+    ])
+    expect(asked.get('client_id')).to.equal(server.clientId)
+    expect(asked.get('response_type')).to.equal('code')
+    expect(asked.get('scope')).to.equal('chat:write files+all https://x.example/a%20b')
+    expect(asked.get('state')).to.match(/^[\w-]{43,}$/)
+    expect(asked.get('code_challenge_method')).to.equal('S256')
+    expect(asked.get('redirect_uri')).to.match(/^http:\/\/127\.0\.0\.1:\d+\/callback$/)
+    const verifier = form.get('code_verifier') ?? ''
+    expect(verifier).to.match(/^[\w.~-]{43,128}$/)
+    expect(createHash('sha256').update(verifier).digest('base64url')).to.equal(asked.get('code_challenge'))
+    expect(Object.fromEntries(form)).to.deep.equal({
+      grant_type: 'authorization_code',
+      client_id: server.clientId,
+      code: `code-${server.authorizations.length}`,
+      code_verifier: verifier,
+      redirect_uri: asked.get('redirect_uri'),
+    })
+  })
+
+  it('has a state and a verifier of its own each time', async () => {
+    const first = await ask()
+    server.tokenRequests.length = 0
+    const second = await ask()
+    expect(first.asked.get('state')).not.to.equal(second.asked.get('state'))
+    expect(first.form.get('code_verifier')).not.to.equal(second.form.get('code_verifier'))
+  })
+
+  it('has no scope where none is given, and an issued one is shown', async () => {
+    server.script.token = [server.tokens({ scope: 'all' }), server.tokens()]
+    const { asked, run } = await ask('--json')
+    expect(asked.has('scope')).to.equal(false)
+    expect(JSON.parse(run.stdout).scope).to.equal('all')
+  })
+
+  it('has no challenge with --no-pkce, and the token request no verifier', async () => {
+    const { asked, form } = await ask('--no-pkce')
+    expect([...asked.keys()].filter((key) => key.startsWith('code_'))).to.deep.equal([])
+    expect(form.has('code_verifier')).to.equal(false)
+  })
+
+  it('names the first port of --redirect-port that is free', async () => {
+    const taken = await startFaultServer(silent)
+    const ports = [taken.url, await deadUrl()].map((url) => new URL(url).port)
+    const { asked } = await ask('--redirect-port', ports.join(','))
+    expect(asked.get('redirect_uri')).to.equal(`http://127.0.0.1:${ports[1]}/callback`)
+    const none = startLogin(sandbox, [
+      ...loginFlags({ server, service }, 'other'),
+      '--no-browser',
+      '--redirect-port',
+      ports[0] ?? '',
+    ])
+    const { exitCode, stderr } = await none.ended
+    await taken.close()
+    expect(exitCode).to.equal(2)
+    expect(stderr).to.contain(ports[0])
+  })
+
+  it('has the path of --redirect-path', async () => {
+    const { asked } = await ask('--redirect-path', '/oauth/done')
+    expect(new URL(asked.get('redirect_uri') ?? '').pathname).to.equal('/oauth/done')
+  })
+
+  it('has the address of --redirect-host ::1', async function () {
+    if (!(await hasIPv6())) return this.skip()
+    const { asked } = await ask('--redirect-host', '::1')
+    expect(asked.get('redirect_uri')).to.match(/^http:\/\/\[::1\]:\d+\/callback$/)
+  })
+
+  for (const [flag, value] of [
+    ['--redirect-host', '0.0.0.0'],
+    ['--redirect-host', 'localhost'],
+    ['--redirect-port', '0x50'],
+    ['--redirect-port', '65536'],
+    ['--redirect-port', '8000,,8001'],
+    ['--redirect-path', 'callback'],
+    ['--redirect-path', '/a?b=c'],
+    ['--wait', 'soon'],
+    ['--auth-url', 'http://login.example'],
+    ['--auth-url', 'ftp://login.example'],
+  ] as const) {
+    it(`is not made with ${flag} ${value}: exit 2`, async () => {
+      const browser = createFakeBrowser(sandbox)
+      const flags = loginFlags({ server, service })
+      const given = flags.indexOf(flag)
+      if (given < 0) flags.push(flag, value)
+      else flags[given + 1] = value
+      const { exitCode, stderr } = await startLogin(sandbox, flags, { stdin: '', env: browser.env }).ended
+      expect(exitCode, stderr).to.equal(2)
+      expect(stderr).to.contain(flag).and.not.to.contain('once')
+      expect(browser.wasOpened()).to.equal(false)
+    })
+  }
+
+  it('knows the issuer by a path, whose metadata lie where RFC 8414 section 3.1 has them', async () => {
+    const tenant = await startTokenEndpoint('/tenant')
+    const house = await startBearerService((token) => tenant.live.has(token))
+    await signIn(sandbox, { server: tenant, service: house }, [])
+    expect(tenant.authorizations).to.have.length(1)
+    await tenant.close()
+    await house.close()
+  })
+
+  it('takes an issuer with a slash at its end for the same', async () => {
+    const slashed = { ...server, url: `${server.url}/` }
+    await signIn(sandbox, { server: slashed, service }, [])
+    expect(server.authorizations.at(-1)?.get('client_id')).to.equal(server.clientId)
+  })
+
+  it('falls back on the metadata of OpenID Connect', async () => {
+    const openId = await startTokenEndpoint()
+    openId.script.metadataPath = '/.well-known/openid-configuration'
+    const house = await startBearerService((token) => openId.live.has(token))
+    await signIn(sandbox, { server: openId, service: house }, [])
+    expect(openId.tokenRequests).to.have.length(1)
+    await openId.close()
+    await house.close()
+  })
+
+  it('is good without any metadata where --token-url is given', async () => {
+    const bare = await startTokenEndpoint()
+    bare.script.metadata = () => undefined
+    const house = await startBearerService((token) => bare.live.has(token))
+    await signIn(sandbox, { server: bare, service: house }, ['--token-url', `${bare.url}/oauth/token`])
+    expect(bare.tokenRequests).to.have.length(1)
+    await bare.close()
+    await house.close()
+  })
+
+  it('is accepted by a server that knows no PKCE only with --no-pkce or with it, as it likes', async () => {
+    const lax = await startAuthorizationServer({ requiresPkce: false })
+    const house = await startBearerService((token) => lax.isLive(token))
+    const parties = { server: lax, service: house }
+    for (const more of [[], ['--no-pkce']]) {
+      await signIn(sandbox, parties, ['--scope', 'chat:write', ...more])
+    }
+    expect(lax.grants.map(({ params }) => params['code_verifier'] === undefined)).to.deep.equal([false, true])
+    await lax.close()
+    await house.close()
+  })
+})
+
+async function hasIPv6(): Promise<boolean> {
+  const probe = createServer()
+  try {
+    probe.listen(0, '::1')
+    await once(probe, 'listening')
+    return true
+  } catch {
+    return false
+  } finally {
+    probe.close()
+  }
+}

@@ -1,0 +1,142 @@
+import { expect } from 'chai'
+import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts'
+import { startBearerService, tokensSeen } from '../support/bearer-service.ts'
+import { findCredentials, readCredential, readProfiles } from '../support/credential-files.ts'
+import { expectFailure } from '../support/expect-failure.ts'
+import { answer, delayed, type FaultServer, reset } from '../support/fault-server.ts'
+import { type Run, runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { signIn, storeKey } from '../support/sign-in.ts'
+import { startTokenEndpoint } from '../support/token-endpoint.ts'
+
+describe('signing out', () => {
+  let server: AuthorizationServer
+  let service: FaultServer
+  let sandbox: Sandbox
+  const keys = new Set<string>()
+  before(async () => {
+    server = await startAuthorizationServer()
+    service = await startBearerService(async (token) => keys.has(token) || server.isLive(token))
+  })
+  after(async () => {
+    await server.close()
+    await service.close()
+  })
+  beforeEach(() => {
+    sandbox = createSandbox()
+    service.requests.length = 0
+    server.revoked.length = 0
+    keys.clear()
+  })
+  afterEach(() => sandbox.remove())
+
+  const run = (...args: string[]): Promise<Run> => runChatctl(sandbox, args)
+
+  it('revokes the token and deletes it; the profile stays', async () => {
+    await signIn(sandbox, { server, service })
+    const { access_token = '', refresh_token = '' } = readCredential(sandbox)
+    expect(await run('auth', 'logout')).to.include({ exitCode: 0 })
+    expect(server.revoked).to.include(refresh_token)
+    expect(await server.isLive(access_token)).to.equal(false)
+    expect(findCredentials(sandbox)).to.deep.equal([])
+    expect(readProfiles(sandbox).profiles).to.have.property('work')
+    service.requests.length = 0
+    expectFailure(await run('chat', 'models'), 4, 'chatctl auth login')
+    expect(service.requests).to.deep.equal([])
+  })
+
+  it('of a profile that is not signed in is said and no failure', async () => {
+    await signIn(sandbox, { server, service })
+    await run('auth', 'logout')
+    const again = await run('auth', 'logout', '-p', 'work')
+    expect(again.exitCode).to.equal(0)
+    expect(again.stderr).to.match(/work/)
+  })
+
+  it('of a profile that does not exist is exit 2', async () => {
+    expectFailure(await run('auth', 'logout', '-p', 'nowhere'), 2, 'nowhere')
+  })
+
+  it('with an API key asks no server', async () => {
+    keys.add('key-1')
+    await storeKey(sandbox, 'key-1', service)
+    service.requests.length = 0
+    expect(await run('auth', 'logout')).to.include({ exitCode: 0 })
+    expect(findCredentials(sandbox)).to.deep.equal([])
+    expect(service.requests).to.deep.equal([])
+  })
+
+  for (const [what, behaviour] of [
+    ['answers 503', answer(503)],
+    ['resets', reset],
+    ['is slow', delayed(6000, answer(200))],
+  ] as const) {
+    it(`deletes and warns when the revocation endpoint ${what}`, async () => {
+      const scripted = await startTokenEndpoint()
+      const house = await startBearerService((token) => scripted.live.has(token))
+      await signIn(sandbox, { server: scripted, service: house }, [])
+      scripted.script.revoke = behaviour
+      const { exitCode, stderr } = await run('auth', 'logout', '--json', '--timeout', '1s')
+      expect(exitCode, stderr).to.equal(0)
+      const warnings = stderr.split('\n').filter((line) => line.includes('"warning"'))
+      expect(warnings).to.have.length(1)
+      expect(stderr).not.to.match(/(access|refresh)-token-\d/)
+      expect(scripted.revocations[0]?.get('token')).to.equal('refresh-token-1')
+      expect(findCredentials(sandbox)).to.deep.equal([])
+      await scripted.close()
+      await house.close()
+    })
+  }
+
+  it('deletes where the metadata named no revocation endpoint', async () => {
+    const scripted = await startTokenEndpoint()
+    const house = await startBearerService((token) => scripted.live.has(token))
+    scripted.script.metadata = (document) => ({ ...document, revocation_endpoint: undefined })
+    await signIn(sandbox, { server: scripted, service: house }, [])
+    expect(await run('auth', 'logout')).to.include({ exitCode: 0 })
+    expect(findCredentials(sandbox)).to.deep.equal([])
+    await scripted.close()
+    await house.close()
+  })
+
+  it('of all profiles needs --yes off a terminal', async () => {
+    keys.add('key-1')
+    await signIn(sandbox, { server, service })
+    await storeKey(sandbox, 'key-1', service, 'second')
+    expectFailure(await run('auth', 'logout', '--all'), 3, '--yes')
+    expect(findCredentials(sandbox)).to.have.length(2)
+    expect(server.revoked).to.deep.equal([])
+    expect(await run('auth', 'logout', '--all', '--yes')).to.include({ exitCode: 0 })
+    expect(findCredentials(sandbox)).to.deep.equal([])
+    expect(server.revoked.length).to.be.above(0)
+    expect(await run('auth', 'logout', '--all', '--yes')).to.include({ exitCode: 0 })
+  })
+
+  it('is not needed to change a key: the next one takes its place', async () => {
+    for (const key of ['key-1', 'key-2']) keys.add(key)
+    await storeKey(sandbox, 'key-1', service)
+    await storeKey(sandbox, 'key-2', service)
+    expect(findCredentials(sandbox)).to.have.length(1)
+    expect((await run('auth', 'token')).stdout).to.equal('key-2\n')
+    await run('chat', 'models')
+    expect(tokensSeen(service)).to.deep.equal(['key-1', 'key-2', 'key-2'])
+  })
+
+  it('is not needed to go from a key to a token, or back', async () => {
+    keys.add('key-1')
+    await storeKey(sandbox, 'key-1', service)
+    await signIn(sandbox, { server, service })
+    expect(readCredential(sandbox).kind).to.equal('oauth')
+    await storeKey(sandbox, 'key-1', service)
+    expect(readCredential(sandbox)).to.include({ kind: 'api_key', key: 'key-1' })
+  })
+
+  it('does not come from a key that the service refuses: the old one stays', async () => {
+    keys.add('key-1')
+    await storeKey(sandbox, 'key-1', service)
+    const flags = ['--with-api-key', '-p', 'work', '--base-url', service.url, '--insecure-storage']
+    const refused = await runChatctl(sandbox, ['auth', 'login', ...flags], { stdin: 'key-2\n' })
+    expectFailure(refused, 4)
+    expect(readCredential(sandbox).key).to.equal('key-1')
+  })
+})

@@ -1,0 +1,193 @@
+import { expect } from 'chai'
+import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts'
+import { startBearerService, tokensSeen } from '../support/bearer-service.ts'
+import { editProfile, findCredentials, readCredential, readProfiles } from '../support/credential-files.ts'
+import { expectFailure } from '../support/expect-failure.ts'
+import type { FaultServer } from '../support/fault-server.ts'
+import { type Run, type RunOptions, runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { signIn, storeKey } from '../support/sign-in.ts'
+
+const scope = 'chat:read chat:write'
+
+describe('two profiles, one with a token and one with a key', () => {
+  let server: AuthorizationServer
+  let service: FaultServer
+  let sandbox: Sandbox
+  let expiresAt = ''
+  before(async () => {
+    sandbox = createSandbox()
+    server = await startAuthorizationServer()
+    service = await startBearerService(async (token) => token === 'key-1' || server.isLive(token))
+    await signIn(sandbox, { server, service }, ['--scope', scope])
+    expiresAt = readCredential(sandbox).expires_at ?? ''
+    await storeKey(sandbox, 'key-1', service, 'second')
+  })
+  after(async () => {
+    sandbox.remove()
+    await server.close()
+    await service.close()
+  })
+
+  const run = (args: string[], options?: RunOptions): Promise<Run> => runChatctl(sandbox, args, options)
+  const succeed = async (...args: string[]): Promise<string> => {
+    const { exitCode, stdout, stderr } = await run(args)
+    expect({ exitCode, stderr }, args.join(' ')).to.deep.equal({ exitCode: 0, stderr: '' })
+    return stdout
+  }
+
+  it('the first is the default', () => {
+    expect(readProfiles(sandbox).default_profile).to.equal('work')
+  })
+
+  it('auth list has a row for each', async () => {
+    const rows = [
+      {
+        profile: 'work',
+        origin: service.url,
+        kind: 'oauth',
+        storage: 'file',
+        expires_at: expiresAt,
+        default: true,
+      },
+      {
+        profile: 'second',
+        origin: service.url,
+        kind: 'api_key',
+        storage: 'file',
+        expires_at: null,
+        default: false,
+      },
+    ]
+    const fields = ['--fields', 'profile,origin,kind,storage,expires_at,default']
+    const [first, ...listed]: Record<string, unknown>[] = JSON.parse(
+      await succeed('auth', 'list', ...fields, '--json'),
+    )
+    expect(first).to.deep.include({ profile: 'local', origin: null, kind: null, default: false })
+    expect(listed.sort(byProfile)).to.deep.equal(rows.sort(byProfile))
+    const lines = (await succeed('auth', 'list', '-o', 'tsv')).trimEnd().split('\n')
+    expect(lines.sort()).to.deep.equal([
+      'local\t\t\t\t\tfalse',
+      ['second', service.url, 'api_key', 'file', '', 'false'].join('\t'),
+      ['work', service.url, 'oauth', 'file', expiresAt, 'true'].join('\t'),
+    ])
+    const table = await succeed('auth', 'list', '-o', 'table')
+    for (const word of ['work', 'second', 'oauth', 'api_key']) expect(table).to.contain(word)
+  })
+
+  it('auth status has them in every form', async () => {
+    const document = JSON.parse(await succeed('auth', 'status', '--json'))
+    const status = {
+      profile: 'work',
+      base_url: service.url,
+      service: 'remote',
+      kind: 'oauth',
+      storage: 'file',
+      expires_at: expiresAt,
+      scope,
+      verified: true,
+    }
+    expect(document).to.deep.include(status)
+    const tsv = await succeed('auth', 'status', '-o', 'tsv')
+    const table = await succeed('auth', 'status', '-o', 'table')
+    for (const [key, value] of Object.entries(status)) {
+      expect(tsv).to.match(new RegExp(`^${key}\t${value}$`, 'm'))
+      expect(table).to.match(new RegExp(`\\b${key} .*${value}`))
+    }
+    const key = JSON.parse(await succeed('auth', 'status', '-p', 'second', '--no-verify', '--json'))
+    expect(key).to.deep.include({ profile: 'second', kind: 'api_key', storage: 'file', verified: false })
+  })
+
+  it('auth status says which of both wins where the environment holds a key', async () => {
+    const env = { CHATCTL_API_KEY: 'key-1' }
+    const { stdout } = await run(['auth', 'status', '--json'], { env })
+    const { credential, kind } = JSON.parse(stdout)
+    expect(credential).to.equal('CHATCTL_API_KEY')
+    expect(kind).not.to.equal('oauth')
+  })
+
+  it('auth token prints the secret and a newline, in JSON too', async () => {
+    expect(await succeed('auth', 'token', '-p', 'second')).to.equal('key-1\n')
+    const document = JSON.parse(await succeed('auth', 'token', '-p', 'second', '--json'))
+    expect(Object.values(document)).to.include('key-1')
+  })
+
+  it('each sends its own', async () => {
+    service.requests.length = 0
+    await succeed('chat', 'models')
+    await succeed('chat', 'models', '-p', 'second')
+    const [token, key] = tokensSeen(service)
+    expect(key).to.equal('key-1')
+    expect(await server.isLive(token ?? '')).to.equal(true)
+  })
+
+  it('auth use changes the default, and no other may be named', async () => {
+    expect(await run(['auth', 'use', 'second'])).to.include({ exitCode: 0 })
+    expect(readProfiles(sandbox).default_profile).to.equal('second')
+    expectFailure(await run(['auth', 'use', 'third']), 2, 'third')
+    expect(readProfiles(sandbox).default_profile).to.equal('second')
+    expect(await run(['auth', 'use', 'work', '--json'])).to.include({ exitCode: 0 })
+    expect(readProfiles(sandbox).default_profile).to.equal('work')
+  })
+})
+
+function byProfile(a: Record<string, unknown>, b: Record<string, unknown>): number {
+  return String(a['profile']).localeCompare(String(b['profile']))
+}
+
+describe('a credential belongs to one service', () => {
+  let service: FaultServer
+  let other: FaultServer
+  let sandbox: Sandbox
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    service = await startBearerService(() => true)
+    other = await startBearerService(() => true)
+    await storeKey(sandbox, 'key-1', service)
+  })
+  afterEach(async () => {
+    sandbox.remove()
+    await service.close()
+    await other.close()
+  })
+
+  it('and is not sent where an edited base_url points', async () => {
+    editProfile(sandbox, 'work', { base_url: other.url })
+    for (const args of [
+      ['chat', 'models'],
+      ['auth', 'status'],
+      ['auth', 'token'],
+      ['users', 'profile'],
+    ]) {
+      const { exitCode, stdout } = await runChatctl(sandbox, args)
+      expect({ exitCode, stdout }, args.join(' ')).to.deep.equal({ exitCode: 4, stdout: '' })
+    }
+    expect(other.requests).to.deep.equal([])
+    editProfile(sandbox, 'work', { base_url: service.url })
+    expect(await runChatctl(sandbox, ['chat', 'models'])).to.include({ exitCode: 0 })
+  })
+
+  it('and is not sent where --base-url or the environment points', async () => {
+    for (const [more, env] of [
+      [['--base-url', other.url], {}],
+      [['-p', 'work', '--base-url', other.url], {}],
+      [[], { CHATCTL_BASE_URL: other.url }],
+    ] as const) {
+      expectFailure(await runChatctl(sandbox, ['chat', 'models', ...more], { env }), 4)
+    }
+    expect(other.requests).to.deep.equal([])
+  })
+
+  it('and is sent under another path of the same origin', async () => {
+    editProfile(sandbox, 'work', { base_url: `${service.url}/v2/` })
+    expect(await runChatctl(sandbox, ['chat', 'models'])).to.include({ exitCode: 0 })
+    expect(tokensSeen(service).at(-1)).to.equal('key-1')
+  })
+
+  it('and is not signed out by the wrong profile', async () => {
+    await storeKey(sandbox, 'key-2', service, 'second')
+    await runChatctl(sandbox, ['auth', 'logout', '-p', 'second'])
+    expect(findCredentials(sandbox)).to.have.length(1)
+    expect((await runChatctl(sandbox, ['auth', 'token'])).stdout).to.equal('key-1\n')
+  })
+})

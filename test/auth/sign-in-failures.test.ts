@@ -1,0 +1,180 @@
+import { expect } from 'chai'
+import { startBearerService } from '../support/bearer-service.ts'
+import { expectNothingStored } from '../support/credential-files.ts'
+import { expectFailure } from '../support/expect-failure.ts'
+import {
+  answer,
+  type Behaviour,
+  deadUrl,
+  delayed,
+  type FaultServer,
+  garbage,
+  json,
+  redirect,
+  reset,
+  startFaultServer,
+  webPage,
+} from '../support/fault-server.ts'
+import { createFakeBrowser, type LoginProcess, startLogin } from '../support/login-process.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { loginFlags } from '../support/sign-in.ts'
+import { type FinalPage, signInByHttp } from '../support/sign-in-by-http.ts'
+import { refusing, startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+
+const canaries = ['code-1', 'canary']
+
+/** After each of these nothing is stored, and the person at the browser is not told that all is well. */
+describe('a sign-in that fails', () => {
+  let server: TokenEndpoint
+  let service: FaultServer
+  let sandbox: Sandbox
+  let serve: (token: string) => boolean
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    server = await startTokenEndpoint()
+    serve = (token) => server.live.has(token)
+    service = await startBearerService((token) => serve(token))
+  })
+  afterEach(async () => {
+    expectNothingStored(sandbox)
+    sandbox.remove()
+    await server.close()
+    await service.close()
+  })
+
+  const start = (...more: string[]): LoginProcess =>
+    startLogin(sandbox, [...loginFlags({ server, service }), '--no-browser', ...more])
+
+  /** Lets the person agree, and expects the failure on both sides. */
+  async function fail(exitCode: number, words: (string | RegExp)[], ...more: string[]): Promise<FinalPage> {
+    const { address, ended } = start(...more)
+    const page = await signInByHttp((await address()).href)
+    const run = await ended
+    expectFailure(run, exitCode, ...words)
+    for (const canary of canaries) expect(run.stderr).not.to.contain(canary)
+    expect(page.text).to.contain('<title>Not signed in')
+    return page
+  }
+
+  const ofTokenEndpoint: [string, number, (server: TokenEndpoint) => Behaviour, ...(string | RegExp)[]][] = [
+    ['a page', 1, () => webPage],
+    ['what is no JSON', 1, () => garbage],
+    ['JSON that is no object', 1, () => json(200, ['canary'])],
+    ['500', 69, () => answer(500, { 'content-type': 'text/html' }, '<h1>canary</h1>'), '500'],
+    ['503 in JSON', 69, () => json(503, { error: 'temporarily_unavailable' }), '503'],
+    ['a reset', 69, () => reset],
+    ['a line break in the token', 1, ({ tokens }) => tokens({ access_token: 'canary\r\nX-Canary: 1' })],
+    ['no access_token', 1, ({ tokens }) => tokens({ access_token: undefined })],
+    ['an empty access_token', 1, ({ tokens }) => tokens({ access_token: '' })],
+    ['a number for a token', 1, ({ tokens }) => tokens({ access_token: 12 })],
+    ['token_type mac', 1, ({ tokens }) => tokens({ token_type: 'mac' })],
+    ['no token_type', 1, ({ tokens }) => tokens({ token_type: undefined })],
+    ['expires_in in words', 1, ({ tokens }) => tokens({ expires_in: 'canary' })],
+    ['invalid_grant', 4, () => refusing('invalid_grant', 'The verifier is wrong'), 'The verifier is wrong'],
+  ]
+  for (const [what, exitCode, behave, ...words] of ofTokenEndpoint) {
+    it(`the token endpoint answers ${what}: exit ${exitCode}`, async () => {
+      server.script.token = [behave(server)]
+      await fail(exitCode, words)
+      expect(server.tokenRequests, 'a code is good for one attempt').to.have.length(1)
+      expect(service.requests).to.deep.equal([])
+    })
+  }
+
+  for (const status of [302, 307, 308]) {
+    it(`the token endpoint redirects with ${status}: exit 1, and code and verifier go nowhere else`, async () => {
+      const elsewhere = await startFaultServer(server.tokens())
+      server.script.token = [redirect(status, `${elsewhere.url}/token`)]
+      await fail(1, [/redirect/i])
+      expect(elsewhere.requests).to.deep.equal([])
+      await elsewhere.close()
+    })
+  }
+
+  it('the token endpoint is slow: exit 69 after --timeout', async () => {
+    server.script.token = [delayed(6000, server.tokens())]
+    const before = Date.now()
+    await fail(69, [/1 ?s|time/i], '--timeout', '1s')
+    expect(Date.now() - before).to.be.below(5000)
+  })
+
+  it('nothing listens at the token endpoint: exit 69', async () => {
+    await fail(69, [], '--token-url', `${await deadUrl()}/oauth/token`)
+  })
+
+  it('the person says no: exit 4 with what the server says', async () => {
+    server.script.redirectBack = (query) => {
+      query.delete('code')
+      query.set('error', 'access_denied')
+      query.set('error_description', 'Ada said <b>no</b>')
+    }
+    const { text } = await fail(4, ['Ada said <b>no</b>'])
+    expect(text).not.to.contain('<b>no')
+    expect(server.tokenRequests).to.deep.equal([])
+  })
+
+  for (const [what, metadata] of [
+    ['a foreign iss', (query: URLSearchParams) => query.set('iss', 'https://attacker.example')],
+    ['no iss where the metadata promise one', (query: URLSearchParams) => query.delete('iss')],
+  ] as const) {
+    it(`the redirect holds ${what}: exit 4, and the code is not redeemed`, async () => {
+      server.script.metadata = (document) => ({
+        ...document,
+        authorization_response_iss_parameter_supported: true,
+      })
+      server.script.redirectBack = (query) => {
+        query.set('iss', server.url)
+        metadata(query)
+      }
+      await fail(4, [])
+      expect(server.tokenRequests).to.deep.equal([])
+    })
+  }
+
+  it('the service does not accept the token: exit 4', async () => {
+    serve = () => false
+    await fail(4, [])
+    expect(service.requests[0]?.path).to.equal('/api/user/profile')
+  })
+
+  const http = 'http://tokens.example/oauth/token'
+  const beforeTheBrowser: [string, string[], (document: Record<string, unknown>) => unknown, ...string[]][] =
+    [
+      ['a token endpoint over plain HTTP', ['--token-url', http], (document) => document, 'tokens.example'],
+      ['metadata that name one', [], (document) => ({ ...document, token_endpoint: http }), 'tokens.example'],
+      ['no token endpoint', [], () => undefined, '--token-url'],
+      ['metadata that are an array', [], () => []],
+      ['metadata without one', [], (document) => ({ ...document, token_endpoint: undefined }), '--token-url'],
+      ['metadata of another issuer', [], (document) => ({ ...document, issuer: 'https://attacker.example' })],
+    ]
+  for (const [what, more, metadata, ...words] of beforeTheBrowser) {
+    it(`${what}: exit 2 before the browser`, async () => {
+      server.script.metadata = (document) => metadata(document) as Record<string, unknown> | undefined
+      const browser = createFakeBrowser(sandbox)
+      const flags = [...loginFlags({ server, service }), ...more]
+      const run = await startLogin(sandbox, flags, { stdin: '', env: browser.env }).ended
+      expectFailure(run, 2, ...words)
+      expect(run.stderr).not.to.contain('Open this address')
+      expect(browser.wasOpened()).to.equal(false)
+    })
+  }
+
+  it('without an address of the authorization server, or a client id: exit 3 and the flag', async () => {
+    const flags = ['-p', 'work', '--base-url', service.url, '--insecure-storage', '--no-browser']
+    const noServer = await startLogin(sandbox, flags, { stdin: '' }).ended
+    expectFailure(noServer, 3, '--auth-url')
+    const noClient = await startLogin(sandbox, [...flags, '--auth-url', server.url], { stdin: '' }).ended
+    expectFailure(noClient, 3, '--client-id')
+  })
+
+  it('in JSON mode says so in one line on stderr', async () => {
+    server.script.token = [refusing('invalid_grant', 'used up')]
+    const { address, ended } = start('--json')
+    await signInByHttp((await address()).href)
+    const { exitCode, stdout, stderr } = await ended
+    expect({ exitCode, stdout }).to.deep.equal({ exitCode: 4, stdout: '' })
+    const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '')
+    expect(error.code).to.be.oneOf(['invalid_grant', 'unauthorized'])
+    expect(error.message).to.contain('used up')
+  })
+})

@@ -1,0 +1,122 @@
+import { connect } from 'node:net'
+import { expect } from 'chai'
+import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts'
+import { startBearerService } from '../support/bearer-service.ts'
+import { expectNothingStored } from '../support/credential-files.ts'
+import { expectFailure } from '../support/expect-failure.ts'
+import type { FaultServer } from '../support/fault-server.ts'
+import { type LoginProcess, startLogin } from '../support/login-process.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { loginFlags } from '../support/sign-in.ts'
+import { agreeByHttp, signInByHttp } from '../support/sign-in-by-http.ts'
+
+describe('while a sign-in waits', () => {
+  let server: AuthorizationServer
+  let service: FaultServer
+  let sandbox: Sandbox
+  before(async () => {
+    server = await startAuthorizationServer({ requiresPkce: false })
+    service = await startBearerService((token) => server.isLive(token))
+  })
+  after(async () => {
+    await server.close()
+    await service.close()
+  })
+  beforeEach(() => {
+    sandbox = createSandbox()
+  })
+  afterEach(() => {
+    expectNothingStored(sandbox)
+    sandbox.remove()
+  })
+
+  const start = (...more: string[]): LoginProcess =>
+    startLogin(sandbox, [
+      ...loginFlags({ server, service }),
+      ...['--scope', 'chat:write', '--no-browser', ...more],
+    ])
+
+  it('for nobody, it ends after --wait with exit 4 and the likely cause', async () => {
+    const before = Date.now()
+    const { address, ended } = start('--wait', '1s')
+    const redirectUri = (await address()).searchParams.get('redirect_uri') ?? ''
+    expectFailure(await ended, 4, /redirect/i, redirectUri)
+    expect(Date.now() - before).to.be.below(5000)
+    expect(await listens(redirectUri)).to.equal(false)
+  })
+
+  for (const [signal, exitCode] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    it(`${signal} ends it with ${exitCode}, and the port is closed`, async function () {
+      if (process.platform === 'win32') return this.skip()
+      const { address, child, ended } = start()
+      const redirectUri = (await address()).searchParams.get('redirect_uri') ?? ''
+      expect(await listens(redirectUri)).to.equal(true)
+      child.kill(signal)
+      const run = await ended
+      expect(run).to.include({ exitCode, stdout: '' })
+      expect(run.stderr).not.to.match(/bug|Error:/)
+      expect(await listens(redirectUri)).to.equal(false)
+    })
+  }
+
+  it('the person presses the button that says no: exit 4 at once', async () => {
+    const { address, ended } = start()
+    const page = await signInByHttp((await address()).href, { deny: true })
+    expectFailure(await ended, 4, 'The person said no')
+    expect(page.text).to.contain('<title>Not signed in')
+  })
+
+  it('a code that somebody else redeemed first is worth nothing: exit 4', async () => {
+    const { address, paste, ended } = start('--no-pkce')
+    const { href, searchParams } = await address()
+    const redirect = await agreeByHttp(href)
+    const body = new URLSearchParams({
+      grant_type: 'authorization_code',
+      client_id: server.clientId,
+      code: new URL(redirect).searchParams.get('code') ?? '',
+      redirect_uri: searchParams.get('redirect_uri') ?? '',
+    })
+    const first = await fetch(`${server.url}/oauth/token`, { method: 'POST', body })
+    expect(first.status).to.equal(200)
+    paste(redirect)
+    expectFailure(await ended, 4)
+    expect(server.count('authorization_code', 'refused')).to.equal(1)
+  })
+
+  it('nothing but one GET of the redirect with one code is taken for an answer', async () => {
+    const { address, child, ended } = start()
+    const redirect = new URL(await agreeByHttp((await address()).href))
+    const statuses: number[] = []
+    for (const [path, method] of [
+      ['/favicon.ico', 'GET'],
+      [`/other${redirect.search}`, 'GET'],
+      [redirect.pathname, 'GET'],
+      [`${redirect.pathname}${redirect.search}&code=another`, 'GET'],
+      [`${redirect.pathname}${redirect.search}`, 'POST'],
+    ] as const) {
+      const response = await fetch(new URL(path, redirect), { method })
+      statuses.push(response.status)
+    }
+    for (const status of statuses) expect(status).to.be.within(400, 499)
+    expect(child.exitCode).to.equal(null)
+    child.kill('SIGTERM')
+    await ended
+  })
+})
+
+/** Whether something accepts connections at an address. */
+async function listens(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  try {
+    return await new Promise((resolve) => {
+      socket.once('connect', () => resolve(true))
+      socket.once('error', () => resolve(false))
+    })
+  } finally {
+    socket.destroy()
+  }
+}

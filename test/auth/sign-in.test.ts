@@ -1,0 +1,213 @@
+import { statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { expect } from 'chai'
+import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts'
+import { startBearerService, tokensSeen } from '../support/bearer-service.ts'
+import { findCredentials, readCredential, readProfiles } from '../support/credential-files.ts'
+import type { FaultServer } from '../support/fault-server.ts'
+import { createFakeBrowser, startLogin } from '../support/login-process.ts'
+import { type RunOptions, runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { loginFlags, signIn } from '../support/sign-in.ts'
+import { agreeByHttp, openPage, signInByHttp } from '../support/sign-in-by-http.ts'
+
+const scope = ['--scope', 'chat:write']
+
+describe('signing in', () => {
+  let server: AuthorizationServer
+  let service: FaultServer
+  let sandbox: Sandbox
+  before(async () => {
+    server = await startAuthorizationServer()
+    service = await startBearerService((token) => server.isLive(token))
+  })
+  after(async () => {
+    await server.close()
+    await service.close()
+  })
+  beforeEach(() => {
+    sandbox = createSandbox()
+    service.requests.length = 0
+  })
+  afterEach(() => sandbox.remove())
+
+  const login = (more: string[], options?: RunOptions) =>
+    startLogin(sandbox, [...loginFlags({ server, service }), ...scope, ...more], options)
+  const run = (...args: string[]) => runChatctl(sandbox, args)
+
+  it('opens the browser at the address that it also prints, and tells the person that it is done', async () => {
+    const browser = createFakeBrowser(sandbox)
+    const { address, ended } = login([], { stdin: '', env: browser.env })
+    const opened = await browser.opened()
+    expect(opened).to.equal((await address()).href)
+    const page = await signInByHttp(opened)
+    expect(page).to.include({ status: 200 })
+    expect(page.headers.get('content-type')).to.match(/^text\/html; ?charset=utf-8$/i)
+    expect(page.text).to.contain('<title>Signed in')
+    expect(await ended).to.include({ exitCode: 0 })
+  })
+
+  it('leaves a profile and a token that all commands use', async () => {
+    const { stdout } = await signIn(sandbox, { server, service }, [...scope, '--json'])
+    const { expires_at, ...result } = JSON.parse(stdout)
+    expect(result).to.deep.equal({
+      profile: 'work',
+      base_url: service.url,
+      kind: 'oauth',
+      storage: 'file',
+      verified: true,
+      scope: 'chat:write',
+      user: { id: 'u1', email: 'ada@example.com', name: 'Ada' },
+    })
+    expect(new Date(expires_at).toISOString()).to.equal(expires_at)
+    expect(Date.parse(expires_at) - Date.now()).to.be.within(3_500_000, 3_600_000)
+    expect(await run('chat', 'models')).to.deep.include({ exitCode: 0, stderr: '' })
+    const { access_token = '' } = readCredential(sandbox)
+    expect(new Set(tokensSeen(service))).to.deep.equal(new Set([access_token]))
+    expect((await run('auth', 'token')).stdout).to.equal(`${access_token}\n`)
+    expect(readProfiles(sandbox)).to.deep.include({ default_profile: 'work' })
+    expect(readProfiles(sandbox).profiles?.['work']).to.include({
+      base_url: service.url,
+      auth_url: server.url,
+      client_id: server.clientId,
+      scope: 'chat:write',
+    })
+  })
+
+  it('is what auth status and auth list show', async () => {
+    await signIn(sandbox, { server, service }, scope)
+    const { stdout } = await run('auth', 'status', '--json')
+    expect(JSON.parse(stdout)).to.deep.include({
+      profile: 'work',
+      base_url: service.url,
+      service: 'remote',
+      kind: 'oauth',
+      storage: 'file',
+      scope: 'chat:write',
+      verified: true,
+      user: { id: 'u1', email: 'ada@example.com', name: 'Ada' },
+    })
+    const list = await run(
+      'auth',
+      'list',
+      '--jq',
+      '.[] | select(.default) | [.profile, .origin, .kind, .storage] | tojson',
+    )
+    expect(JSON.parse(list.stdout)).to.deep.equal(['work', service.url, 'oauth', 'file'])
+  })
+
+  it('keeps the token for nobody else to read', async function () {
+    if (process.platform === 'win32') return this.skip()
+    await signIn(sandbox, { server, service }, scope)
+    const [path = ''] = findCredentials(sandbox)
+    expect(statSync(path).mode & 0o777).to.equal(0o600)
+    expect(statSync(dirname(path)).mode & 0o777).to.equal(0o700)
+  })
+
+  it('opens nothing with --no-browser, and ends though stdin stays open', async () => {
+    const browser = createFakeBrowser(sandbox)
+    await signIn(sandbox, { server, service }, scope, { env: browser.env })
+    expect(browser.wasOpened()).to.equal(false)
+  })
+
+  it('does not wait for the browser to end, and takes words after its name for arguments', async () => {
+    const { env, opened } = createFakeBrowser(sandbox, 6000)
+    const { ended } = login([], { stdin: '', env: { BROWSER: `${env.BROWSER} --new-window` } })
+    const before = Date.now()
+    await signInByHttp(await opened())
+    expect(await ended).to.include({ exitCode: 0 })
+    expect(Date.now() - before).to.be.below(4000)
+  })
+
+  it('says when the browser cannot be started, and goes on', async () => {
+    const { address, ended } = login([], { stdin: '', env: { BROWSER: '/nowhere/browser' } })
+    await signInByHttp((await address()).href)
+    const { exitCode, stderr } = await ended
+    expect(exitCode).to.equal(0)
+    expect(stderr).to.contain('No browser could be opened')
+  })
+
+  it('takes the redirect that was pasted, whatever stands around it', async () => {
+    const { address, paste, ended } = login(['--no-browser'])
+    const redirect = await agreeByHttp((await address()).href)
+    paste('what is this?')
+    paste('')
+    paste(`  ${redirect} \r`)
+    const { exitCode, stderr } = await ended
+    expect(exitCode, stderr).to.equal(0)
+    expect(readCredential(sandbox).kind).to.equal('oauth')
+  })
+
+  it('goes on listening when stdin is closed at once', async () => {
+    const { address, ended } = login(['--no-browser'], { stdin: '' })
+    await signInByHttp((await address()).href)
+    expect(await ended).to.include({ exitCode: 0 })
+  })
+
+  it('does not fall for a redirect with a foreign state, and takes the right one after it', async () => {
+    const { address, ended } = login(['--no-browser'])
+    const right = await agreeByHttp((await address()).href)
+    const wrong = new URL(right)
+    wrong.searchParams.set('state', 'x'.repeat(43))
+    wrong.searchParams.set('code', 'stolen')
+    const grants = server.grants.length
+    const page = await openPage(wrong.href)
+    expect(page.status).to.be.within(400, 499)
+    expect(server.grants).to.have.length(grants)
+    expect((await openPage(right)).status).to.equal(200)
+    expect(await ended).to.include({ exitCode: 0 })
+  })
+
+  it('takes a code once, however often its redirect is opened', async () => {
+    const grants = server.grants.length
+    const { address, ended } = login(['--no-browser'])
+    const redirect = await agreeByHttp((await address()).href)
+    await Promise.allSettled([openPage(redirect), openPage(redirect), openPage(redirect)])
+    expect(await ended).to.include({ exitCode: 0 })
+    expect(server.grants).to.have.length(grants + 1)
+  })
+
+  it('names the address in JSON mode as a notice, and under --quiet too', async () => {
+    const { stderr } = await signIn(sandbox, { server, service }, [...scope, '--json'])
+    const [notice] = stderr
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line).notice)
+      .filter((one) => one?.url)
+    expect(notice.url).to.match(new RegExp(`^${server.url}/oauth/authorize\\?`))
+    expect(notice.message).to.be.a('string')
+    const quiet = await signIn(sandbox, { server, service }, [...scope, '--quiet'])
+    expect(quiet.stderr).to.contain(`${server.url}/oauth/authorize?`)
+  })
+
+  it('asks the service nothing with --no-verify', async () => {
+    const { stdout } = await signIn(sandbox, { server, service }, [...scope, '--no-verify', '--json'])
+    expect(JSON.parse(stdout)).to.include({ verified: false }).and.not.to.have.property('user')
+    expect(service.requests).to.deep.equal([])
+  })
+
+  it('takes all that flags say from the environment too', async () => {
+    const env = {
+      CHATCTL_AUTH_URL: server.url,
+      CHATCTL_CLIENT_ID: server.clientId,
+      CHATCTL_TOKEN_URL: `${server.url}/oauth/token`,
+      CHATCTL_SCOPE: 'chat:write',
+      CHATCTL_REDIRECT_HOST: '127.0.0.1',
+      CHATCTL_REDIRECT_PATH: '/oauth/done',
+    }
+    const flags = ['-p', 'work', '--base-url', service.url, '--insecure-storage', '--no-browser']
+    const { address, ended } = startLogin(sandbox, flags, { env })
+    const page = await signInByHttp((await address()).href)
+    expect(new URL(page.url).pathname).to.equal('/oauth/done')
+    expect(await ended).to.include({ exitCode: 0 })
+  })
+
+  it('needs no flags a second time', async () => {
+    await signIn(sandbox, { server, service }, scope)
+    const before = readCredential(sandbox).access_token
+    const { address, ended } = startLogin(sandbox, ['--no-browser', '--insecure-storage'])
+    await signInByHttp((await address()).href)
+    expect(await ended).to.include({ exitCode: 0 })
+    expect(readCredential(sandbox).access_token).to.be.a('string').and.not.equal(before)
+  })
+})

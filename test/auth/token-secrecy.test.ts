@@ -1,0 +1,102 @@
+import { globSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts'
+import { startBearerService } from '../support/bearer-service.ts'
+import { expireCredential, findCredentials, readCredential } from '../support/credential-files.ts'
+import type { FaultServer } from '../support/fault-server.ts'
+import { type Run, runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { signIn, storeKey } from '../support/sign-in.ts'
+
+/** All that went over the wire and would let somebody in is looked for in all that was said and written. */
+describe('tokens and keys are shown by auth token alone', () => {
+  let server: AuthorizationServer
+  let service: FaultServer
+  let sandbox: Sandbox
+  const key = 'canary-API-key'
+  const secrets = new Set<string>()
+  before(async () => {
+    server = await startAuthorizationServer()
+    service = await startBearerService(async (token) => token === key || server.isLive(token))
+  })
+  after(async () => {
+    await server.close()
+    await service.close()
+  })
+  beforeEach(() => {
+    sandbox = createSandbox()
+    secrets.clear()
+    server.grants.length = 0
+  })
+  afterEach(() => sandbox.remove())
+
+  /** Tokens that are stored, and codes and verifiers that were sent. */
+  function collect(): void {
+    const { access_token, refresh_token, key: stored } = readCredential(sandbox)
+    for (const secret of [access_token, refresh_token, stored]) if (secret) secrets.add(secret)
+    for (const { params } of server.grants) {
+      for (const name of ['code', 'code_verifier', 'refresh_token']) {
+        if (typeof params[name] === 'string') secrets.add(params[name])
+      }
+    }
+  }
+
+  function expectSilence(runs: readonly Run[]): void {
+    expect(secrets.size).to.be.above(0)
+    for (const { stdout, stderr } of runs) {
+      for (const secret of secrets) {
+        expect(stdout, 'stdout').not.to.contain(secret)
+        expect(stderr, 'stderr').not.to.contain(secret)
+      }
+    }
+    const credentials = findCredentials(sandbox)
+    const files = globSync(['**/*', '.*/**/*'], { cwd: sandbox.home }).map((name) => join(sandbox.home, name))
+    for (const file of files.filter((path) => statSync(path).isFile() && !credentials.includes(path))) {
+      const bytes = readFileSync(file)
+      for (const secret of secrets) expect(bytes.includes(secret), `${file} holds a secret`).to.equal(false)
+    }
+  }
+
+  for (const form of [[], ['--json']]) {
+    it(`of a sign-in, through refresh and revocation: --debug ${form.join(' ')}`, async () => {
+      const run = (...args: string[]) => runChatctl(sandbox, [...args, '--debug', ...form])
+      const runs = [await signIn(sandbox, { server, service }, ['--scope', 'chat:write', '--debug', ...form])]
+      collect()
+      runs.push(await run('chat', 'models'), await run('auth', 'status'), await run('auth', 'list'))
+      server.endAccessTokens()
+      runs.push(await run('chat', 'models'))
+      collect()
+      expireCredential(sandbox)
+      runs.push(await run('auth', 'status'), await run('doctor'), await run('config', 'list'))
+      collect()
+      for (const { exitCode, stderr } of runs) expect(exitCode, stderr).to.equal(0)
+      const token = await run('auth', 'token')
+      expect(token.stdout).to.contain(readCredential(sandbox).access_token)
+      runs.push({ ...token, stdout: '' }, await run('auth', 'logout'))
+      expectSilence(runs)
+    })
+  }
+
+  it('of a sign-in with a key, good or bad', async () => {
+    secrets.add(key).add('canary-bad')
+    const flags = [
+      '--with-api-key',
+      '-p',
+      'other',
+      '--base-url',
+      service.url,
+      '--insecure-storage',
+      '--debug',
+    ]
+    const runs = [
+      await storeKey(sandbox, key, service),
+      await runChatctl(sandbox, ['auth', 'login', ...flags], { stdin: 'canary-bad\n' }),
+      await runChatctl(sandbox, ['auth', 'login', ...flags], { stdin: 'canary-bad\u0007\n' }),
+      await runChatctl(sandbox, ['auth', 'login', ...flags], { stdin: 'canary-bad\nX: y\n' }),
+      await runChatctl(sandbox, ['auth', 'status', '--debug']),
+    ]
+    expect(runs.map(({ exitCode }) => exitCode === 0)).to.deep.equal([true, false, false, false, true])
+    expectSilence(runs)
+  })
+})

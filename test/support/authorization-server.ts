@@ -1,0 +1,156 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import Provider, { type Configuration, type KoaContextWithOIDC } from 'oidc-provider'
+import { handleInteraction, interactionPath } from './interaction-pages.ts'
+import { createMemoryStore, type MemoryStore } from './memory-adapter.ts'
+
+export interface AuthorizationServerOptions {
+  /** Seconds that an access token lives; an hour unless said. */
+  accessTokenLife?: number
+  /** Whether a request without PKCE is refused (RFC 7636); it is unless said. */
+  requiresPkce?: boolean
+  /** All that may be asked for. */
+  scopes?: string[]
+}
+
+/** What came to the token endpoint, and how it ended. */
+interface Grant {
+  type: string
+  params: Record<string, unknown>
+  /** The error code of RFC 6749 section 5.2, where it was refused. */
+  error?: string
+}
+
+export interface AuthorizationServer {
+  /** The issuer, and the value of --auth-url. */
+  url: string
+  /** A public native client (RFC 8252): no secret, any port of the loopback redirect URIs. */
+  clientId: string
+  /** Method and path with query of everything that came, oldest first. */
+  requests: { method: string; path: string }[]
+  grants: Grant[]
+  /** Grants of one type that were given, or refused. */
+  count(type: 'authorization_code' | 'refresh_token', ending?: 'given' | 'refused'): number
+  /** Tokens that the revocation endpoint (RFC 7009) was sent. */
+  revoked: string[]
+  /** Whether an access token would be accepted now. */
+  isLive(accessToken: string): Promise<boolean>
+  /** Ends all access tokens before their time; refresh tokens stay. */
+  endAccessTokens(): void
+  close(): Promise<void>
+}
+
+const clientId = 'chatctl-test'
+
+/** Starts a real authorization server (oidc-provider) on a free loopback port of this process. */
+export async function startAuthorizationServer(
+  options: AuthorizationServerOptions = {},
+): Promise<AuthorizationServer> {
+  const requests: AuthorizationServer['requests'] = []
+  const store = createMemoryStore()
+  // The issuer holds the port, so that the server has to listen before the provider can be made.
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const provider = new Provider(url, configure(options, store))
+  const { grants, revoked } = watchGrants(provider)
+  const serve = provider.callback()
+  server.on('request', (request, response) => {
+    const { method = '', url: path = '' } = request
+    requests.push({ method, path })
+    if (!path.startsWith(interactionPath)) return serve(request, response)
+    handleInteraction(provider, request, response).catch((error: Error) =>
+      response.writeHead(400).end(String(error)),
+    )
+  })
+  return {
+    url,
+    clientId,
+    requests,
+    grants,
+    count: (type, ending = 'given') =>
+      grants.filter((grant) => grant.type === type && (grant.error === undefined) === (ending === 'given'))
+        .length,
+    revoked,
+    isLive: async (accessToken) => (await provider.AccessToken.find(accessToken)) !== undefined,
+    endAccessTokens: () => store.forget('AccessToken'),
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+/** Everything that oidc-provider would else choose by itself and say so on the console. */
+function configure(options: AuthorizationServerOptions, { adapter }: MemoryStore): Configuration {
+  const { accessTokenLife = 3600, requiresPkce = true, scopes = ['chat:read', 'chat:write'] } = options
+  const day = 86_400
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return {
+    adapter,
+    clients: [
+      {
+        client_id: clientId,
+        application_type: 'native',
+        token_endpoint_auth_method: 'none',
+        grant_types: ['authorization_code', 'refresh_token'],
+        redirect_uris: ['callback', 'oauth/done'].flatMap((path) => [
+          `http://127.0.0.1/${path}`,
+          `http://[::1]/${path}`,
+        ]),
+        id_token_signed_response_alg: 'ES256',
+      },
+    ],
+    clientBasedCORS: () => false,
+    cookies: { keys: [randomBytes(16).toString('hex')] },
+    expiresWithSession: () => false,
+    features: {
+      devInteractions: { enabled: false },
+      revocation: {
+        enabled: true,
+        allowedPolicy: (_, client, token) => token.clientId === client.clientId,
+      },
+      rpInitiatedLogout: { enabled: false },
+    },
+    findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
+    interactions: { url: (_, { uid }) => `${interactionPath}${uid}` },
+    issueRefreshToken: () => true,
+    jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), alg: 'ES256', kid: 'test' }] },
+    pkce: { required: () => requiresPkce },
+    renderError: (ctx, { error, error_description }) => {
+      ctx.type = 'text'
+      ctx.body = `${error}: ${error_description}`
+    },
+    rotateRefreshToken: true,
+    routes: { authorization: '/oauth/authorize', token: '/oauth/token', revocation: '/oauth/revoke' },
+    scopes,
+    ttl: {
+      AccessToken: accessTokenLife,
+      AuthorizationCode: 60,
+      Grant: day,
+      IdToken: 3600,
+      Interaction: 3600,
+      RefreshToken: day,
+      Session: day,
+    },
+  }
+}
+
+function watchGrants(provider: Provider): Pick<AuthorizationServer, 'grants' | 'revoked'> {
+  const grants: Grant[] = []
+  const revoked: string[] = []
+  const record = (ctx: KoaContextWithOIDC, error?: string): void => {
+    const params = { ...ctx.oidc.params }
+    const type = String(params['grant_type'])
+    grants.push({ type, params, ...(error !== undefined && { error }) })
+  }
+  provider.on('grant.success', (ctx) => record(ctx))
+  provider.on('grant.error', (ctx, { error }) => record(ctx, error))
+  provider.use(async (ctx, next) => {
+    await next()
+    if (ctx.path === '/oauth/revoke') revoked.push(String(ctx['oidc']?.params?.token))
+  })
+  return { grants, revoked }
+}

@@ -1,0 +1,33 @@
+import { type Behaviour, type FaultServer, failing, json, startFaultServer } from './fault-server.ts'
+
+/** The owner of every live token. */
+export const owner = {
+  id: 'u1',
+  email: 'ada@example.com',
+  name: 'Ada',
+  created_at: '2026-01-02T03:04:05Z',
+  preferences: { language: 'en' },
+}
+
+const models = { data: [{ id: 'small', created: 1767323045, object: 'model', owned_by: 'us' }] }
+
+/** Starts a service that answers whoever holds a token that is live at that moment, and 401 to all others. */
+export async function startBearerService(
+  isLive: (token: string) => boolean | Promise<boolean>,
+): Promise<FaultServer> {
+  const serve: Behaviour = async (request, response, incoming) => {
+    // RFC 6750 section 2.1.
+    const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1]
+    const known = token !== undefined && (await isLive(token))
+    const behaviour = known
+      ? json(200, request.path === '/api/user/profile' ? owner : models)
+      : failing(401, 'invalid_token', 'The token is not valid')
+    await behaviour(request, response, incoming)
+  }
+  return startFaultServer(serve)
+}
+
+/** The tokens that a service was sent, oldest first. */
+export function tokensSeen({ requests }: FaultServer): string[] {
+  return requests.map(({ headers }) => (headers.authorization ?? '').replace(/^Bearer /, ''))
+}

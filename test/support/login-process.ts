@@ -1,0 +1,107 @@
+import type { ChildProcess } from 'node:child_process'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Run, type RunOptions, startChatctl } from './run-chatctl.ts'
+import type { Sandbox } from './sandbox.ts'
+
+/** A sign-in that is under way. */
+export interface LoginProcess {
+  child: ChildProcess
+  /** The address for the browser, as soon as stderr names it. */
+  address(): Promise<URL>
+  /** Types a line on stdin. */
+  paste(line: string): void
+  stderr(): string
+  /** The run, once it has ended. */
+  ended: Promise<Run>
+}
+
+/** Starts `auth login` and leaves stdin open unless `stdin` says what is on it. */
+export function startLogin(
+  sandbox: Sandbox,
+  args: readonly string[],
+  options: RunOptions = {},
+): LoginProcess {
+  const child = startChatctl(sandbox, ['auth', 'login', ...args], options)
+  const run: Run = { exitCode: null, stdout: '', stderr: '' }
+  child.stdin?.on('error', () => {})
+  if (options.stdin !== undefined) child.stdin?.end(options.stdin)
+  child.stdout?.on('data', (chunk) => {
+    run.stdout += chunk
+  })
+  child.stderr?.on('data', (chunk) => {
+    run.stderr += chunk
+  })
+  const timer = setTimeout(() => child.kill('SIGKILL'), options.timeout ?? 20_000)
+  const ended = new Promise<Run>((resolve) => {
+    child.once('close', (exitCode) => {
+      clearTimeout(timer)
+      resolve({ ...run, exitCode })
+    })
+  })
+  return {
+    child,
+    address: async () => {
+      let over = false
+      void ended.then(() => {
+        over = true
+      })
+      while (!over) {
+        const address = findAddress(run.stderr)
+        if (address !== undefined) return new URL(address)
+        await sleep(10)
+      }
+      throw new Error(`it ended without an address: ${run.stderr}`)
+    },
+    paste: (line) => child.stdin?.write(`${line}\n`),
+    stderr: () => run.stderr,
+    ended,
+  }
+}
+
+/** Of a whole line: half of one may have arrived. */
+function findAddress(stderr: string): string | undefined {
+  const plain = /^Open this address to sign in:\r?\n(.+)\r?\n/m.exec(stderr)?.[1]
+  if (plain !== undefined) return plain
+  const notices = [...stderr.matchAll(/^(\{"notice":.+\})\n/gm)].map(
+    ([, line = '']) => JSON.parse(line).notice,
+  )
+  return notices.find(({ url }) => url !== undefined)?.url
+}
+
+/** A browser that only remembers what it was told to open. */
+export interface FakeBrowser {
+  env: { BROWSER: string }
+  /** The address, once it was opened. */
+  opened(): Promise<string>
+  wasOpened(): boolean
+}
+
+/**
+ * Writes the program into the sandbox.
+ *
+ * @param life milliseconds that its process stays, as a browser does that was not running before
+ */
+export function createFakeBrowser({ home }: Sandbox, life = 0): FakeBrowser {
+  const program = join(home, 'browser')
+  const record = `${program}.opened`
+  const code = `const fs = require('node:fs')
+fs.writeFileSync(${JSON.stringify(`${record}.part`)}, process.argv.at(-1))
+fs.renameSync(${JSON.stringify(`${record}.part`)}, ${JSON.stringify(record)})
+setTimeout(() => {}, ${life})
+`
+  writeFileSync(program, `#!${process.execPath}\n${code}`)
+  chmodSync(program, 0o755)
+  return {
+    env: { BROWSER: program },
+    wasOpened: () => existsSync(record),
+    opened: async () => {
+      for (let waited = 0; waited < 10_000; waited += 20) {
+        if (existsSync(record)) return readFileSync(record, 'utf8')
+        await sleep(20)
+      }
+      throw new Error('the browser was not opened')
+    },
+  }
+}

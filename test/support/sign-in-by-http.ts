@@ -1,0 +1,81 @@
+/** What the person at the browser sees at the end. */
+export interface FinalPage {
+  /** The redirect URI with all that the authorization server put into it. */
+  url: string
+  status: number
+  headers: Headers
+  text: string
+}
+
+interface PersonOptions {
+  /** Presses the button that says no. */
+  deny?: boolean
+}
+
+/** Plays the browser and the person at it, to the page that the loopback listener answers with. */
+export async function signInByHttp(
+  authorizationUrl: string,
+  options: PersonOptions = {},
+): Promise<FinalPage> {
+  return openPage(await agreeByHttp(authorizationUrl, options))
+}
+
+/** The same, up to the redirect and not further: its address is what a person would paste. */
+export async function agreeByHttp(
+  authorizationUrl: string,
+  { deny = false }: PersonOptions = {},
+): Promise<string> {
+  const cookies = new CookieJar()
+  const { origin } = new URL(authorizationUrl)
+  let request = new Request(authorizationUrl)
+  // A login and a consent, each with a page, a form and two redirects.
+  for (let step = 0; step < 12; step++) {
+    const { url } = request
+    if (new URL(url).origin !== origin) return url
+    request.headers.set('cookie', cookies.for(url))
+    const response = await fetch(request, { redirect: 'manual' })
+    cookies.take(url, response.headers.getSetCookie())
+    const location = response.headers.get('location')
+    const page = await response.text()
+    if (location !== null) request = new Request(new URL(location, url))
+    else if (response.ok) request = submitForm(page, url, deny)
+    else throw new Error(`${url} answered ${response.status}: ${page}`)
+  }
+  throw new Error(`${authorizationUrl} leads nowhere`)
+}
+
+/** Opens the redirect URI as a browser does. */
+export async function openPage(url: string): Promise<FinalPage> {
+  const response = await fetch(url, { redirect: 'manual' })
+  return { url, status: response.status, headers: response.headers, text: await response.text() }
+}
+
+function submitForm(page: string, url: string, deny: boolean): Request {
+  const action = /<form method="post" action="([^"]+)"/.exec(page)?.[1]
+  if (action === undefined) throw new Error(`${url} holds no form: ${page}`)
+  const body = new URLSearchParams({ decision: deny ? 'deny' : 'allow' })
+  for (const [, name = ''] of page.matchAll(/<input name="([^"]+)"/g)) body.set(name, 'ada')
+  return new Request(new URL(action, url), { method: 'POST', body })
+}
+
+/** As much of RFC 6265 as matters between two servers on loopback: name and path. */
+class CookieJar {
+  readonly #cookies = new Map<string, { path: string; pair: string }>()
+
+  take(url: string, lines: readonly string[]): void {
+    for (const line of lines) {
+      const [pair = ''] = line.split(';')
+      const [name = ''] = pair.split('=')
+      const path = /; ?path=([^;]+)/i.exec(line)?.[1] ?? new URL(url).pathname
+      const gone = /; ?expires=Thu, 01 Jan 1970/i.test(line)
+      if (gone) this.#cookies.delete(`${name} ${path}`)
+      else this.#cookies.set(`${name} ${path}`, { path, pair })
+    }
+  }
+
+  for(url: string): string {
+    const { pathname } = new URL(url)
+    const fitting = [...this.#cookies.values()].filter(({ path }) => pathname.startsWith(path))
+    return fitting.map(({ pair }) => pair).join('; ')
+  }
+}

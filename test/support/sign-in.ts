@@ -1,0 +1,47 @@
+import { expect } from 'chai'
+import { startLogin } from './login-process.ts'
+import type { Run, RunOptions } from './run-chatctl.ts'
+import type { Sandbox } from './sandbox.ts'
+import { signInByHttp } from './sign-in-by-http.ts'
+
+/** What a sign-in is about. */
+export interface Parties {
+  server: { url: string; clientId: string }
+  service: { url: string }
+}
+
+/** The flags of a sign-in to the profile `work`, kept in a file: a test machine has no keychain. */
+export function loginFlags({ server, service }: Parties, profile = 'work'): string[] {
+  return [
+    ...['--profile', profile, '--base-url', service.url, '--insecure-storage'],
+    ...['--auth-url', server.url, '--client-id', server.clientId],
+  ]
+}
+
+/** Signs in and has to succeed. */
+export async function signIn(
+  sandbox: Sandbox,
+  parties: Parties,
+  more: readonly string[] = ['--scope', 'chat:read chat:write'],
+  options: RunOptions & { profile?: string } = {},
+): Promise<Run> {
+  const flags = [...loginFlags(parties, options.profile), '--no-browser', ...more]
+  const login = startLogin(sandbox, flags, options)
+  await signInByHttp((await login.address()).href)
+  const run = await login.ended
+  expect(run.exitCode, run.stderr).to.equal(0)
+  return run
+}
+
+/** Stores an API key and has to succeed. */
+export async function storeKey(
+  sandbox: Sandbox,
+  key: string,
+  service: { url: string },
+  profile = 'work',
+): Promise<Run> {
+  const flags = ['--with-api-key', '--profile', profile, '--base-url', service.url, '--insecure-storage']
+  const run = await startLogin(sandbox, flags, { stdin: `${key}\n` }).ended
+  expect(run.exitCode, run.stderr).to.equal(0)
+  return run
+}

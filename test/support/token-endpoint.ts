@@ -1,0 +1,136 @@
+import {
+  answer,
+  type Behaviour,
+  json,
+  type RecordedRequest,
+  redirect,
+  startFaultServer,
+} from './fault-server.ts'
+
+/** What the scripted server does, each part replaceable while it runs. */
+interface TokenEndpointScript {
+  /** Of the token endpoint: one after the other, the last for all that follow. */
+  token: Behaviour[]
+  /** Of the revocation endpoint. */
+  revoke: Behaviour
+  /** What the redirect back holds; the state is set already, and a code. */
+  redirectBack(query: URLSearchParams, authorization: URLSearchParams): void
+  /** Where the metadata lies. */
+  metadataPath: string
+  /** Changes the metadata before it is sent (RFC 8414 section 2); undefined is 404. */
+  metadata(document: Record<string, unknown>): Record<string, unknown> | undefined
+}
+
+export interface TokenEndpoint {
+  /** The issuer, and the value of --auth-url. */
+  url: string
+  clientId: string
+  script: TokenEndpointScript
+  /** Queries of the authorization requests. */
+  authorizations: URLSearchParams[]
+  /** Forms that the token endpoint was sent. */
+  tokenRequests: URLSearchParams[]
+  /** Forms that the revocation endpoint was sent. */
+  revocations: URLSearchParams[]
+  /** Of the forms above, those that ask to refresh. */
+  refreshes(): URLSearchParams[]
+  /** Access tokens that `tokens` handed out and nobody has ended. */
+  live: Set<string>
+  /** A good answer: new tokens, fields of `more` over them; undefined leaves one out. */
+  tokens(more?: Record<string, unknown>): Behaviour
+  close(): Promise<void>
+}
+
+/**
+ * Starts an authorization server that asks nobody and does what the script says: for what a real
+ * one never does.
+ *
+ * @param tenant the path of its issuer, such as `/tenant`
+ */
+export async function startTokenEndpoint(tenant = ''): Promise<TokenEndpoint> {
+  const authorizations: URLSearchParams[] = []
+  const tokenRequests: URLSearchParams[] = []
+  const revocations: URLSearchParams[] = []
+  const live = new Set<string>()
+  let made = 0
+  const tokens: TokenEndpoint['tokens'] = (more = {}) => {
+    return (request, response, incoming) => {
+      const accessToken = `access-token-${++made}`
+      const body = {
+        access_token: accessToken,
+        token_type: 'Bearer',
+        expires_in: 3600,
+        refresh_token: `refresh-token-${made}`,
+        ...more,
+      }
+      live.add(body.access_token)
+      return json(200, body, { 'cache-control': 'no-store' })(request, response, incoming)
+    }
+  }
+  const script: TokenEndpointScript = {
+    token: [tokens()],
+    revoke: answer(200),
+    redirectBack: () => {},
+    metadataPath: `/.well-known/oauth-authorization-server${tenant}`,
+    metadata: (document) => document,
+  }
+
+  const authorize = (asked: URLSearchParams): Behaviour => {
+    authorizations.push(asked)
+    const back = new URL(asked.get('redirect_uri') ?? '')
+    back.searchParams.set('code', `code-${authorizations.length}`)
+    back.searchParams.set('state', asked.get('state') ?? '')
+    script.redirectBack(back.searchParams, asked)
+    return redirect(302, back.href)
+  }
+  const token = (request: RecordedRequest): Behaviour => {
+    tokenRequests.push(new URLSearchParams(request.body))
+    const [next = answer(500), ...others] = script.token
+    if (others.length > 0) script.token = others
+    return next
+  }
+  const describe = (): Behaviour => {
+    const document = script.metadata({
+      issuer: url,
+      authorization_endpoint: `${url}/oauth/authorize`,
+      token_endpoint: `${url}/oauth/token`,
+      revocation_endpoint: `${url}/oauth/revoke`,
+      response_types_supported: ['code'],
+      code_challenge_methods_supported: ['S256'],
+      token_endpoint_auth_methods_supported: ['none'],
+    })
+    return document ? json(200, document) : answer(404)
+  }
+
+  const { url: origin, close } = await startFaultServer({
+    choose: (request) => {
+      const { pathname, searchParams } = new URL(request.path, 'http://server')
+      if (pathname === script.metadataPath) return describe()
+      if (pathname === `${tenant}/oauth/authorize`) return authorize(searchParams)
+      if (pathname === `${tenant}/oauth/token`) return token(request)
+      if (pathname !== `${tenant}/oauth/revoke`) return answer(404)
+      revocations.push(new URLSearchParams(request.body))
+      return script.revoke
+    },
+  })
+  const url = `${origin}${tenant}`
+  const refreshes = (): URLSearchParams[] =>
+    tokenRequests.filter((form) => form.get('grant_type') === 'refresh_token')
+  return {
+    url,
+    clientId: 'scripted-client',
+    script,
+    authorizations,
+    tokenRequests,
+    revocations,
+    refreshes,
+    live,
+    tokens,
+    close,
+  }
+}
+
+/** A refusal by the token endpoint (RFC 6749 section 5.2). */
+export function refusing(error: string, description = 'no'): Behaviour {
+  return json(400, { error, error_description: description })
+}

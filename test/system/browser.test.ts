@@ -1,0 +1,141 @@
+import { mkdirSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts'
+import { startBearerService } from '../support/bearer-service.ts'
+import { expectNothingStored, readCredential } from '../support/credential-files.ts'
+import type { FaultServer } from '../support/fault-server.ts'
+import { createFakeBrowser, type LoginProcess, startLogin } from '../support/login-process.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { loginFlags } from '../support/sign-in.ts'
+
+/** To be looked at by a person. */
+const screenshots = join(tmpdir(), 'chatctl-screenshots')
+
+const schemes = ['light', 'dark'] as const
+
+describe('signing in with a real browser', () => {
+  let browser: Browser
+  let server: AuthorizationServer
+  let service: FaultServer
+  let sandbox: Sandbox
+  before(async () => {
+    mkdirSync(screenshots, { recursive: true })
+    const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+    server = await startAuthorizationServer()
+    service = await startBearerService((token) => server.isLive(token))
+  })
+  after(async () => {
+    await browser?.close()
+    await server.close()
+    await service.close()
+  })
+  beforeEach(() => {
+    sandbox = createSandbox()
+  })
+  afterEach(() => sandbox.remove())
+
+  for (const colorScheme of schemes) {
+    it(`the person logs in, agrees and is told that it is done, in ${colorScheme}`, async () => {
+      const { login, tab } = await open(colorScheme)
+      await logIn(tab.page)
+      await tab.page.getByRole('button', { name: 'Go on' }).click()
+      await expectPage(tab, 'Signed in', 'You can close this tab and go back to the terminal.')
+      await take(tab.page, `signed-in-${colorScheme}`)
+      const { exitCode, stderr } = await login.ended
+      expect(exitCode, stderr).to.equal(0)
+      expect(await server.isLive(readCredential(sandbox).access_token ?? '')).to.equal(true)
+      await tab.page.context().close()
+    })
+
+    it(`the person says no and is told that nothing came of it, in ${colorScheme}`, async () => {
+      const { login, tab } = await open(colorScheme)
+      await logIn(tab.page)
+      await tab.page.getByRole('button', { name: 'Deny' }).click()
+      await expectPage(tab, 'Not signed in', 'The terminal says why.')
+      await take(tab.page, `not-signed-in-${colorScheme}`)
+      expect(await login.ended).to.include({ exitCode: 4, stdout: '' })
+      expectNothingStored(sandbox)
+      await tab.page.context().close()
+    })
+  }
+
+  it('a page that nobody waits for says so, and the right one still comes through', async () => {
+    const { login, tab } = await open('light')
+    const redirectUri = (await login.address()).searchParams.get('redirect_uri') ?? ''
+    const other = await openTab(browser, 'light')
+    await other.page.goto(`${redirectUri}?code=stolen&state=guessed`)
+    expect(await other.page.title()).to.equal('Unexpected answer · chatctl')
+    await take(other.page, 'not-expected-light')
+    await other.page.context().close()
+    await logIn(tab.page)
+    await tab.page.getByRole('button', { name: 'Go on' }).click()
+    await expectPage(tab, 'Signed in', 'You can close this tab')
+    expect(await login.ended).to.include({ exitCode: 0 })
+    await tab.page.context().close()
+  })
+
+  /** Starts the sign-in, and opens what it hands to the program that BROWSER names. */
+  async function open(colorScheme: (typeof schemes)[number]): Promise<{ login: LoginProcess; tab: Tab }> {
+    const program = createFakeBrowser(sandbox)
+    const flags = [...loginFlags({ server, service }), '--scope', 'chat:write']
+    const login = startLogin(sandbox, flags, { stdin: '', env: program.env, timeout: 60_000 })
+    const tab = await openTab(browser, colorScheme)
+    await tab.page.goto(await program.opened())
+    return { login, tab }
+  }
+})
+
+/** A tab of its own profile, and all that happened in it. */
+interface Tab {
+  page: Page
+  /** Errors and warnings of the console, such as one about what a policy blocked. */
+  complaints: string[]
+  /** Addresses that were asked for. */
+  requested: string[]
+}
+
+async function openTab(browser: Browser, colorScheme: (typeof schemes)[number]): Promise<Tab> {
+  const context = await browser.newContext({ colorScheme, viewport: { width: 1000, height: 700 } })
+  const page = await context.newPage()
+  const tab: Tab = { page, complaints: [], requested: [] }
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) tab.complaints.push(message.text())
+  })
+  page.on('pageerror', ({ message }) => tab.complaints.push(message))
+  page.on('request', (request) => tab.requested.push(request.url()))
+  return tab
+}
+
+async function logIn(page: Page): Promise<void> {
+  expect(await page.title()).to.equal('Log in')
+  await page.getByLabel('Name').fill('ada')
+  await page.getByLabel('Password').fill('secret')
+  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByRole('heading', { name: 'Consent' }).waitFor()
+}
+
+/** The tab ended on a page of ours that lacks nothing, and that nothing else was loaded for. */
+async function expectPage({ page, complaints, requested }: Tab, title: string, words: string): Promise<void> {
+  await page.getByRole('heading', { name: title, exact: true }).waitFor()
+  expect(await page.title()).to.equal(`${title} · chatctl`)
+  expect(await page.locator('main').textContent()).to.contain(words)
+  // That the policy lets the style through.
+  expect(await page.evaluate('getComputedStyle(document.querySelector("main")).textAlign')).to.equal('center')
+  await page.waitForLoadState('networkidle')
+  expect(complaints).to.deep.equal([])
+  const { origin } = new URL(page.url())
+  expect(requested.filter((url) => url.startsWith(origin))).to.deep.equal([page.url()])
+  expect(requested.at(-1)).to.equal(page.url())
+}
+
+async function take(page: Page, name: string): Promise<void> {
+  // The page draws itself within half a second.
+  await page.waitForTimeout(800)
+  const path = join(screenshots, `${name}.png`)
+  await page.screenshot({ path })
+  expect(statSync(path).size).to.be.above(2000)
+}
