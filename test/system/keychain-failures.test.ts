@@ -4,6 +4,7 @@ import { startBearerService } from '../support/bearer-service.ts'
 import type { FaultServer } from '../support/fault-server.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { kernelKeys } from './kernel-keys.ts'
 import { type SecretService, startSecretService } from './secret-service.ts'
 import { noBus, startSessionBus } from './session-bus.ts'
 import { attributesOf, expectCode, loginWithKey, storedKey } from './stored-key.ts'
@@ -173,10 +174,13 @@ describe('no keychain at all', () => {
   })
 
   const refused = async (env: NodeJS.ProcessEnv) => {
+    const keysBefore = kernelKeys()
     const login = await loginWithKey(sandbox, service, 'canary-1', { env })
     const { message, hint } = expectCode(login, 'keychain_unavailable')
     expect(`${message} ${hint}`).to.contain('CHATCTL_API_KEY').and.contain('--insecure-storage')
     expect(login.stderr).not.to.contain('canary')
+    // Where a keychain is missing the module would take the kernel's keyring, which forgets.
+    expect(kernelKeys()).to.deep.equal(keysBefore)
     // What is in .cache is the program itself, compiled.
     const left = readdirSync(sandbox.home, { recursive: true, encoding: 'utf8' })
     expect(left.filter((path) => !path.startsWith('.cache'))).to.deep.equal([])

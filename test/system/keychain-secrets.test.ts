@@ -7,6 +7,7 @@ import { startLogin } from '../support/login-process.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+import { kernelKeys } from './kernel-keys.ts'
 import { type SecretService, startSecretService } from './secret-service.ts'
 import { attributesOf, loginWithKey } from './stored-key.ts'
 
@@ -110,10 +111,3 @@ describe('where secrets are after a login', () => {
       .map((path) => path.slice(sandbox.home.length + 1))
   }
 })
-
-/** Keys in the kernel's keyring (keyrings(7)) that the keychain module or chatctl may have made. */
-function kernelKeys(): string[] {
-  return readFileSync('/proc/keys', 'utf8')
-    .split('\n')
-    .filter((line) => /chatctl|keyring-rs|keyring:/.test(line))
-}
