@@ -117,45 +117,6 @@ describe('a token that is refreshed', () => {
     ])
   })
 
-  it('after a 401 is refreshed once, and the request succeeds', async () => {
-    endTokens()
-    expect(await models()).to.include({ exitCode: 0, stderr: '' })
-    expect(tokensSeen(service)).to.deep.equal(['access-token-1', 'access-token-2'])
-    expect(server.refreshes()).to.have.length(1)
-  })
-
-  it('after a 401 is refreshed for a POST as well: a 401 has done nothing', async () => {
-    endTokens()
-    const { exitCode } = await runChatctl(sandbox, ['api', 'POST', '/v1/new', '--data', '{"a":1}'])
-    expect(exitCode).to.equal(0)
-    expect(service.requests.map(({ body }) => body)).to.deep.equal(['{"a":1}', '{"a":1}'])
-  })
-
-  it('after a second 401 is given up: exit 4 after one refresh', async () => {
-    endTokens()
-    const deaf: Behaviour = (request, response, incoming) => {
-      const sent = server.tokens()(request, response, incoming)
-      endTokens()
-      return sent
-    }
-    server.script.token = [deaf]
-    expectFailure(await models(), 4)
-    expect(server.refreshes()).to.have.length(1)
-    expect(service.requests).to.have.length(2)
-  })
-
-  it('after a second 401 to a token that was refreshed before use too', async () => {
-    expireCredential(sandbox)
-    const deaf: Behaviour = (request, response, incoming) => {
-      const sent = server.tokens()(request, response, incoming)
-      endTokens()
-      return sent
-    }
-    server.script.token = [deaf]
-    expectFailure(await models(), 4)
-    expect(server.refreshes().length).to.be.at.most(2)
-  })
-
   it('is signed out where the server says invalid_grant: exit 4, and how to sign in again', async () => {
     expireCredential(sandbox)
     server.script.token = [refusing('invalid_grant')]

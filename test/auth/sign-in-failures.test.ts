@@ -91,6 +91,12 @@ describe('a sign-in that fails', () => {
     })
   }
 
+  it('the token endpoint redirects to itself: exit 1, and the code is not sent again', async () => {
+    server.script.token = [redirect(307, '/oauth/token'), server.tokens()]
+    await fail(1, [/redirect/i])
+    expect(server.tokenRequests).to.have.length(1)
+  })
+
   it('the token endpoint is slow: exit 69 after --timeout', async () => {
     server.script.token = [delayed(6000, server.tokens())]
     const before = Date.now()

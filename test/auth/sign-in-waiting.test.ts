@@ -1,10 +1,11 @@
 import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts'
 import { startBearerService } from '../support/bearer-service.ts'
 import { expectNothingStored } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import type { FaultServer } from '../support/fault-server.ts'
+import { type FaultServer, silent, startFaultServer } from '../support/fault-server.ts'
 import { type LoginProcess, startLogin } from '../support/login-process.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { loginFlags } from '../support/sign-in.ts'
@@ -61,6 +62,21 @@ describe('while a sign-in waits', () => {
       expect(await listens(redirectUri)).to.equal(false)
     })
   }
+
+  it('Ctrl-C after the person agreed tells the browser that nothing came of it', async function () {
+    if (process.platform === 'win32') return this.skip()
+    const silence = await startFaultServer(silent)
+    const token = ['--token-url', `${silence.url}/token`]
+    const { address, child, ended } = start(...token)
+    const page = signInByHttp((await address()).href)
+    while (silence.requests.length === 0) await sleep(10)
+    const before = Date.now()
+    child.kill('SIGINT')
+    expect(await ended).to.include({ exitCode: 130, stdout: '' })
+    expect(Date.now() - before).to.be.below(2000)
+    expect((await page).text).to.contain('<title>Not signed in')
+    await silence.close()
+  })
 
   it('the person presses the button that says no: exit 4 at once', async () => {
     const { address, ended } = start()
