@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   closeSync,
   constants,
@@ -78,6 +77,8 @@ function credentialFolder(): string {
 
 /** A digest, for origins and profiles hold what file names may not. */
 function pathOf(owner: CredentialOwner): string {
+  // Loading it costs every start more than the rest of this file; few have a file.
+  const { createHash } = process.getBuiltinModule('node:crypto')
   const digest = createHash('sha256')
     .update(`${serviceOf(owner)}\0${owner.profile}`)
     .digest('hex')

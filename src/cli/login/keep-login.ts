@@ -1,4 +1,5 @@
 import { changeConfiguration, type Profile } from '../../config/configuration-file.ts'
+import { localProfile } from '../../config/resolve-options.ts'
 import { withCredentialLock } from '../../credentials/credential-lock.ts'
 import type { CredentialOwner } from '../../credentials/credential-store.ts'
 import type { StoredCredential } from '../../credentials/stored-credential.ts'
@@ -36,7 +37,8 @@ export async function keepLogin(
         ...(storage === 'file' ? { storage } : {}),
       }
       const profiles = { ...now.profiles, [profile]: kept }
-      return { ...now, default_profile: now.default_profile ?? profile, profiles }
+      const isFirst = Object.keys(profiles).every((name) => name === profile || name === localProfile)
+      return { ...now, ...(isFirst && { default_profile: now.default_profile ?? profile }), profiles }
     })
   } catch (error) {
     await (replaced ? store.write(owner, replaced) : store.delete(owner)).catch(() => {})
