@@ -60,7 +60,7 @@ export async function exchangeCode(
       through(transport),
     )
     demandNoServerError(response)
-    return demandUsable(await processAuthorizationCodeResponse(as, client, response))
+    return demandUsable(await processAuthorizationCodeResponse(as, client, await withoutIdToken(response)))
   })
   return {
     version: 1,
@@ -92,7 +92,7 @@ export async function refreshTokens(
   const answer = await asFailure('Renewing the sign-in', tokens.token_endpoint, redact, async () => {
     const response = await refreshTokenGrantRequest(as, client, None(), refreshToken, through(transport))
     demandNoServerError(response)
-    return demandUsable(await processRefreshTokenResponse(as, client, response))
+    return demandUsable(await processRefreshTokenResponse(as, client, await withoutIdToken(response)))
   })
   const { obtained_at: _, expires_at: __, ...kept } = tokens
   return { ...kept, ...tokensOf(answer) }
@@ -126,6 +126,22 @@ function publicClient(clientId: string): Client {
 /** Which address may be plain HTTP was decided when it was configured. */
 function through(transport: Transport) {
   return { [customFetch]: transport, [allowInsecureRequests]: true }
+}
+
+/**
+ * An ID token says who somebody is, which the service is asked instead. One that is encrypted or
+ * meant for somebody else is no reason to refuse the access token beside it.
+ */
+async function withoutIdToken(response: Response): Promise<Response> {
+  if (!response.ok) return response
+  const { status, headers } = response
+  const text = await response.text()
+  try {
+    const { id_token: _, ...answer } = JSON.parse(text)
+    return new Response(JSON.stringify(answer), { status, headers })
+  } catch {
+    return new Response(text, { status, headers })
+  }
 }
 
 class ServerError extends Error {

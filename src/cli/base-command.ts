@@ -93,6 +93,7 @@ export abstract class BaseCommand extends Command {
       json: this.#context?.output.isJson ?? wantsJson(this.argv, process.env),
       debug: flags['debug'] === true,
       noColour: flags['no-color'] === true,
+      refusalHint: this.#context?.refusalHint(),
     }
     try {
       if (error instanceof HeldRequest && this.#context) {

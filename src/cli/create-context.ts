@@ -11,7 +11,7 @@ import { Failure } from '../failure.ts'
 import type { Administration } from '../service/administration.ts'
 import type { RunningService, ServiceOptions } from '../service/start-service.ts'
 import type { View } from '../view/view.ts'
-import { noCredential } from './credential-in-use.ts'
+import { describeRefusal, noCredential } from './credential-in-use.ts'
 import { CredentialStores, ownerOf } from './credential-stores.ts'
 import { describeFaults } from './describe-faults.ts'
 import { HeldRequest } from './held-request.ts'
@@ -59,6 +59,8 @@ export interface Context {
   contextOwner(): ContextOwner
   /** @throws Failure `unauthorized` where there is no credential */
   connect(): Promise<Client>
+  /** What helps when the service refuses the credential that `connect` sends. */
+  refusalHint(): string | undefined
   /** Another service, or this one as somebody else. */
   connectTo(baseUrl: string, credential: string): Promise<Client>
   /** What requests to an authorization server have in common with all others. */
@@ -118,8 +120,10 @@ export function createContext(invocation: Invocation): Context {
     return client
   }
 
+  let refusalHint: string | undefined
   const connect = once(async () => {
     const to = target()
+    refusalHint = describeRefusal(to)
     // The keychain is another process: it is asked before the network is loaded, and answers meanwhile.
     if (!invocation.dryRun) signedIn()?.stored().catch(ignored)
     return open({
@@ -154,6 +158,7 @@ export function createContext(invocation: Invocation): Context {
       return { profile: options.profile.value, baseUrl: readBaseUrl(to.baseUrl).href }
     },
     connect,
+    refusalHint: () => refusalHint,
     connectTo: (baseUrl, credential) => open({ baseUrl, credential }),
     transport,
     show: async (view, answer, secret) => {

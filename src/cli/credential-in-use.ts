@@ -51,3 +51,11 @@ export function noCredential({ baseUrl, profile }: Extract<Target, { kind: 'remo
     hint: 'Put it into CHATCTL_API_KEY, or its path into CHATCTL_API_KEY_FILE, or sign in: chatctl auth login --base-url URL',
   })
 }
+
+/** What somebody can do whose credential the service has refused. */
+export function describeRefusal(target: Target): string | undefined {
+  if (target.kind === 'local') return undefined
+  const { fromEnvironment, profile } = target
+  if (fromEnvironment) return `The key comes from ${fromEnvironment.source}.`
+  return profile === undefined ? undefined : `Sign in again: chatctl auth login --profile ${profile}`
+}

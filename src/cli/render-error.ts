@@ -10,6 +10,8 @@ export interface ErrorStyle {
   json: boolean
   debug: boolean
   noColour: boolean
+  /** What helps against a 401 that does not say so itself. */
+  refusalHint?: string | undefined
 }
 
 interface Rendered {
@@ -29,22 +31,23 @@ interface Rendered {
  */
 export async function reportError(error: unknown, style: ErrorStyle): Promise<number> {
   if (error instanceof Interruption) return error.exitCode
-  const { exitCode, ...rendered } = render(error)
+  const { exitCode, ...rendered } = render(error, style.refusalHint)
   if (style.json) say(JSON.stringify({ error: rendered }))
   else await sayInWords(rendered, style)
   if (style.debug) say(stackOf(error))
   return exitCode
 }
 
-function render(error: unknown): Rendered {
+function render(error: unknown, refusalHint: string | undefined): Rendered {
   if (error instanceof Failure) {
+    const hint = error.hint ?? (error.status === 401 ? refusalHint : undefined)
     return {
       exitCode: exitCodeOf(error.kind),
       code: error.code,
       message: error.message,
       ...(error.status === undefined ? {} : { status: error.status }),
       ...(error.details === undefined || error.details === null ? {} : { details: error.details }),
-      ...(error.hint === undefined ? {} : { hint: error.hint }),
+      ...(hint === undefined ? {} : { hint }),
       ...(error.request === undefined ? {} : { request: error.request }),
     }
   }

@@ -1,8 +1,10 @@
 import { localProfile } from '../config/resolve-options.ts'
+import { withCredentialLock } from '../credentials/credential-lock.ts'
 import type { TokenSet } from '../credentials/stored-credential.ts'
 import { Failure } from '../failure.ts'
 import type { Context } from './create-context.ts'
 import { ownerOf } from './credential-stores.ts'
+import type { Output } from './output/output.ts'
 
 /** What became of one profile. */
 export interface SignOutRow {
@@ -35,8 +37,8 @@ export function signedInProfiles({ configuration, options }: Context, all: boole
 }
 
 /**
- * Forgets the credential whatever the server says: revoking it is tried first, for afterwards nobody
- * could.
+ * Forgets the credential, and then revokes it: whatever the server says or does not say, it is gone
+ * from here.
  *
  * @throws Failure where it could not be forgotten
  */
@@ -50,23 +52,33 @@ export async function signOutProfile(
   if (baseUrl === undefined) throw new Failure('usage', `Profile "${profile}" has no base URL`)
   const owner = ownerOf(profile, baseUrl)
   const store = stores.ofProfile(profile)
-  const stored = await store.read(owner, signal).catch(async (error: unknown) => {
-    // It can be deleted without being understood.
-    if (!(error instanceof Failure) || !error.code.endsWith('_unreadable')) throw error
-    return undefined
-  })
-  let revoked = false
-  if (stored?.kind === 'oauth' && stored.revocation_endpoint !== undefined) {
-    revoked = await revoke(stored).then(
-      () => true,
-      async (error: unknown) => {
-        if (!(error instanceof Failure)) throw error
-        await output.warn(`The token is still valid at the server, which did not revoke it: ${error.message}`)
-        return false
-      },
-    )
-  }
-  const signedOut = await store.delete(owner, signal)
+  // A renewal that is under way would bring back what is forgotten meanwhile.
+  const { stored, signedOut } = await withCredentialLock(owner, signal, async () => ({
+    stored: await store.read(owner, signal).catch(unreadableAsNothing),
+    signedOut: await store.delete(owner, signal),
+  }))
   if (!signedOut) output.notice(`Profile "${profile}" was not signed in.`)
+  const revoked = stored?.kind === 'oauth' && (await tryToRevoke(stored, revoke, output))
   return { profile, origin: owner.origin, signed_out: signedOut, revoked }
+}
+
+/** It can be deleted without being understood. */
+function unreadableAsNothing(error: unknown): undefined {
+  if (!(error instanceof Failure) || !error.code.endsWith('_unreadable')) throw error
+}
+
+async function tryToRevoke(
+  tokens: TokenSet,
+  revoke: (tokens: TokenSet) => Promise<void>,
+  output: Output,
+): Promise<boolean> {
+  if (tokens.revocation_endpoint === undefined) return false
+  try {
+    await revoke(tokens)
+    return true
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    await output.warn(`The token is still valid at the server, which did not revoke it: ${error.message}`)
+    return false
+  }
 }

@@ -36,7 +36,7 @@ export class SignedIn {
 
   /** As it is kept, perhaps expired. */
   stored(): Promise<StoredCredential | undefined> {
-    return this.#read()
+    return this.#current ?? this.#read()
   }
 
   /**

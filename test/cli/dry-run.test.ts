@@ -98,6 +98,28 @@ const cases: Case[] = [
     request: { method: 'PUT', path: '/api/user/settings', body: { notifications: { email: false } } },
   },
   {
+    command: 'auth:login',
+    args: ['auth', 'login', '--profile', 'work', '--base-url', 'https://chat.example', '--with-api-key'],
+    change: {
+      sign_in: {
+        profile: 'work',
+        base_url: 'https://chat.example',
+        with: 'an API key',
+        storage: 'keychain',
+      },
+    },
+  },
+  {
+    command: 'auth:logout',
+    args: ['auth', 'logout', '--profile', 'other'],
+    change: { sign_out: ['other'] },
+  },
+  {
+    command: 'auth:use',
+    args: ['auth', 'use', 'other'],
+    change: { profile: null, key: 'default_profile', value: 'other' },
+  },
+  {
     command: 'config:set',
     args: ['config', 'set', 'model', 'small', '--profile', 'work'],
     change: { profile: 'work', key: 'model', value: 'small' },
@@ -128,6 +150,9 @@ const answered: Record<string, string> = {
   'service:keys:create': 'key',
   'service:keys:revoke': 'id',
   'config:set': 'profile,key,value',
+  'auth:login': 'verified',
+  'auth:logout': 'signed_out',
+  'auth:use': 'value',
 }
 
 describe('--dry-run', function () {

@@ -258,6 +258,46 @@ const others: Record<string, () => Promise<void>> = {
     expect(unasked).to.include({ exitCode: 0, stdout: 'false\n' })
     expect(unasked.requests).to.deep.equal([])
   },
+  'auth:login with-api-key, insecure-storage': async () => {
+    const login = ['auth', 'login', '--profile', 'kept', '--with-api-key', '--json', '--no-verify']
+    const refused = await run(login, profile, {
+      stdin: 'a-key',
+      env: { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nowhere' },
+    })
+    expect(refused).to.include({ exitCode: 4, stdout: '' })
+    const kept = await run([...login, '--insecure-storage'], profile, { stdin: 'a-key' })
+    expect(JSON.parse(kept.stdout)).to.include({ kind: 'api_key', storage: 'file' })
+  },
+  'auth:login verify': async () => {
+    const login = ['auth', 'login', '--profile', 'kept', '--with-api-key', '--insecure-storage']
+    const asked = await run(login, failing(401, 'unauthorized', 'no'), { stdin: 'a-key' })
+    expect(asked).to.include({ exitCode: 4 })
+    expect(asked.requests).to.have.length(1)
+    const unasked = await run([...login, '--no-verify'], failing(401, 'unauthorized', 'no'), {
+      stdin: 'a-key',
+    })
+    expect(unasked).to.include({ exitCode: 0 })
+    expect(unasked.requests).to.deep.equal([])
+  },
+  'auth:login web': async () => {
+    const login = ['auth', 'login', '--profile', 'kept', '--web']
+    expect(await run(login)).to.include({ exitCode: 3 })
+    expect(await run([...login, '--with-api-key'])).to.include({ exitCode: 2 })
+  },
+  'auth:logout all, yes': async () => {
+    const login = ['auth', 'login', '--with-api-key', '--insecure-storage', '--no-verify', '--profile']
+    for (const name of ['one', 'two']) await run([...login, name], profile, { stdin: 'a-key' })
+    expect(await runHere(['auth', 'logout', '--all'])).to.include({ exitCode: 3 })
+    const { stdout } = await runHere([
+      'auth',
+      'logout',
+      '--all',
+      '--yes',
+      '--jq',
+      '.[] | select(.signed_out).profile',
+    ])
+    expect(stdout.split('\n')).to.include.members(['one', 'two'])
+  },
   'service:keys:create name': async () => {
     expect((await runHere(['service', 'keys', 'create', '--name', 'one', '--jq', '.name'])).stdout).to.equal(
       'one\n',
@@ -336,7 +376,19 @@ const others: Record<string, () => Promise<void>> = {
 }
 
 /** Tried with every command that has it by another file. */
-const elsewhere: Record<string, string> = { 'dry-run': 'test/cli/dry-run.test.ts' }
+const elsewhere: Record<string, string> = {
+  'dry-run': 'test/cli/dry-run.test.ts',
+  'auth-url': 'test/auth/sign-in.test.ts',
+  'client-id': 'test/auth/sign-in.test.ts',
+  'token-url': 'test/auth/authorization-request.test.ts',
+  scope: 'test/auth/authorization-request.test.ts',
+  pkce: 'test/auth/authorization-request.test.ts',
+  browser: 'test/auth/sign-in.test.ts',
+  wait: 'test/auth/sign-in-waiting.test.ts',
+  'redirect-host': 'test/auth/authorization-request.test.ts',
+  'redirect-port': 'test/auth/authorization-request.test.ts',
+  'redirect-path': 'test/auth/authorization-request.test.ts',
+}
 
 function dataFolder(name: string): string {
   return join(sandbox.home, `data-${name}`)

@@ -30,7 +30,7 @@ const questions: { args: string[]; flags: string[] }[] = [
 ]
 
 /** Calls that take a text beside their argument, and so wait for what a pipe has to say. */
-const readsPipe = new Set(['chat:send', 'chat:complete', 'users:create'])
+const readsPipe = new Set(['auth:login', 'chat:send', 'chat:complete', 'users:create'])
 
 const ways: [string, NodeJS.ProcessEnv, string[]][] = [
   ['empty stdin', {}, []],

@@ -157,7 +157,9 @@ describe('secrets', function () {
   })
 
   it('stay out of commands that need no service', async () => {
-    const runs = await Promise.all(localCalls.map(({ args }) => run(args, json(200, {}))))
+    // The one command whose purpose it is.
+    const others = localCalls.filter(({ name }) => name !== 'auth:token')
+    const runs = await Promise.all(others.map(({ args }) => run(args, json(200, {}))))
     for (const one of runs) expectSilence(one)
   })
 

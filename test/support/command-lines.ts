@@ -203,6 +203,14 @@ export const serviceCalls: readonly ServiceCall[] = [
 
 /** A call of every command that ends without a service. */
 export const localCalls: readonly { name: string; args: readonly string[] }[] = [
+  {
+    name: 'auth:login',
+    args: ['auth', 'login', '--profile', 'work', '--with-api-key', '--insecure-storage', '--no-verify'],
+  },
+  { name: 'auth:list', args: ['auth', 'list'] },
+  { name: 'auth:logout', args: ['auth', 'logout', '--all', '--yes'] },
+  { name: 'auth:token', args: ['auth', 'token'] },
+  { name: 'auth:use', args: ['auth', 'use', 'local'] },
   { name: 'autocomplete', args: ['autocomplete', 'bash'] },
   { name: 'complete', args: ['complete', '--', 'set'] },
   { name: 'config:get', args: ['config', 'get', 'model'] },

@@ -1,4 +1,5 @@
 import { changeConfiguration, type Profile } from '../../config/configuration-file.ts'
+import { withCredentialLock } from '../../credentials/credential-lock.ts'
 import type { CredentialOwner } from '../../credentials/credential-store.ts'
 import type { StoredCredential } from '../../credentials/stored-credential.ts'
 import type { Context } from '../create-context.ts'
@@ -19,7 +20,8 @@ export async function keepLogin(
   const { profile, baseUrl } = connection
   const owner = ownerOf(profile, baseUrl)
   const store = stores.of(storage)
-  await store.write(owner, credential, signal)
+  // A renewal that is under way would put the old one back.
+  await withCredentialLock(owner, signal, () => store.write(owner, credential, signal))
   try {
     await changeConfiguration((now) => {
       const { storage: _, ...before } = now.profiles?.[profile] ?? {}

@@ -6,8 +6,7 @@ import type { TokenSet } from '../../credentials/stored-credential.ts'
 import { logoutView } from '../../view/auth.ts'
 
 export default class AuthLogout extends BaseCommand {
-  static override summary =
-    'Sign out: revoke the token where the server can, and forget the credential always.'
+  static override summary = 'Sign out: forget the credential, and revoke a token where the server can.'
   static override description =
     'The profile stays, with its address and defaults. An API key is forgotten here and goes on being valid at the service.'
   static override examples = [

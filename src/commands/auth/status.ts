@@ -4,8 +4,7 @@ import { credentialInUse } from '../../cli/credential-in-use.ts'
 import { authStatusView } from '../../view/auth.ts'
 
 export default class AuthStatus extends BaseCommand {
-  static override summary =
-    'Show which service and which credential are in use and why, and whether it is accepted.'
+  static override summary = 'Show which credential is in use and why, and whether the service accepts it.'
   static override examples = [
     '<%= config.bin %> auth status',
     '<%= config.bin %> auth status --no-verify --json',

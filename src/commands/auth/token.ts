@@ -5,9 +5,9 @@ import { Failure } from '../../failure.ts'
 import { tokenView } from '../../view/auth.ts'
 
 export default class AuthToken extends BaseCommand {
-  static override summary =
-    'Print the credential in use, for another program; a token is renewed first if need be.'
-  static override description = 'No other command ever prints it. Whoever has it can do what you can do.'
+  static override summary = 'Print the credential in use, for another program.'
+  static override description =
+    'A token that has expired is renewed first. No other command ever prints a credential; whoever has it can do what you can do.'
   static override examples = [
     'curl -H "Authorization: Bearer $(<%= config.bin %> auth token)" https://chat.example/v1/chat/models',
     '<%= config.bin %> auth token --profile work --json',

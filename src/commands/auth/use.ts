@@ -18,8 +18,12 @@ export default class AuthUse extends BaseCommand {
     const { args, context } = await this.start(AuthUse, configValueView)
     const set = (configuration: Configuration) =>
       withValue(configuration, localProfile, defaultProfileKey, args.profile)
-    if (context.dryRun) set(context.configuration)
-    else await changeConfiguration(set)
-    await context.output.show(configValueView, { profile: null, key: defaultProfileKey, value: args.profile })
+    const change = { profile: null, key: defaultProfileKey, value: args.profile }
+    if (context.dryRun) {
+      set(context.configuration)
+      return this.showLocalChange(change)
+    }
+    await changeConfiguration(set)
+    await context.output.show(configValueView, change)
   }
 }
