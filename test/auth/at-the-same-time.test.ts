@@ -52,7 +52,7 @@ describe('while another process refreshes the same token', () => {
     await other
     expect(findCredentials(sandbox)).to.deep.equal([])
     expect(server.revocations.map((form) => form.get('token'))).to.include(
-      `refresh-token-${server.tokenRequests.length}`,
+      `refresh-token-${server.refreshes().length + 1}`,
     )
   })
 
