@@ -1,57 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { stripVTControlCharacters } from 'node:util'
 import { expect } from 'chai'
-import { binary, runChatctl } from '../support/run-chatctl.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-
-/** The program on a real terminal of its own, which script(1) makes. */
-class Terminal {
-  readonly #child: ChildProcess
-  readonly #closed: Promise<number | null>
-  #shown = ''
-
-  constructor(sandbox: Sandbox, args: readonly string[]) {
-    const command = [process.execPath, binary, ...args].map((word) => `'${word}'`).join(' ')
-    this.#child = spawn('script', ['--quiet', '--flush', '--return', '--command', command, '/dev/null'], {
-      env: { ...sandbox.env, SHELL: '/bin/sh', TERM: 'xterm' },
-      cwd: sandbox.home,
-    })
-    this.#child.stdout?.on('data', (chunk) => {
-      this.#shown += chunk
-    })
-    this.#closed = new Promise((resolve, reject) => {
-      this.#child.once('error', reject)
-      this.#child.once('close', resolve)
-    })
-  }
-
-  get shown(): string {
-    return stripVTControlCharacters(this.#shown)
-  }
-
-  async waitFor(words: string): Promise<void> {
-    const deadline = Date.now() + 20_000
-    while (!this.shown.includes(words)) {
-      if (Date.now() > deadline) throw new Error(`"${words}" was not shown, but: ${this.shown}`)
-      await sleep(20)
-    }
-    // The question is drawn before the keyboard is listened to.
-    await sleep(200)
-  }
-
-  type(text: string): void {
-    this.#child.stdin?.write(text)
-  }
-
-  end(): Promise<number | null> {
-    return this.#closed
-  }
-
-  kill(): void {
-    this.#child.kill('SIGKILL')
-  }
-}
+import { bind, Terminal } from './terminal.ts'
 
 describe('on a terminal', () => {
   let sandbox: Sandbox
@@ -133,12 +83,3 @@ describe('on a terminal', () => {
     expect(terminal?.shown).to.match(/theme\.mode\s+.*dark/)
   })
 })
-
-/** The methods of a terminal, to be used on their own. */
-function bind(terminal: Terminal) {
-  return {
-    type: (text: string) => terminal.type(text),
-    waitFor: (words: string) => terminal.waitFor(words),
-    end: () => terminal.end(),
-  }
-}

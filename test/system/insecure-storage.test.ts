@@ -1,0 +1,202 @@
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect } from 'chai'
+import { startBearerService } from '../support/bearer-service.ts'
+import type { FaultServer } from '../support/fault-server.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { stranger } from './run-as.ts'
+import { type SecretService, startSecretService } from './secret-service.ts'
+import { noBus } from './session-bus.ts'
+import {
+  attributesOf,
+  credentialsSeen,
+  expectCode,
+  type KeyLogin,
+  linesOf,
+  loginWithKey,
+  storedKey,
+} from './stored-key.ts'
+
+/** Needs root, to give a file to somebody else. */
+describe('a credential kept in a file', () => {
+  let sandbox: Sandbox
+  let service: FaultServer
+  let path: string
+  let env: NodeJS.ProcessEnv
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    service = await startBearerService(() => true)
+    env = { ...noBus('dead address'), XDG_DATA_HOME: join(sandbox.home, 'data') }
+    const name = createHash('sha256').update(`chatctl:${service.url}\0work`).digest('hex')
+    path = join(sandbox.home, 'data', 'chatctl', 'credentials', `${name}.json`)
+  })
+  afterEach(async () => {
+    await service.close()
+    sandbox.remove()
+  })
+
+  const run = (...args: string[]) => runChatctl(sandbox, args, { env })
+  const login = (key: string, options: KeyLogin = {}) =>
+    loginWithKey(sandbox, service, key, { env, flags: ['--insecure-storage'], ...options })
+  const models = () => run('chat', 'models', '-p', 'work', '--json')
+  const modeOf = (at: string) => (statSync(at).mode & 0o7777).toString(8)
+
+  it('is 0600 in a 0700 folder whatever the umask is, and is the item as it would be in a keychain', async () => {
+    for (const mask of [0o000, 0o077]) {
+      const before = process.umask(mask)
+      try {
+        expect(await login('canary-1')).to.include({ exitCode: 0 })
+      } finally {
+        process.umask(before)
+      }
+      expect([modeOf(path), modeOf(dirname(path))]).to.deep.equal(['600', '700'])
+      expect(readFileSync(path, 'utf8').trim()).to.equal(storedKey('canary-1'))
+      expect(readdirSync(dirname(path))).to.have.length(1)
+    }
+  })
+
+  it('is warned of at the login and not again, and is shown and used', async () => {
+    const { exitCode, stdout, stderr } = await login('canary-1')
+    expect(exitCode, stderr).to.equal(0)
+    expect(JSON.parse(stdout)).to.include({ storage: 'file', kind: 'api_key', verified: true })
+    const warnings = linesOf({ exitCode, stdout, stderr })
+    expect(warnings).to.have.length(1)
+    expect(warnings[0]?.warning?.message).to.contain('plain text')
+    expect(await models()).to.include({ exitCode: 0, stderr: '' })
+    const status = await run('auth', 'status', '--json')
+    expect(status.stderr).to.equal('')
+    expect(JSON.parse(status.stdout)).to.include({ profile: 'work', storage: 'file', verified: true })
+    const list = await run('auth', 'list', '--json')
+    expect(list).to.include({ exitCode: 0, stderr: '' })
+    expect(list.stdout).to.contain('"file"')
+    expect(stdout + stderr + status.stdout + list.stdout).not.to.contain('canary')
+    expect(new Set(credentialsSeen(service))).to.deep.equal(new Set(['Bearer canary-1']))
+  })
+
+  it('is replaced by the next login and deleted by a logout, with no keychain anywhere', async () => {
+    await login('canary-old')
+    expect(await login('canary-new')).to.include({ exitCode: 0 })
+    expect(readFileSync(path, 'utf8')).to.contain('canary-new').and.not.contain('canary-old')
+    expect(await run('auth', 'logout', '-p', 'work')).to.include({ exitCode: 0 })
+    expect(readdirSync(dirname(path))).to.deep.equal([])
+    expect(await run('auth', 'logout', '-p', 'work')).to.include({ exitCode: 0 })
+    expectCode(await models(), 'unauthorized')
+  })
+
+  it('never goes to another origin', async () => {
+    await login('canary-1')
+    const other = await startBearerService(() => true)
+    try {
+      await run('config', 'set', 'base_url', other.url, '-p', 'work')
+      expectCode(await models(), 'unauthorized')
+      await run('auth', 'status', '-p', 'work')
+      expect(credentialsSeen(other).filter((sent) => sent !== undefined)).to.deep.equal([])
+    } finally {
+      await other.close()
+    }
+  })
+
+  const aside = () => join(sandbox.home, 'aside')
+  for (const [title, spoil] of [
+    [
+      'a symbolic link in its place',
+      () => {
+        renameSync(path, aside())
+        symlinkSync(aside(), path)
+      },
+    ],
+    ['a file that others may read', () => chmodSync(path, 0o644)],
+    ['a file that its group may write', () => chmodSync(path, 0o620)],
+    ['a folder that all may write', () => chmodSync(dirname(path), 0o777)],
+    ['a folder that others may enter', () => chmodSync(dirname(path), 0o711)],
+    [
+      'a symbolic link in the place of its folder',
+      () => {
+        renameSync(dirname(path), aside())
+        symlinkSync(aside(), dirname(path))
+      },
+    ],
+    ["somebody else's file", () => chownSync(path, stranger, stranger)],
+    ["somebody else's folder", () => chownSync(dirname(path), stranger, stranger)],
+  ] as const) {
+    it(`${title}: not used, not mended, and not written through`, async () => {
+      await login('canary-1')
+      service.requests.length = 0
+      spoil()
+      const failed = await models()
+      const { message } = expectCode(failed, 'insecure_file_unsafe')
+      expect(message).to.contain(dirname(path))
+      expect(failed.stderr).not.to.contain('canary')
+      expect(service.requests).to.deep.equal([])
+      expectCode(await login('canary-2'), 'insecure_file_unsafe')
+      expect(readFileSync(path, 'utf8')).to.contain('canary-1').and.not.contain('canary-2')
+    })
+  }
+
+  it('an empty file, and one that is no item, are no credential', async () => {
+    await login('canary-1')
+    for (const [text, words] of [
+      ['', /./],
+      ['canary-garbage', /./],
+      ['{"version":2}', /newer chatctl/],
+    ] as const) {
+      writeFileSync(path, text)
+      const failed = await models()
+      expect(failed.exitCode).to.equal(4)
+      expect(failed.stderr).to.match(words).and.not.contain('canary')
+    }
+    expect(await login('canary-2')).to.include({ exitCode: 0 })
+  })
+
+  describe('and a keychain that is there', () => {
+    let keyring: SecretService
+    beforeEach(async () => {
+      keyring = await startSecretService(sandbox)
+      env = { ...env, ...keyring.env }
+    })
+    afterEach(() => keyring.close())
+
+    const lookup = () => keyring.secretTool(['lookup', ...attributesOf(service)])
+
+    it('--insecure-storage leaves the keychain empty, also where it held a key before', async () => {
+      expect(await login('canary-1', { flags: [] })).to.include({ exitCode: 0 })
+      expect(await login('canary-2')).to.include({ exitCode: 0 })
+      expect(lookup()).to.include({ exitCode: 1, stdout: '' })
+      expect(await models()).to.include({ exitCode: 0 })
+      expect(credentialsSeen(service).at(-1)).to.equal('Bearer canary-2')
+    })
+
+    it('--no-insecure-storage puts the next key into the keychain and deletes the file', async () => {
+      await login('canary-1')
+      const moved = await login('canary-2', { flags: ['--no-insecure-storage'] })
+      expect(moved).to.include({ exitCode: 0, stderr: '' })
+      expect(JSON.parse(moved.stdout)).to.include({ storage: 'keychain' })
+      expect(existsSync(path)).to.equal(false)
+      expect(lookup().stdout).to.equal(storedKey('canary-2'))
+      expect(await models()).to.include({ exitCode: 0, stderr: '' })
+      expect(credentialsSeen(service).at(-1)).to.equal('Bearer canary-2')
+      const status = await run('auth', 'status', '-p', 'work', '--json')
+      expect(JSON.parse(status.stdout)).to.include({ storage: 'keychain' })
+    })
+
+    it('--no-insecure-storage keeps the file where the keychain refuses', async () => {
+      await login('canary-1')
+      keyring.lock()
+      expectCode(await login('canary-2', { flags: ['--no-insecure-storage'] }), 'keychain_locked')
+      expect(readFileSync(path, 'utf8')).to.contain('canary-1')
+      expect(await models()).to.include({ exitCode: 0 })
+    })
+  })
+})

@@ -1,0 +1,8 @@
+import { readFileSync } from 'node:fs'
+
+/** Keys in the kernel's keyring (keyrings(7)) that the keychain module or chatctl may have made. */
+export function kernelKeys(): string[] {
+  return readFileSync('/proc/keys', 'utf8')
+    .split('\n')
+    .filter((line) => /chatctl|keyring-rs|keyring:/.test(line))
+}

@@ -1,0 +1,208 @@
+import { readdirSync } from 'node:fs'
+import { expect } from 'chai'
+import { startBearerService } from '../support/bearer-service.ts'
+import type { FaultServer } from '../support/fault-server.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { kernelKeys } from './kernel-keys.ts'
+import { type SecretService, startSecretService } from './secret-service.ts'
+import { noBus, startSessionBus } from './session-bus.ts'
+import { attributesOf, expectCode, loginWithKey, storedKey } from './stored-key.ts'
+
+const noText = Buffer.from([0xff, 0xfe, 0x00, 0x80])
+
+describe('a keychain that does not help', () => {
+  let sandbox: Sandbox
+  let service: FaultServer
+  let keyring: SecretService
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    service = await startBearerService(() => true)
+    keyring = await startSecretService(sandbox)
+    await run(['config', 'set', 'base_url', service.url, '-p', 'work'])
+  })
+  afterEach(async () => {
+    await keyring.close()
+    await service.close()
+    sandbox.remove()
+  })
+
+  const run = (args: string[], env: NodeJS.ProcessEnv = keyring.env) => runChatctl(sandbox, args, { env })
+  const models = ['chat', 'models', '-p', 'work', '--json']
+  const store = (value: string | Uint8Array, ...more: string[]) => {
+    const words = ['store', '--label=of a test', ...attributesOf(service), ...more]
+    expect(keyring.secretTool(words, value)).to.include({ exitCode: 0 })
+  }
+
+  it('locked, and its dialog dismissed: exit 4, whatever is asked, and nothing is sent', async () => {
+    store(storedKey('canary-1'))
+    keyring.lock()
+    for (const args of [
+      models,
+      ['auth', 'status', '-p', 'work', '--json'],
+      ['auth', 'token', '-p', 'work', '--json'],
+      ['auth', 'logout', '-p', 'work', '--json'],
+    ]) {
+      expectCode(await run(args), 'keychain_locked')
+    }
+    expect(service.requests).to.deep.equal([])
+    expectCode(await loginWithKey(sandbox, service, 'canary-2', { env: keyring.env }), 'keychain_locked')
+  })
+
+  it('locked and empty: a login is exit 4 all the same', async () => {
+    keyring.lock()
+    expectCode(await loginWithKey(sandbox, service, 'canary-2', { env: keyring.env }), 'keychain_locked')
+  })
+
+  it('two items that match: neither is taken, and it is said how to go on', async () => {
+    store(storedKey('canary-1'))
+    store(storedKey('canary-2'), 'extra', 'x')
+    const { message, hint } = expectCode(await run(models), 'keychain_ambiguous')
+    expect(`${message} ${hint}`).not.to.contain('canary')
+    expect(hint).to.contain('secret-tool clear')
+    expectCode(await loginWithKey(sandbox, service, 'canary-3', { env: keyring.env }), 'keychain_ambiguous')
+    keyring.secretTool(['clear', ...attributesOf(service)])
+    expectCode(await run(models), 'unauthorized')
+  })
+
+  for (const [title, value] of [
+    ['words', 'canary-garbage'],
+    ['bytes that are no text', noText],
+    ['half of an item', storedKey('canary-garbage').slice(0, -5)],
+    ['JSON of another kind', '["canary-garbage"]'],
+    ['null', 'null'],
+    ['an item without a version', '{"kind":"api_key","key":"canary-garbage"}'],
+    ['a kind that nobody knows', '{"version":1,"kind":"canary","key":"x"}'],
+    ['a key without a key', '{"version":1,"kind":"api_key","key":""}'],
+    ['tokens without an address', '{"version":1,"kind":"oauth","access_token":"canary-garbage"}'],
+  ] as const) {
+    it(`an item that holds ${title} is not repeated and not sent; a login replaces it`, async () => {
+      store(value)
+      const failed = await run(models)
+      expectCode(failed, 'keychain_unreadable')
+      expect(failed.stderr).not.to.contain('canary')
+      expect(service.requests).to.deep.equal([])
+      const login = await loginWithKey(sandbox, service, 'canary-new', { env: keyring.env })
+      expect(login.exitCode, login.stderr).to.equal(0)
+      expect(await run(models)).to.include({ exitCode: 0 })
+    })
+  }
+
+  it('an item of version 2 was written by a newer chatctl, and it says so', async () => {
+    store('{"version":2,"kind":"api_key","key":"canary-1"}')
+    const { message } = expectCode(await run(models), 'keychain_unreadable')
+    expect(message).to.match(/newer chatctl/)
+  })
+
+  it('a bad item can be deleted by a logout', async () => {
+    for (const value of ['canary-garbage', noText]) {
+      store(value)
+      const logout = await run(['auth', 'logout', '-p', 'work'])
+      expect(logout.exitCode, logout.stderr).to.equal(0)
+      expect(logout.stderr).not.to.contain('canary')
+      expectCode(await run(models), 'unauthorized')
+    }
+  })
+})
+
+describe('one item of a keychain that does not help', () => {
+  let sandbox: Sandbox
+  let service: FaultServer
+  let keyring: SecretService
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    service = await startBearerService(() => true)
+    keyring = await startSecretService(sandbox)
+    for (const profile of ['first', 'work', 'last']) {
+      expect(await loginWithKey(sandbox, service, 'canary-1', { env: keyring.env, profile })).to.include({
+        exitCode: 0,
+      })
+    }
+  })
+  afterEach(async () => {
+    await keyring.close()
+    await service.close()
+    sandbox.remove()
+  })
+
+  const run = (args: string[]) => runChatctl(sandbox, args, { env: keyring.env })
+  const store = (value: string, ...more: string[]) =>
+    keyring.secretTool(['store', '--label=of a test', ...attributesOf(service), ...more], value)
+
+  for (const [title, spoil] of [
+    ['unreadable', () => store('canary-garbage')],
+    ['there twice', () => store(storedKey('canary-2'), 'extra', 'x')],
+  ] as const) {
+    it(`${title}: auth list knows what the others hold, and warns once`, async () => {
+      spoil()
+      const list = await run(['auth', 'list', '--json'])
+      expect(list.exitCode, list.stderr).to.equal(0)
+      const rows: { profile: string; kind: string | null }[] = JSON.parse(list.stdout)
+      const kinds = rows
+        .filter(({ profile }) => profile !== 'local')
+        .map(({ profile, kind }) => [profile, kind])
+      expect(kinds).to.have.deep.members([
+        ['first', 'api_key'],
+        ['work', null],
+        ['last', 'api_key'],
+      ])
+      expect(list.stderr.match(/"warning"/g)).to.have.length(1)
+      expect(list.stdout + list.stderr).not.to.contain('canary')
+    })
+  }
+
+  it('auth logout --all signs out of the others before it fails with it', async () => {
+    store(storedKey('canary-2'), 'extra', 'x')
+    const logout = await run(['auth', 'logout', '--all', '--yes', '--json'])
+    expect(logout.exitCode, logout.stderr).to.equal(4)
+    for (const profile of ['first', 'last']) {
+      expect(keyring.secretTool(['lookup', ...attributesOf(service, profile)])).to.include({ exitCode: 1 })
+    }
+  })
+})
+
+describe('no keychain at all', () => {
+  let sandbox: Sandbox
+  let service: FaultServer
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    service = await startBearerService(() => true)
+  })
+  afterEach(async () => {
+    await service.close()
+    sandbox.remove()
+  })
+
+  const refused = async (env: NodeJS.ProcessEnv) => {
+    const keysBefore = kernelKeys()
+    const login = await loginWithKey(sandbox, service, 'canary-1', { env })
+    const { message, hint } = expectCode(login, 'keychain_unavailable')
+    expect(`${message} ${hint}`).to.contain('CHATCTL_API_KEY').and.contain('--insecure-storage')
+    expect(login.stderr).not.to.contain('canary')
+    // Where a keychain is missing the module would take the kernel's keyring, which forgets.
+    expect(kernelKeys()).to.deep.equal(keysBefore)
+    // What is in .cache is the program itself, compiled.
+    const left = readdirSync(sandbox.home, { recursive: true, encoding: 'utf8' })
+    expect(left.filter((path) => !path.startsWith('.cache'))).to.deep.equal([])
+    await runChatctl(sandbox, ['config', 'set', 'base_url', service.url, '-p', 'work'], { env })
+    const models = ['chat', 'models', '-p', 'work', '--json']
+    expectCode(await runChatctl(sandbox, models, { env }), 'keychain_unavailable')
+    const withKey = { env: { ...env, CHATCTL_API_KEY: 'canary-2' } }
+    expect(await runChatctl(sandbox, models, withKey)).to.include({ exitCode: 0, stderr: '' })
+  }
+
+  it('nothing listens at the address of the bus: a login is refused and leaves nothing', () =>
+    refused(noBus('dead address')))
+
+  it('there is no address of a bus: a login is refused and leaves nothing', () =>
+    refused(noBus('no address')))
+
+  it('the bus knows of no Secret Service: a login is refused and leaves nothing', async () => {
+    const bus = await startSessionBus()
+    try {
+      await refused(bus.env)
+    } finally {
+      await bus.close()
+    }
+  })
+})

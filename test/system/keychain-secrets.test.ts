@@ -1,0 +1,113 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { startBearerService } from '../support/bearer-service.ts'
+import type { FaultServer } from '../support/fault-server.ts'
+import { startLogin } from '../support/login-process.ts'
+import { type Run, runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+import { kernelKeys } from './kernel-keys.ts'
+import { type SecretService, startSecretService } from './secret-service.ts'
+import { attributesOf, loginWithKey } from './stored-key.ts'
+
+/** Secrets that one login was about. */
+interface Secrets {
+  /** What --insecure-storage writes into its file. */
+  kept: string[]
+  /** What nobody needs once the login is over. */
+  passing: string[]
+}
+
+describe('where secrets are after a login', () => {
+  let sandbox: Sandbox
+  let keyring: SecretService
+  let service: FaultServer
+  let server: TokenEndpoint
+  let env: NodeJS.ProcessEnv
+  let keysBefore: string[]
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    keyring = await startSecretService(sandbox)
+    server = await startTokenEndpoint()
+    service = await startBearerService((token) => token === 'canary-key' || server.live.has(token))
+    env = { ...keyring.env, TMPDIR: join(sandbox.home, 'tmp'), XDG_CACHE_HOME: join(sandbox.home, 'cache') }
+    mkdirSync(join(sandbox.home, 'tmp'))
+    keysBefore = kernelKeys()
+  })
+  afterEach(async () => {
+    await service.close()
+    await server.close()
+    await keyring.close()
+    sandbox.remove()
+  })
+
+  async function withKey(key: string, flags: string[]): Promise<{ run: Run; secrets: Secrets }> {
+    const run = await loginWithKey(sandbox, service, key, { env, flags })
+    return { run, secrets: { kept: [key], passing: [] } }
+  }
+
+  async function withBrowser(flags: string[]): Promise<{ run: Run; secrets: Secrets }> {
+    const parties = ['--base-url', service.url, '--auth-url', server.url, '--client-id', server.clientId]
+    const login = startLogin(sandbox, ['-p', 'work', ...parties, '--no-browser', ...flags], { env })
+    const page = await fetch(await login.address())
+    expect(await page.text()).not.to.match(/access-token|refresh-token/)
+    const run = await login.ended
+    const made = [...server.live].flatMap((token) => [token, token.replace('access', 'refresh')])
+    const passing = server.tokenRequests.flatMap((form) => [
+      form.get('code') ?? '',
+      form.get('code_verifier') ?? '',
+    ])
+    expect([made.length, passing.length]).to.deep.equal([2, 2])
+    return { run, secrets: { kept: made, passing } }
+  }
+
+  for (const [title, login, exitCode, inFile] of [
+    ['a key, kept in the keychain', () => withKey('canary-key', []), 0, false],
+    ['a key, kept in a file', () => withKey('canary-key', ['--insecure-storage']), 0, true],
+    ['a key that is refused', () => withKey('canary-bad', []), 4, false],
+    ['a key that is refused, for a file', () => withKey('canary-bad', ['--insecure-storage']), 4, false],
+    ['a sign-in, kept in the keychain', () => withBrowser([]), 0, false],
+    ['a sign-in, kept in a file', () => withBrowser(['--insecure-storage']), 0, true],
+  ] as const) {
+    it(`${title}: ${inFile ? 'in that file and nowhere else' : 'in no file'}, shown nowhere`, async () => {
+      const { run, secrets } = await login()
+      expect(run.exitCode, run.stderr).to.equal(exitCode)
+      if (exitCode === 0) {
+        const used = await runChatctl(sandbox, ['chat', 'models', '-p', 'work'], { env })
+        expect(used.exitCode, used.stderr).to.equal(0)
+      }
+      for (const secret of [...secrets.kept, ...secrets.passing]) {
+        expect(run.stdout + run.stderr).not.to.contain(secret)
+      }
+      const files = secrets.kept.map(filesWith)
+      for (const found of files) {
+        expect(found).to.have.length(inFile ? 1 : 0)
+        if (inFile) expect(found[0]).to.match(/^\.local\/share\/chatctl\/credentials\/[0-9a-f]{64}\.json$/)
+      }
+      expect(secrets.passing.flatMap(filesWith)).to.deep.equal([])
+      const { stdout } = keyring.secretTool(['lookup', ...attributesOf(service)])
+      for (const secret of secrets.kept) {
+        if (exitCode === 0 && !inFile) expect(stdout).to.contain(secret)
+        else expect(stdout).to.equal('')
+      }
+      expect(kernelKeys(), "the kernel's keyring").to.deep.equal(keysBefore)
+    })
+  }
+
+  it('(the search finds a secret where there is one)', () => {
+    writeFileSync(join(sandbox.home, 'tmp', 'left'), `x${Buffer.from('canary-key').toString('base64')}x`)
+    expect(filesWith('canary-key')).to.deep.equal(['tmp/left'])
+  })
+
+  /** Paths of files in the sandbox that hold a secret, plain or in a thin disguise. */
+  function filesWith(secret: string): string[] {
+    const bytes = Buffer.from(secret)
+    const forms = [bytes, bytes.toString('hex'), bytes.toString('base64').replace(/.?=*$/, '')]
+    return readdirSync(sandbox.home, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((path) => forms.some((form) => readFileSync(path).includes(form)))
+      .map((path) => path.slice(sandbox.home.length + 1))
+  }
+})

@@ -1,0 +1,76 @@
+import { expect } from 'chai'
+import { startBearerService } from '../support/bearer-service.ts'
+import type { FaultServer } from '../support/fault-server.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { type SecretService, startSecretService } from './secret-service.ts'
+import { attributesOf, storedKey } from './stored-key.ts'
+import { bind, Terminal } from './terminal.ts'
+
+describe('a keychain, on a terminal', () => {
+  let sandbox: Sandbox
+  let keyring: SecretService
+  let service: FaultServer
+  let terminal: Terminal | undefined
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    keyring = await startSecretService(sandbox, 'unanswered')
+    service = await startBearerService(() => true)
+    await runChatctl(sandbox, ['config', 'set', 'base_url', service.url, '-p', 'work'])
+  })
+  afterEach(async () => {
+    terminal?.kill()
+    await service.close()
+    await keyring.close()
+    sandbox.remove()
+  })
+
+  const start = (...args: string[]) => {
+    terminal = new Terminal(sandbox, args, keyring.env)
+    return bind(terminal)
+  }
+  const lookup = () => keyring.secretTool(['lookup', ...attributesOf(service)])
+  const lockWithKey = () => {
+    keyring.secretTool(['store', '--label=of a test', ...attributesOf(service)], storedKey('canary-1'))
+    keyring.lock()
+  }
+
+  it('a key is asked for, never shown, and kept', async () => {
+    const { type, waitFor, end } = start('auth', 'login', '--with-api-key', '-p', 'work')
+    await waitFor('API key:')
+    type('canary-typed\r')
+    expect(await end(), terminal?.shown).to.equal(0)
+    expect(terminal?.shown).not.to.contain('canary')
+    expect(lookup().stdout).to.equal(storedKey('canary-typed'))
+  })
+
+  it('Ctrl-C at the key is 130, and nothing is kept', async () => {
+    const { type, waitFor, end } = start('auth', 'login', '--with-api-key', '-p', 'work')
+    await waitFor('API key:')
+    type('canary')
+    type('\u0003')
+    expect(await end()).to.equal(130)
+    expect(terminal?.shown).not.to.match(/canary|Error|This is a bug/)
+    expect(lookup()).to.include({ exitCode: 1, stdout: '' })
+  })
+
+  it('Ctrl-C while the dialog is open is 130 at once', async () => {
+    lockWithKey()
+    const { type, waitFor, end } = start('chat', 'models', '-p', 'work')
+    await waitFor('Waiting for the keychain')
+    const pressed = performance.now()
+    type('\u0003')
+    expect(await end(), terminal?.shown).to.equal(130)
+    expect(performance.now() - pressed).to.be.below(1_000)
+    expect(terminal?.shown).not.to.match(/Error|This is a bug/)
+  })
+
+  it('a person has 30 s for the dialog', async () => {
+    lockWithKey()
+    const started = performance.now()
+    const { end } = start('chat', 'models', '-p', 'work')
+    expect(await end(), terminal?.shown).to.equal(4)
+    expect(performance.now() - started).to.be.within(29_000, 35_000)
+    expect(terminal?.shown.match(/Waiting for the keychain/g)).to.have.length(1)
+  })
+})

@@ -1,0 +1,130 @@
+import { expect } from 'chai'
+import { startBearerService } from '../support/bearer-service.ts'
+import type { FaultServer } from '../support/fault-server.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { type SecretService, startSecretService } from './secret-service.ts'
+import { startSilentBus } from './session-bus.ts'
+import { attributesOf, expectCode, linesOf, storedKey } from './stored-key.ts'
+import { programsLeft, runTimed } from './timed-run.ts'
+
+/** One way in which a keychain lets its caller wait. */
+interface Wait {
+  title: string
+  /** @returns the environment in which it waits, and what ends it */
+  begin(sandbox: Sandbox, service: FaultServer): Promise<{ env: NodeJS.ProcessEnv; end(): Promise<void> }>
+  /** Whether it goes on until we end it: some calls of the module give a stopped daemon 2 s and no more. */
+  endless: boolean
+}
+
+const withItem = async (sandbox: Sandbox, service: FaultServer, dialog?: 'unanswered') => {
+  const keyring = await startSecretService(sandbox, dialog)
+  keyring.secretTool(['store', '--label=of a test', ...attributesOf(service)], storedKey('canary-1'))
+  return keyring
+}
+
+const waits: Wait[] = [
+  {
+    title: 'a dialog that nobody answers',
+    endless: true,
+    begin: async (sandbox, service) => {
+      const keyring = await withItem(sandbox, service, 'unanswered')
+      keyring.lock()
+      return { env: keyring.env, end: () => keyring.close() }
+    },
+  },
+  {
+    title: 'a daemon that is stopped',
+    endless: false,
+    begin: async (sandbox, service) => {
+      const keyring: SecretService = await withItem(sandbox, service)
+      keyring.stop()
+      return { env: keyring.env, end: () => keyring.close() }
+    },
+  },
+  {
+    title: 'a bus that never answers',
+    endless: true,
+    begin: async () => {
+      const bus = await startSilentBus()
+      return { env: bus.env, end: () => bus.close() }
+    },
+  },
+]
+
+for (const { title, begin, endless } of waits) {
+  describe(`a keychain that lets wait: ${title}`, () => {
+    let sandbox: Sandbox
+    let service: FaultServer
+    let env: NodeJS.ProcessEnv
+    let end: () => Promise<void>
+    before(async () => {
+      sandbox = createSandbox()
+      service = await startBearerService(() => true)
+      ;({ env, end } = await begin(sandbox, service))
+      const set = await timed(['config', 'set', 'base_url', service.url, '-p', 'work'])
+      expect(set.exitCode, set.stderr).to.equal(0)
+    })
+    after(async () => {
+      await end()
+      await service.close()
+      sandbox.remove()
+    })
+
+    afterEach(async () => {
+      expect(await programsLeft(sandbox), 'what goes on afterwards').to.deep.equal([])
+    })
+
+    const models = ['chat', 'models', '-p', 'work', '--json']
+
+    const timed = (args: readonly string[], interrupt?: 'when it says that it waits' | number) =>
+      runTimed(sandbox, args, { env, ...(interrupt !== undefined && { interrupt }) })
+
+    const commands = {
+      'a request': models,
+      'auth status': ['auth', 'status', '-p', 'work', '--json'],
+      'auth logout': ['auth', 'logout', '-p', 'work', '--json'],
+      'a login': ['auth', 'login', '--with-api-key', '-p', 'work', '--json'],
+    }
+
+    it('everything says what it waits for, and gives up in good time', async () => {
+      const runs = Object.entries(commands).map(async ([name, args]) => [name, await timed(args)] as const)
+      for (const [name, run] of await Promise.all(runs)) {
+        expectCode(run, 'keychain_timeout')
+        expect(run.stderr, name).not.to.contain('canary')
+        expect(run.endedAfter, name).to.be.below(14_000)
+        if (!endless) continue
+        const notices = linesOf(run).flatMap(({ notice }) => notice?.message ?? [])
+        expect(notices, name).to.deep.equal(['Waiting for the keychain; it may be asking to be unlocked…'])
+        expect(run.waitingAfter, name).to.be.within(1_900, 4_000)
+        expect(run.endedAfter, name).to.be.above(9_900)
+      }
+    })
+
+    for (const [name, args] of Object.entries(commands)) {
+      it(`${name} is ended by Ctrl-C at once`, async () => {
+        const run = await timed(args, endless ? 'when it says that it waits' : 1_200)
+        expect(run.exitCode, run.stderr).to.equal(130)
+        expect(run.endedAfter).to.be.below(1_000)
+        expect(run.stderr).not.to.match(/"error"|Error/)
+      })
+    }
+
+    it('Ctrl-C works before anything was said', async () => {
+      const run = await timed(models, 1_200)
+      expect(run.exitCode, run.stderr).to.equal(130)
+      expect(run.endedAfter).to.be.below(1_000)
+    })
+
+    it('a key in the environment has nothing to wait for', async () => {
+      const run = await runTimed(sandbox, models, { env: { ...env, CHATCTL_API_KEY: 'canary-3' } })
+      expect(run.exitCode, run.stderr).to.equal(0)
+      expect(run.endedAfter).to.be.below(1_900)
+    })
+
+    it('sends nothing that nobody gave', () => {
+      expect(
+        service.requests.filter(({ headers }) => headers.authorization?.includes('canary-1')),
+      ).to.deep.equal([])
+    })
+  })
+}

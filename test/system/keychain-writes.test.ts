@@ -1,0 +1,105 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { owner, startBearerService } from '../support/bearer-service.ts'
+import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { startLogin } from '../support/login-process.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { startTokenEndpoint } from '../support/token-endpoint.ts'
+import { type Dialog, type SecretService, startSecretService } from './secret-service.ts'
+import { attributesOf, expectCode, linesOf, loginWithKey, storedKey } from './stored-key.ts'
+import { programsLeft, runTimed } from './timed-run.ts'
+
+describe('a keychain that could be read and cannot be written', () => {
+  let sandbox: Sandbox
+  let service: FaultServer
+  let keyring: SecretService
+  let meanwhile: () => void
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    meanwhile = () => {}
+    // A login reads the keychain, asks the service, and writes: what happens at the service is between.
+    service = await startFaultServer((...exchange) => {
+      meanwhile()
+      return json(200, owner)(...exchange)
+    })
+  })
+  afterEach(async () => {
+    expect(await programsLeft(sandbox), 'what goes on afterwards').to.deep.equal([])
+    await keyring.close()
+    await service.close()
+    sandbox.remove()
+  })
+
+  const start = async (dialog: Dialog) => {
+    keyring = await startSecretService(sandbox, dialog)
+  }
+  const login = (key: string) => loginWithKey(sandbox, service, key, { env: keyring.env })
+  const isConfigured = () => existsSync(join(sandbox.home, '.config', 'chatctl', 'config.json'))
+  const lookup = () => keyring.secretTool(['lookup', ...attributesOf(service)])
+
+  it('locked meanwhile, its dialog dismissed: there is no profile either', async () => {
+    await start('dismissed')
+    meanwhile = () => keyring.lock()
+    expectCode(await login('canary-1'), 'keychain_locked')
+    expect(isConfigured()).to.equal(false)
+  })
+
+  it('locked meanwhile, and nobody answers its dialog: it gives up in good time', async () => {
+    await start('unanswered')
+    meanwhile = () => keyring.lock()
+    const run = await login('canary-1')
+    expectCode(run, 'keychain_timeout')
+    expect(linesOf(run)).to.have.length(2)
+    expect(isConfigured()).to.equal(false)
+  })
+
+  it('locked meanwhile, and Ctrl-C at its dialog: at once', async () => {
+    await start('unanswered')
+    meanwhile = () => keyring.lock()
+    const args = ['auth', 'login', '--with-api-key', '-p', 'work', '--base-url', service.url]
+    const run = await runTimed(sandbox, args, { env: keyring.env, interrupt: 'when it says that it waits' })
+    expect(run.exitCode, run.stderr).to.equal(130)
+    expect(run.endedAfter).to.be.below(1_000)
+    expect(isConfigured()).to.equal(false)
+  })
+
+  it('stopped meanwhile: once it goes on, it holds the old key and never the new one', async () => {
+    await start('dismissed')
+    expect(await login('canary-old')).to.include({ exitCode: 0 })
+    meanwhile = () => keyring.stop()
+    expectCode(await login('canary-new'), 'keychain_timeout')
+    keyring.resume()
+    await sleep(500)
+    expect(lookup().stdout).to.equal(storedKey('canary-old'))
+  })
+
+  it('locked while a token is renewed: this run goes on and says what the next one will lack', async () => {
+    await start('dismissed')
+    const server = await startTokenEndpoint()
+    const chat = await startBearerService((token) => server.live.has(token))
+    try {
+      const { env } = keyring
+      const parties = ['--base-url', chat.url, '--auth-url', server.url, '--client-id', server.clientId]
+      const signIn = startLogin(sandbox, ['-p', 'oauth', ...parties, '--no-browser'], { env })
+      await fetch(await signIn.address())
+      expect(await signIn.ended).to.include({ exitCode: 0 })
+      server.live.clear()
+      server.script.token = [
+        (...exchange) => {
+          keyring.lock()
+          return server.tokens()(...exchange)
+        },
+      ]
+      const run = await runChatctl(sandbox, ['chat', 'models', '-p', 'oauth', '--json'], { env })
+      expect(run.exitCode, run.stderr).to.equal(0)
+      expect(linesOf(run).flatMap(({ warning }) => warning?.message ?? [])).to.have.length(1)
+      expect(run.stderr).not.to.match(/access-token|refresh-token/)
+    } finally {
+      await chat.close()
+      await server.close()
+    }
+  })
+})

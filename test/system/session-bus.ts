@@ -1,0 +1,165 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** A session bus of a test's own, or what stands in the place of one. */
+export interface SessionBus {
+  /** What a program needs to find it; the machine's own bus is not found with it. */
+  env: NodeJS.ProcessEnv
+  close(): Promise<void>
+}
+
+/** A bus that works, in a folder of its own. */
+export interface LiveBus extends SessionBus {
+  folder: string
+  /** Whether some program owns a name on it. */
+  hasOwner(name: string): boolean
+}
+
+/** A bus on which nothing is until it is started there: it knows of no program that it could start itself. */
+export async function startSessionBus(): Promise<LiveBus> {
+  const folder = makeFolder()
+  writeFileSync(join(folder, 'bus.conf'), busConfiguration(folder))
+  const env = environment(folder)
+  const words = ['--nofork', '--nopidfile', '--print-address=1', `--config-file=${folder}/bus.conf`]
+  const daemon = new Program('dbus-daemon', words, { PATH: process.env['PATH'], HOME: folder, ...env })
+  await daemon.until(() => daemon.stdout.includes('\n'))
+  return {
+    env,
+    folder,
+    hasOwner: (name) => call(env, busName, '/', `${busName}.NameHasOwner`, `string:${name}`).includes('true'),
+    close: async () => {
+      await daemon.end()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Takes every connection and never says a word. */
+export async function startSilentBus(): Promise<SessionBus> {
+  const folder = makeFolder()
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+  })
+  await new Promise<void>((resolve) => server.listen(join(folder, 'bus'), resolve))
+  return {
+    env: environment(folder),
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve))
+      for (const socket of sockets) socket.destroy()
+      await closed
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** No bus: an address at which nothing is, or no address and no place where one is looked for. */
+export function noBus(how: 'dead address' | 'no address'): NodeJS.ProcessEnv {
+  const env = environment(join(tmpdir(), 'chatctl-nowhere'))
+  return how === 'dead address' ? env : { XDG_RUNTIME_DIR: env['XDG_RUNTIME_DIR'] }
+}
+
+const busName = 'org.freedesktop.DBus'
+
+/** Calls one method on a bus and gives what dbus-send prints of the answer. */
+export function call(
+  env: NodeJS.ProcessEnv,
+  destination: string,
+  path: string,
+  method: string,
+  ...values: string[]
+): string {
+  const words = ['--session', '--print-reply', '--reply-timeout=5000', `--dest=${destination}`, path, method]
+  const { stdout, stderr, status, error } = spawnSync('dbus-send', [...words, ...values], {
+    env: { PATH: process.env['PATH'], ...env },
+    encoding: 'utf8',
+  })
+  if (error) throw error
+  if (status !== 0) throw new Error(`${method}: ${stderr}`)
+  return stdout
+}
+
+/** A program that goes on in the background until it is ended, by its process id. */
+export class Program {
+  readonly #child: ChildProcess
+  readonly #closed: Promise<unknown>
+  #ended: string | undefined
+  stdout = ''
+  stderr = ''
+
+  constructor(name: string, words: readonly string[], env: NodeJS.ProcessEnv, stdin = '') {
+    this.#child = spawn(name, words, { env, stdio: 'pipe' })
+    this.#child.stdout?.on('data', (chunk) => {
+      this.stdout += chunk
+    })
+    this.#child.stderr?.on('data', (chunk) => {
+      this.stderr += chunk
+    })
+    this.#closed = new Promise((resolve) => {
+      this.#child.once('error', (error) => {
+        this.#ended = `${error.message}: run scripts/install-system-deps`
+        resolve(undefined)
+      })
+      this.#child.once('exit', (code, signal) => {
+        this.#ended = `${name} ended (${code ?? signal}): ${this.stderr}`
+        resolve(undefined)
+      })
+    })
+    this.#child.stdin?.on('error', () => {})
+    this.#child.stdin?.end(stdin)
+  }
+
+  /** Waits for it to be ready, and throws when it ended instead. */
+  async until(ready: () => boolean): Promise<void> {
+    const deadline = Date.now() + 10_000
+    for (;;) {
+      if (this.#ended) throw new Error(this.#ended)
+      if (ready()) return
+      if (Date.now() > deadline) throw new Error(`not ready after 10 s: ${this.stderr}`)
+      await sleep(20)
+    }
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  async end(): Promise<void> {
+    // A stopped program does not see SIGTERM until it goes on.
+    this.#child.kill('SIGTERM')
+    this.#child.kill('SIGCONT')
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), 3_000)
+    await this.#closed
+    clearTimeout(timer)
+  }
+}
+
+/** Not in the sandbox: the path of a unix socket has to be short. */
+function makeFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'chatctl-bus-'))
+}
+
+function environment(folder: string): NodeJS.ProcessEnv {
+  return { DBUS_SESSION_BUS_ADDRESS: `unix:path=${folder}/bus`, XDG_RUNTIME_DIR: folder }
+}
+
+function busConfiguration(folder: string): string {
+  return `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig>
+  <type>session</type>
+  <listen>unix:path=${folder}/bus</listen>
+  <auth>EXTERNAL</auth>
+  <policy context="default">
+    <allow send_destination="*" eavesdrop="true"/>
+    <allow eavesdrop="true"/>
+    <allow own="*"/>
+  </policy>
+</busconfig>
+`
+}

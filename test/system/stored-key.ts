@@ -1,0 +1,63 @@
+import { expect } from 'chai'
+import type { FaultServer } from '../support/fault-server.ts'
+import { type Run, runChatctl } from '../support/run-chatctl.ts'
+import type { Sandbox } from '../support/sandbox.ts'
+
+/** Where a key is to be kept, and what else `auth login` is told. */
+export interface KeyLogin {
+  profile?: string
+  flags?: readonly string[]
+  env?: NodeJS.ProcessEnv
+}
+
+/** Runs `auth login --with-api-key` in JSON, the key on stdin. */
+export function loginWithKey(
+  sandbox: Sandbox,
+  service: { url: string },
+  key: string,
+  { profile = 'work', flags = [], env = {} }: KeyLogin = {},
+): Promise<Run> {
+  const words = ['auth', 'login', '--with-api-key', '--profile', profile, '--base-url', service.url, '--json']
+  return runChatctl(sandbox, [...words, ...flags], { env, stdin: `${key}\n`, timeout: 60_000 })
+}
+
+/** The attributes by which a profile's item is found, as secret-tool takes them. */
+export function attributesOf({ url }: { url: string }, profile = 'work'): string[] {
+  return ['service', `chatctl:${new URL(url).origin}`, 'username', profile]
+}
+
+/** A key as it is kept. */
+export function storedKey(key: string): string {
+  return JSON.stringify({ version: 1, kind: 'api_key', key })
+}
+
+interface JsonLine {
+  notice?: { message: string }
+  warning?: { message: string }
+  error?: { code: string; message: string; hint?: string }
+}
+
+/** What a run with --json said on stderr, line by line. */
+export function linesOf({ stderr }: Run): JsonLine[] {
+  return stderr
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+}
+
+/** A run with --json that failed: exit 4, nothing on stdout, one error of this code, the last line. */
+export function expectCode(run: Run, code: string): { message: string; hint?: string } {
+  expect({ exitCode: run.exitCode, stdout: run.stdout }, run.stderr).to.deep.equal({
+    exitCode: 4,
+    stdout: '',
+  })
+  const { error } = linesOf(run).at(-1) ?? {}
+  expect(error?.code, run.stderr).to.equal(code)
+  if (!error) throw new Error('there is no error')
+  return error
+}
+
+/** Every credential that a service was sent. */
+export function credentialsSeen({ requests }: FaultServer): (string | undefined)[] {
+  return requests.map(({ headers }) => headers.authorization)
+}
