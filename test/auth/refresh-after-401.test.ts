@@ -3,6 +3,7 @@ import { startBearerService, tokensSeen } from '../support/bearer-service.ts'
 import { expireCredential } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { type Behaviour, type FaultServer, failing, sse, startFaultServer } from '../support/fault-server.ts'
+import { plantSignIn } from '../support/plant-sign-in.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { signIn } from '../support/sign-in.ts'
@@ -16,8 +17,7 @@ describe('a token that the service answers with 401', () => {
     sandbox = createSandbox()
     server = await startTokenEndpoint()
     service = await startBearerService((token) => server.live.has(token))
-    await signIn(sandbox, { server, service }, [])
-    service.requests.length = 0
+    plantSignIn(sandbox, { server, service })
   })
   afterEach(async () => {
     sandbox.remove()

@@ -9,6 +9,7 @@ import {
 } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { answer, type Behaviour, delayed, type FaultServer, webPage } from '../support/fault-server.ts'
+import { plantSignIn } from '../support/plant-sign-in.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { signIn } from '../support/sign-in.ts'
@@ -24,8 +25,7 @@ describe('a token that is refreshed', () => {
     sandbox = createSandbox()
     server = await startTokenEndpoint()
     service = await startBearerService((token) => server.live.has(token))
-    await signIn(sandbox, { server, service }, [])
-    service.requests.length = 0
+    plantSignIn(sandbox, { server, service })
   })
   afterEach(async () => {
     sandbox.remove()

@@ -91,8 +91,8 @@ describe('a sign-in that fails', () => {
     })
   }
 
-  it('the token endpoint redirects to itself: exit 1, and the code is not sent again', async () => {
-    server.script.token = [redirect(307, '/oauth/token'), server.tokens()]
+  it('the token endpoint redirects within its origin: exit 1, and the code is not sent again', async () => {
+    server.script.token = [redirect(307, '/oauth/token?moved=1'), server.tokens()]
     await fail(1, [/redirect/i])
     expect(server.tokenRequests).to.have.length(1)
   })

@@ -36,6 +36,8 @@ export interface TokenEndpoint {
   refreshes(): URLSearchParams[]
   /** Access tokens that `tokens` handed out and nobody has ended. */
   live: Set<string>
+  /** New tokens, as if somebody had signed in. */
+  issue(): { access_token: string; refresh_token: string }
   /** A good answer: new tokens, fields of `more` over them; undefined leaves one out. */
   tokens(more?: Record<string, unknown>): Behaviour
   close(): Promise<void>
@@ -53,16 +55,14 @@ export async function startTokenEndpoint(tenant = ''): Promise<TokenEndpoint> {
   const revocations: URLSearchParams[] = []
   const live = new Set<string>()
   let made = 0
+  const issue: TokenEndpoint['issue'] = () => {
+    const accessToken = `access-token-${++made}`
+    live.add(accessToken)
+    return { access_token: accessToken, refresh_token: `refresh-token-${made}` }
+  }
   const tokens: TokenEndpoint['tokens'] = (more = {}) => {
     return (request, response, incoming) => {
-      const accessToken = `access-token-${++made}`
-      const body = {
-        access_token: accessToken,
-        token_type: 'Bearer',
-        expires_in: 3600,
-        refresh_token: `refresh-token-${made}`,
-        ...more,
-      }
+      const body = { ...issue(), token_type: 'Bearer', expires_in: 3600, ...more }
       live.add(body.access_token)
       return json(200, body, { 'cache-control': 'no-store' })(request, response, incoming)
     }
@@ -125,6 +125,7 @@ export async function startTokenEndpoint(tenant = ''): Promise<TokenEndpoint> {
     revocations,
     refreshes,
     live,
+    issue,
     tokens,
     close,
   }

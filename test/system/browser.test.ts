@@ -30,8 +30,8 @@ describe('signing in with a real browser', () => {
   })
   after(async () => {
     await browser?.close()
-    await server.close()
-    await service.close()
+    await server?.close()
+    await service?.close()
   })
   beforeEach(() => {
     sandbox = createSandbox()
