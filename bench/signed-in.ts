@@ -1,10 +1,10 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { createSandbox } from '../test/support/sandbox.ts'
+import { startSecretService } from '../test/system/secret-service.ts'
 import { type Program, timeInTurn } from './measure.ts'
 
 const binary = fileURLToPath(new URL('../bin/run.js', import.meta.url))
@@ -30,31 +30,29 @@ const tokenSet = {
  * the key in the environment. Needs dbus-daemon, gnome-keyring-daemon and secret-tool.
  */
 export async function benchSignedIn(rounds: number): Promise<void> {
-  const home = mkdtempSync(join(tmpdir(), 'chatctl-bench-'))
+  const sandbox = createSandbox()
   const server = createServer((_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(models)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const bare = { PATH: process.env['PATH'], HOME: home }
-  const bus = spawn('dbus-daemon', ['--session', '--nofork', '--print-address'], {
-    env: bare,
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  const address = await new Promise<string>((resolve) =>
-    bus.stdout.once('data', (line) => resolve(String(line).trim())),
-  )
-  const env = { ...bare, DBUS_SESSION_BUS_ADDRESS: address }
-  const daemon = spawn('gnome-keyring-daemon', ['--unlock', '--components=secrets', '--foreground'], {
-    env,
-    stdio: ['pipe', 'ignore', 'ignore'],
-  })
-  daemon.stdin.end('bench')
-  await new Promise((resolve) => setTimeout(resolve, 1500))
+  const secrets = await startSecretService(sandbox)
+  const env = { ...sandbox.env, ...secrets.env }
   try {
-    writeProfiles(home, url)
-    await store(env, url, 'key', apiKey)
-    await store(env, url, 'token', tokenSet)
+    writeProfiles(sandbox.home, url)
+    for (const [profile, credential] of [
+      ['key', apiKey],
+      ['token', tokenSet],
+    ] as const) {
+      const item = ['store', '--label', profile, 'service', `chatctl:${url}`, 'username', profile]
+      secrets.secretTool(item, JSON.stringify(credential))
+    }
+    const node = (name: string, code: string): Program => ({
+      name,
+      command: process.execPath,
+      args: ['-e', code],
+      env,
+    })
     const call = (name: string, profile: string, more = {}): Program => ({
       name,
       command: process.execPath,
@@ -62,23 +60,17 @@ export async function benchSignedIn(rounds: number): Promise<void> {
       env: { ...env, ...more },
     })
     const programs: Program[] = [
-      { name: 'node -e 0', command: process.execPath, args: ['-e', '0'], env },
-      {
-        name: 'import the module',
-        command: process.execPath,
-        args: ['-e', `require(${JSON.stringify(keyring)})`],
-        env,
-      },
+      node('node -e 0', '0'),
+      node('import the module', `require(${JSON.stringify(keyring)})`),
       call('key in environment', 'key', { CHATCTL_API_KEY: 'bench-key' }),
       call('key in keychain', 'key'),
       call('token in keychain', 'token'),
     ]
     report(await timeInTurn(programs, rounds), rounds)
   } finally {
-    daemon.kill()
-    bus.kill()
+    await secrets.close()
     server.close()
-    rmSync(home, { recursive: true, force: true, maxRetries: 5 })
+    sandbox.remove()
   }
 }
 
@@ -87,24 +79,6 @@ function writeProfiles(home: string, url: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const profiles = { key: { base_url: url }, token: { base_url: url } }
   writeFileSync(join(folder, 'config.json'), JSON.stringify({ profiles }), { mode: 0o600 })
-}
-
-/** The daemon has just been started: its first answers may be refusals. */
-async function store(env: NodeJS.ProcessEnv, url: string, profile: string, value: object): Promise<void> {
-  const args = ['store', '--label', profile, 'service', `chatctl:${url}`, 'username', profile]
-  for (let attempt = 0; ; attempt++) {
-    try {
-      execFileSync('secret-tool', args, {
-        env,
-        input: JSON.stringify(value),
-        stdio: ['pipe', 'ignore', 'ignore'],
-      })
-      return
-    } catch (error) {
-      if (attempt === 20) throw error
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
-  }
 }
 
 function report(medians: Map<string, number>, rounds: number): void {

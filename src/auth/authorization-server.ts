@@ -79,8 +79,14 @@ async function readMetadata(
   const { status } = response
   if (status >= 500) throw new Failure('server_error', `${base.origin} answered ${status}`, { status })
   if (status !== 200) return undefined
+  const document = (await response
+    .clone()
+    .json()
+    .catch(() => undefined)) as { issuer?: unknown } | null | undefined
+  // A server that has a page for every path has none for this one.
+  if (document === undefined) return undefined
   try {
-    return await processDiscoveryResponse(base, response)
+    return await processDiscoveryResponse(issuerOf(document?.issuer, base), response)
   } catch (cause) {
     throw new Failure('refused', `The metadata of ${base.origin} cannot be used: ${wordsOf(cause)}`, {
       hint: 'See that the auth URL is exactly the issuer that the server names itself, or give --token-url.',
@@ -89,11 +95,19 @@ async function readMetadata(
   }
 }
 
+/** The issuer that is expected; a slash at its end is easily added to an address, and easily lost. */
+function issuerOf(named: unknown, base: URL): URL {
+  if (typeof named !== 'string' || !URL.canParse(named)) return base
+  const bare = (url: string) => url.replace(/\/+$/, '')
+  const issuer = new URL(named)
+  return bare(issuer.href) === bare(base.href) ? issuer : base
+}
+
 /** oauth4webapi speaks of its own parameters. */
 function wordsOf(cause: unknown): string {
   const { code, message } = cause as Error & { code?: string }
   if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') return 'it names another issuer'
-  if (code === 'OAUTH_RESPONSE_IS_NOT_JSON' || code === 'OAUTH_PARSE_ERROR') return 'it is not JSON'
+  if (code === 'OAUTH_RESPONSE_IS_NOT_JSON') return 'it is not announced as JSON'
   return message.replace('"response" body ', '')
 }
 

@@ -72,14 +72,16 @@ async function recover(used: TokenSet, refusal: Failure, renewal: Renewal): Prom
 }
 
 async function refreshAndKeep(stored: TokenSet, refreshToken: string, renewal: Renewal): Promise<TokenSet> {
-  const renewed = await refreshTokens(stored, refreshToken, createTransport(renewal.transport))
+  // Once the old refresh token is spent, no interruption may come before the new one is kept.
+  const transport = { ...renewal.transport, signal: undefined }
+  const renewed = await refreshTokens(stored, refreshToken, createTransport(transport))
   try {
-    // The old refresh token is spent: no interruption may come between it and the new one.
     await renewal.store.write(renewal.owner, renewed)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     await renewal.onUnsaved(error)
   }
+  renewal.transport.signal?.throwIfAborted()
   return renewed
 }
 

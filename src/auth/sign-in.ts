@@ -8,7 +8,7 @@ import { exchangeCode } from './token-endpoint.ts'
 import { createTransport, type TransportOptions } from './transport.ts'
 
 /** Where the browser comes back to (RFC 8252 section 7.3). */
-export interface RedirectPlace {
+interface RedirectPlace {
   host: '127.0.0.1' | '::1'
   /** Tried in order; 0 is any free one. */
   ports: readonly number[]

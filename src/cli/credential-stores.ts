@@ -3,6 +3,7 @@ import { readBaseUrl } from '../contract/base-url.ts'
 import type { CredentialOwner, CredentialStore, Storage } from '../credentials/credential-store.ts'
 import { InsecureFile } from '../credentials/insecure-file.ts'
 import { Keychain } from '../credentials/keychain.ts'
+import { once } from './once.ts'
 import type { Output } from './output/output.ts'
 import { isInteractive } from './output/streams.ts'
 
@@ -17,9 +18,10 @@ export class CredentialStores {
 
   constructor(configuration: Configuration, output: Output) {
     this.#configuration = configuration
+    const sayOnce = once(() => output.notice('Waiting for the keychain; it may be asking to be unlocked…'))
     this.#keychain = new Keychain({
       patience: isInteractive() ? patience.withPerson : patience.alone,
-      onWait: () => output.notice('Waiting for the keychain; it may be asking to be unlocked…'),
+      onWait: sayOnce,
     })
   }
 

@@ -15,12 +15,16 @@ interface SignInRow {
   default: boolean
 }
 
+/** What the keychain says that has nothing to do with one item of it. */
+const gone: ReadonlySet<string> = new Set(['keychain_locked', 'keychain_unavailable', 'keychain_timeout'])
+
 /** All profiles. What cannot be read is left open and warned of once, for it is mostly one keychain. */
 export async function listSignIns(context: Context): Promise<SignInRow[]> {
   const { configuration, output, stores, signal } = context
   const standard = configuration.default_profile ?? localProfile
   const rows: SignInRow[] = []
   let failure: Failure | undefined
+  let isKeychainGone = false
   for (const profile of profileNames(configuration)) {
     const baseUrl = profile === localProfile ? undefined : configuration.profiles?.[profile]?.base_url
     const row = {
@@ -39,11 +43,12 @@ export async function listSignIns(context: Context): Promise<SignInRow[]> {
     const store = stores.ofProfile(profile)
     // A keychain that is locked or gone is asked once, not once for each profile.
     const stored =
-      failure && store.storage === 'keychain'
+      isKeychainGone && store.storage === 'keychain'
         ? undefined
         : await store.read(owner, signal).catch((error: unknown) => {
             if (!(error instanceof Failure)) throw error
             failure ??= error
+            isKeychainGone ||= gone.has(error.code)
             return undefined
           })
     rows.push({

@@ -64,7 +64,7 @@ export async function signOutProfile(
 
 /** It can be deleted without being understood. */
 function unreadableAsNothing(error: unknown): undefined {
-  if (!(error instanceof Failure) || !error.code.endsWith('_unreadable')) throw error
+  if (!(error instanceof Failure) || !/_(unreadable|unsafe|ambiguous)$/.test(error.code)) throw error
 }
 
 async function tryToRevoke(

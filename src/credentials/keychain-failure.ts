@@ -17,7 +17,7 @@ const faults: readonly KeychainFault[] = [
   },
   {
     code: 'keychain_locked',
-    words: /locked|prompt was dismissed|access platform storage|interaction is not allowed|user cancell?ed/i,
+    words: /islocked|\blocked\b|prompt was dismissed|access platform storage|interaction is not allowed|user cancell?ed/i,
     message: 'The keychain is locked',
     hint: 'Unlock it and try again; CHATCTL_API_KEY works without a keychain.',
   },

@@ -21,7 +21,11 @@ export async function keepLogin(
   const owner = ownerOf(profile, baseUrl)
   const store = stores.of(storage)
   // A renewal that is under way would put the old one back.
-  await withCredentialLock(owner, signal, () => store.write(owner, credential, signal))
+  const replaced = await withCredentialLock(owner, signal, async () => {
+    const there = await store.read(owner, signal).catch(() => undefined)
+    await store.write(owner, credential, signal)
+    return there
+  })
   try {
     await changeConfiguration((now) => {
       const { storage: _, ...before } = now.profiles?.[profile] ?? {}
@@ -35,7 +39,7 @@ export async function keepLogin(
       return { ...now, default_profile: now.default_profile ?? profile, profiles }
     })
   } catch (error) {
-    await store.delete(owner).catch(() => {})
+    await (replaced ? store.write(owner, replaced) : store.delete(owner)).catch(() => {})
     throw error
   }
   const before = configuration.profiles?.[profile]

@@ -3,6 +3,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { type SignOutRow, signedInProfiles, signOutProfile } from '../../cli/sign-out-profile.ts'
 import type { TokenSet } from '../../credentials/stored-credential.ts'
+import { Failure } from '../../failure.ts'
 import { logoutView } from '../../view/auth.ts'
 
 export default class AuthLogout extends BaseCommand {
@@ -28,8 +29,18 @@ export default class AuthLogout extends BaseCommand {
     const { signOut } = await import('../../auth/sign-out.ts')
     const rows: SignOutRow[] = []
     const revoke = (tokens: TokenSet) => signOut(tokens, context.transport)
-    for (const profile of profiles) rows.push(await signOutProfile(context, profile, revoke))
-    await context.output.show(logoutView, rows)
+    let failure: Failure | undefined
+    for (const profile of profiles) {
+      try {
+        rows.push(await signOutProfile(context, profile, revoke))
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error
+        // The others are not to be kept for that.
+        failure ??= error
+      }
+    }
+    if (rows.length > 0 || !failure) await context.output.show(logoutView, rows)
+    if (failure) throw failure
     if (process.env['CHATCTL_API_KEY'])
       context.output.notice('CHATCTL_API_KEY is set, and goes on being used.')
   }
