@@ -30,7 +30,10 @@ describe('30 logins at once', () => {
   const login = async (key: string, options: KeyLogin) => {
     const { exitCode, stderr } = await loginWithKey(sandbox, service, key, { ...options, env: keyring.env })
     // One daemon serves them all in turn, so that some may have to wait and say so.
-    return { exitCode, stderr: stderr.replace(/^\{"notice":\{"message":"Waiting for the keychain; .*\n/, '') }
+    return {
+      exitCode,
+      stderr: stderr.replace(/^\{"notice":\{"message":"Waiting for the keychain; .*\n/gm, ''),
+    }
   }
   const succeeded = numbers.map(() => ({ exitCode: 0, stderr: '' }))
   const configuration = () =>
@@ -102,7 +105,7 @@ describe('20 requests at once, with a token that has expired', () => {
         .map(() => runChatctl(sandbox, ['chat', 'models', '-p', 'work'], { env, timeout: 60_000 })),
     )
     expect(
-      runs.map(({ exitCode, stderr }) => exitCode || stderr.replace(/^Waiting for the keychain; .*\n/, '')),
+      runs.map(({ exitCode, stderr }) => exitCode || stderr.replace(/^Waiting for the keychain; .*\n/gm, '')),
     ).to.deep.equal(runs.map(() => ''))
     expect(server.refreshes()).to.have.length(1)
     expect(lookup()).to.include({ access_token: 'access-token-2', refresh_token: 'refresh-token-2' })

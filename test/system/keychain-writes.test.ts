@@ -56,6 +56,16 @@ describe('a keychain that could be read and cannot be written', () => {
     expect(isConfigured()).to.equal(false)
   })
 
+  it('slow to be read and locked meanwhile: it says once that it waits', async () => {
+    await start('unanswered')
+    meanwhile = () => keyring.lock()
+    keyring.stop()
+    setTimeout(() => keyring.resume(), 3_500)
+    const run = await login('canary-1')
+    expectCode(run, 'keychain_timeout')
+    expect(linesOf(run), run.stderr).to.have.length(2)
+  })
+
   it('locked meanwhile, and Ctrl-C at its dialog: at once', async () => {
     await start('unanswered')
     meanwhile = () => keyring.lock()
