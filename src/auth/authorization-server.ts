@@ -36,7 +36,7 @@ export async function findAuthorizationServer(
   const base = readBaseUrl(authUrl, 'auth URL')
   const authorizationEndpoint = `${authUrl.replace(/\/+$/, '')}/oauth/authorize`
   if (tokenUrl !== undefined) {
-    const tokenEndpoint = readEndpoint(tokenUrl, 'token endpoint')
+    const tokenEndpoint = readEndpoint(tokenUrl, 'token URL')
     return {
       issuer: authUrl,
       sendsIssuer: false,
@@ -115,7 +115,10 @@ function wordsOf(cause: unknown): string {
 function readEndpoint(text: string, name: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   // A query is allowed (RFC 6749 section 3.2), a fragment is not.
-  if (!url || url.hash) throw new Failure('refused', `The ${name} is not a URL that can be used`)
+  if (!url || url.hash)
+    throw new Failure('refused', `The ${name} is not a URL that can be used`, {
+      hint: 'It comes from --token-url, CHATCTL_TOKEN_URL, the profile, or the metadata of the server.',
+    })
   url.search = ''
   readBaseUrl(url.href, name)
   return text

@@ -148,6 +148,6 @@ function demandGrant(outcome: Outcome, issuer: string): URLSearchParams {
 function nobodyCame({ wait }: SignIn, redirectUri: string): Failure {
   return new Failure('unauthorized', `Nobody came back from the browser within ${wait / 1_000} s`, {
     code: 'sign_in_timeout',
-    hint: `If the browser shows an error instead of a sign-in, the server probably does not know this client id or does not allow it ${redirectUri}; if it is on another machine, use --no-browser and paste the address that it ends on.`,
+    hint: `If the browser shows an error instead of a sign-in, the server probably does not know this client id, or does not allow its redirect URI ${redirectUri}; if it is on another machine, use --no-browser and paste the address that it ends on.`,
   })
 }
