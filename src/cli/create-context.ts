@@ -1,18 +1,16 @@
 import type { TransportOptions } from '../auth/transport.ts'
 import type { Answer } from '../client/answer.ts'
 import type { Client, ClientOptions, CredentialSource } from '../client/client.ts'
-import { type Configuration, readConfiguration } from '../config/configuration-file.ts'
+import type { Configuration } from '../config/configuration-file.ts'
 import type { ContextOwner } from '../config/last-context.ts'
 import { dataFolder } from '../config/paths.ts'
-import { type FlagValues, localProfile, type Options, resolveOptions } from '../config/resolve-options.ts'
+import { type FlagValues, localProfile, type Options } from '../config/resolve-options.ts'
 import { readBaseUrl } from '../contract/base-url.ts'
 import { readEnvironmentCredential } from '../credentials/environment-credential.ts'
-import { Failure } from '../failure.ts'
+import type { Failure } from '../failure.ts'
 import type { Administration } from '../service/administration.ts'
 import type { RunningService, ServiceOptions } from '../service/start-service.ts'
 import type { View } from '../view/view.ts'
-import { describeRefusal, noCredential } from './credential-in-use.ts'
-import { CredentialStores, ownerOf } from './credential-stores.ts'
 import { describeFaults } from './describe-faults.ts'
 import { HeldRequest } from './held-request.ts'
 import { Prompter } from './input/prompter.ts'
@@ -20,7 +18,10 @@ import { interruption } from './interruption.ts'
 import { observeClient } from './observe-client.ts'
 import { once } from './once.ts'
 import { type OneTimeSecret, Output } from './output/output.ts'
-import { SignedIn } from './signed-in.ts'
+import { resolveConfiguration } from './resolve-configuration.ts'
+import { describeRefusal, noCredential } from './sign-in/credential-in-use.ts'
+import { CredentialStores, ownerOf } from './sign-in/credential-stores.ts'
+import { SignedIn } from './sign-in/signed-in.ts'
 import { chooseTarget, guardLocalChange, type Target } from './target.ts'
 
 /** What a command line said to all commands alike. */
@@ -77,7 +78,7 @@ export interface Context {
 /** Wires everything together: the only place that knows both ends. */
 export function createContext(invocation: Invocation): Context {
   const { env } = process
-  const { configuration, options, failure } = resolve(invocation, env)
+  const { configuration, options, failure } = resolveConfiguration(invocation, env)
   const { fields, jq, quiet, noColour, debug } = invocation
   const { value: form, source } = options.output
   const output = new Output({ form, isAsked: source === 'flag', fields, jq, quiet, noColour, env })
@@ -180,27 +181,6 @@ export function createContext(invocation: Invocation): Context {
     close: async () => {
       for (const closer of closers.reverse()) await closer()
     },
-  }
-}
-
-interface Resolution {
-  configuration: Configuration
-  options: Options
-  failure?: Failure
-}
-
-/** Without what cannot be read, where the command stands that: no stored value is in force then. */
-function resolve(invocation: Invocation, env: NodeJS.ProcessEnv): Resolution {
-  let configuration: Configuration = {}
-  try {
-    configuration = readConfiguration()
-    return { configuration, options: resolveOptions(invocation.flags, env, configuration, invocation) }
-  } catch (failure) {
-    if (!invocation.standsBrokenConfiguration || !(failure instanceof Failure)) throw failure
-    const names = Object.keys(configuration.profiles ?? {})
-    const profiles = Object.fromEntries(names.map((name) => [name, {}]))
-    const options = resolveOptions(invocation.flags, env, { ...configuration, profiles }, invocation)
-    return { configuration, options, failure }
   }
 }
 

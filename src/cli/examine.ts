@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { configurationPath } from '../config/configuration-file.ts'
 import { Failure } from '../failure.ts'
 import type { Context } from './create-context.ts'
-import { credentialInUse } from './credential-in-use.ts'
 import { exitCodeOf } from './exit-codes.ts'
+import { credentialInUse } from './sign-in/credential-in-use.ts'
 
 export interface Check {
   check: string

@@ -1,5 +1,5 @@
 import { BaseCommand } from '../../cli/base-command.ts'
-import { listSignIns } from '../../cli/list-sign-ins.ts'
+import { listSignIns } from '../../cli/sign-in/list-sign-ins.ts'
 import { signInsView } from '../../view/auth.ts'
 
 export default class AuthList extends BaseCommand {

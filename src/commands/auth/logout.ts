@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
-import { type SignOutRow, signedInProfiles, signOutProfile } from '../../cli/sign-out-profile.ts'
+import { type SignOutRow, signedInProfiles, signOutProfile } from '../../cli/sign-in/sign-out-profile.ts'
 import type { TokenSet } from '../../credentials/stored-credential.ts'
 import { Failure } from '../../failure.ts'
 import { logoutView } from '../../view/auth.ts'

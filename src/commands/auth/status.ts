@@ -1,6 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { credentialInUse } from '../../cli/credential-in-use.ts'
+import { credentialInUse } from '../../cli/sign-in/credential-in-use.ts'
 import { authStatusView } from '../../view/auth.ts'
 
 export default class AuthStatus extends BaseCommand {

@@ -1,5 +1,5 @@
 import { BaseCommand } from '../../cli/base-command.ts'
-import { noCredential } from '../../cli/credential-in-use.ts'
+import { noCredential } from '../../cli/sign-in/credential-in-use.ts'
 import { secretOf } from '../../credentials/stored-credential.ts'
 import { Failure } from '../../failure.ts'
 import { tokenView } from '../../view/auth.ts'

@@ -1,11 +1,11 @@
-import type { Configuration } from '../config/configuration-file.ts'
-import { readBaseUrl } from '../contract/base-url.ts'
-import type { CredentialOwner, CredentialStore, Storage } from '../credentials/credential-store.ts'
-import { InsecureFile } from '../credentials/insecure-file.ts'
-import { Keychain } from '../credentials/keychain.ts'
-import { once } from './once.ts'
-import type { Output } from './output/output.ts'
-import { isInteractive } from './output/streams.ts'
+import type { Configuration } from '../../config/configuration-file.ts'
+import { readBaseUrl } from '../../contract/base-url.ts'
+import type { CredentialOwner, CredentialStore, Storage } from '../../credentials/credential-store.ts'
+import { InsecureFile } from '../../credentials/insecure-file.ts'
+import { Keychain } from '../../credentials/keychain.ts'
+import { once } from '../once.ts'
+import type { Output } from '../output/output.ts'
+import { isInteractive } from '../output/streams.ts'
 
 /** How long, in ms, a keychain may take: a person needs time for the dialog that unlocks it. */
 const patience = { withPerson: 30_000, alone: 10_000 }

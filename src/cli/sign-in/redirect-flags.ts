@@ -1,4 +1,4 @@
-import { textFlag } from './flag-types.ts'
+import { textFlag } from '../flag-types.ts'
 
 /** The authorization server and the way back from it; all of these a profile may hold too. */
 export const redirectFlags = {

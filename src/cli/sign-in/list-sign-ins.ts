@@ -1,8 +1,8 @@
-import { localProfile, profileNames } from '../config/resolve-options.ts'
-import type { Storage } from '../credentials/credential-store.ts'
-import type { StoredCredential } from '../credentials/stored-credential.ts'
-import { Failure } from '../failure.ts'
-import type { Context } from './create-context.ts'
+import { localProfile, profileNames } from '../../config/resolve-options.ts'
+import type { Storage } from '../../credentials/credential-store.ts'
+import type { StoredCredential } from '../../credentials/stored-credential.ts'
+import { Failure } from '../../failure.ts'
+import type { Context } from '../create-context.ts'
 import { ownerOf } from './credential-stores.ts'
 
 /** One profile; null where there is nothing, or it cannot be known. */

@@ -1,10 +1,10 @@
-import { localProfile } from '../config/resolve-options.ts'
-import { withCredentialLock } from '../credentials/credential-lock.ts'
-import type { TokenSet } from '../credentials/stored-credential.ts'
-import { Failure } from '../failure.ts'
-import type { Context } from './create-context.ts'
+import { localProfile } from '../../config/resolve-options.ts'
+import { withCredentialLock } from '../../credentials/credential-lock.ts'
+import type { TokenSet } from '../../credentials/stored-credential.ts'
+import { Failure } from '../../failure.ts'
+import type { Context } from '../create-context.ts'
+import type { Output } from '../output/output.ts'
 import { ownerOf } from './credential-stores.ts'
-import type { Output } from './output/output.ts'
 
 /** What became of one profile. */
 export interface SignOutRow {

@@ -1,8 +1,8 @@
 import type { Profile } from '../../config/configuration-file.ts'
 import type { Storage } from '../../credentials/credential-store.ts'
 import type { Context } from '../create-context.ts'
-import { ownerOf } from '../credential-stores.ts'
 import { type Connection, chooseConnection } from './choose-connection.ts'
+import { ownerOf } from './credential-stores.ts'
 
 /** What signing in will change on this machine. */
 export interface LoginPlan {

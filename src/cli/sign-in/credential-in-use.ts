@@ -1,6 +1,6 @@
-import { Failure } from '../failure.ts'
+import { Failure } from '../../failure.ts'
+import type { Target } from '../target.ts'
 import type { SignedIn } from './signed-in.ts'
-import type { Target } from './target.ts'
 
 /** Which credential requests carry, and why that one; never the secret itself. */
 export interface CredentialInUse {

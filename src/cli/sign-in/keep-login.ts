@@ -4,7 +4,7 @@ import { withCredentialLock } from '../../credentials/credential-lock.ts'
 import type { CredentialOwner } from '../../credentials/credential-store.ts'
 import type { StoredCredential } from '../../credentials/stored-credential.ts'
 import type { Context } from '../create-context.ts'
-import { ownerOf } from '../credential-stores.ts'
+import { ownerOf } from './credential-stores.ts'
 import type { LoginPlan } from './plan-login.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { bearer } from '../../contract/bearer.ts'
 import { Failure } from '../../failure.ts'
 import type { Context } from '../create-context.ts'
-import { hasPipedStdin, readStdin } from './read-input.ts'
+import { hasPipedStdin, readStdin } from '../input/read-input.ts'
 
 const instead = 'stdin: chatctl auth login --with-api-key < key.txt'
 
