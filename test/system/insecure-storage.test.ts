@@ -145,6 +145,24 @@ describe('a credential kept in a file', () => {
     })
   }
 
+  it('a file that is not used any more can be forgotten all the same, and what a link leads to stays', async () => {
+    const spoilt = [
+      () => chmodSync(path, 0o644),
+      () => {
+        renameSync(path, aside())
+        symlinkSync(aside(), path)
+      },
+    ]
+    for (const spoil of spoilt) {
+      await login('canary-1')
+      spoil()
+      const logout = await run('auth', 'logout', '-p', 'work', '--json')
+      expect(logout.exitCode, logout.stderr).to.equal(0)
+      expect(readdirSync(dirname(path))).to.deep.equal([])
+    }
+    expect(readFileSync(aside(), 'utf8')).to.equal(storedKey('canary-1'))
+  })
+
   it('an empty file, and one that is no item, are no credential', async () => {
     await login('canary-1')
     for (const [text, words] of [

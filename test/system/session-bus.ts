@@ -26,15 +26,21 @@ export async function startSessionBus(): Promise<LiveBus> {
   const env = environment(folder)
   const words = ['--nofork', '--nopidfile', '--print-address=1', `--config-file=${folder}/bus.conf`]
   const daemon = new Program('dbus-daemon', words, { PATH: process.env['PATH'], HOME: folder, ...env })
-  await daemon.until(() => daemon.stdout.includes('\n'))
+  const close = async () => {
+    await daemon.end()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  await daemon
+    .until(() => daemon.stdout.includes('\n'))
+    .catch(async (error) => {
+      await close()
+      throw error
+    })
   return {
     env,
     folder,
+    close,
     hasOwner: (name) => call(env, busName, '/', `${busName}.NameHasOwner`, `string:${name}`).includes('true'),
-    close: async () => {
-      await daemon.end()
-      rmSync(folder, { recursive: true, force: true })
-    },
   }
 }
 
