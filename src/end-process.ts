@@ -4,20 +4,24 @@
  * program in the place of this one, that ends all threads at once.
  */
 export function endProcess(exitCode: number): never {
-  if (heldThreads > 0 && process.execve) process.execve('/bin/sh', ['sh', '-c', `exit ${exitCode}`], {})
+  for (const stop of running) stop()
+  if (running.size > 0 && process.execve) process.execve('/bin/sh', ['sh', '-c', `exit ${exitCode}`], {})
   process.exit(exitCode)
 }
 
-let heldThreads = 0
+const running = new Set<() => void>()
 
 /**
- * Says that a native call has a thread that it may not give back.
+ * Says that something may not end by itself: a native call on another thread, or, where `stop` can
+ * end it, another process.
  *
- * @returns to be called when it has
+ * @returns to be called when it has ended
  */
-export function holdThread(): () => void {
-  heldThreads++
+export function untilEnded(stop = () => {}): () => void {
+  // Each is an entry of its own, whatever it is stopped by.
+  const entry = () => stop()
+  running.add(entry)
   return () => {
-    heldThreads--
+    running.delete(entry)
   }
 }

@@ -5,7 +5,7 @@ import {
   type AuthorizationServer as Metadata,
   processDiscoveryResponse,
 } from 'oauth4webapi'
-import { readBaseUrl } from '../contract/base-url.ts'
+import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
 import { Failure } from '../failure.ts'
 import type { Transport } from './transport.ts'
 
@@ -57,10 +57,16 @@ export async function findAuthorizationServer(
     sendsIssuer: metadata.authorization_response_iss_parameter_supported === true,
     authorizationEndpoint,
     tokenEndpoint: readEndpoint(metadata.token_endpoint, 'token endpoint'),
-    revocationEndpoint:
-      metadata.revocation_endpoint === undefined
-        ? undefined
-        : readEndpoint(metadata.revocation_endpoint, 'revocation endpoint'),
+    revocationEndpoint: optionalEndpoint(metadata.revocation_endpoint),
+  }
+}
+
+/** Without one that can be used, signing out forgets and does not revoke: no reason not to sign in. */
+function optionalEndpoint(address: unknown): string | undefined {
+  try {
+    return readEndpoint(address, 'revocation endpoint')
+  } catch {
+    return undefined
   }
 }
 
@@ -109,17 +115,4 @@ function wordsOf(cause: unknown): string {
   if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') return 'it names another issuer'
   if (code === 'OAUTH_RESPONSE_IS_NOT_JSON') return 'it is not announced as JSON'
   return message.replace('"response" body ', '')
-}
-
-/** @throws Failure `refused`: a code or a token must not travel unencrypted */
-function readEndpoint(text: string, name: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  // A query is allowed (RFC 6749 section 3.2), a fragment is not.
-  if (!url || url.hash)
-    throw new Failure('refused', `The ${name} is not a URL that can be used`, {
-      hint: 'It comes from --token-url, CHATCTL_TOKEN_URL, the profile, or the metadata of the server.',
-    })
-  url.search = ''
-  readBaseUrl(url.href, name)
-  return text
 }

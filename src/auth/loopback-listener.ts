@@ -64,7 +64,6 @@ const backlog = 4096
  */
 export async function listenOnLoopback(options: LoopbackOptions): Promise<LoopbackListener> {
   const { path, state, issuer, requiresIssuer, onIgnored } = options
-  checkPath(path)
   // Imported by name it would cost every start of the program.
   const server = process.getBuiltinModule('node:http').createServer(serverOptions)
   const sockets = holdSockets(server)
@@ -150,15 +149,6 @@ function send(response: ServerResponse, page: Page): Promise<void> {
   response.once('close', resolve)
   response.writeHead(page.status, page.headers).end(page.body)
   return promise.finally(() => clearTimeout(timer))
-}
-
-/** @throws Failure `refused` for one that a browser would not ask for as it stands */
-function checkPath(path: string): void {
-  const url = `http://127.0.0.1${path}`
-  if (path.startsWith('/') && URL.canParse(url) && new URL(url).pathname === path) return
-  throw new Failure('refused', 'the path of the redirect URL is not one that a browser would ask for', {
-    hint: 'Name one such as /callback with --redirect-path.',
-  })
 }
 
 /** The first of the ports that can be had. */

@@ -9,6 +9,8 @@ import { createTransport, type TransportOptions } from './transport.ts'
 export interface Renewal {
   owner: CredentialOwner
   store: CredentialStore
+  /** What this process had last: newer than what is kept, where that could not be kept. */
+  held: StoredCredential
   /** An access token that the service has answered with 401. */
   rejected: string | undefined
   transport: TransportOptions
@@ -27,7 +29,7 @@ export interface Renewal {
 export async function renewTokens(renewal: Renewal): Promise<StoredCredential> {
   const { owner, transport } = renewal
   return withCredentialLock(owner, transport.signal, async () => {
-    const stored = await read(renewal)
+    const stored = newer(await read(renewal), renewal.held)
     return isUsable(stored, renewal.rejected) ? stored : refresh(stored, renewal)
   })
 }
@@ -36,6 +38,11 @@ async function read({ owner, store, transport }: Renewal): Promise<StoredCredent
   const stored = await store.read(owner, transport.signal)
   if (stored) return stored
   throw signedOut(owner, 'was ended by another chatctl')
+}
+
+function newer(stored: StoredCredential, held: StoredCredential): StoredCredential {
+  if (stored.kind !== 'oauth' || held.kind !== 'oauth') return stored
+  return (held.obtained_at ?? '') > (stored.obtained_at ?? '') ? held : stored
 }
 
 function isUsable(credential: StoredCredential, rejected: string | undefined): boolean {
@@ -54,25 +61,33 @@ async function refresh(stored: StoredCredential, renewal: Renewal): Promise<Stor
     return await refreshAndKeep(stored, stored.refresh_token, renewal)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    if (error.code === 'invalid_grant') return recover(stored, error, renewal)
-    // Not renewed in time, but it still works.
-    if (stored.access_token !== rejected && isAlive(stored, Date.now())) return stored
+    const works = stored.access_token !== rejected && isAlive(stored, Date.now())
+    if (error.code === 'invalid_grant') return recover(stored, works, error, renewal)
+    if (works) return stored
     throw error
   }
 }
 
 /** Somebody without our lock, on another machine perhaps, may have been first; they left the new one. */
-async function recover(used: TokenSet, refusal: Failure, renewal: Renewal): Promise<StoredCredential> {
+async function recover(
+  used: TokenSet,
+  works: boolean,
+  refusal: Failure,
+  renewal: Renewal,
+): Promise<StoredCredential> {
   const now = await read(renewal)
   if (isUsable(now, renewal.rejected)) return now
   if (now.kind === 'oauth' && now.refresh_token !== undefined && now.refresh_token !== used.refresh_token) {
     return refreshAndKeep(now, now.refresh_token, renewal)
   }
+  // Its last minute, in which the command may well be done.
+  if (works) return used
   throw signedOut(renewal.owner, 'is over: the server does not renew it any more', refusal)
 }
 
 async function refreshAndKeep(stored: TokenSet, refreshToken: string, renewal: Renewal): Promise<TokenSet> {
-  // Once the old refresh token is spent, no interruption may come before the new one is kept.
+  // The old refresh token is spent as soon as it is sent: the first Ctrl-C waits for the new one to
+  // be kept, for as long as any command may take to end.
   const transport = { ...renewal.transport, signal: undefined }
   const renewed = await refreshTokens(stored, refreshToken, createTransport(transport))
   try {

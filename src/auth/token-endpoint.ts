@@ -85,7 +85,7 @@ export async function refreshTokens(
   transport: Transport,
 ): Promise<TokenSet> {
   const [as, client] = [
-    { issuer: tokens.issuer, token_endpoint: tokens.token_endpoint },
+    { issuer: issuerOf(tokens), token_endpoint: tokens.token_endpoint },
     publicClient(tokens.client_id),
   ]
   const redact = redactorOf(refreshToken, tokens.access_token)
@@ -106,7 +106,7 @@ export async function refreshTokens(
 export async function revokeTokens(tokens: TokenSet, transport: Transport): Promise<void> {
   const { revocation_endpoint: endpoint } = tokens
   if (endpoint === undefined) return
-  const as = { issuer: tokens.issuer, revocation_endpoint: endpoint }
+  const as = { issuer: issuerOf(tokens), revocation_endpoint: endpoint }
   const token = tokens.refresh_token ?? tokens.access_token
   await asFailure('The revocation', endpoint, redactorOf(token), async () => {
     const hint = tokens.refresh_token === undefined ? 'access_token' : 'refresh_token'
@@ -117,6 +117,10 @@ export async function revokeTokens(tokens: TokenSet, transport: Transport): Prom
     demandNoServerError(response)
     await processRevocationResponse(response)
   })
+}
+
+function issuerOf({ issuer, token_endpoint: endpoint }: TokenSet): string {
+  return issuer ?? new URL(endpoint).origin
 }
 
 function publicClient(clientId: string): Client {
@@ -133,7 +137,7 @@ function through(transport: Transport) {
  * meant for somebody else is no reason to refuse the access token beside it.
  */
 async function withoutIdToken(response: Response): Promise<Response> {
-  if (!response.ok) return response
+  if (response.status !== 200) return response
   const { status, headers } = response
   const text = await response.text()
   try {

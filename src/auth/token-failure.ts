@@ -18,7 +18,10 @@ export function tokenFailure(
     const { error: code, error_description: description, status } = error
     // RFC 6749 section 5.2: what the server has to say to a developer.
     const words = redact(description ? `${code}: ${description}` : code)
-    return new Failure('unauthorized', `${what} was refused by ${origin}: ${words}`, { code, status })
+    return new Failure('unauthorized', `${what} was refused by ${origin}: ${words}`, {
+      code: redact(code),
+      status,
+    })
   }
   if (error instanceof WWWAuthenticateChallengeError) {
     return new Failure('unauthorized', `${what} was refused by ${origin}: it does not know this client`, {

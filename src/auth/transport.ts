@@ -1,4 +1,5 @@
 import { Client, type ClientOptions } from '../client/client.ts'
+import { Failure } from '../failure.ts'
 
 /** What requests to an authorization server have in common with all others. */
 export type TransportOptions = Pick<
@@ -27,6 +28,9 @@ export function createTransport(options: TransportOptions): Transport {
       const sent = body ? { body: String(body) } : {}
       const answer = await client.send({ method, path: pathname + search, headers, ...sent })
       const { status, bytes } = answer
+      if (status < 200 || status > 599) {
+        throw new Failure('unusable_answer', `${origin} answered with the status ${status}`, { status })
+      }
       // Fetch standard: a "null body status" takes no body, not even an empty one.
       const content = [204, 205, 304].includes(status) ? null : new TextDecoder().decode(bytes)
       return new Response(content, { status, headers: answer.headers })

@@ -21,6 +21,8 @@ export abstract class BaseCommand extends Command {
   protected readonly holdsEverything: boolean = false
   /** Whether `--profile` may name one that is not there yet. */
   protected readonly mayNameNewProfile: boolean = false
+  /** Whether a base URL alone means the profile that has it. */
+  protected readonly takesProfileOfAddress: boolean = false
   /** Whether the command is of use where the configuration is not. */
   protected readonly standsBrokenConfiguration: boolean = false
   #context: Context | undefined
@@ -68,6 +70,7 @@ export abstract class BaseCommand extends Command {
       noColour: flags['no-color'] === true,
       dryRun: flags['dry-run'] === true ? (this.holdsEverything ? 'all' : 'changes') : undefined,
       mayNameNewProfile: this.mayNameNewProfile,
+      takesProfileOfAddress: this.takesProfileOfAddress,
       standsBrokenConfiguration: this.standsBrokenConfiguration,
       userAgent: `chatctl/${this.config.version}`,
     })

@@ -36,6 +36,7 @@ export interface Invocation {
   /** Hold back what changes something, or everything. */
   dryRun: 'changes' | 'all' | undefined
   mayNameNewProfile: boolean
+  takesProfileOfAddress: boolean
   standsBrokenConfiguration: boolean
   userAgent: string
 }
@@ -107,9 +108,9 @@ export function createContext(invocation: Invocation): Context {
       store,
       signal: interruption,
       missing: () => noCredential(to),
-      renew: async (rejected) => {
+      renew: async (held, rejected) => {
         const { renewTokens } = await import('../auth/renew-tokens.ts')
-        return renewTokens({ owner, store, rejected, transport, onUnsaved: warnOfUnsaved(output) })
+        return renewTokens({ owner, store, held, rejected, transport, onUnsaved: warnOfUnsaved(output) })
       },
     })
   })

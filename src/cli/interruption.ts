@@ -1,11 +1,14 @@
 import { endProcess } from '../end-process.ts'
 
+/** 128 and the number of the signal, as a shell says it. SIGHUP is a terminal that was closed. */
+const exitCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
+
 /** Thrown through everything that waits when a person or the system ends the program. */
 export class Interruption extends Error {
   readonly exitCode: number
-  constructor(signal: 'SIGINT' | 'SIGTERM') {
+  constructor(signal: keyof typeof exitCodes) {
     super(`ended by ${signal}`)
-    this.exitCode = signal === 'SIGINT' ? 130 : 143
+    this.exitCode = exitCodes[signal]
   }
 }
 
@@ -14,12 +17,12 @@ const grace = 5_000
 
 const controller = new AbortController()
 
-/** Aborted by the first SIGINT or SIGTERM; its reason is the `Interruption`. */
+/** Aborted by the first of these signals; its reason is the `Interruption`. */
 export const interruption: AbortSignal = controller.signal
 
 /** The first signal ends what runs in good order, a second one at once. */
 export function watchSignals(): void {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       const reason = new Interruption(signal)
       if (controller.signal.aborted) endProcess(reason.exitCode)

@@ -5,6 +5,7 @@ import { Failure } from '../failure.ts'
 interface Asked {
   flags: FlagValues
   mayNameNewProfile: boolean
+  takesProfileOfAddress: boolean
   standsBrokenConfiguration: boolean
 }
 

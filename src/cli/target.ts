@@ -6,7 +6,14 @@ import { isInteractive } from './output/streams.ts'
 
 /** Where requests go. */
 export type Target =
-  | { kind: 'remote'; baseUrl: string; profile: string | undefined; fromEnvironment: Credential | undefined }
+  | {
+      kind: 'remote'
+      baseUrl: string
+      profile: string | undefined
+      /** Whether the address is the profile's own. */
+      isOfProfile: boolean
+      fromEnvironment: Credential | undefined
+    }
   /** `named` where the profile said so, rather than nothing saying anything. */
   | { kind: 'local'; named: boolean }
 
@@ -27,7 +34,10 @@ export function chooseTarget(options: Options, readCredential: () => Credential 
       },
     )
   }
-  if (baseUrl) return { kind: 'remote', baseUrl, profile, fromEnvironment: readCredential() }
+  if (baseUrl) {
+    const isOfProfile = options.base_url.source === 'profile'
+    return { kind: 'remote', baseUrl, profile, isOfProfile, fromEnvironment: readCredential() }
+  }
   if (profile !== undefined) {
     throw new Failure('usage', `Profile "${profile}" has no base URL`, {
       hint: `chatctl auth login --profile ${profile} --base-url https://…`,

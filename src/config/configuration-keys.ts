@@ -8,6 +8,7 @@ import {
   readDuration,
   readOutputForm,
   readTimeout,
+  readTokenUrl,
   unreadable,
 } from './resolve-options.ts'
 
@@ -20,6 +21,7 @@ export const configurationKeys: readonly string[] = [defaultProfileKey, ...profi
 const readers: Partial<Record<ProfileKey, (text: string) => unknown>> = {
   base_url: readAddress,
   auth_url: readAddress,
+  token_url: readTokenUrl,
   redirect_host: readRedirectHost,
   redirect_port: readPorts,
   redirect_path: readRedirectPath,

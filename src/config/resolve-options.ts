@@ -1,4 +1,4 @@
-import { readBaseUrl } from '../contract/base-url.ts'
+import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
 import { Failure, type FailureOptions } from '../failure.ts'
 import { type Configuration, configurationPath, type Profile, type ProfileKey } from './configuration-file.ts'
 import { parseDuration } from './duration.ts'
@@ -44,6 +44,13 @@ export interface Options {
   max_wait: Resolved<number>
 }
 
+/** What a command may do with the options that others may not. */
+interface Usage {
+  mayNameNewProfile: boolean
+  /** Whether a base URL alone means the profile that has it. */
+  takesProfileOfAddress: boolean
+}
+
 /**
  * Precedence: flag, then environment, then profile, then default. A profile is used only when it
  * was named, or when no base URL was: an address given for one run keeps clear of other defaults.
@@ -54,7 +61,7 @@ export function resolveOptions(
   flags: FlagValues,
   env: NodeJS.ProcessEnv,
   configuration: Configuration,
-  { mayNameNewProfile }: { mayNameNewProfile: boolean },
+  { mayNameNewProfile, takesProfileOfAddress }: Usage,
 ): Options {
   const given = (name: OptionName): Resolved<string> | undefined => {
     const flag = flags[name]
@@ -66,12 +73,17 @@ export function resolveOptions(
     return { value: 'json', source: 'environment', from: 'CHATCTL_JSON' }
   }
 
-  const profile = given('profile') ?? defaultProfile(configuration, given('base_url') !== undefined)
+  const address = given('base_url')
+  const profile =
+    given('profile') ??
+    (address && takesProfileOfAddress ? profileOfAddress(address, configuration) : undefined) ??
+    defaultProfile(configuration, address !== undefined)
   // Where nothing is named the embedded service answers, and its defaults are those that
   // `config set` without a profile has set.
-  const inForce = profile?.value ?? (given('base_url') ? undefined : localProfile)
-  const stored = findProfile(inForce, configuration) ?? (mayNameNewProfile ? {} : undefined)
-  if (!stored) throw unknownProfile(profile, configuration)
+  const inForce = profile?.value ?? (address ? undefined : localProfile)
+  const found = findProfile(inForce, configuration) ?? (mayNameNewProfile ? {} : undefined)
+  if (!found) throw unknownProfile(profile, configuration)
+  const stored = forAuthorizationServer(given('auth_url')?.value, found)
   const pick = (name: ProfileKey): Resolved<string> | undefined => {
     const value = stored[name]
     return (
@@ -92,7 +104,7 @@ export function resolveOptions(
     ),
     auth_url: read('auth_url', pick('auth_url'), readAddress, undefined),
     client_id: text('client_id'),
-    token_url: text('token_url'),
+    token_url: read('token_url', pick('token_url'), readTokenUrl, undefined),
     scope: text('scope'),
     redirect_host: read('redirect_host', pick('redirect_host'), readRedirectHost, '127.0.0.1'),
     redirect_port: read('redirect_port', pick('redirect_port'), readPorts, [0]),
@@ -103,6 +115,28 @@ export function resolveOptions(
     retries: read('retries', pick('retries'), readCount, 2),
     max_wait: read('max_wait', pick('max_wait'), readDuration, 60_000),
   }
+}
+
+/**
+ * The profile as far as it is about this authorization server: one server's client id and token
+ * endpoint are not another's, which would be sent a code that is not for it.
+ */
+export function forAuthorizationServer(authUrl: string | undefined, profile: Profile): Profile {
+  if (authUrl === undefined || authUrl === profile.auth_url) return profile
+  const { client_id: _, token_url: __, scope: ___, ...rest } = profile
+  return rest
+}
+
+/** @returns the first profile of the same base URL, if there is one */
+function profileOfAddress(
+  { value, from, source }: Resolved<string>,
+  { profiles = {} }: Configuration,
+): Resolved<string> | undefined {
+  const href = (url: string | undefined) => (url && URL.canParse(url) ? new URL(url).href : undefined)
+  const same = Object.entries(profiles).find(
+    ([name, { base_url: known }]) => name !== localProfile && known && href(known) === href(value),
+  )
+  return same && { value: same[0], source, from }
 }
 
 /** As oclif reads the variable of a flag without a value. */
@@ -185,6 +219,10 @@ export function readOutputForm(text: string): OutputForm {
 export function readAddress(text: string): string {
   readBaseUrl(text, 'address')
   return text
+}
+
+export function readTokenUrl(text: string): string {
+  return readEndpoint(text, 'token URL')
 }
 
 export function readDuration(text: string): number {

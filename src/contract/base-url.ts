@@ -38,6 +38,22 @@ export function readBaseUrl(text: string, name = 'base URL'): URL {
   return url
 }
 
+/**
+ * Reads the address of a token or revocation endpoint: like a base URL, but the whole of it is used
+ * as it is, and a query is allowed (RFC 6749 section 3.2).
+ *
+ * @throws Failure `refused`: a code or a token must not travel unencrypted
+ */
+export function readEndpoint(address: unknown, name: string): string {
+  const url = typeof address === 'string' && URL.canParse(address) ? new URL(address) : undefined
+  if (!url || url.hash || url.pathname.startsWith('//')) {
+    throw refused(`the ${name} is not a URL that can be used`, 'Write it as https://host/path.')
+  }
+  readBaseUrl(url.origin + url.pathname, name)
+  if (url.username || url.password) throw refused(`the ${name} of ${url.host} holds a user name or password`)
+  return url.href
+}
+
 function refused(message: string, hint?: string): Failure {
   return new Failure('refused', message, hint === undefined ? {} : { hint })
 }

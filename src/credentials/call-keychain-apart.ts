@@ -13,8 +13,8 @@ interface CallApart {
 }
 
 export function callKeychainApart(request: KeychainRequest): CallApart {
-  // In a process group of its own, for Ctrl-C in a terminal reaches a whole group: a write that has
-  // begun is ended by us or by nobody.
+  // In a process group of its own: Ctrl-C in a terminal reaches a whole group, and would break off
+  // the writing of renewed tokens. We end it when its time is up, and when we end.
   const child = spawn(process.execPath, [join(__dirname, 'keychain-process.cjs')], {
     detached: true,
     stdio: ['pipe', 'pipe', 'ignore'],

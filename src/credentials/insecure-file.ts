@@ -19,8 +19,9 @@ import { systemWords } from '../system-words.ts'
 import { type CredentialOwner, type CredentialStore, serviceOf } from './credential-store.ts'
 import { parseStored, type StoredCredential, serialise } from './stored-credential.ts'
 
-/** Windows has no O_NOFOLLOW, and access lists where others have modes. */
+/** Windows has neither of these, and access lists where others have modes. */
 const noFollow = constants.O_NOFOLLOW ?? 0
+const nonBlocking = constants.O_NONBLOCK ?? 0
 
 /**
  * A file for each credential, in plain text: only for those who asked for it. 0600 in a 0700
@@ -61,13 +62,18 @@ export class InsecureFile implements CredentialStore {
 
   async delete(owner: CredentialOwner): Promise<boolean> {
     const path = pathOf(owner)
-    const there = lstatSync(path, { throwIfNoEntry: false }) !== undefined
     try {
+      const folder = lstatSync(credentialFolder(), { throwIfNoEntry: false })
+      // What a link leads to is not ours to delete.
+      if (folder && !folder.isDirectory()) throw unsafe(credentialFolder(), 'is not a plain folder')
+      const there = lstatSync(path, { throwIfNoEntry: false }) !== undefined
+      rmSync(asideOf(path), { force: true })
       rmSync(path, { force: true })
+      return there
     } catch (cause) {
+      if (cause instanceof Failure) throw cause
       throw new Failure('storage', `${path} cannot be deleted: ${systemWords(cause)}`, { cause })
     }
-    return there
   }
 }
 
@@ -88,8 +94,11 @@ function pathOf(owner: CredentialOwner): string {
 function readOwnFile(path: string): string | undefined {
   let descriptor: number
   try {
-    descriptor = openSync(path, constants.O_RDONLY | noFollow)
+    demandOurs(credentialFolder(), lstatSync(credentialFolder()), 'folder')
+    // A pipe in its place would be waited for.
+    descriptor = openSync(path, constants.O_RDONLY | noFollow | nonBlocking)
   } catch (cause) {
+    if (cause instanceof Failure) throw cause
     const { code } = cause as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     if (code === 'ELOOP') throw unsafe(path, 'is a symbolic link')
@@ -99,7 +108,6 @@ function readOwnFile(path: string): string | undefined {
     })
   }
   try {
-    demandOurs(credentialFolder(), lstatSync(credentialFolder()), 'folder')
     demandOurs(path, fstatSync(descriptor), 'file')
     return readFileSync(descriptor, 'utf8')
   } finally {
@@ -107,13 +115,21 @@ function readOwnFile(path: string): string | undefined {
   }
 }
 
+/** One name, for whoever writes holds the credential's lock: what is left here is deleted next time. */
+function asideOf(path: string): string {
+  return `${path}.tmp`
+}
+
 function replaceFile(path: string, text: string): void {
-  const aside = `${path}.${process.pid}.tmp`
+  const aside = asideOf(path)
   rmSync(aside, { force: true })
   const descriptor = openSync(aside, 'wx', 0o600)
   try {
     writeFileSync(descriptor, text)
     fsyncSync(descriptor)
+  } catch (error) {
+    rmSync(aside, { force: true })
+    throw error
   } finally {
     closeSync(descriptor)
   }

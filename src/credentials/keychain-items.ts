@@ -16,8 +16,8 @@ export interface KeychainRequest {
 export type KeychainAnswer = string | boolean | null
 
 /**
- * Opens the keychain and does it. This may block the whole thread for as long as the system's
- * keychain or the person in front of its dialog likes (docs/decisions/0006-keychain-calls.md).
+ * Opens the keychain and does it. On Linux this may block the whole thread for as long as the
+ * keychain, or the person in front of its dialog, likes (docs/decisions/0006-keychain-calls.md).
  */
 export async function callKeychain(request: KeychainRequest): Promise<KeychainAnswer> {
   const items = await openItems(request.service)

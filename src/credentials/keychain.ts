@@ -1,4 +1,4 @@
-import { holdThread } from '../end-process.ts'
+import { untilEnded } from '../end-process.ts'
 import { Failure } from '../failure.ts'
 import { type CredentialOwner, type CredentialStore, serviceOf } from './credential-store.ts'
 import { keychainFailure } from './keychain-failure.ts'
@@ -78,8 +78,8 @@ export class Keychain implements CredentialStore {
   }
 
   async #inThisProcess<T>(call: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    const release = holdThread()
-    const running = call().finally(release)
+    const ended = untilEnded()
+    const running = call().finally(ended)
     return patiently(
       running.catch((error: unknown) => Promise.reject(keychainFailure(error))),
       {
@@ -92,10 +92,12 @@ export class Keychain implements CredentialStore {
   async #callApart(request: KeychainRequest, signal: AbortSignal | undefined) {
     const { callKeychainApart } = await import('./call-keychain-apart.ts')
     const call = callKeychainApart(request)
+    const ended = untilEnded(call.kill)
     try {
       return await patiently(call.answer, { ...this.#options, signal })
     } finally {
       call.kill()
+      ended()
     }
   }
 }

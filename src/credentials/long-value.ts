@@ -17,12 +17,17 @@ const head = /^chatctl-parts:(\d{1,4}):([0-9a-f-]{36})$/
  * @throws Error where a part is missing
  */
 export async function getLongValue(items: KeychainItems, account: string): Promise<string | null> {
-  const value = await items.get(account)
-  const parts = value === null ? undefined : partsOf(account, value)
-  if (!parts) return value
-  const texts = await Promise.all(parts.map((part) => items.get(part)))
-  if (texts.includes(null)) throw new Error('a part of the credential is missing')
-  return texts.join('')
+  let value = await items.get(account)
+  for (;;) {
+    const parts = value === null ? undefined : partsOf(account, value)
+    if (!parts) return value
+    const texts = await Promise.all(parts.map((part) => items.get(part)))
+    if (!texts.includes(null)) return texts.join('')
+    // Another process may have replaced it meanwhile, and deleted the parts of the old one.
+    const now = await items.get(account)
+    if (now === value) throw new Error('a part of the credential is missing')
+    value = now
+  }
 }
 
 /**

@@ -17,7 +17,7 @@ const tokenSetSchema = z.object({
   expires_at: z.optional(z.iso.datetime()),
   scope: z.optional(z.string()),
   client_id: z.string(),
-  issuer: z.string(),
+  issuer: z.optional(z.string()),
   token_endpoint: z.string(),
   revocation_endpoint: z.optional(z.string()),
 })

@@ -26,12 +26,12 @@ export function patiently<T>(call: Promise<T>, { patience, onWait, signal }: Wai
       signal?.removeEventListener('abort', onAbort)
       settle()
     }
-    if (signal?.aborted) return onAbort()
-    signal?.addEventListener('abort', onAbort, { once: true })
     call.then(
       (value) => end(() => resolve(value)),
       (error) => end(() => reject(error)),
     )
+    if (signal?.aborted) onAbort()
+    else signal?.addEventListener('abort', onAbort, { once: true })
   })
 }
 

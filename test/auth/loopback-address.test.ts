@@ -43,12 +43,7 @@ describe('the address of the listener for the browser', () => {
     )
   })
 
-  it('refuses a path that no browser would ask for', async () => {
-    for (const path of ['', 'callback', '/a/../b', '/a b', '/ä', '/a?b', '/a#b', '/a\\b', '/%2e%2e/a']) {
-      const failure = await failureOf(withListener(async () => {}, { path }))
-      expect(failure.kind, path).to.equal('refused')
-      expect(failure.hint).to.contain('--redirect-path')
-    }
+  it('has the path that was asked for', async () => {
     await withListener(
       async ({ listener, visit }) => {
         expect(new URL(listener.redirectUri).pathname).to.equal('/oauth/back/')

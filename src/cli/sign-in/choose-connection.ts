@@ -12,8 +12,8 @@ export interface Connection {
 }
 
 /**
- * The profile that was named, else the one that already has this address, else a new one that is
- * named after the host.
+ * The profile that was named or has this address already, else a new one that is named after the
+ * host.
  *
  * @throws Failure `input_needed` where no address is known, `usage` for what cannot be signed in to
  */
@@ -24,23 +24,22 @@ export async function chooseConnection({ options, configuration, prompter }: Con
       hint: 'Sign in to another one: chatctl auth login --profile NAME --base-url https://…',
     })
   }
-  if (named !== undefined) demandProfileName(named)
   const question =
     named === undefined ? 'Base URL of the service:' : `Base URL of the service for "${named}":`
   const baseUrl = options.base_url.value ?? (await prompter.askText(question, '--base-url URL'))
   readAddress(baseUrl)
-  return { profile: named ?? profileFor(baseUrl, configuration), baseUrl }
+  const profile = named ?? nameOf(baseUrl, configuration)
+  demandProfileName(profile)
+  return { profile, baseUrl }
 }
 
-function profileFor(baseUrl: string, { profiles = {} }: Configuration): string {
-  const { href, hostname, port } = readBaseUrl(baseUrl)
-  const same = Object.entries(profiles).find(([name, { base_url: known }]) => {
-    return name !== localProfile && known !== undefined && URL.canParse(known) && new URL(known).href === href
-  })
-  if (same) return same[0]
+function nameOf(baseUrl: string, { profiles = {} }: Configuration): string {
+  const { hostname, port } = readBaseUrl(baseUrl)
   const name = `${hostname.replaceAll(/[^\w.-]+/g, '')}${port && `-${port}`}`
-  if (!Object.hasOwn(profiles, name) && name !== localProfile) return name
-  throw new Failure('usage', `There is a profile "${name}" already, of another address`, {
-    hint: 'Name the one to sign in with --profile NAME.',
-  })
+  if (Object.hasOwn(profiles, name) || name === localProfile) {
+    throw new Failure('usage', `There is a profile "${name}" already, of another address`, {
+      hint: 'Name the one to sign in with --profile NAME.',
+    })
+  }
+  return name
 }

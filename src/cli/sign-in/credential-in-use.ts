@@ -41,7 +41,16 @@ export async function credentialInUse(
   }
 }
 
-export function noCredential({ baseUrl, profile }: Extract<Target, { kind: 'remote' }>): Failure {
+export function noCredential({
+  baseUrl,
+  profile,
+  isOfProfile,
+}: Extract<Target, { kind: 'remote' }>): Failure {
+  if (profile !== undefined && !isOfProfile) {
+    return new Failure('unauthorized', `Profile "${profile}" is not signed in to ${baseUrl}, but elsewhere`, {
+      hint: `Use a profile of its own: chatctl auth login --profile NAME --base-url ${baseUrl}, or CHATCTL_API_KEY.`,
+    })
+  }
   if (profile !== undefined) {
     return new Failure('unauthorized', `Profile "${profile}" is not signed in to ${baseUrl}`, {
       hint: `chatctl auth login --profile ${profile}, or put an API key into CHATCTL_API_KEY.`,

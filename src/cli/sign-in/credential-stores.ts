@@ -3,6 +3,7 @@ import { readBaseUrl } from '../../contract/base-url.ts'
 import type { CredentialOwner, CredentialStore, Storage } from '../../credentials/credential-store.ts'
 import { InsecureFile } from '../../credentials/insecure-file.ts'
 import { Keychain } from '../../credentials/keychain.ts'
+import { Failure } from '../../failure.ts'
 import { once } from '../once.ts'
 import type { Output } from '../output/output.ts'
 import { isInteractive } from '../output/streams.ts'
@@ -34,6 +35,11 @@ export class CredentialStores {
     const { profiles = {} } = this.#configuration
     return this.of((Object.hasOwn(profiles, profile) && profiles[profile]?.storage) || 'keychain')
   }
+}
+
+/** For what is about to be replaced: it need not be understood. */
+export function unreadableAsNothing(error: unknown): undefined {
+  if (!(error instanceof Failure) || !error.code.endsWith('_unreadable')) throw error
 }
 
 export function ownerOf(profile: string, baseUrl: string): CredentialOwner {

@@ -1,10 +1,11 @@
 import { changeConfiguration, type Profile } from '../../config/configuration-file.ts'
-import { localProfile } from '../../config/resolve-options.ts'
+import { forAuthorizationServer, localProfile } from '../../config/resolve-options.ts'
 import { withCredentialLock } from '../../credentials/credential-lock.ts'
 import type { CredentialOwner } from '../../credentials/credential-store.ts'
 import type { StoredCredential } from '../../credentials/stored-credential.ts'
+import { Failure } from '../../failure.ts'
 import type { Context } from '../create-context.ts'
-import { ownerOf } from './credential-stores.ts'
+import { ownerOf, unreadableAsNothing } from './credential-stores.ts'
 import type { LoginPlan } from './plan-login.ts'
 
 /**
@@ -23,13 +24,16 @@ export async function keepLogin(
   const store = stores.of(storage)
   // A renewal that is under way would put the old one back.
   const replaced = await withCredentialLock(owner, signal, async () => {
-    const there = await store.read(owner, signal).catch(() => undefined)
+    const there = await store.read(owner, signal).catch(unreadableAsNothing)
     await store.write(owner, credential, signal)
     return there
   })
   try {
     await changeConfiguration((now) => {
-      const { storage: _, ...before } = now.profiles?.[profile] ?? {}
+      const { storage: _, ...before } = forAuthorizationServer(
+        settings.auth_url,
+        now.profiles?.[profile] ?? {},
+      )
       const kept: Profile = {
         ...before,
         ...settings,
@@ -46,10 +50,14 @@ export async function keepLogin(
   }
   const before = configuration.profiles?.[profile]
   for (const old of formerPlaces(profile, before, owner, storage)) {
-    await stores
-      .of(old.storage)
-      .delete(old.owner, signal)
-      .catch((error) => output.warn(`What was kept for ${old.owner.origin} is still there: ${error.message}`))
+    await withCredentialLock(old.owner, signal, () => stores.of(old.storage).delete(old.owner, signal)).catch(
+      async (error: unknown) => {
+        if (!(error instanceof Failure)) throw error
+        // Where there is no keychain, nothing was ever in it.
+        if (error.code === 'keychain_unavailable') return
+        await output.warn(`What was kept for ${old.owner.origin} is still there: ${error.message}`)
+      },
+    )
   }
 }
 

@@ -1,8 +1,9 @@
 import type { Profile } from '../../config/configuration-file.ts'
+import { withCredentialLock } from '../../credentials/credential-lock.ts'
 import type { Storage } from '../../credentials/credential-store.ts'
 import type { Context } from '../create-context.ts'
 import { type Connection, chooseConnection } from './choose-connection.ts'
-import { ownerOf } from './credential-stores.ts'
+import { ownerOf, unreadableAsNothing } from './credential-stores.ts'
 
 /** What signing in will change on this machine. */
 export interface LoginPlan {
@@ -39,11 +40,7 @@ export async function planLogin(context: Context, insecure: boolean | undefined)
 /** Finds out whether a credential can be kept, and asks for the keychain to be unlocked meanwhile. */
 export async function tryStorage({ stores, signal }: Context, plan: LoginPlan): Promise<void> {
   const { profile, baseUrl } = plan.connection
-  try {
-    await stores.of(plan.storage).read(ownerOf(profile, baseUrl), signal)
-  } catch (error) {
-    // What is there will be replaced.
-    const { code } = error as { code?: string }
-    if (code !== 'keychain_unreadable' && code !== 'insecure_file_unreadable') throw error
-  }
+  const owner = ownerOf(profile, baseUrl)
+  const read = () => stores.of(plan.storage).read(owner, signal)
+  await withCredentialLock(owner, signal, read).catch(unreadableAsNothing)
 }

@@ -4,6 +4,7 @@ import type { TokenSet } from '../../credentials/stored-credential.ts'
 import { Failure } from '../../failure.ts'
 import type { Context } from '../create-context.ts'
 import type { Output } from '../output/output.ts'
+import type { Connection } from './choose-connection.ts'
 import { ownerOf } from './credential-stores.ts'
 
 /** What became of one profile. */
@@ -17,23 +18,25 @@ export interface SignOutRow {
 }
 
 /**
- * The profiles to sign out.
+ * What to sign out of.
  *
- * @throws Failure `usage` where none is meant, or the one that has nothing to sign out of
+ * @throws Failure `usage` where none is meant, or one that has nothing to sign out of
  */
-export function signedInProfiles({ configuration, options }: Context, all: boolean): string[] {
-  const { profiles = {} } = configuration
-  if (all)
-    return Object.keys(profiles).filter(
-      (name) => profiles[name]?.base_url !== undefined && name !== localProfile,
+export function chooseSignOuts({ configuration, options }: Context, all: boolean): Connection[] {
+  if (all) {
+    return Object.entries(configuration.profiles ?? {}).flatMap(([profile, { base_url: baseUrl }]) =>
+      baseUrl === undefined || profile === localProfile ? [] : [{ profile, baseUrl }],
     )
-  const name = options.profile.value
-  if (name === undefined || name === localProfile) {
+  }
+  const profile = options.profile.value
+  if (profile === undefined || profile === localProfile) {
     throw new Failure('usage', 'Nothing says which profile to sign out', {
       hint: 'Name it with --profile NAME, or use --all.',
     })
   }
-  return [name]
+  const baseUrl = options.base_url.value
+  if (baseUrl === undefined) throw new Failure('usage', `Profile "${profile}" has no base URL`)
+  return [{ profile, baseUrl }]
 }
 
 /**
@@ -43,28 +46,25 @@ export function signedInProfiles({ configuration, options }: Context, all: boole
  * @throws Failure where it could not be forgotten
  */
 export async function signOutProfile(
-  context: Context,
-  profile: string,
+  { stores, output, signal }: Context,
+  { profile, baseUrl }: Connection,
   revoke: (tokens: TokenSet) => Promise<void>,
 ): Promise<SignOutRow> {
-  const { configuration, stores, output, signal } = context
-  const baseUrl = configuration.profiles?.[profile]?.base_url
-  if (baseUrl === undefined) throw new Failure('usage', `Profile "${profile}" has no base URL`)
   const owner = ownerOf(profile, baseUrl)
   const store = stores.ofProfile(profile)
   // A renewal that is under way would bring back what is forgotten meanwhile.
   const { stored, signedOut } = await withCredentialLock(owner, signal, async () => ({
-    stored: await store.read(owner, signal).catch(unreadableAsNothing),
+    stored: await store.read(owner, signal).catch(async (error: unknown) => {
+      // It can be deleted without being understood.
+      if (!(error instanceof Failure) || !/_(unreadable|unsafe|ambiguous)$/.test(error.code)) throw error
+      await output.warn(`Nothing was revoked, for what is kept could not be read: ${error.message}`)
+      return undefined
+    }),
     signedOut: await store.delete(owner, signal),
   }))
   if (!signedOut) output.notice(`Profile "${profile}" was not signed in.`)
   const revoked = stored?.kind === 'oauth' && (await tryToRevoke(stored, revoke, output))
   return { profile, origin: owner.origin, signed_out: signedOut, revoked }
-}
-
-/** It can be deleted without being understood. */
-function unreadableAsNothing(error: unknown): undefined {
-  if (!(error instanceof Failure) || !/_(unreadable|unsafe|ambiguous)$/.test(error.code)) throw error
 }
 
 async function tryToRevoke(
@@ -77,8 +77,10 @@ async function tryToRevoke(
     await revoke(tokens)
     return true
   } catch (error) {
+    await output.warn(
+      `The token is forgotten here, but perhaps still valid at the server: ${(error as Error).message}`,
+    )
     if (!(error instanceof Failure)) throw error
-    await output.warn(`The token is still valid at the server, which did not revoke it: ${error.message}`)
     return false
   }
 }

@@ -12,7 +12,7 @@ export interface SignedInOptions {
   missing: () => Failure
   signal: AbortSignal
   /** Gives another credential in place of one that has expired or was rejected. */
-  renew: (rejected: string | undefined) => Promise<StoredCredential>
+  renew: (held: StoredCredential, rejected: string | undefined) => Promise<StoredCredential>
 }
 
 /** The credential that a profile was signed in with, read once and renewed when that is due. */
@@ -50,7 +50,7 @@ export class SignedIn {
     const credential = await this.#current
     const isRejected = secretOf(credential) === rejected
     if (credential.kind === 'api_key' || (!isRejected && isFresh(credential, Date.now()))) return credential
-    this.#current = this.#options.renew(isRejected ? rejected : undefined)
+    this.#current = this.#options.renew(credential, isRejected ? rejected : undefined)
     return this.#current
   }
 

@@ -56,6 +56,7 @@ export default class AuthLogin extends BaseCommand {
   ]
   static override flags = { ...signInFlags, ...redirectFlags, 'dry-run': dryRunFlag }
   protected override readonly mayNameNewProfile = true
+  protected override readonly takesProfileOfAddress = true
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(AuthLogin, loginView)

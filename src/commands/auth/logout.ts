@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
-import { type SignOutRow, signedInProfiles, signOutProfile } from '../../cli/sign-in/sign-out-profile.ts'
+import { chooseSignOuts, type SignOutRow, signOutProfile } from '../../cli/sign-in/sign-out-profile.ts'
 import type { TokenSet } from '../../credentials/stored-credential.ts'
 import { Failure } from '../../failure.ts'
 import { logoutView } from '../../view/auth.ts'
@@ -22,17 +22,19 @@ export default class AuthLogout extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(AuthLogout, logoutView)
-    const profiles = signedInProfiles(context, flags.all)
+    const connections = chooseSignOuts(context, flags.all)
+    const profiles = connections.map(({ profile }) => profile)
     if (context.dryRun) return this.showLocalChange({ sign_out: profiles })
-    if (flags.all && !flags.yes)
-      await context.prompter.confirm(`Sign out of ${profiles.join(', ') || 'nothing'}?`)
+    if (flags.all && !flags.yes && profiles.length > 0) {
+      await context.prompter.confirm(`Sign out of ${profiles.join(', ')}?`)
+    }
     const { signOut } = await import('../../auth/sign-out.ts')
     const rows: SignOutRow[] = []
     const revoke = (tokens: TokenSet) => signOut(tokens, context.transport)
     let failure: Failure | undefined
-    for (const profile of profiles) {
+    for (const connection of connections) {
       try {
-        rows.push(await signOutProfile(context, profile, revoke))
+        rows.push(await signOutProfile(context, connection, revoke))
       } catch (error) {
         if (!(error instanceof Failure)) throw error
         // The others are not to be kept for that.

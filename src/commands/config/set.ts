@@ -36,5 +36,15 @@ export default class ConfigSet extends BaseCommand {
     if (context.dryRun) set(context.configuration)
     else await changeConfiguration(set)
     await context.output.show(configValueView, change)
+    const before = context.configuration.profiles?.[profile]?.base_url
+    if (key === 'base_url' && before !== undefined && originOf(before) !== originOf(args.value)) {
+      context.output.notice(
+        `What profile "${profile}" is signed in with stays with ${before}, and is not sent to the new address. To forget it: chatctl auth logout --profile ${profile} --base-url ${before}`,
+      )
+    }
   }
+}
+
+function originOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).origin : undefined
 }
