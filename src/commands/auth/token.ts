@@ -9,7 +9,7 @@ export default class AuthToken extends BaseCommand {
   static override description =
     'A token that has expired is renewed first. No other command ever prints a credential; whoever has it can do what you can do.'
   static override examples = [
-    'curl -H "Authorization: Bearer $(<%= config.bin %> auth token)" https://chat.example/v1/chat/models',
+    'export CHATCTL_API_KEY="$(<%= config.bin %> auth token)"',
     '<%= config.bin %> auth token --profile work --json',
   ]
 

@@ -39,7 +39,7 @@ export default class ConfigSet extends BaseCommand {
     const before = context.configuration.profiles?.[profile]?.base_url
     if (key === 'base_url' && before !== undefined && originOf(before) !== originOf(args.value)) {
       context.output.notice(
-        `What profile "${profile}" is signed in with stays with ${before}, and is not sent to the new address. To forget it: chatctl auth logout --profile ${profile} --base-url ${before}`,
+        `If profile "${profile}" is signed in, then to ${before} only. To forget that: chatctl auth logout --profile ${profile} --base-url ${before}`,
       )
     }
   }
