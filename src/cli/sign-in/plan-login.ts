@@ -25,7 +25,7 @@ const remembered = [
 
 /**
  * @param insecure whether to keep the credential in a file; where nothing is said, as the last time
- * @throws Failure `unauthorized` where it could not be kept: better known before anybody signs in
+ * @throws Failure `input_needed` or `usage` where it is not clear what is meant
  */
 export async function planLogin(context: Context, insecure: boolean | undefined): Promise<LoginPlan> {
   const connection = await chooseConnection(context)
@@ -37,7 +37,12 @@ export async function planLogin(context: Context, insecure: boolean | undefined)
   return { connection, storage, settings }
 }
 
-/** Finds out whether a credential can be kept, and asks for the keychain to be unlocked meanwhile. */
+/**
+ * Finds out whether a credential can be kept, and has the keychain unlocked: better before anybody
+ * signs in than after.
+ *
+ * @throws Failure `unauthorized` where it cannot
+ */
 export async function tryStorage({ stores, signal }: Context, plan: LoginPlan): Promise<void> {
   const { profile, baseUrl } = plan.connection
   const owner = ownerOf(profile, baseUrl)
