@@ -1,7 +1,12 @@
 import { expect } from 'chai'
 import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts'
 import { startBearerService, tokensSeen } from '../support/bearer-service.ts'
-import { findCredentials, readCredential, readProfiles } from '../support/credential-files.ts'
+import {
+  changeCredential,
+  findCredentials,
+  readCredential,
+  readProfiles,
+} from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { answer, delayed, type FaultServer, reset } from '../support/fault-server.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
@@ -97,6 +102,23 @@ describe('signing out', () => {
     expect(findCredentials(sandbox)).to.deep.equal([])
     await scripted.close()
     await house.close()
+  })
+
+  it('deletes what cannot be read, and warns that nothing was revoked', async () => {
+    await signIn(sandbox, { server, service })
+    changeCredential(sandbox, { version: 2 })
+    const { exitCode, stderr } = await run('auth', 'logout', '--json')
+    expect(exitCode, stderr).to.equal(0)
+    const warnings = stderr.split('\n').filter((line) => line.includes('"warning"'))
+    expect(warnings).to.have.length(1)
+    expect(warnings[0]).to.contain('Nothing was revoked')
+    expect(server.revoked).to.deep.equal([])
+    expect(findCredentials(sandbox)).to.deep.equal([])
+  })
+
+  it('of all profiles has nothing to ask where there is none', async () => {
+    const { exitCode, stderr } = await run('auth', 'logout', '--all')
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
   })
 
   it('of all profiles needs --yes off a terminal', async () => {

@@ -151,6 +151,12 @@ describe('a sign-in that fails', () => {
       ['no token endpoint', [], () => undefined, '--token-url'],
       ['metadata that are an array', [], () => []],
       ['metadata without one', [], (document) => ({ ...document, token_endpoint: undefined }), '--token-url'],
+      ['a token endpoint with an empty first folder', ['--token-url', 'http://127.0.0.1:1//x'], (d) => d],
+      [
+        'metadata that name a list of them',
+        [],
+        (document) => ({ ...document, token_endpoint: [document['token_endpoint']] }),
+      ],
       ['metadata of another issuer', [], (document) => ({ ...document, issuer: 'https://attacker.example' })],
     ]
   for (const [what, more, metadata, ...words] of beforeTheBrowser) {

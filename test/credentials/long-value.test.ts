@@ -84,6 +84,37 @@ describe('a value that is longer than an item', () => {
     expect(failure).to.equal('a part of the credential is missing')
   })
 
+  it('is the new one for a reader who finds the parts of the old one gone', async () => {
+    for (const next of ['y'.repeat(200), 'short']) {
+      const keychain = new SmallKeychain(limit)
+      await setLongValue(keychain, 'work', 'x'.repeat(200), limit)
+      const get = keychain.get.bind(keychain)
+      let replaced = false
+      keychain.get = async (account) => {
+        // Between the reading of the head and that of the first part.
+        if (account !== 'work' && !replaced) {
+          replaced = true
+          const writer = Object.assign(new SmallKeychain(limit), { items: keychain.items })
+          await setLongValue(writer, 'work', next, limit)
+        }
+        return get(account)
+      }
+      expect(await getLongValue(keychain, 'work')).to.equal(next)
+      expect(replaced).to.equal(true)
+    }
+  })
+
+  it('is none for a reader who finds that it was deleted meanwhile', async () => {
+    const keychain = new SmallKeychain(limit)
+    await setLongValue(keychain, 'work', 'x'.repeat(200), limit)
+    const get = keychain.get.bind(keychain)
+    keychain.get = async (account) => {
+      if (account !== 'work') keychain.items.clear()
+      return get(account)
+    }
+    expect(await getLongValue(keychain, 'work')).to.equal(null)
+  })
+
   it('is replaced and deleted where it cannot be read', async () => {
     const keychain = new SmallKeychain(limit)
     await setLongValue(keychain, 'work', 'odd', limit)

@@ -14,6 +14,7 @@ export interface StoredCredential {
   obtained_at?: string
   expires_at?: string
   scope?: string
+  issuer?: string | undefined
 }
 
 interface StoredConfiguration {

@@ -48,7 +48,7 @@ export async function runTimed(
   return { ...run, endedAfter: performance.now() - (signalled || started) }
 }
 
-/** Command lines of the processes of Node that have this home, once what was killed is gone. */
+/** The same, once what was killed is gone. */
 export async function programsLeft(sandbox: Sandbox): Promise<string[]> {
   for (let waited = 0; waited < 500; waited += 20) {
     if (programsOf(sandbox).length === 0) return []
@@ -57,7 +57,8 @@ export async function programsLeft(sandbox: Sandbox): Promise<string[]> {
   return programsOf(sandbox)
 }
 
-function programsOf({ home }: Sandbox): string[] {
+/** Command lines of the processes of Node that have this home. */
+export function programsOf({ home }: Sandbox): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((id) => {

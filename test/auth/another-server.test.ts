@@ -1,0 +1,87 @@
+import { expect } from 'chai'
+import { startBearerService } from '../support/bearer-service.ts'
+import { editProfile, readProfiles } from '../support/credential-files.ts'
+import { expectFailure } from '../support/expect-failure.ts'
+import type { FaultServer } from '../support/fault-server.ts'
+import { startLogin } from '../support/login-process.ts'
+import { plantSignIn } from '../support/plant-sign-in.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { signIn } from '../support/sign-in.ts'
+import { signInByHttp } from '../support/sign-in-by-http.ts'
+import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+
+/** A code sent to the wrong token endpoint is a code that somebody else may redeem (RFC 9700 section 4.4). */
+describe('a profile that knows one authorization server, signed in at another', () => {
+  let known: TokenEndpoint
+  let other: TokenEndpoint
+  let service: FaultServer
+  let sandbox: Sandbox
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    known = await startTokenEndpoint()
+    other = await startTokenEndpoint()
+    service = await startBearerService((token) => known.live.has(token) || other.live.has(token))
+    plantSignIn(sandbox, { server: known, service })
+    editProfile(sandbox, 'work', {
+      client_id: 'client-of-the-known',
+      token_url: `${known.url}/oauth/token`,
+      scope: 'of-the-known',
+    })
+  })
+  afterEach(async () => {
+    sandbox.remove()
+    await known.close()
+    await other.close()
+    await service.close()
+  })
+
+  const profile = () => readProfiles(sandbox).profiles?.['work']
+
+  it('sends the code to the other, with nothing that was remembered of the first, and forgets that', async () => {
+    await signIn(sandbox, { server: other, service }, [])
+    expect(known.tokenRequests).to.deep.equal([])
+    expect(other.tokenRequests[0]?.get('client_id')).to.equal(other.clientId)
+    expect(other.authorizations[0]?.get('client_id')).to.equal(other.clientId)
+    expect(other.authorizations[0]?.has('scope')).to.equal(false)
+    expect(profile()).to.deep.equal({
+      base_url: service.url,
+      auth_url: other.url,
+      client_id: other.clientId,
+      storage: 'file',
+    })
+  })
+
+  for (const [what, flags, env] of [
+    ['--auth-url', () => ['--auth-url', other.url], () => ({})],
+    ['CHATCTL_AUTH_URL', () => [], () => ({ CHATCTL_AUTH_URL: other.url })],
+  ] as const) {
+    it(`has to be told a client id where ${what} names the other: exit 3`, async () => {
+      const words = ['-p', 'work', '--no-browser', ...flags()]
+      const run = await startLogin(sandbox, words, { stdin: '', env: env() }).ended
+      expectFailure(run, 3, '--client-id')
+      expect(run.stderr).not.to.contain('Open this address')
+    })
+  }
+
+  it('is refused where the other has no metadata, and stays as it was: exit 2', async () => {
+    other.script.metadata = () => undefined
+    const before = profile()
+    const words = ['-p', 'work', '--auth-url', other.url, '--client-id', 'x', '--no-browser']
+    const run = await startLogin(sandbox, words, { stdin: '' }).ended
+    expectFailure(run, 2, '--token-url')
+    expect(run.stderr).not.to.contain('Open this address')
+    expect(known.tokenRequests).to.deep.equal([])
+    expect(profile()).to.deep.equal(before)
+  })
+
+  it('(at the first again, what is remembered is used)', async () => {
+    known.script.metadata = () => undefined
+    const login = startLogin(sandbox, ['-p', 'work', '--auth-url', known.url, '--no-browser'])
+    await signInByHttp((await login.address()).href)
+    const { exitCode, stderr } = await login.ended
+    expect(exitCode, stderr).to.equal(0)
+    expect(known.tokenRequests[0]?.get('client_id')).to.equal('client-of-the-known')
+    expect(known.authorizations[0]?.get('scope')).to.equal('of-the-known')
+    expect(profile()).to.include({ token_url: `${known.url}/oauth/token`, scope: 'of-the-known' })
+  })
+})

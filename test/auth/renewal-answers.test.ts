@@ -1,0 +1,147 @@
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect } from 'chai'
+import { startBearerService, tokensSeen } from '../support/bearer-service.ts'
+import {
+  changeCredential,
+  expireCredential,
+  findCredentials,
+  readCredential,
+} from '../support/credential-files.ts'
+import { expectFailure } from '../support/expect-failure.ts'
+import { answer, type Behaviour, type FaultServer } from '../support/fault-server.ts'
+import { plantSignIn } from '../support/plant-sign-in.ts'
+import { type Run, runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { refusing, startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+
+describe('a renewal that goes wrong', () => {
+  let server: TokenEndpoint
+  let service: FaultServer
+  let sandbox: Sandbox
+  let onRequest: () => void
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    server = await startTokenEndpoint()
+    onRequest = () => {}
+    service = await startBearerService((token) => {
+      onRequest()
+      return server.live.has(token)
+    })
+    plantSignIn(sandbox, { server, service })
+  })
+  afterEach(async () => {
+    sandbox.remove()
+    await server.close()
+    await service.close()
+  })
+
+  const run = (...args: string[]): Promise<Run> => runChatctl(sandbox, args)
+  const models = (...more: string[]): Promise<Run> => run('chat', 'models', ...more)
+
+  /** Makes chatctl believe that its token lives another 50 s of an hour: due, but good. */
+  function reachLastMinute(): void {
+    const expiresAt = Date.now() + 50_000
+    changeCredential(sandbox, {
+      obtained_at: new Date(expiresAt - 3_600_000).toISOString(),
+      expires_at: new Date(expiresAt).toISOString(),
+    })
+  }
+
+  // Fetch standard: a Response takes no status above 599, and no body with 204 or 205.
+  for (const status of [204, 205, 600]) {
+    it(`is the token endpoint's fault where that answers ${status}: exit 1`, async () => {
+      expireCredential(sandbox)
+      const before = readCredential(sandbox)
+      server.script.token = [answer(status)]
+      expectFailure(await models(), 1, server.url)
+      expect(service.requests).to.deep.equal([])
+      expect(readCredential(sandbox)).to.deep.equal(before)
+    })
+  }
+
+  for (const [what, behaviour] of [
+    ['204', answer(204)],
+    ['600', answer(600)],
+    ['invalid_grant', refusing('invalid_grant')],
+  ] as [string, Behaviour][]) {
+    it(`does not matter in a token's last minute: ${what}`, async () => {
+      reachLastMinute()
+      server.script.token = [behaviour]
+      const { exitCode, stderr } = await models()
+      expect(exitCode, stderr).to.equal(0)
+      expect(server.refreshes()).to.have.length(1)
+      expect(tokensSeen(service)).to.deep.equal(['access-token-1'])
+    })
+  }
+
+  it('does matter in the last minute of a token that the service does not take', async () => {
+    reachLastMinute()
+    server.live.clear()
+    server.script.token = [refusing('invalid_grant')]
+    expectFailure(await models(), 4, 'chatctl auth login')
+  })
+
+  it('does not matter where the new tokens cannot be kept: the command is done, with a warning', async () => {
+    expireCredential(sandbox)
+    const folder = dirname(findCredentials(sandbox)[0] ?? '')
+    const good = server.tokens()
+    server.script.token = [
+      (...all) => {
+        renameSync(folder, join(sandbox.home, 'aside'))
+        writeFileSync(folder, '')
+        return good(...all)
+      },
+    ]
+    const { exitCode, stdout, stderr } = await models('--json')
+    expect(exitCode, stderr).to.equal(0)
+    expect(JSON.parse(stdout).data).to.have.length(1)
+    expect(stderr).not.to.match(/(access|refresh)-token-\d/)
+    const lines = stderr.trimEnd().split('\n')
+    expect(lines.map((line) => JSON.parse(line).warning?.message)).to.have.length(1)
+    expect(stderr).to.contain('could not be kept').and.contain(folder)
+    expect(tokensSeen(service)).to.deep.equal(['access-token-2'])
+  })
+
+  it('does not spend a refresh token twice where the new one could not be kept', async () => {
+    expireCredential(sandbox)
+    const folder = dirname(findCredentials(sandbox)[0] ?? '')
+    const aside = join(sandbox.home, 'aside')
+    const good = server.tokens()
+    server.script.token = [
+      async (...all) => {
+        renameSync(folder, aside)
+        writeFileSync(folder, '')
+        await good(...all)
+        server.live.delete('access-token-2')
+      },
+      good,
+    ]
+    // By the time the service refuses the new token, the old one can be read again.
+    onRequest = () => {
+      if (!existsSync(aside)) return
+      rmSync(folder)
+      renameSync(aside, folder)
+    }
+    const { exitCode, stderr } = await models()
+    expect(exitCode, stderr).to.equal(0)
+    expect(stderr).to.contain('could not be kept')
+    expect(server.refreshes().map((form) => form.get('refresh_token'))).to.deep.equal([
+      'refresh-token-1',
+      'refresh-token-2',
+    ])
+    expect(tokensSeen(service)).to.deep.equal(['access-token-2', 'access-token-3'])
+    expect(readCredential(sandbox).refresh_token).to.equal('refresh-token-3')
+  })
+
+  it('is none where the tokens do not say who issued them, nor is a sign-out', async () => {
+    changeCredential(sandbox, { issuer: undefined })
+    expect(await models()).to.include({ exitCode: 0, stderr: '' })
+    expireCredential(sandbox)
+    expect(await models()).to.include({ exitCode: 0, stderr: '' })
+    expect(tokensSeen(service)).to.deep.equal(['access-token-1', 'access-token-2'])
+    changeCredential(sandbox, { issuer: undefined })
+    expect(await run('auth', 'logout', '-p', 'work')).to.include({ exitCode: 0 })
+    expect(server.revocations[0]?.get('token')).to.equal('refresh-token-2')
+  })
+})

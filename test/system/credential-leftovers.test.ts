@@ -1,0 +1,89 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect } from 'chai'
+import { startBearerService } from '../support/bearer-service.ts'
+import type { FaultServer } from '../support/fault-server.ts'
+import { type Run, runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { noBus } from './session-bus.ts'
+import { expectCode, loginWithKey } from './stored-key.ts'
+
+describe('what else can be where a credential is kept in a file', () => {
+  let sandbox: Sandbox
+  let service: FaultServer
+  let path: string
+  const env = noBus('dead address')
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    service = await startBearerService(() => true)
+    const name = createHash('sha256').update(`chatctl:${service.url}\0work`).digest('hex')
+    path = join(sandbox.home, '.local', 'share', 'chatctl', 'credentials', `${name}.json`)
+    expect(await login('canary-1')).to.include({ exitCode: 0 })
+    service.requests.length = 0
+  })
+  afterEach(async () => {
+    await service.close()
+    sandbox.remove()
+  })
+
+  // A hang ends as no exit code at all.
+  const run = (...args: string[]) =>
+    runChatctl(sandbox, [...args, '-p', 'work', '--json'], { env, timeout: 3000 })
+  const login = (key: string) => loginWithKey(sandbox, service, key, { env, flags: ['--insecure-storage'] })
+  const commands: [string, () => Promise<Run>][] = [
+    ['a request', () => run('chat', 'models')],
+    ['a login', () => login('canary-2')],
+    ['auth logout', () => run('auth', 'logout')],
+  ]
+
+  for (const [what, next] of [
+    ['login', () => login('canary-2')],
+    ['logout', () => run('auth', 'logout')],
+  ] as const) {
+    it(`half of a file, of a write that was killed: gone after the next ${what}`, async () => {
+      writeFileSync(`${path}.tmp`, '{"version":1,"kind":"api_key","key":"canary-0', { mode: 0o600 })
+      const { exitCode, stderr } = await next()
+      expect(exitCode, stderr).to.equal(0)
+      expect(existsSync(`${path}.tmp`)).to.equal(false)
+      expect(readdirSync(dirname(path))).to.have.length(what === 'login' ? 1 : 0)
+    })
+  }
+
+  it('a pipe in the place of the file: nobody waits for it, and it can be forgotten', async () => {
+    rmSync(path)
+    execFileSync('mkfifo', ['-m', '600', path])
+    for (const [, command] of commands.slice(0, 2)) expectCode(await command(), 'insecure_file_unsafe')
+    expect(service.requests.map(({ headers }) => headers.authorization)).not.to.include('Bearer canary-1')
+    const logout = await run('auth', 'logout')
+    expect(logout.exitCode, logout.stderr).to.equal(0)
+    expect(readdirSync(dirname(path))).to.deep.equal([])
+  })
+
+  it('a link in the place of the folder: a logout deletes nothing where it leads', async () => {
+    const elsewhere = join(sandbox.home, 'elsewhere')
+    renameSync(dirname(path), elsewhere)
+    symlinkSync(elsewhere, dirname(path))
+    writeFileSync(join(elsewhere, 'of somebody else'), '')
+    const before = readdirSync(elsewhere)
+    expectCode(await run('auth', 'logout'), 'insecure_file_unsafe')
+    expect(readdirSync(elsewhere)).to.deep.equal(before).and.have.length(2)
+  })
+
+  for (const [what, put] of [
+    ['a file', (at: string) => writeFileSync(at, 'x')],
+    ['a link to itself', (at: string) => symlinkSync(at, at)],
+  ] as const) {
+    it(`${what} in the place of the folder: a failure that says so, and no bug`, async () => {
+      rmSync(dirname(path), { recursive: true })
+      put(dirname(path))
+      for (const [name, command] of commands) {
+        const { exitCode, stdout, stderr } = await command()
+        expect(exitCode, `${name}: ${stderr}`).to.be.oneOf([1, 4])
+        expect(stdout, name).to.equal('')
+        expect(stderr, name).to.contain(dirname(path)).and.not.match(/bug/)
+      }
+    })
+  }
+})

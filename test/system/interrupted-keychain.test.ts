@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { startBearerService } from '../support/bearer-service.ts'
+import type { FaultServer } from '../support/fault-server.ts'
+import { startLogin } from '../support/login-process.ts'
+import { runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+import { type SecretService, startSecretService } from './secret-service.ts'
+import { programsLeft, programsOf } from './timed-run.ts'
+
+/** Another process of ours waits for the dialog, in a group of its own: nobody else would end it. */
+describe('a keychain whose dialog is open when chatctl is ended', () => {
+  let sandbox: Sandbox
+  let keyring: SecretService
+  let service: FaultServer
+  let server: TokenEndpoint
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    keyring = await startSecretService(sandbox, 'unanswered')
+    server = await startTokenEndpoint()
+    service = await startBearerService((token) => server.live.has(token))
+    const parties = ['--base-url', service.url, '--auth-url', server.url, '--client-id', server.clientId]
+    const login = startLogin(sandbox, ['-p', 'work', ...parties, '--no-browser'], { env: keyring.env })
+    await (await fetch(await login.address())).text()
+    const { exitCode, stderr } = await login.ended
+    expect(exitCode, stderr).to.equal(0)
+  })
+  afterEach(async () => {
+    await service.close()
+    await server.close()
+    await keyring.close()
+    sandbox.remove()
+  })
+
+  /** Starts a command, sends it the signals once the other process is there, and gives its exit code. */
+  async function end(args: readonly string[], signals: readonly NodeJS.Signals[]): Promise<number | null> {
+    const child = startChatctl(sandbox, args, { env: keyring.env })
+    child.stdout?.resume()
+    child.stderr?.resume()
+    const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
+    while (!programsOf(sandbox).some((line) => line.includes('keychain-process'))) {
+      expect(child.exitCode, 'it waits').to.equal(null)
+      await sleep(20)
+    }
+    // So that it has got to the dialog.
+    await sleep(500)
+    for (const signal of signals) {
+      child.kill(signal)
+      await sleep(20)
+    }
+    const timer = setTimeout(() => child.kill('SIGKILL'), 10_000)
+    const exitCode = await closed
+    clearTimeout(timer)
+    return exitCode
+  }
+
+  for (const [signals, exitCode] of [
+    [['SIGINT', 'SIGINT'], 130],
+    [['SIGHUP'], 129],
+    [['SIGTERM'], 143],
+  ] as const) {
+    it(`auth logout leaves no process behind after ${signals.join(' and ')}: exit ${exitCode}`, async () => {
+      keyring.lock()
+      expect(await end(['auth', 'logout', '-p', 'work'], signals)).to.equal(exitCode)
+      expect(await programsLeft(sandbox)).to.deep.equal([])
+    })
+
+    it(`nor does the keeping of renewed tokens after twice ${signals[0]}: exit ${exitCode}`, async () => {
+      server.live.clear()
+      const good = server.tokens()
+      server.script.token = [
+        (...all) => {
+          keyring.lock()
+          return good(...all)
+        },
+      ]
+      expect(await end(['chat', 'models', '-p', 'work'], [signals[0], signals[0]])).to.equal(exitCode)
+      expect(server.refreshes()).to.have.length(1)
+      expect(await programsLeft(sandbox)).to.deep.equal([])
+    })
+  }
+
+  it('(what is left is seen where there is something)', async () => {
+    keyring.lock()
+    const logout = runChatctl(sandbox, ['auth', 'logout', '-p', 'work'], { env: keyring.env, timeout: 3000 })
+    expect(await programsLeft(sandbox)).not.to.deep.equal([])
+    await logout
+  })
+})
