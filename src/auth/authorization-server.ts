@@ -34,7 +34,7 @@ export async function findAuthorizationServer(
   transport: Transport,
 ): Promise<AuthorizationServer> {
   const base = readBaseUrl(authUrl, 'auth URL')
-  const authorizationEndpoint = `${authUrl.replace(/\/+$/, '')}/oauth/authorize`
+  const authorizationEndpoint = `${base.href.replace(/\/+$/, '')}/oauth/authorize`
   if (tokenUrl !== undefined) {
     const tokenEndpoint = readEndpoint(tokenUrl, 'token URL')
     return {
@@ -49,7 +49,7 @@ export async function findAuthorizationServer(
     (await readMetadata(base, 'oauth2', transport)) ?? (await readMetadata(base, 'oidc', transport))
   if (!metadata?.token_endpoint) {
     throw new Failure('usage', `Nothing says where ${base.origin} exchanges a sign-in for a token`, {
-      hint: 'Name its token endpoint with --token-url, or use an API key: chatctl auth login --with-api-key',
+      hint: 'Name its token endpoint with --token-url, or use an API key: add --with-api-key.',
     })
   }
   return {

@@ -1,5 +1,6 @@
 import { Command } from '@oclif/core/command'
 import type { Input, ParserOutput } from '@oclif/core/interfaces'
+import { profileKeys } from '../config/configuration-file.ts'
 import { Failure } from '../failure.ts'
 import { heldRequestView, localChangeView } from '../view/dry-run.ts'
 import type { View } from '../view/view.ts'
@@ -11,6 +12,11 @@ import { reportError } from './render-error.ts'
 import { sharedFlags } from './shared-flags.ts'
 import { usageFailure } from './usage-error.ts'
 import { wantsJson } from './wants-json.ts'
+
+/** As flags spell what a profile may hold; the form of the output has two flags. */
+const optionNames = ['profile', ...profileKeys.filter((key) => key !== 'output')].map((key) =>
+  key.replaceAll('_', '-'),
+)
 
 type Values = Record<string, unknown>
 
@@ -47,19 +53,7 @@ export abstract class BaseCommand extends Command {
     this.#flags = flags
     const context = createContext({
       flags: {
-        ...option(flags, 'profile'),
-        ...option(flags, 'base-url'),
-        ...option(flags, 'auth-url'),
-        ...option(flags, 'client-id'),
-        ...option(flags, 'token-url'),
-        ...option(flags, 'scope'),
-        ...option(flags, 'redirect-host'),
-        ...option(flags, 'redirect-port'),
-        ...option(flags, 'redirect-path'),
-        ...option(flags, 'model'),
-        ...option(flags, 'timeout'),
-        ...option(flags, 'retries'),
-        ...option(flags, 'max-wait'),
+        ...Object.fromEntries(optionNames.flatMap((name) => Object.entries(option(flags, name)))),
         ...outputForm(flags, parsed.raw),
       },
       fields: text(flags['fields']),

@@ -161,7 +161,10 @@ export function createContext(invocation: Invocation): Context {
     },
     connect,
     refusalHint: () => refusalHint,
-    connectTo: (baseUrl, credential) => open({ baseUrl, credential }),
+    connectTo: (baseUrl, credential) => {
+      refusalHint = 'Nothing was kept.'
+      return open({ baseUrl, credential })
+    },
     transport,
     show: async (view, answer, secret) => {
       if (answer.faults.length > 0) await output.warn(describeFaults(answer.faults))

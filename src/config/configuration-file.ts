@@ -92,7 +92,7 @@ export async function changeConfiguration(
 ): Promise<void> {
   const path = configurationPath()
   try {
-    mkdirSync(configFolder(), { recursive: true, mode: 0o700 })
+    demandConfigurationFolder()
     const { default: Conf } = await import('conf')
     await withFileLock(path, () => {
       const configuration = change(readConfiguration())
@@ -106,9 +106,23 @@ export async function changeConfiguration(
     })
   } catch (cause) {
     if (cause instanceof Failure) throw cause
-    throw new Failure('storage', `The configuration file ${path} cannot be written: ${systemWords(cause)}`, {
-      hint: 'Set XDG_CONFIG_HOME to a folder that you may write to.',
-      cause,
-    })
+    throw unwritable(cause)
   }
+}
+
+/** @throws Failure `storage` where there is none and none can be made */
+export function demandConfigurationFolder(): void {
+  try {
+    mkdirSync(configFolder(), { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    throw unwritable(cause)
+  }
+}
+
+function unwritable(cause: unknown): Failure {
+  const path = configurationPath()
+  return new Failure('storage', `The configuration file ${path} cannot be written: ${systemWords(cause)}`, {
+    hint: 'Set XDG_CONFIG_HOME to a folder that you may write to.',
+    cause,
+  })
 }

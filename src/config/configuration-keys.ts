@@ -31,9 +31,8 @@ const readers: Partial<Record<ProfileKey, (text: string) => unknown>> = {
   max_wait: readDuration,
 }
 
-/** What a connection to a service elsewhere has, and the embedded one has not. */
-const connectionKeys: ReadonlySet<ProfileKey> = new Set([
-  'base_url',
+/** What signing in needs to know, and a profile remembers. */
+export const signInKeys = [
   'auth_url',
   'client_id',
   'token_url',
@@ -41,7 +40,7 @@ const connectionKeys: ReadonlySet<ProfileKey> = new Set([
   'redirect_host',
   'redirect_port',
   'redirect_path',
-])
+] as const
 
 /**
  * The configuration with one value set; a profile that is not there yet begins with it.
@@ -58,14 +57,14 @@ export function withValue(
   if (key === defaultProfileKey) {
     if (value !== localProfile && !Object.hasOwn(configuration.profiles ?? {}, value)) {
       throw new Failure('usage', `There is no profile "${value}"`, {
-        hint: `chatctl config set base_url https://… --profile ${value}`,
+        hint: `Make it with: chatctl auth login --profile ${value} --base-url https://…`,
       })
     }
     return { ...configuration, default_profile: value }
   }
   const known = key as ProfileKey
   judge(known, value)
-  if (profile === localProfile && connectionKeys.has(known)) {
+  if (profile === localProfile && (known === 'base_url' || signInKeys.some((own) => own === known))) {
     throw new Failure('usage', `Profile "${localProfile}" is the embedded service: it has no ${known}`)
   }
   demandProfileName(profile)

@@ -127,16 +127,18 @@ export function forAuthorizationServer(authUrl: string | undefined, profile: Pro
   return rest
 }
 
-/** @returns the first profile of the same base URL, if there is one */
+/** @returns the profile of the same base URL, if there is one; of several the default, else the first */
 function profileOfAddress(
   { value, from, source }: Resolved<string>,
-  { profiles = {} }: Configuration,
+  { profiles = {}, default_profile: standard }: Configuration,
 ): Resolved<string> | undefined {
   const href = (url: string | undefined) => (url && URL.canParse(url) ? new URL(url).href : undefined)
-  const same = Object.entries(profiles).find(
-    ([name, { base_url: known }]) => name !== localProfile && known && href(known) === href(value),
+  const names = Object.keys(profiles).filter(
+    (name) =>
+      name !== localProfile && profiles[name]?.base_url && href(profiles[name].base_url) === href(value),
   )
-  return same && { value: same[0], source, from }
+  const same = names.find((name) => name === standard) ?? names[0]
+  return same === undefined ? undefined : { value: same, source, from }
 }
 
 /** As oclif reads the variable of a flag without a value. */
@@ -183,7 +185,7 @@ function unknownProfile(named: Resolved<string> | undefined, configuration: Conf
   return new Failure(
     'usage',
     `${where}: there is no profile "${value}"; known: ${profileNames(configuration).join(', ')}`,
-    { hint: `Make it with: chatctl config set base_url https://… --profile ${value}` },
+    { hint: `Make it with: chatctl auth login --profile ${value} --base-url https://…` },
   )
 }
 
@@ -217,8 +219,8 @@ export function readOutputForm(text: string): OutputForm {
 }
 
 export function readAddress(text: string): string {
-  readBaseUrl(text, 'address')
-  return text
+  readBaseUrl(text.trim(), 'address')
+  return text.trim()
 }
 
 export function readTokenUrl(text: string): string {

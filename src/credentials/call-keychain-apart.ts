@@ -22,10 +22,13 @@ export function callKeychainApart(request: KeychainRequest): CallApart {
   })
   child.stdin.on('error', () => {})
   child.stdin.end(JSON.stringify(request))
-  return { answer: readAnswer(child), kill: () => child.kill('SIGKILL') }
+  return { answer: readAnswer(child, request), kill: () => child.kill('SIGKILL') }
 }
 
-async function readAnswer(child: ReturnType<typeof spawn>): Promise<KeychainAnswer> {
+async function readAnswer(
+  child: ReturnType<typeof spawn>,
+  request: KeychainRequest,
+): Promise<KeychainAnswer> {
   const failed = new Promise<never>((_, reject) => child.once('error', reject))
   try {
     const written = await Promise.race([child.stdout ? text(child.stdout) : '', failed])
@@ -33,6 +36,6 @@ async function readAnswer(child: ReturnType<typeof spawn>): Promise<KeychainAnsw
     if (error !== undefined) throw new Error(error)
     return value
   } catch (error) {
-    throw keychainFailure(error)
+    throw keychainFailure(error, `service ${request.service} username ${request.account}`)
   }
 }

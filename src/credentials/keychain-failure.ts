@@ -13,7 +13,7 @@ const faults: readonly KeychainFault[] = [
     code: 'keychain_ambiguous',
     words: /matched by \d+ credentials/,
     message: 'Two items of the keychain match this profile, and only one of them can be right',
-    hint: 'Delete one of them with the keychain program of your desktop, or with: secret-tool clear service … username …',
+    hint: 'Delete them with the keychain program of your desktop and sign in again; on Linux: secret-tool clear ITEM',
   },
   {
     code: 'keychain_locked',
@@ -25,9 +25,9 @@ const faults: readonly KeychainFault[] = [
   {
     code: 'keychain_unavailable',
     words:
-      /failed to connect|serviceunknown|not provided by any|name has no owner|namehasnoowner|dbus_session_bus_address|autolaunch|no such file|connection refused|native binding|cannot find module|failed to execute program|spawn\./i,
+      /failed to connect|no secret service provider|serviceunknown|not provided by any|name has no owner|namehasnoowner|dbus_session_bus_address|autolaunch|no such file|connection refused|native binding|cannot find module|failed to execute program|spawn\./i,
     message: 'There is no keychain that can be used here',
-    hint: 'Put the API key into CHATCTL_API_KEY, or keep it in a file: chatctl auth login --insecure-storage',
+    hint: 'Put the API key into CHATCTL_API_KEY, or sign in with --insecure-storage, which keeps the credential in a file.',
   },
   {
     code: 'keychain_timeout',
@@ -37,12 +37,20 @@ const faults: readonly KeychainFault[] = [
   },
 ]
 
-/** What a refusal of the keychain means, kept apart by its code; all are exit 4. */
-export function keychainFailure(cause: unknown): Failure {
+/**
+ * What a refusal of the keychain means, kept apart by its code; all are exit 4.
+ *
+ * @param item its attributes, as secret-tool takes them
+ */
+export function keychainFailure(cause: unknown, item: string): Failure {
   const words = cause instanceof Error ? cause.message : String(cause)
   const fault = faults.find((known) => known.words.test(words))
   if (fault) {
-    return new Failure('unauthorized', fault.message, { code: fault.code, hint: fault.hint, cause })
+    return new Failure('unauthorized', fault.message, {
+      code: fault.code,
+      hint: fault.hint.replace('ITEM', item),
+      cause,
+    })
   }
   const [first = ''] = words.split('\n')
   return new Failure('unauthorized', `The keychain failed: ${first}`, {

@@ -52,17 +52,23 @@ export class Keychain implements CredentialStore {
    * and a person may have to be asked, does another process ask again.
    */
   async #find(owner: CredentialOwner, signal: AbortSignal | undefined): Promise<string | null> {
-    const found = await this.#inThisProcess(async () => {
-      // Not `import()`: in the turns of the event loop that it takes, other parts would be loaded first.
-      const module: typeof import('@napi-rs/keyring') = require('@napi-rs/keyring')
-      return module.findCredentialsAsync(serviceOf(owner))
-    }, signal).catch((failure: unknown) => {
+    const found = await this.#inThisProcess(
+      async () => {
+        // Not `import()`: in the turns of the event loop that it takes, other parts would be loaded first.
+        const module: typeof import('@napi-rs/keyring') = require('@napi-rs/keyring')
+        return module.findCredentialsAsync(serviceOf(owner))
+      },
+      owner,
+      signal,
+    ).catch((failure: unknown) => {
       if (failure instanceof Failure && failure.code === 'keychain_locked') return undefined
       throw failure
     })
     if (!found) return this.#get(owner, signal)
     const values = found.filter(({ account }) => account === owner.profile).map(({ password }) => password)
-    if (values.length > 1) throw keychainFailure(new Error(`matched by ${values.length} credentials`))
+    if (values.length > 1) {
+      throw keychainFailure(new Error(`matched by ${values.length} credentials`), attributesOf(owner))
+    }
     return values[0] ?? null
   }
 
@@ -70,18 +76,22 @@ export class Keychain implements CredentialStore {
     const request = this.#request('get', owner)
     if (process.platform === 'linux') return (await this.#callApart(request, signal)) as string | null
     const { callKeychain } = await import('./keychain-items.ts')
-    return (await this.#inThisProcess(() => callKeychain(request), signal)) as string | null
+    return (await this.#inThisProcess(() => callKeychain(request), owner, signal)) as string | null
   }
 
   #request(operation: KeychainRequest['operation'], owner: CredentialOwner): KeychainRequest {
     return { operation, service: serviceOf(owner), account: owner.profile }
   }
 
-  async #inThisProcess<T>(call: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  async #inThisProcess<T>(
+    call: () => Promise<T>,
+    owner: CredentialOwner,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
     const ended = untilEnded()
     const running = call().finally(ended)
     return patiently(
-      running.catch((error: unknown) => Promise.reject(keychainFailure(error))),
+      running.catch((error: unknown) => Promise.reject(keychainFailure(error, attributesOf(owner)))),
       {
         ...this.#options,
         signal,
@@ -100,4 +110,8 @@ export class Keychain implements CredentialStore {
       ended()
     }
   }
+}
+
+function attributesOf(owner: CredentialOwner): string {
+  return `service ${serviceOf(owner)} username ${owner.profile}`
 }

@@ -69,6 +69,8 @@ function argumentsOf(id: string, given: number): readonly string[] {
     case 'config:get':
     case 'config:set':
       return configurationKeys
+    case 'auth:use':
+      return profileNames(readConfiguration())
     case 'autocomplete':
       return shells
     default:

@@ -16,14 +16,33 @@ export class Prompter {
   async askSecret(question: string, instead: string): Promise<string> {
     this.#demand(question, instead)
     const { password } = await import('@inquirer/prompts')
-    return this.#ask((context) => password({ message: question, mask: false }, context))
+    return this.#ask((context) => password({ message: question, mask: false, toggleMask: false }, context))
   }
 
-  /** @throws Failure `input_needed` off a terminal, naming `instead` */
-  async askText(question: string, instead: string): Promise<string> {
+  /**
+   * Asks until the answer is one.
+   *
+   * @param read throws for an answer that is none
+   * @throws Failure `input_needed` off a terminal, naming `instead`
+   */
+  async askText(
+    question: string,
+    instead: string,
+    read: (text: string) => unknown = () => undefined,
+  ): Promise<string> {
     this.#demand(question, instead)
     const { input } = await import('@inquirer/prompts')
-    return this.#ask((context) => input({ message: question, required: true }, context))
+    const validate = (text: string) => {
+      try {
+        if (text.trim() === '') return 'Something is needed here.'
+        read(text.trim())
+        return true
+      } catch (error) {
+        return (error as Error).message
+      }
+    }
+    const text = await this.#ask((context) => input({ message: question, validate }, context))
+    return text.trim()
   }
 
   /**

@@ -26,8 +26,7 @@ export async function chooseConnection({ options, configuration, prompter }: Con
   }
   const question =
     named === undefined ? 'Base URL of the service:' : `Base URL of the service for "${named}":`
-  const baseUrl = options.base_url.value ?? (await prompter.askText(question, '--base-url URL'))
-  readAddress(baseUrl)
+  const baseUrl = options.base_url.value ?? (await prompter.askText(question, '--base-url URL', readAddress))
   const profile = named ?? nameOf(baseUrl, configuration)
   demandProfileName(profile)
   return { profile, baseUrl }

@@ -57,7 +57,7 @@ export function noCredential({
     })
   }
   return new Failure('unauthorized', `There is no API key for ${baseUrl}`, {
-    hint: 'Put it into CHATCTL_API_KEY, or its path into CHATCTL_API_KEY_FILE, or sign in: chatctl auth login --base-url URL',
+    hint: 'Put it into CHATCTL_API_KEY, or its path into CHATCTL_API_KEY_FILE; or name a profile that is signed in instead of the address, with --profile NAME (chatctl auth list).',
   })
 }
 

@@ -42,6 +42,7 @@ export function unreadableAsNothing(error: unknown): undefined {
   if (!(error instanceof Failure) || !error.code.endsWith('_unreadable')) throw error
 }
 
+/** @throws Failure `refused` where the profile's address is none */
 export function ownerOf(profile: string, baseUrl: string): CredentialOwner {
-  return { profile, origin: readBaseUrl(baseUrl).origin }
+  return { profile, origin: readBaseUrl(baseUrl, `base URL of profile "${profile}"`).origin }
 }

@@ -2,6 +2,7 @@ import { type StoredCredential, secretOf } from '../../credentials/stored-creden
 import type { Context } from '../create-context.ts'
 import { keepLogin } from './keep-login.ts'
 import type { LoginPlan } from './plan-login.ts'
+import { type Owner, whoIs } from './who-is.ts'
 
 /** A finished sign-in, as it is shown. */
 export interface Login {
@@ -12,7 +13,7 @@ export interface Login {
   verified: boolean
   expires_at: string | null
   scope: string | null
-  user?: { id: string | null; email: string | null; name: string | null }
+  user?: Owner
 }
 
 /**
@@ -27,7 +28,7 @@ export async function finishLogin(
   verify: boolean,
 ): Promise<Login> {
   const { profile, baseUrl } = plan.connection
-  const user = verify ? await askWho(context, baseUrl, secretOf(credential)) : undefined
+  const user = verify ? await whoIs(await context.connectTo(baseUrl, secretOf(credential))) : undefined
   await keepLogin(context, plan, credential)
   if (plan.storage === 'file') {
     await context.output.warn(
@@ -45,10 +46,4 @@ export async function finishLogin(
     scope: tokens?.scope ?? null,
     ...(user ? { user } : {}),
   }
-}
-
-async function askWho(context: Context, baseUrl: string, secret: string) {
-  const client = await context.connectTo(baseUrl, secret)
-  const { body } = await client.users.profile()
-  return { id: body?.id ?? null, email: body?.email ?? null, name: body?.name ?? null }
 }

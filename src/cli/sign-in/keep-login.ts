@@ -42,7 +42,9 @@ export async function keepLogin(
       }
       const profiles = { ...now.profiles, [profile]: kept }
       const isFirst = Object.keys(profiles).every((name) => name === profile || name === localProfile)
-      return { ...now, ...(isFirst && { default_profile: now.default_profile ?? profile }), profiles }
+      const standard = now.default_profile ?? (isFirst ? profile : undefined)
+      const isThere = standard === localProfile || (standard && Object.hasOwn(profiles, standard))
+      return { ...now, ...(standard && { default_profile: isThere ? standard : profile }), profiles }
     })
   } catch (error) {
     await (replaced ? store.write(owner, replaced) : store.delete(owner)).catch(() => {})

@@ -20,45 +20,44 @@ const gone: ReadonlySet<string> = new Set(['keychain_locked', 'keychain_unavaila
 
 /** All profiles. What cannot be read is left open and warned of once, for it is mostly one keychain. */
 export async function listSignIns(context: Context): Promise<SignInRow[]> {
-  const { configuration, output, stores, signal } = context
-  const standard = configuration.default_profile ?? localProfile
+  const { configuration, output } = context
   const rows: SignInRow[] = []
-  let failure: Failure | undefined
-  let isKeychainGone = false
+  const failures: Failure[] = []
   for (const profile of profileNames(configuration)) {
-    const baseUrl = profile === localProfile ? undefined : configuration.profiles?.[profile]?.base_url
-    const row = {
-      profile,
-      origin: null,
-      kind: null,
-      storage: null,
-      expires_at: null,
-      default: profile === standard,
-    }
-    if (baseUrl === undefined) {
-      rows.push(row)
-      continue
-    }
-    const owner = ownerOf(profile, baseUrl)
-    const store = stores.ofProfile(profile)
     // A keychain that is locked or gone is asked once, not once for each profile.
-    const stored =
-      isKeychainGone && store.storage === 'keychain'
-        ? undefined
-        : await store.read(owner, signal).catch((error: unknown) => {
-            if (!(error instanceof Failure)) throw error
-            failure ??= error
-            isKeychainGone ||= gone.has(error.code)
-            return undefined
-          })
-    rows.push({
-      ...row,
-      origin: owner.origin,
-      kind: stored?.kind ?? null,
-      storage: stored ? store.storage : null,
-      expires_at: stored?.kind === 'oauth' ? (stored.expires_at ?? null) : null,
+    const isKeychainGone = failures.some(({ code }) => gone.has(code))
+    const row = await readRow(context, profile, isKeychainGone).catch((error: unknown) => {
+      if (!(error instanceof Failure)) throw error
+      failures.push(error)
+      return emptyRow(context, profile)
     })
+    rows.push(row)
   }
-  if (failure) await output.warn(`Not everything could be read: ${failure.message}`)
+  const [first] = failures
+  if (first) await output.warn(`Not everything could be read: ${first.message}`)
   return rows
+}
+
+async function readRow(context: Context, profile: string, isKeychainGone: boolean): Promise<SignInRow> {
+  const row = emptyRow(context, profile)
+  const baseUrl = addressOf(context, profile)
+  if (baseUrl === undefined) return row
+  const owner = ownerOf(profile, baseUrl)
+  const store = context.stores.ofProfile(profile)
+  const isLost = isKeychainGone && store.storage === 'keychain'
+  const stored = isLost ? undefined : await store.read(owner, context.signal)
+  if (!stored) return row
+  const expires = stored.kind === 'oauth' ? (stored.expires_at ?? null) : null
+  return { ...row, kind: stored.kind, storage: store.storage, expires_at: expires }
+}
+
+function emptyRow(context: Context, profile: string): SignInRow {
+  const isDefault = profile === (context.configuration.default_profile ?? localProfile)
+  const baseUrl = addressOf(context, profile)
+  const origin = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl).origin : null
+  return { profile, origin, kind: null, storage: null, expires_at: null, default: isDefault }
+}
+
+function addressOf({ configuration }: Context, profile: string): string | undefined {
+  return profile === localProfile ? undefined : configuration.profiles?.[profile]?.base_url
 }

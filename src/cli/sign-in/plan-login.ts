@@ -1,4 +1,5 @@
-import type { Profile } from '../../config/configuration-file.ts'
+import { demandConfigurationFolder, type Profile } from '../../config/configuration-file.ts'
+import { signInKeys } from '../../config/configuration-keys.ts'
 import { withCredentialLock } from '../../credentials/credential-lock.ts'
 import type { Storage } from '../../credentials/credential-store.ts'
 import type { Context } from '../create-context.ts'
@@ -13,16 +14,6 @@ export interface LoginPlan {
   settings: Profile
 }
 
-const remembered = [
-  'auth_url',
-  'client_id',
-  'token_url',
-  'scope',
-  'redirect_host',
-  'redirect_port',
-  'redirect_path',
-] as const
-
 /**
  * @param insecure whether to keep the credential in a file; where nothing is said, as the last time
  * @throws Failure `input_needed` or `usage` where it is not clear what is meant
@@ -32,7 +23,7 @@ export async function planLogin(context: Context, insecure: boolean | undefined)
   const { stores, options } = context
   const storage =
     insecure === undefined ? stores.ofProfile(connection.profile).storage : insecure ? 'file' : 'keychain'
-  const said = remembered.filter((key) => ['flag', 'environment'].includes(options[key].source))
+  const said = signInKeys.filter((key) => ['flag', 'environment'].includes(options[key].source))
   const settings = Object.fromEntries(said.map((key) => [key, String(options[key].value)]))
   return { connection, storage, settings }
 }
@@ -44,6 +35,7 @@ export async function planLogin(context: Context, insecure: boolean | undefined)
  * @throws Failure `unauthorized` where it cannot
  */
 export async function tryStorage({ stores, signal }: Context, plan: LoginPlan): Promise<void> {
+  demandConfigurationFolder()
   const { profile, baseUrl } = plan.connection
   const owner = ownerOf(profile, baseUrl)
   const read = () => stores.of(plan.storage).read(owner, signal)

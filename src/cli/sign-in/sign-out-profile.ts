@@ -29,7 +29,8 @@ export function chooseSignOuts({ configuration, options }: Context, all: boolean
     )
   }
   const profile = options.profile.value
-  if (profile === undefined || profile === localProfile) {
+  if (profile === localProfile) throw new Failure('usage', 'The embedded service has no sign-in to end')
+  if (profile === undefined) {
     throw new Failure('usage', 'Nothing says which profile to sign out', {
       hint: 'Name it with --profile NAME, or use --all.',
     })
@@ -56,7 +57,7 @@ export async function signOutProfile(
   const { stored, signedOut } = await withCredentialLock(owner, signal, async () => ({
     stored: await store.read(owner, signal).catch(async (error: unknown) => {
       // It can be deleted without being understood.
-      if (!(error instanceof Failure) || !/_(unreadable|unsafe|ambiguous)$/.test(error.code)) throw error
+      if (!(error instanceof Failure) || !/_(unreadable|unsafe)$/.test(error.code)) throw error
       await output.warn(`Nothing was revoked, for what is kept could not be read: ${error.message}`)
       return undefined
     }),

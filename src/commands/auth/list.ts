@@ -6,6 +6,9 @@ export default class AuthList extends BaseCommand {
   static override summary = 'List the profiles, and what each is signed in with.'
   static override examples = ['<%= config.bin %> auth list', '<%= config.bin %> auth list --json']
 
+  // A default that is not there must not be in the way of mending it.
+  protected override readonly mayNameNewProfile = true
+
   async run(): Promise<void> {
     const { context } = await this.start(AuthList, signInsView)
     await context.output.show(signInsView, await listSignIns(context))

@@ -7,14 +7,17 @@ import { isInteractive } from '../../cli/output/streams.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { finishLogin, type Login } from '../../cli/sign-in/finish-login.ts'
 import { type LoginPlan, planLogin, tryStorage } from '../../cli/sign-in/plan-login.ts'
+import { readApiKey } from '../../cli/sign-in/read-api-key.ts'
 import { redirectFlags } from '../../cli/sign-in/redirect-flags.ts'
-import { signInWithKey } from '../../cli/sign-in/sign-in-with-key.ts'
+import { sayWhatComesFirst } from '../../cli/sign-in/say-what-comes-first.ts'
+import { readAddress } from '../../config/resolve-options.ts'
+import type { ApiKey } from '../../credentials/stored-credential.ts'
 import { loginView } from '../../view/auth.ts'
 
 const signInFlags = {
   'with-api-key': Flags.boolean({
     summary: 'Sign in with an API key, from stdin or a hidden prompt.',
-    exclusive: ['web'],
+    exclusive: ['web', 'wait'],
   }),
   web: Flags.boolean({ summary: 'Sign in through the browser (OAuth); the default.' }),
   browser: Flags.boolean({
@@ -30,7 +33,6 @@ const signInFlags = {
   }),
   wait: durationFlag({
     helpValue: '<duration>',
-    default: 300_000,
     summary: 'Longest wait for the browser (5m).',
   }),
   verify: Flags.boolean({
@@ -66,15 +68,23 @@ export default class AuthLogin extends BaseCommand {
     if (context.dryRun) {
       const way = withKey ? 'an API key' : 'the browser'
       return this.showLocalChange({
-        sign_in: { profile, base_url: baseUrl, with: way, storage: plan.storage },
+        sign_in: { profile, base_url: baseUrl, with: way, storage: plan.storage, ...plan.settings },
       })
     }
     await tryStorage(context, plan)
     const login = withKey
-      ? await signInWithKey(context, plan, flags.verify)
+      ? await finishLogin(context, plan, await readKey(context), flags.verify)
       : await signInWithBrowser(context, plan, flags)
     await context.output.show(loginView, login)
+    sayWhatComesFirst(context)
   }
+}
+
+/** How long, in ms, a person may take in the browser, unless said. */
+const longestWait = 300_000
+
+async function readKey(context: Context): Promise<ApiKey> {
+  return { version: 1, kind: 'api_key', key: await readApiKey(context) }
 }
 
 /** Only a person who has said nothing about a browser is asked. */
@@ -87,16 +97,16 @@ async function prefersKey({ options, prompter }: Context): Promise<boolean> {
 interface BrowserFlags {
   browser: boolean
   pkce: boolean
-  wait: number
+  wait: number | undefined
   verify: boolean
 }
 
 async function signInWithBrowser(context: Context, plan: LoginPlan, flags: BrowserFlags): Promise<Login> {
   const { options, output, prompter, transport } = context
-  const orKey = 'or an API key: chatctl auth login --with-api-key'
+  const orKey = 'or add --with-api-key'
   const authUrl =
     options.auth_url.value ??
-    (await prompter.askText('Authorization URL of the service:', `--auth-url URL, ${orKey}`))
+    (await prompter.askText('Authorization URL of the service:', `--auth-url URL, ${orKey}`, readAddress))
   const clientId =
     options.client_id.value ?? (await prompter.askText('Client id:', `--client-id ID, ${orKey}`))
   const settings = { ...plan.settings, auth_url: authUrl, client_id: clientId }
@@ -113,7 +123,7 @@ async function signInWithBrowser(context: Context, plan: LoginPlan, flags: Brows
         ports: options.redirect_port.value,
         path: options.redirect_path.value,
       },
-      wait: flags.wait,
+      wait: flags.wait ?? longestWait,
       transport,
       onReady: (url) => sendToBrowser(context, url, flags.browser),
       onIgnored: (reason) => output.notice(`Still waiting: ${reason}.`),

@@ -1,6 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
+import { sayWhatComesFirst } from '../../cli/sign-in/say-what-comes-first.ts'
 import { chooseSignOuts, type SignOutRow, signOutProfile } from '../../cli/sign-in/sign-out-profile.ts'
 import type { TokenSet } from '../../credentials/stored-credential.ts'
 import { Failure } from '../../failure.ts'
@@ -19,6 +20,8 @@ export default class AuthLogout extends BaseCommand {
     yes: yesFlag,
     'dry-run': dryRunFlag,
   }
+
+  protected override readonly takesProfileOfAddress = true
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(AuthLogout, logoutView)
@@ -43,7 +46,6 @@ export default class AuthLogout extends BaseCommand {
     }
     if (rows.length > 0 || !failure) await context.output.show(logoutView, rows)
     if (failure) throw failure
-    if (process.env['CHATCTL_API_KEY'])
-      context.output.notice('CHATCTL_API_KEY is set, and goes on being used.')
+    sayWhatComesFirst(context)
   }
 }

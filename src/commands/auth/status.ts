@@ -1,6 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { credentialInUse } from '../../cli/sign-in/credential-in-use.ts'
+import { whoIs } from '../../cli/sign-in/who-is.ts'
 import { authStatusView } from '../../view/auth.ts'
 
 export default class AuthStatus extends BaseCommand {
@@ -28,9 +29,7 @@ export default class AuthStatus extends BaseCommand {
     })
     const status = await describe()
     if (!flags.verify) return context.output.show(authStatusView, { ...status, verified: false })
-    const client = await context.connect()
-    const { body } = await client.users.profile()
-    const user = { id: body?.id ?? null, email: body?.email ?? null, name: body?.name ?? null }
+    const user = await whoIs(await context.connect())
     // The credential may have been renewed for the question.
     await context.output.show(authStatusView, { ...(await describe()), verified: true, user })
   }

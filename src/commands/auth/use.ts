@@ -14,6 +14,9 @@ export default class AuthUse extends BaseCommand {
   }
   static override flags = { 'dry-run': dryRunFlag }
 
+  // A default that is not there must not be in the way of mending it.
+  protected override readonly mayNameNewProfile = true
+
   async run(): Promise<void> {
     const { args, context } = await this.start(AuthUse, configValueView)
     const set = (configuration: Configuration) =>

@@ -3,14 +3,14 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { demandConfigurationKey } from '../../cli/input/configuration-key.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
-import { withValue } from '../../config/configuration-keys.ts'
+import { configurationKeys, withValue } from '../../config/configuration-keys.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { configValueView } from '../../view/config.ts'
 
 export default class ConfigSet extends BaseCommand {
   static override summary = 'Set a default of a profile; a new profile begins with its first value.'
   static override description =
-    'Without --profile the default profile is meant, and "local" where there is none. Keys: default_profile, base_url, auth_url, client_id, model, output, timeout, retries, max_wait.'
+    `Without --profile the default profile is meant, and "local" where there is none. Keys: ${configurationKeys.join(', ')}.`
   static override examples = [
     '<%= config.bin %> config set base_url https://chat.example --profile work',
     '<%= config.bin %> config set default_profile work',
