@@ -79,7 +79,8 @@ describe('a renewal that goes wrong', () => {
     reachLastMinute()
     server.live.clear()
     server.script.token = [refusing('invalid_grant')]
-    expectFailure(await models(), 4, 'chatctl auth login')
+    expectFailure(await models(), 4, 'is over', /^Hint: chatctl auth login --profile work$/m)
+    expect(tokensSeen(service), 'once').to.deep.equal(['access-token-1'])
   })
 
   it('does not matter where the new tokens cannot be kept: the command is done, with a warning', async () => {

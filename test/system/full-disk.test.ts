@@ -1,11 +1,22 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { startBearerService } from '../support/bearer-service.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { runOnto } from './run-as.ts'
+import { loginWithKey, storedKey } from './stored-key.ts'
 
 /** Needs root, to mount. */
 describe('a disk that is full', () => {
@@ -64,6 +75,32 @@ describe('a disk that is full', () => {
     expect(get.stdout).to.equal('first\n')
     rmSync(ballast())
     expect(await set('third')).to.include({ exitCode: 0 })
+  })
+
+  it('under a credential: the old one stays, and nothing of the new one is left', async () => {
+    const service = await startBearerService(() => true)
+    // The profile is nobody else's here.
+    const env = { XDG_DATA_HOME: disk, XDG_CONFIG_HOME: join(sandbox.home, 'of-credential') }
+    const login = (key: string) => {
+      const options = { env, flags: ['--insecure-storage'] }
+      return loginWithKey(sandbox, service, key, options)
+    }
+    const folder = join(disk, 'chatctl', 'credentials')
+    const kept = () => readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8').trim())
+    try {
+      expect(await login('canary-1')).to.include({ exitCode: 0 })
+      fill()
+      const { exitCode, stderr } = await login('canary-2')
+      expect(exitCode, stderr).to.equal(1)
+      expect(stderr).to.contain('cannot be written: no space left on device (ENOSPC)')
+      expect(kept()).to.deep.equal([storedKey('canary-1')])
+      rmSync(ballast())
+      expect(await login('canary-3')).to.include({ exitCode: 0 })
+      expect(kept()).to.deep.equal([storedKey('canary-3')])
+    } finally {
+      rmSync(ballast(), { force: true })
+      await service.close()
+    }
   })
 
   for (const args of [
