@@ -26,7 +26,10 @@ describe('on a terminal', () => {
   it('a password is asked for and never shown', async () => {
     const { type, waitFor, end } = bind(start('users', 'create', '--email', 'ada@example.com', '-p', 'local'))
     await waitFor('Password:')
-    type('canary-password\r')
+    type('canary-password')
+    // The prompt's own key for showing what was typed.
+    type('\u0014')
+    type('\r')
     expect(await end()).to.equal(0)
     expect(terminal?.shown).to.contain('ada@example.com')
     expect(terminal?.shown).not.to.contain('canary')

@@ -35,9 +35,10 @@ export async function planLogin(context: Context, insecure: boolean | undefined)
  * @throws Failure `unauthorized` where it cannot
  */
 export async function tryStorage({ stores, signal }: Context, plan: LoginPlan): Promise<void> {
-  demandConfigurationFolder()
   const { profile, baseUrl } = plan.connection
   const owner = ownerOf(profile, baseUrl)
-  const read = () => stores.of(plan.storage).read(owner, signal)
-  await withCredentialLock(owner, signal, read).catch(unreadableAsNothing)
+  // The keychain first: where there is none, nothing is left behind on the way to saying so.
+  await stores.of(plan.storage).read(owner, signal).catch(unreadableAsNothing)
+  demandConfigurationFolder()
+  await withCredentialLock(owner, signal, async () => {})
 }

@@ -1,0 +1,128 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { startBearerService } from '../support/bearer-service.ts'
+import { findCredentials, readProfiles } from '../support/credential-files.ts'
+import { expectFailure } from '../support/expect-failure.ts'
+import type { FaultServer } from '../support/fault-server.ts'
+import { startLogin } from '../support/login-process.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { loginFlags, storeKey } from '../support/sign-in.ts'
+import { signInByHttp } from '../support/sign-in-by-http.ts'
+import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+
+/** What people do who sign in for the first time, or with an odd configuration. */
+describe('a slip on the way to a sign-in', () => {
+  let server: TokenEndpoint
+  let service: FaultServer
+  let sandbox: Sandbox
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    server = await startTokenEndpoint()
+    service = await startBearerService(() => true)
+  })
+  afterEach(async () => {
+    sandbox.remove()
+    await server.close()
+    await service.close()
+  })
+
+  const configure = (configuration: object): void => {
+    const folder = join(sandbox.home, '.config', 'chatctl')
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    writeFileSync(join(folder, 'config.json'), JSON.stringify(configuration))
+  }
+
+  it('an address with a space around is the address', async () => {
+    const flags = ['-p', 'work', '--base-url', `${service.url} `, '--auth-url', ` ${server.url} `]
+    const more = ['--client-id', server.clientId, '--insecure-storage', '--no-browser']
+    const login = startLogin(sandbox, [...flags, ...more])
+    await signInByHttp((await login.address()).href)
+    const { exitCode, stderr } = await login.ended
+    expect(exitCode, stderr).to.equal(0)
+    const { work } = readProfiles(sandbox).profiles ?? {}
+    expect(work).to.include({ base_url: service.url, auth_url: server.url })
+  })
+
+  it('an address without its profile: the hint is not to do what was just done', async () => {
+    await storeKey(sandbox, 'key-1', service)
+    const run = await runChatctl(sandbox, ['auth', 'status', '--base-url', service.url])
+    expectFailure(run, 4, '--profile NAME')
+    expect(run.stderr).not.to.contain('auth login')
+  })
+
+  for (const [variable, value] of [
+    ['CHATCTL_API_KEY', () => 'env-key'],
+    ['CHATCTL_API_KEY_FILE', () => join(sandbox.home, 'key.txt')],
+  ] as const) {
+    it(`a key in ${variable}: signing in and out say that it comes first`, async () => {
+      writeFileSync(join(sandbox.home, 'key.txt'), 'env-key')
+      const env = { [variable]: value() }
+      const flags = ['-p', 'work', '--base-url', service.url, '--with-api-key', '--insecure-storage']
+      const login = await startLogin(sandbox, flags, { stdin: 'key-1\n', env }).ended
+      expect(login.stderr).to.contain(`${variable} is set, and goes on being used`)
+      const logout = await runChatctl(sandbox, ['auth', 'logout', '-p', 'work'], { env })
+      expect(logout.stderr).to.contain(`${variable} is set, and goes on being used`)
+    })
+  }
+
+  it('two profiles of one address: the default one is meant', async () => {
+    await storeKey(sandbox, 'key-a', service, 'a')
+    await storeKey(sandbox, 'key-b', service, 'b')
+    await runChatctl(sandbox, ['auth', 'use', 'b'])
+    const flags = ['--base-url', service.url, '--with-api-key']
+    const { stdout } = await startLogin(sandbox, [...flags, '--json'], { stdin: 'key-c\n' }).ended
+    expect(JSON.parse(stdout).profile).to.equal('b')
+    const token = async (name: string) =>
+      (await runChatctl(sandbox, ['auth', 'token', '-p', name])).stdout.trim()
+    expect([await token('a'), await token('b')]).to.deep.equal(['key-a', 'key-c'])
+  })
+
+  it('signing out takes an address where signing in does', async () => {
+    await storeKey(sandbox, 'key-a', service, 'a')
+    const run = await runChatctl(sandbox, ['auth', 'logout', '--base-url', service.url, '--json'])
+    expect(JSON.parse(run.stdout)).to.deep.include({
+      profile: 'a',
+      origin: service.url,
+      signed_out: true,
+      revoked: false,
+    })
+    expect(findCredentials(sandbox)).to.deep.equal([])
+  })
+
+  it('a profile whose address is none does not hide the others', async () => {
+    await storeKey(sandbox, 'key-a', service, 'a')
+    const { profiles = {} } = readProfiles(sandbox)
+    configure({ profiles: { ...profiles, odd: { base_url: 'nonsense' } } })
+    const { exitCode, stdout, stderr } = await runChatctl(sandbox, ['auth', 'list'])
+    expect(exitCode).to.equal(0)
+    expect(stdout).to.match(/^a\t.*\tapi_key\tfile\t/m)
+    expect(stderr).to.contain('"odd"')
+  })
+
+  it('a default that is not there can be mended, and is by signing in', async () => {
+    configure({ default_profile: 'gone', profiles: { x: { base_url: service.url } } })
+    expect(await runChatctl(sandbox, ['auth', 'list'])).to.include({ exitCode: 0 })
+    await storeKey(sandbox, 'key-1', service, 'x')
+    expect(readProfiles(sandbox).default_profile).to.equal('x')
+    configure({ default_profile: 'gone', profiles: { x: { base_url: service.url } } })
+    expect(await runChatctl(sandbox, ['auth', 'use', 'x'])).to.include({ exitCode: 0 })
+    expect(readProfiles(sandbox).default_profile).to.equal('x')
+  })
+
+  it('what is pasted too early is read all the same', async () => {
+    const login = startLogin(sandbox, [...loginFlags({ server, service }), '--no-browser', '--wait', '1s'], {
+      stdin: 'nonsense\n',
+    })
+    expect((await login.ended).stderr).to.contain('Still waiting: it is not a full URL.')
+  })
+
+  it('a place that cannot be written is known before the browser is', async () => {
+    const flags = [...loginFlags({ server, service }), '--no-browser']
+    const env = { XDG_CONFIG_HOME: '/dev/null/x' }
+    const run = await startLogin(sandbox, flags, { stdin: '', env }).ended
+    expectFailure(run, 1, 'XDG_CONFIG_HOME')
+    expect(run.stderr).not.to.contain('Open this address')
+  })
+})
