@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { keychainFailure } from './keychain-failure.ts'
-import type { KeychainAnswer, KeychainRequest } from './keychain-items.ts'
+import type { KeychainAnswer, KeychainItem, KeychainRequest } from './keychain-items.ts'
 
 /** A call that another process makes. */
 interface CallApart {
@@ -25,10 +25,7 @@ export function callKeychainApart(request: KeychainRequest): CallApart {
   return { answer: readAnswer(child, request), kill: () => child.kill('SIGKILL') }
 }
 
-async function readAnswer(
-  child: ReturnType<typeof spawn>,
-  request: KeychainRequest,
-): Promise<KeychainAnswer> {
+async function readAnswer(child: ReturnType<typeof spawn>, item: KeychainItem): Promise<KeychainAnswer> {
   const failed = new Promise<never>((_, reject) => child.once('error', reject))
   try {
     const written = await Promise.race([child.stdout ? text(child.stdout) : '', failed])
@@ -36,6 +33,6 @@ async function readAnswer(
     if (error !== undefined) throw new Error(error)
     return value
   } catch (error) {
-    throw keychainFailure(error, `service ${request.service} username ${request.account}`)
+    throw keychainFailure(error, item)
   }
 }

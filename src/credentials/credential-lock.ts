@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,7 +5,7 @@ import { lockFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
 import { loadSqlite } from '../load-sqlite.ts'
 import { systemWords } from '../system-words.ts'
-import { type CredentialOwner, serviceOf } from './credential-store.ts'
+import { type CredentialOwner, digestOf } from './credential-store.ts'
 
 /** How long, in ms, to wait for another process that renews the same credential. */
 const patience = 90_000
@@ -34,10 +33,7 @@ export async function withCredentialLock<T>(
 }
 
 function lockPath(owner: CredentialOwner): string {
-  const digest = createHash('sha256')
-    .update(`${serviceOf(owner)}\0${owner.profile}`)
-    .digest('hex')
-  return join(lockFolder(), `${digest.slice(0, 32)}.lock`)
+  return join(lockFolder(), `${digestOf(owner).slice(0, 32)}.lock`)
 }
 
 async function acquire(path: string, signal: AbortSignal | undefined): Promise<() => void> {

@@ -23,3 +23,12 @@ export interface CredentialStore {
 export function serviceOf({ origin }: CredentialOwner): string {
   return `chatctl:${origin}`
 }
+
+/** A name for an owner's files: origins and profiles hold what file names may not. SHA-256, hex. */
+export function digestOf(owner: CredentialOwner): string {
+  // Loading it costs every start more than the rest of this layer; few commands name a file.
+  const { createHash } = process.getBuiltinModule('node:crypto')
+  return createHash('sha256')
+    .update(`${serviceOf(owner)}\0${owner.profile}`)
+    .digest('hex')
+}

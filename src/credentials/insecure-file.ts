@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { dataFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
 import { systemWords } from '../system-words.ts'
-import { type CredentialOwner, type CredentialStore, serviceOf } from './credential-store.ts'
+import { type CredentialOwner, type CredentialStore, digestOf } from './credential-store.ts'
 import { parseStored, type StoredCredential, serialise } from './stored-credential.ts'
 
 /** Windows has neither of these, and access lists where others have modes. */
@@ -81,14 +81,8 @@ function credentialFolder(): string {
   return join(dataFolder(), 'credentials')
 }
 
-/** A digest, for origins and profiles hold what file names may not. */
 function pathOf(owner: CredentialOwner): string {
-  // Loading it costs every start more than the rest of this file; few have a file.
-  const { createHash } = process.getBuiltinModule('node:crypto')
-  const digest = createHash('sha256')
-    .update(`${serviceOf(owner)}\0${owner.profile}`)
-    .digest('hex')
-  return join(credentialFolder(), `${digest}.json`)
+  return join(credentialFolder(), `${digestOf(owner)}.json`)
 }
 
 function readOwnFile(path: string): string | undefined {

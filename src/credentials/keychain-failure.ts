@@ -1,4 +1,5 @@
 import { Failure } from '../failure.ts'
+import type { KeychainItem } from './keychain-items.ts'
 
 interface KeychainFault {
   code: string
@@ -40,15 +41,15 @@ const faults: readonly KeychainFault[] = [
 /**
  * What a refusal of the keychain means, kept apart by its code; all are exit 4.
  *
- * @param item its attributes, as secret-tool takes them
+ * @param item which one it is about, to be named in the hint as secret-tool takes it
  */
-export function keychainFailure(cause: unknown, item: string): Failure {
+export function keychainFailure(cause: unknown, item: KeychainItem): Failure {
   const words = cause instanceof Error ? cause.message : String(cause)
   const fault = faults.find((known) => known.words.test(words))
   if (fault) {
     return new Failure('unauthorized', fault.message, {
       code: fault.code,
-      hint: fault.hint.replace('ITEM', item),
+      hint: fault.hint.replace('ITEM', `service ${item.service} username ${item.account}`),
       cause,
     })
   }

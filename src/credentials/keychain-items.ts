@@ -3,11 +3,15 @@ import { deleteLongValue, getLongValue, type KeychainItems, setLongValue } from 
 /** UTF-16 code units: Windows' Credential Manager holds 2,560 bytes. Elsewhere nothing is that short. */
 const longestItem = process.platform === 'win32' ? 1_280 : Number.POSITIVE_INFINITY
 
-/** What is done with the keychain of this machine. */
-export interface KeychainRequest {
-  operation: 'get' | 'set' | 'delete'
+/** An item of a keychain, by its attributes. */
+export interface KeychainItem {
   service: string
   account: string
+}
+
+/** What is done with the keychain of this machine. */
+export interface KeychainRequest extends KeychainItem {
+  operation: 'get' | 'set' | 'delete'
   /** For `set`. */
   value?: string
 }

@@ -2,7 +2,7 @@ import { untilEnded } from '../end-process.ts'
 import { Failure } from '../failure.ts'
 import { type CredentialOwner, type CredentialStore, serviceOf } from './credential-store.ts'
 import { keychainFailure } from './keychain-failure.ts'
-import type { KeychainRequest } from './keychain-items.ts'
+import type { KeychainItem, KeychainRequest } from './keychain-items.ts'
 import { parseStored, type StoredCredential, serialise } from './stored-credential.ts'
 import { patiently } from './wait-for-keychain.ts'
 
@@ -67,7 +67,7 @@ export class Keychain implements CredentialStore {
     if (!found) return this.#get(owner, signal)
     const values = found.filter(({ account }) => account === owner.profile).map(({ password }) => password)
     if (values.length > 1) {
-      throw keychainFailure(new Error(`matched by ${values.length} credentials`), attributesOf(owner))
+      throw keychainFailure(new Error(`matched by ${values.length} credentials`), itemOf(owner))
     }
     return values[0] ?? null
   }
@@ -80,7 +80,7 @@ export class Keychain implements CredentialStore {
   }
 
   #request(operation: KeychainRequest['operation'], owner: CredentialOwner): KeychainRequest {
-    return { operation, service: serviceOf(owner), account: owner.profile }
+    return { operation, ...itemOf(owner) }
   }
 
   async #inThisProcess<T>(
@@ -91,7 +91,7 @@ export class Keychain implements CredentialStore {
     const ended = untilEnded()
     const running = call().finally(ended)
     return patiently(
-      running.catch((error: unknown) => Promise.reject(keychainFailure(error, attributesOf(owner)))),
+      running.catch((error: unknown) => Promise.reject(keychainFailure(error, itemOf(owner)))),
       {
         ...this.#options,
         signal,
@@ -112,6 +112,6 @@ export class Keychain implements CredentialStore {
   }
 }
 
-function attributesOf(owner: CredentialOwner): string {
-  return `service ${serviceOf(owner)} username ${owner.profile}`
+function itemOf(owner: CredentialOwner): KeychainItem {
+  return { service: serviceOf(owner), account: owner.profile }
 }

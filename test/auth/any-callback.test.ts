@@ -1,28 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import {
-  type CallbackExpectation,
-  carriesState,
-  judgeCallback,
-  judgePastedUrl,
-  type Verdict,
-} from '../../src/auth/callback.ts'
-
-const state = 'kq0XbW2tVn4Zr8sYpLhGf3DcAeUo7JiM1N5B6v9wExT'
-const issuer = 'https://id.example'
-const ours: CallbackExpectation = {
-  host: '127.0.0.1:53123',
-  path: '/callback',
-  state,
-  issuer,
-  requiresIssuer: false,
-}
-
-const judge = (query: string, expectation: Partial<CallbackExpectation> = {}): Verdict =>
-  judgeCallback({ method: 'GET', host: ours.host, target: `/callback?${query}` }, { ...ours, ...expectation })
-
-const encode = (pairs: [string, string][]): string =>
-  pairs.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')
+import { carriesState, judgeCallback, judgePastedUrl } from '../../src/auth/callback.ts'
+import { encode, issuer, judge, ours, state } from './expected-callback.ts'
 
 describe('any callback', () => {
   const name = fc.constantFrom('code', 'state', 'error', 'iss', 'error_description', 'scope', 'Code', 'x')

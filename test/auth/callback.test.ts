@@ -6,34 +6,19 @@ import {
   judgePastedUrl,
   type Verdict,
 } from '../../src/auth/callback.ts'
-
-const state = 'kq0XbW2tVn4Zr8sYpLhGf3DcAeUo7JiM1N5B6v9wExT'
-const issuer = 'https://id.example'
-const ours: CallbackExpectation = {
-  host: '127.0.0.1:53123',
-  path: '/callback',
-  state,
-  issuer,
-  requiresIssuer: false,
-}
+import { encode, issuer, judge, ours, state } from './expected-callback.ts'
 
 const request = (query: string): CallbackRequest => ({
   method: 'GET',
   host: ours.host,
   target: `/callback?${query}`,
 })
-const judge = (query: string, expectation: Partial<CallbackExpectation> = {}): Verdict =>
-  judgeCallback(request(query), { ...ours, ...expectation })
-
 function expectIgnored(verdict: Verdict, status: number, reason: RegExp | string): void {
   if (verdict.kind !== 'ignored') throw new Error(`it was ${verdict.kind}`)
   expect(verdict.status).to.equal(status)
   if (typeof reason === 'string') expect(verdict.reason).to.equal(reason)
   else expect(verdict.reason).to.match(reason)
 }
-
-const encode = (pairs: [string, string][]): string =>
-  pairs.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')
 
 describe('what a callback comes to', () => {
   it('is granted with exactly our state and one code', () => {

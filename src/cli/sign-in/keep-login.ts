@@ -47,7 +47,9 @@ export async function keepLogin(
       return { ...now, ...(standard && { default_profile: isThere ? standard : profile }), profiles }
     })
   } catch (error) {
-    await (replaced ? store.write(owner, replaced) : store.delete(owner)).catch(() => {})
+    await withCredentialLock(owner, undefined, async () => {
+      await (replaced ? store.write(owner, replaced) : store.delete(owner))
+    }).catch(() => {})
     throw error
   }
   const before = configuration.profiles?.[profile]

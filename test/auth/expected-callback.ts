@@ -1,0 +1,23 @@
+import { type CallbackExpectation, judgeCallback, type Verdict } from '../../src/auth/callback.ts'
+
+export const state = 'kq0XbW2tVn4Zr8sYpLhGf3DcAeUo7JiM1N5B6v9wExT'
+export const issuer = 'https://id.example'
+
+/** What the sign-in of these tests waits for. */
+export const ours: CallbackExpectation = {
+  host: '127.0.0.1:53123',
+  path: '/callback',
+  state,
+  issuer,
+  requiresIssuer: false,
+}
+
+/** What a browser that comes back with this query comes to. */
+export function judge(query: string, expectation: Partial<CallbackExpectation> = {}): Verdict {
+  const request = { method: 'GET', host: ours.host, target: `/callback?${query}` }
+  return judgeCallback(request, { ...ours, ...expectation })
+}
+
+export function encode(pairs: [string, string][]): string {
+  return pairs.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')
+}
