@@ -1,6 +1,7 @@
 import { Command } from '@oclif/core/command'
 import type { Input, ParserOutput } from '@oclif/core/interfaces'
 import { profileKeys } from '../config/configuration-file.ts'
+import type { DocumentForm } from '../config/output-forms.ts'
 import { Failure } from '../failure.ts'
 import { heldRequestView, localChangeView } from '../view/dry-run.ts'
 import type { View } from '../view/view.ts'
@@ -31,6 +32,8 @@ export abstract class BaseCommand extends Command {
   protected readonly takesProfileOfAddress: boolean = false
   /** Whether the command is of use where the configuration is not. */
   protected readonly standsBrokenConfiguration: boolean = false
+  /** The forms that `--output` offers where the command writes a document rather than rows. */
+  protected readonly documentForms: readonly DocumentForm[] | undefined
   #context: Context | undefined
   #flags: Values = {}
 
@@ -51,6 +54,9 @@ export abstract class BaseCommand extends Command {
     const parsed = await this.parse(command)
     const flags: Values = parsed.flags
     this.#flags = flags
+    if (this.documentForms && (flags['fields'] !== undefined || flags['jq'] !== undefined)) {
+      throw new Failure('usage', '--fields and --jq choose from rows, and this command writes a document')
+    }
     const context = createContext({
       flags: {
         ...Object.fromEntries(optionNames.flatMap((name) => Object.entries(option(flags, name)))),
@@ -66,6 +72,7 @@ export abstract class BaseCommand extends Command {
       mayNameNewProfile: this.mayNameNewProfile,
       takesProfileOfAddress: this.takesProfileOfAddress,
       standsBrokenConfiguration: this.standsBrokenConfiguration,
+      documentForms: this.documentForms,
       userAgent: `chatctl/${this.config.version}`,
     })
     this.#context = context

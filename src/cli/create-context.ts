@@ -3,6 +3,7 @@ import type { Answer } from '../client/answer.ts'
 import type { Client, ClientOptions, CredentialSource } from '../client/client.ts'
 import type { Configuration } from '../config/configuration-file.ts'
 import type { ContextOwner } from '../config/last-context.ts'
+import { type DocumentForm, outputForms } from '../config/output-forms.ts'
 import { dataFolder } from '../config/paths.ts'
 import { type FlagValues, localProfile, type Options } from '../config/resolve-options.ts'
 import { readBaseUrl } from '../contract/base-url.ts'
@@ -38,6 +39,7 @@ export interface Invocation {
   mayNameNewProfile: boolean
   takesProfileOfAddress: boolean
   standsBrokenConfiguration: boolean
+  documentForms: readonly DocumentForm[] | undefined
   userAgent: string
 }
 
@@ -59,8 +61,11 @@ export interface Context {
   signedIn(): SignedIn | undefined
   /** Whose last conversation `--continue` goes on with. */
   contextOwner(): ContextOwner
-  /** @throws Failure `unauthorized` where there is no credential */
-  connect(): Promise<Client>
+  /**
+   * @param observe is told what the client does, in place of the lines on stderr
+   * @throws Failure `unauthorized` where there is no credential
+   */
+  connect(observe?: ClientOptions['observe']): Promise<Client>
   /** What helps when the service refuses the credential that `connect` sends. */
   refusalHint(): string | undefined
   /** Another service, or this one as somebody else. */
@@ -81,7 +86,9 @@ export function createContext(invocation: Invocation): Context {
   const { env } = process
   const { configuration, options, failure } = resolveConfiguration(invocation, env)
   const { fields, jq, quiet, noColour, debug } = invocation
-  const { value: form, source } = options.output
+  const { value: asked, source } = options.output
+  // A document is not the business of `Output`, but whether its errors are JSON is.
+  const form = outputForms.find((known) => known === asked)
   const output = new Output({ form, isAsked: source === 'flag', fields, jq, quiet, noColour, env })
   const prompter = new Prompter({ noInput: invocation.noInput, signal: interruption })
   const closers: (() => Promise<void>)[] = []
@@ -115,7 +122,7 @@ export function createContext(invocation: Invocation): Context {
     })
   })
 
-  const open = async (options: Pick<ClientOptions, 'baseUrl' | 'credential' | 'gate'>) => {
+  const open = async (options: Pick<ClientOptions, 'baseUrl' | 'credential' | 'gate' | 'observe'>) => {
     const { Client } = await import('../client/client.ts')
     const client = new Client({ ...transport, ...options })
     closers.push(() => client.close())
@@ -123,12 +130,13 @@ export function createContext(invocation: Invocation): Context {
   }
 
   let refusalHint: string | undefined
-  const connect = once(async () => {
+  const connectOnce = async (observe: ClientOptions['observe'] = transport.observe) => {
     const to = target()
     refusalHint = describeRefusal(to)
     // The keychain is another process: it is asked before the network is loaded, and answers meanwhile.
     if (!invocation.dryRun) signedIn()?.stored().catch(ignored)
     return open({
+      observe,
       ...(to.kind === 'remote'
         ? { baseUrl: to.baseUrl, credential: credentialOf(to, signedIn()) }
         : {
@@ -141,7 +149,8 @@ export function createContext(invocation: Invocation): Context {
         if (held) throw new HeldRequest(request, to.kind === 'remote' ? to.baseUrl : undefined)
       },
     })
-  })
+  }
+  let connected: Promise<Client> | undefined
 
   return {
     options,
@@ -159,7 +168,10 @@ export function createContext(invocation: Invocation): Context {
       if (to.kind === 'local') return { profile: localProfile, baseUrl: undefined }
       return { profile: options.profile.value, baseUrl: readBaseUrl(to.baseUrl).href }
     },
-    connect,
+    connect: (observe) => {
+      connected ??= connectOnce(observe)
+      return connected
+    },
     refusalHint: () => refusalHint,
     connectTo: (baseUrl, credential) => {
       refusalHint = 'Nothing was kept.'

@@ -1,4 +1,5 @@
 import { type Configuration, readConfiguration } from '../config/configuration-file.ts'
+import type { DocumentForm } from '../config/output-forms.ts'
 import { type FlagValues, type Options, resolveOptions } from '../config/resolve-options.ts'
 import { Failure } from '../failure.ts'
 
@@ -7,6 +8,7 @@ interface Asked {
   mayNameNewProfile: boolean
   takesProfileOfAddress: boolean
   standsBrokenConfiguration: boolean
+  documentForms: readonly DocumentForm[] | undefined
 }
 
 interface Resolution {

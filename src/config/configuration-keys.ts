@@ -1,12 +1,12 @@
 import { Failure } from '../failure.ts'
 import { type Configuration, type Profile, type ProfileKey, profileKeys } from './configuration-file.ts'
+import { readOutputForm } from './output-forms.ts'
 import { readPorts, readRedirectHost, readRedirectPath } from './redirect-place.ts'
 import {
   localProfile,
   readAddress,
   readCount,
   readDuration,
-  readOutputForm,
   readTimeout,
   readTokenUrl,
   unreadable,

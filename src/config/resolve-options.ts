@@ -2,6 +2,7 @@ import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
 import { Failure, type FailureOptions } from '../failure.ts'
 import { type Configuration, configurationPath, type Profile, type ProfileKey } from './configuration-file.ts'
 import { parseDuration } from './duration.ts'
+import { type DocumentForm, type OutputForm, offeredForm, readOutputForm } from './output-forms.ts'
 import { type RedirectHost, readPorts, readRedirectHost, readRedirectPath } from './redirect-place.ts'
 
 export type Source = 'flag' | 'environment' | 'profile' | 'default'
@@ -12,9 +13,6 @@ interface Resolved<T> {
   /** The flag, the variable or the profile that it came from. */
   from: string
 }
-
-export const outputForms = ['table', 'json', 'jsonl', 'yaml', 'csv', 'tsv'] as const
-export type OutputForm = (typeof outputForms)[number]
 
 /** The built-in profile: the embedded service inside this process. */
 export const localProfile = 'local'
@@ -36,7 +34,7 @@ export interface Options {
   redirect_port: Resolved<readonly number[]>
   redirect_path: Resolved<string>
   model: Resolved<string | undefined>
-  output: Resolved<OutputForm | undefined>
+  output: Resolved<OutputForm | DocumentForm | undefined>
   /** Milliseconds. */
   timeout: Resolved<number>
   retries: Resolved<number>
@@ -49,6 +47,8 @@ interface Usage {
   mayNameNewProfile: boolean
   /** Whether a base URL alone means the profile that has it. */
   takesProfileOfAddress: boolean
+  /** The forms of a command that writes a document. */
+  documentForms?: readonly DocumentForm[] | undefined
 }
 
 /**
@@ -61,7 +61,7 @@ export function resolveOptions(
   flags: FlagValues,
   env: NodeJS.ProcessEnv,
   configuration: Configuration,
-  { mayNameNewProfile, takesProfileOfAddress }: Usage,
+  { mayNameNewProfile, takesProfileOfAddress, documentForms }: Usage,
 ): Options {
   const given = (name: OptionName): Resolved<string> | undefined => {
     const flag = flags[name]
@@ -110,7 +110,12 @@ export function resolveOptions(
     redirect_port: read('redirect_port', pick('redirect_port'), readPorts, [0]),
     redirect_path: read('redirect_path', pick('redirect_path'), readRedirectPath, '/callback'),
     model: text('model'),
-    output: read('output', pick('output'), readOutputForm, undefined),
+    output: read(
+      'output',
+      offeredForm(pick('output'), documentForms),
+      (text) => readOutputForm(text, documentForms),
+      undefined,
+    ),
     timeout: read('timeout', pick('timeout'), readTimeout, 60_000),
     retries: read('retries', pick('retries'), readCount, 2),
     max_wait: read('max_wait', pick('max_wait'), readDuration, 60_000),
@@ -212,12 +217,6 @@ export function unreadable(
 }
 
 /** The readers below are used for flags, variables and stored values alike. */
-export function readOutputForm(text: string): OutputForm {
-  const form = outputForms.find((known) => known === text)
-  if (!form) throw new Error(`is not one of ${outputForms.join(', ')}`)
-  return form
-}
-
 export function readAddress(text: string): string {
   readBaseUrl(text.trim(), 'address')
   return text.trim()

@@ -1,7 +1,8 @@
 import type { Command } from '@oclif/core/command'
 import { readConfiguration } from '../../config/configuration-file.ts'
 import { configurationKeys } from '../../config/configuration-keys.ts'
-import { outputForms, profileNames } from '../../config/resolve-options.ts'
+import { outputForms } from '../../config/output-forms.ts'
+import { profileNames } from '../../config/resolve-options.ts'
 import { settingsKeys } from '../../contract/settings-keys.ts'
 import { shells } from './completion-scripts.ts'
 

@@ -1,4 +1,4 @@
-import type { OutputForm } from '../../config/resolve-options.ts'
+import type { OutputForm } from '../../config/output-forms.ts'
 import { renderCsv, renderTsv } from '../../view/delimited.ts'
 import { absentFields, selectFields, undocumentedFields } from '../../view/select-fields.ts'
 import { stripControls } from '../../view/strip-controls.ts'

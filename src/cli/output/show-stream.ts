@@ -1,4 +1,5 @@
-import type { StreamEnd, StreamEvent } from '../../client/stream/stream-event.ts'
+import type { StreamEnd, StreamEvent } from '../../contract/stream-event.ts'
+import { describeStreamEvent } from '../../view/stream-event.ts'
 import { stripControls } from '../../view/strip-controls.ts'
 import type { Output } from './output.ts'
 import { writeData } from './streams.ts'
@@ -19,7 +20,7 @@ export async function showStream(
     for await (const event of events) {
       if ('contextId' in event && event.contextId !== undefined) onContext(event.contextId)
       if (event.type === 'end') end = event
-      if (!asText) await output.showEvent(describe(event))
+      if (!asText) await output.showEvent(describeStreamEvent(event))
       else if (event.type === 'delta') {
         const text = process.stdout.isTTY ? stripControls(event.text) : event.text
         printed = text.at(-1) ?? printed
@@ -32,28 +33,4 @@ export async function showStream(
   }
   if (!end) throw new Error('the stream had no end event')
   return end
-}
-
-/** The public form of an event, version 1: the interface's spelling, and no error object. */
-function describe(event: StreamEvent): Record<string, unknown> {
-  const version = { v: 1, type: event.type }
-  switch (event.type) {
-    case 'start':
-      return { ...version, context_id: event.contextId, id: event.id, model: event.model }
-    case 'delta':
-      return { ...version, text: event.text }
-    case 'usage':
-      return { ...version, usage: event.usage }
-    case 'end':
-      return {
-        ...version,
-        complete: event.complete,
-        verified: event.verified,
-        finish_reason: event.finishReason,
-        id: event.id,
-        context_id: event.contextId,
-        response: event.text,
-        reason: event.reason,
-      }
-  }
 }

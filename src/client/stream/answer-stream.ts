@@ -1,3 +1,4 @@
+import type { StreamEvent } from '../../contract/stream-event.ts'
 import { Failure } from '../../failure.ts'
 import { codingOf } from '../answer.ts'
 import { describeDuration, startTimer } from '../clock.ts'
@@ -7,7 +8,6 @@ import { Expired, Interrupted } from '../interrupted.ts'
 import { describeInterruption } from '../network-failure.ts'
 import { concealFailure, type Redact } from '../redaction.ts'
 import { Assembly } from './assembly.ts'
-import type { StreamEvent } from './stream-event.ts'
 
 /** A streamed answer. It can be walked through once; leaving early closes the connection. */
 export type AnswerStream = AsyncIterable<StreamEvent> & {

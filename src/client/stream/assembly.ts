@@ -1,3 +1,4 @@
+import type { StreamEnd, StreamEvent } from '../../contract/stream-event.ts'
 import { type FailedRequest, Failure, type FailureKind } from '../../failure.ts'
 import type { Complaint } from '../error-answer.ts'
 import { EventStream } from './event-stream.ts'
@@ -5,7 +6,6 @@ import { detectForm, type Form, isJson, isJsonLines } from './form.ts'
 import { type Frame, readFrame, readTextFrame } from './frame.ts'
 import { GrowingText } from './growing-text.ts'
 import { JsonValues } from './json-values.ts'
-import type { StreamEnd, StreamEvent } from './stream-event.ts'
 import type { Decoder, Unit } from './unit.ts'
 
 interface About {

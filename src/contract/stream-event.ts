@@ -1,5 +1,5 @@
-import type { Usage } from '../../contract/completion.ts'
-import type { Failure } from '../../failure.ts'
+import type { Failure } from '../failure.ts'
+import type { Usage } from './completion.ts'
 
 /** What a streamed answer gives. `start` comes once and first, `end` once and last. */
 export type StreamEvent =

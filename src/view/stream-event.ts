@@ -1,0 +1,28 @@
+import type { StreamEvent } from '../contract/stream-event.ts'
+
+/**
+ * The public form of an event, version 1: the interface's spelling, and no error object. The same
+ * whether it comes from the service or out of a transcript.
+ */
+export function describeStreamEvent(event: StreamEvent): Record<string, unknown> {
+  const version = { v: 1, type: event.type }
+  switch (event.type) {
+    case 'start':
+      return { ...version, context_id: event.contextId, id: event.id, model: event.model }
+    case 'delta':
+      return { ...version, text: event.text }
+    case 'usage':
+      return { ...version, usage: event.usage }
+    case 'end':
+      return {
+        ...version,
+        complete: event.complete,
+        verified: event.verified,
+        finish_reason: event.finishReason,
+        id: event.id,
+        context_id: event.contextId,
+        response: event.text,
+        reason: event.reason,
+      }
+  }
+}
