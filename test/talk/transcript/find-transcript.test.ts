@@ -98,37 +98,46 @@ describe('the list of transcripts', () => {
     })
   })
 
-  for (const [what, early, late] of [
-    ['long answers', 'x'.repeat(300_000), 'y'.repeat(300_000)],
-    ['a long first answer', 'x'.repeat(900_000), 'y'],
-    ['a long last answer', 'x', 'y'.repeat(900_000)],
-  ] as const) {
-    it(`says the same of a transcript with ${what}`, () => {
+  it('says the same of a transcript however long its answers are', () => {
+    const lengths = [1, 10_000, 30_000, 200_000]
+    const all = [1, 200_000].flatMap((a) => lengths.flatMap((b) => lengths.map((c) => [a, b, c] as const)))
+    for (const [first, second, third] of all) {
       withFolder((folder) => {
+        const at = time(0)
         const writer = TranscriptWriter.create(folder, work)
-        writer.append({ type: 'options', at: time(0), mode: 'context', model: 'large' })
-        writer.append({ type: 'name', name: 'long' })
-        for (const line of [
-          ...turn(1, 'the first', early),
-          ...turn(2, 'short', 'z'),
-          ...turn(3, 'last', late),
+        const say = (lines: readonly TranscriptLine[], to = writer) => {
+          for (const line of lines) to.append(line)
+        }
+        const expectSummary = (turns: number) =>
+          expect(listTranscripts(folder)[0], `${first} ${second} ${third}`).to.include({
+            name: 'renamed',
+            model: 'large',
+            contextId: 'c1',
+            turns,
+            firstMessage: 'the first',
+            updatedAt: time(turns),
+          })
+        say([
+          { type: 'name', name: 'named' },
+          { type: 'options', at, mode: 'context', model: 'small' },
         ])
-          writer.append(line)
+        say(turn(1, 'the first', 'x'.repeat(first)))
+        say([{ type: 'options', at: time(1), mode: 'context', context_id: 'c1', model: 'large' }])
+        say([{ type: 'name', name: 'renamed' }])
+        say(turn(2, 'and', 'y'.repeat(second)))
+        expectSummary(2)
+        say(turn(3, 'and', 'z'.repeat(third)))
+        expectSummary(3)
+        say(turn(4, 'and', 'z'.repeat(second)))
+        expectSummary(4)
         writer.close()
         const again = TranscriptWriter.reopen(writer.path)
-        for (const line of turn(4, 'later', late)) again.append(line)
+        say(turn(5, 'later', 'z'.repeat(third)), again)
+        expectSummary(5)
         again.close()
-        expect(listTranscripts(folder)[0]).to.include({
-          name: 'long',
-          model: 'large',
-          contextId: 'c1',
-          turns: 4,
-          firstMessage: 'the first',
-          updatedAt: time(4),
-        })
       })
-    })
-  }
+    }
+  })
 
   it('reads only the ends of long transcripts', () => {
     withFolder((folder) => {

@@ -84,11 +84,13 @@ describe('a transcript that is cut off at any byte', () => {
           expect(readTranscript(writer.path)).to.deep.equal(expected)
 
           const again = TranscriptWriter.reopen(writer.path)
+          again.append({ type: 'conversation', at, messages: [] })
           again.append({ type: 'user', turn: 9, at, text: 'later' })
           again.append({ type: 'delta', turn: 9, text: 'yes' })
           again.append({ type: 'end', turn: 9, at, complete: true, verified: true })
           again.close()
-          const { turns } = readTranscript(writer.path)
+          const { turns, conversation } = readTranscript(writer.path)
+          expect(conversation.map(({ content }) => content)).to.deep.equal(['later', 'yes'])
           expect(turns.slice(0, -1)).to.deep.equal(expected.turns)
           expect(turns.at(-1)).to.include({ user: 'later', answer: 'yes', status: 'complete' })
         }),
