@@ -30,6 +30,10 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp }> = {
     entry: `export * from './src/credentials/call-keychain-apart.ts'`,
     asked: /\/call-keychain-apart\.ts$/,
   },
+  talk: {
+    entry: `export * from './src/talk/session.ts'`,
+    asked: /\/talk\/session\.ts$/,
+  },
   links: { entry: `export * from 'supports-hyperlinks'`, asked: /^supports-hyperlinks$/ },
   http: { entry: `export * from './src/client/pool.ts'`, asked: /^\.\/pool\.ts$/ },
   table: { entry: `export * from './src/view/table.ts'`, asked: /\/view\/table\.ts$/ },
