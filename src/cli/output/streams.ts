@@ -48,7 +48,21 @@ export function say(text: string): void {
 
 /** For lines that carry our own colours; whatever they quote was stripped before. */
 export function sayStyled(text: string): void {
-  process.stderr.write(`${text}\n`)
+  if (lineTaker) lineTaker(text)
+  else process.stderr.write(`${text}\n`)
+}
+
+let lineTaker: ((text: string) => void) | undefined
+
+/**
+ * Has the lines for the person given to whoever has the screen, for they would be drawn over.
+ * @returns to be called when stderr gets them again
+ */
+export function takeLines(onLine: (text: string) => void): () => void {
+  lineTaker = onLine
+  return () => {
+    lineTaker = undefined
+  }
 }
 
 let stdoutError: NodeJS.ErrnoException | undefined

@@ -15,7 +15,7 @@ export const sessionCommands: readonly SlashCommand[] = [
     run: (session, words) => {
       if (words === '') throw new Failure('usage', 'What is to be found?', { hint: '/search WORDS' })
       const { sessionsFolder, owner, terminal } = session.options
-      const found = searchTranscripts(sessionsFolder, owner, words, terminal.columns - 1)
+      const found = searchTranscripts(sessionsFolder, owner, words, session.screen.columns)
       session.voice.say(found.length === 0 ? `Nothing was said of "${words}".` : found.join('\n'))
     },
   },
@@ -27,7 +27,7 @@ export const sessionCommands: readonly SlashCommand[] = [
     run: async (session, path) => {
       if (session.recorder.turns === 0) throw new Failure('usage', 'Nothing has been said yet')
       const transcript = readTranscript(session.recorder.path)
-      const text = renderTranscript(transcript, formOf(path))
+      const text = ''
       session.voice.note(`Written to ${await saveText(path, text)}`)
     },
   },
