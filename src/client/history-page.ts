@@ -1,5 +1,5 @@
 import type { HistoryMessage, HistoryPage } from '../contract/conversation.ts'
-import { cursorOf, type HistoryOrder, orderByTimes, timeOf } from '../contract/history-order.ts'
+import { cursorOf, type HistoryOrder, orderByRoles, orderByTimes, timeOf } from '../contract/history-order.ts'
 import type { Answer } from './answer.ts'
 import { type Anchor, beforeWalk, type HistoryPosition } from './history-position.ts'
 import { isRecord } from './json.ts'
@@ -36,7 +36,7 @@ export function readPage(
   let all = Array.isArray(sent) ? sent.filter(isRecord as (value: unknown) => value is HistoryMessage) : []
   let keys = keysOf(all)
   let parts = keys.map((key) => seen.find(key))
-  const told = orderByTimes(all) ?? orderBySeen(parts)
+  const told = orderByTimes(all) ?? orderBySeen(parts, part)
   const order = told ?? from?.order
   const assumed = order ?? from?.assumed ?? orderByRoles(all)
   if (assumed === 'newest first') {
@@ -76,17 +76,12 @@ export function readPage(
   return reading
 }
 
-/** We walk back: messages that we have seen are the newer end of a page. */
-function orderBySeen(parts: readonly (number | undefined)[]): HistoryOrder | undefined {
-  const [first, last] = [parts[0] !== undefined, parts.at(-1) !== undefined]
+/** We walk back: what we have seen is the newer end of a page, what another walk had the older one. */
+function orderBySeen(parts: readonly (number | undefined)[], own: number): HistoryOrder | undefined {
+  const rank = (found: number | undefined): number => (found === undefined ? 0 : found < own ? -1 : 1)
+  const [first, last] = [rank(parts[0]), rank(parts.at(-1))]
   if (first === last) return undefined
-  return first ? 'newest first' : 'oldest first'
-}
-
-/** An answer follows its question. */
-function orderByRoles(messages: readonly HistoryMessage[]): HistoryOrder {
-  const isTurned = messages[0]?.role === 'assistant' && messages.at(-1)?.role === 'user'
-  return isTurned ? 'newest first' : 'oldest first'
+  return first > last ? 'newest first' : 'oldest first'
 }
 
 function latestOf(times: readonly number[]): number | undefined {

@@ -26,6 +26,8 @@ export interface HistoryPosition {
   laterIsOfPage: boolean
   /** The other end of the last page, while nothing tells the order. */
   newestEnd?: Anchor
+  /** Whether the service refuses to be told how many messages a page may have. */
+  withoutLimit?: boolean
   /** How many messages the last page had, and whether it said that there are more. */
   count: number
   saidMore: boolean

@@ -57,23 +57,22 @@ export async function* walkHistory(
   const isOver = ({ met, answer: { body }, position: { time } }: PageReading): boolean =>
     met || body?.has_more === false || (since !== undefined && time !== undefined && time < since)
 
-  let query = asked
   let position = start
   if (!position) {
-    const first = await fetchFirst(fetchPage, asked)
-    query = first.query
-    let reading = read(first.answer, undefined)
+    const { answer, withoutLimit } = await fetchFirst(fetchPage, asked)
+    const reading = read(answer, undefined)
+    if (withoutLimit) reading.position.withoutLimit = true
     if (isOver(reading) || reading.order !== undefined || reading.messages.length < 2) {
       yield accept(reading)
       if (isOver(reading)) return
       position = reading.position
     } else {
       // Only the second page can tell how the first is to be read.
-      const { answer } = reading
       for (const key of reading.keys) seen.add(key, part)
-      const step = await stepBack(fetchPage, query, read, reading.position)
-      reading = readPage(answer, new MessageKeys(), part, step && { ...beforeWalk, order: step.order })
-      yield accept(reading)
+      const step = await stepBack(fetchPage, asked, read, reading.position)
+      const { assumed } = reading.position
+      const again = { ...beforeWalk, ...(step && { order: step.order }), assumed, withoutLimit }
+      yield accept(readPage(answer, new MessageKeys(), part, again))
       if (!step) return
       yield accept(step.reading, step.unsure)
       if (isOver(step.reading)) return
@@ -81,7 +80,7 @@ export async function* walkHistory(
     }
   }
   for (;;) {
-    const step: Step | undefined = await stepBack(fetchPage, query, read, position)
+    const step: Step | undefined = await stepBack(fetchPage, asked, read, position)
     if (!step) return
     yield accept(step.reading, step.unsure)
     if (isOver(step.reading)) return
@@ -95,14 +94,17 @@ const isSince = (since: number) => (message: HistoryMessage) => !(timeOf(message
 async function fetchFirst(
   fetchPage: FetchPage,
   query: HistoryQuery,
-): Promise<{ answer: Answer<HistoryPage>; query: HistoryQuery }> {
+): Promise<{ answer: Answer<HistoryPage>; withoutLimit: boolean }> {
   try {
-    return { answer: await fetchPage(query), query }
+    return { answer: await fetchPage(query), withoutLimit: false }
   } catch (error) {
-    const { limit, ...rest } = query
-    if (limit === undefined || !isRefusal(error)) throw error
-    return { answer: await fetchPage(rest), query: rest }
+    if (query.limit === undefined || !isRefusal(error)) throw error
+    return { answer: await fetchPage(unlimited(query)), withoutLimit: true }
   }
+}
+
+function unlimited({ limit: _, ...rest }: HistoryQuery): HistoryQuery {
+  return rest
 }
 
 interface Step {
@@ -114,10 +116,11 @@ interface Step {
 /** @returns undefined at the end of the history */
 async function stepBack(
   fetchPage: FetchPage,
-  query: HistoryQuery,
+  asked: HistoryQuery,
   read: (answer: Answer<HistoryPage>, at: HistoryPosition) => PageReading,
   position: HistoryPosition,
 ): Promise<Step | undefined> {
+  const query = position.withoutLimit ? unlimited(asked) : asked
   let refusal: Failure | undefined
   let ended = false
   for (const attempt of attemptsToStepBack(position, query.limit)) {

@@ -19,6 +19,18 @@ export function orderByTimes(messages: readonly HistoryMessage[]): HistoryOrder 
   return first > last ? 'newest first' : undefined
 }
 
+/** A guess for a page that tells no more: an answer follows its question. */
+export function orderByRoles(messages: readonly HistoryMessage[]): HistoryOrder {
+  const isTurned = messages[0]?.role === 'assistant' && messages.at(-1)?.role === 'user'
+  return isTurned ? 'newest first' : 'oldest first'
+}
+
+/** The messages of one page, the oldest first as far as they tell. */
+export function oldestFirst<M extends HistoryMessage>(messages: readonly M[]): readonly M[] {
+  const order = orderByTimes(messages) ?? orderByRoles(messages)
+  return order === 'newest first' ? messages.toReversed() : messages
+}
+
 function hasTime(message: HistoryMessage): boolean {
   return !Number.isNaN(timeOf(message))
 }
