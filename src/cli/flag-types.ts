@@ -54,4 +54,3 @@ export function readSwitch(text: string): boolean | undefined {
   if (['off', 'false', 'no', '0'].includes(text.toLowerCase())) return false
   return undefined
 }
-
