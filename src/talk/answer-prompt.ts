@@ -22,8 +22,7 @@ export async function answerPrompt(session: Session, prompt: string, signal: Abo
   const display = createDisplay(session)
   session.unsent = undefined
   session.cutAnswer = undefined
-  const { streamFormat } = options
-  const outcome = await takeTurn({ client, conversation, recorder, display, prompt, signal, streamFormat })
+  const outcome = await takeTurn({ client, conversation, recorder, display, prompt, signal })
   session.status.clear()
   const { end, failure } = outcome
   if (failure) {
