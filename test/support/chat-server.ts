@@ -87,6 +87,15 @@ export class ChatServer {
     this.#state.store(contextId, role, content)
   }
 
+  /** Takes the last messages of a conversation away. */
+  forget(contextId: string, count: number): void {
+    const { messages } = this.#state
+    for (let left = count; left > 0; left--) {
+      const index = messages.findLastIndex((message) => message.contextId === contextId)
+      if (index >= 0) messages.splice(index, 1)
+    }
+  }
+
   close(): Promise<void> {
     return this.#server.close()
   }

@@ -107,9 +107,14 @@ export class Tmux {
     return this.#capture('-S', '-')
   }
 
-  /** The screen with its styles as escape sequences. */
-  styledScreen(): Promise<string> {
-    return this.#capture('-e')
+  /** The same, with each line whole that the terminal, not the program, has wrapped. */
+  joined(): Promise<string> {
+    return this.#capture('-S', '-', '-J')
+  }
+
+  /** The screen with its styles, `␛` for the escape character. */
+  async styledScreen(): Promise<string> {
+    return (await this.#capture('-e')).replaceAll('\u001b', '␛')
   }
 
   /** Waits until the words are on the screen; gives back the screen. */
@@ -124,13 +129,12 @@ export class Tmux {
 
   /** Waits until the screen, what has scrolled away not included, is as wanted. */
   async waitUntil(wanted: (screen: string) => boolean, words = 'the screen'): Promise<string> {
-    const deadline = Date.now() + patience
-    for (;;) {
-      const screen = await this.screen()
-      if (wanted(screen)) return screen
-      if (Date.now() > deadline) throw new Error(`waited for ${words}, but there was:\n${screen}`)
-      await sleep(15)
-    }
+    return await this.#poll(() => this.screen(), wanted, words)
+  }
+
+  /** The same with what has scrolled away. */
+  async waitUntilShown(wanted: (all: string) => boolean, words: string): Promise<string> {
+    return await this.#poll(() => this.scrollback(), wanted, words)
   }
 
   /** Waits until nothing has changed for some milliseconds. */
@@ -148,20 +152,20 @@ export class Tmux {
 
   /** Counted from the upper left corner, which is 0, 0. */
   async cursor(): Promise<Cursor> {
-    const [row = '', column = ''] = (await this.#ask('#{cursor_y} #{cursor_x}')).split(' ')
+    const [row = '', column = ''] = (await this.ask('#{cursor_y} #{cursor_x}')).split(' ')
     return { row: Number(row), column: Number(column) }
   }
 
   /** Of the program, that is, of what tmux started. */
   async pid(): Promise<number> {
-    return Number(await this.#ask('#{pane_pid}'))
+    return Number(await this.ask('#{pane_pid}'))
   }
 
   /** Waits for the program's end. Null where a signal ended it. */
   async exitCode(): Promise<number | null> {
     const deadline = Date.now() + patience
     for (;;) {
-      const [dead, status = ''] = (await this.#ask('#{pane_dead},#{pane_dead_status}')).split(',')
+      const [dead, status = ''] = (await this.ask('#{pane_dead},#{pane_dead_status}')).split(',')
       if (dead === '1') return status === '' ? null : Number(status)
       if (Date.now() > deadline) {
         throw new Error(`the program has not ended; there was:\n${await this.screen()}`)
@@ -175,12 +179,27 @@ export class Tmux {
     await this.#tmux('kill-server').catch(() => {})
   }
 
+  async #poll(
+    look: () => Promise<string>,
+    wanted: (seen: string) => boolean,
+    words: string,
+  ): Promise<string> {
+    const deadline = Date.now() + patience
+    for (;;) {
+      const seen = await look()
+      if (wanted(seen)) return seen
+      if (Date.now() > deadline) throw new Error(`waited for ${words}, but there was:\n${seen}`)
+      await sleep(15)
+    }
+  }
+
   async #capture(...options: string[]): Promise<string> {
     const { stdout } = await this.#tmux('capture-pane', '-p', ...options)
     return stdout.replace(/[ \t]+$/gm, '').trimEnd()
   }
 
-  async #ask(format: string): Promise<string> {
+  /** What tmux knows, in its own formats. */
+  async ask(format: string): Promise<string> {
     return (await this.#tmux('display-message', '-p', format)).stdout.trim()
   }
 
