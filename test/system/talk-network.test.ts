@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { failing, html502, reset } from '../support/fault-server.ts'
-import { converse, count, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
+import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
+import type { Tmux } from './tmux.ts'
 
 describe('a session whose network fails', () => {
   let talk: TalkSession
@@ -8,6 +9,9 @@ describe('a session whose network fails', () => {
     talk = await TalkSession.begin()
   })
   afterEach(() => talk.end())
+
+  const givenBack = (terminal: Tmux, text: string) =>
+    terminal.waitUntil((screen) => promptOf(screen) === text, `"${text}" in the prompt`)
 
   const part = 'The first half '
   const whole = 'The first half and the second half.'
@@ -52,14 +56,15 @@ describe('a session whose network fails', () => {
     await converse(terminal, 'Still here')
   })
 
-  it('sends nothing twice where the outcome is unknown', async () => {
+  it('sends nothing twice where the outcome is unknown, but gives the text back', async () => {
     talk.server.failNext(reset)
     const terminal = await talk.chat()
     await terminal.say('Only once')
-    await terminal.waitFor(/Error|\[failed|reset/i)
+    await givenBack(terminal, 'Only once')
     await terminal.settle()
     expect(talk.server.sends).to.have.length(1)
-    await converse(terminal, 'Still here')
+    await terminal.key('Enter')
+    await waitForTurn(terminal, 'You said: Only once')
   })
 
   it('says how to sign in after a 401, and stays', async () => {
@@ -68,7 +73,9 @@ describe('a session whose network fails', () => {
     await terminal.say('Hello')
     await terminal.waitFor('The key is not valid')
     await terminal.waitFor(/chatctl auth login|CHATCTL_API_KEY/)
-    await converse(terminal, 'Still here')
+    await givenBack(terminal, 'Hello')
+    await terminal.key('Enter')
+    await waitForTurn(terminal, 'You said: Hello')
   })
 
   it('shows what a gateway says in a line, and stays', async () => {
@@ -77,7 +84,9 @@ describe('a session whose network fails', () => {
     await terminal.say('Hello')
     const screen = await terminal.waitFor('502')
     expect(screen).not.to.contain('<html>')
-    await converse(terminal, 'Still here')
+    await givenBack(terminal, 'Hello')
+    await terminal.key('Enter')
+    await waitForTurn(terminal, 'You said: Hello')
   })
 
   it('reads streams of any shape', async () => {

@@ -46,20 +46,20 @@ describe('the screen of a session', () => {
 
   it('wraps wide characters and emoji at the edge of 40 columns', async () => {
     const terminal = await talk.chat([], { columns: 40 })
-    // 37 of 38 columns are taken, so that a wide character does not fit.
-    const text = `${'x'.repeat(37)}漢字👨‍👩‍👧‍👦é`
+    // One column is left before the edge, so that a wide character does not fit.
+    const text = `${'x'.repeat(36)}漢字👨‍👩‍👧‍👦é`
     await terminal.type(text)
     const screen = await terminal.waitFor('漢字')
     const lines = screen.split('\n').slice(-2)
-    expect(lines[0]).to.equal(`> ${'x'.repeat(37)}`)
+    expect(lines[0]).to.equal(`> ${'x'.repeat(36)}`)
     expect(lines[1]).to.match(/^ {2}漢字/)
     for (let left = 0; left < 4; left++) await terminal.key('BSpace')
-    await terminal.waitUntil((shown) => promptOf(shown) === 'x'.repeat(37), 'the wide characters to be gone')
-    expect((await terminal.cursor()).column).to.equal(39)
+    await terminal.waitUntil((shown) => promptOf(shown) === 'x'.repeat(36), 'the wide characters to be gone')
+    expect((await terminal.cursor()).column).to.equal(38)
     await terminal.type('漢')
     await terminal.key('Enter')
     await terminal.waitFor(/total [\d.]+s/)
-    expect(talk.server.sends[0]?.message).to.equal(`${'x'.repeat(37)}漢`)
+    expect(talk.server.sends[0]?.message).to.equal(`${'x'.repeat(36)}漢`)
   })
 
   it('wraps an answer to 40 columns between words', async () => {

@@ -117,9 +117,9 @@ export class Tmux {
     return (await this.#capture('-e')).replaceAll('\u001b', '␛')
   }
 
-  /** Waits until the words are on the screen; gives back the screen. */
-  waitFor(words: string | RegExp): Promise<string> {
-    return this.waitUntil((screen) => matches(screen, words), `${words} to be shown`)
+  /** Waits until the words are on the screen, at most some milliseconds; gives back the screen. */
+  waitFor(words: string | RegExp, atMost = patience): Promise<string> {
+    return this.waitUntil((screen) => matches(screen, words), `${words} to be shown`, atMost)
   }
 
   /** Waits until the words are on the screen no more. */
@@ -128,13 +128,13 @@ export class Tmux {
   }
 
   /** Waits until the screen, what has scrolled away not included, is as wanted. */
-  async waitUntil(wanted: (screen: string) => boolean, words = 'the screen'): Promise<string> {
-    return await this.#poll(() => this.screen(), wanted, words)
+  waitUntil(wanted: (screen: string) => boolean, words = 'the screen', atMost = patience): Promise<string> {
+    return this.#poll(() => this.screen(), wanted, words, atMost)
   }
 
   /** The same with what has scrolled away. */
-  async waitUntilShown(wanted: (all: string) => boolean, words: string): Promise<string> {
-    return await this.#poll(() => this.scrollback(), wanted, words)
+  waitUntilShown(wanted: (all: string) => boolean, words: string): Promise<string> {
+    return this.#poll(() => this.scrollback(), wanted, words)
   }
 
   /** Waits until nothing has changed for some milliseconds. */
@@ -174,6 +174,15 @@ export class Tmux {
     }
   }
 
+  /** Lets the program fill the terminal's clipboard (OSC 52). */
+  async allowClipboard(): Promise<void> {
+    await this.#tmux('set-option', '-s', 'set-clipboard', 'on')
+  }
+
+  async clipboard(): Promise<string> {
+    return (await this.#tmux('show-buffer')).stdout
+  }
+
   /** Ends the program and its terminal. */
   async close(): Promise<void> {
     await this.#tmux('kill-server').catch(() => {})
@@ -183,8 +192,9 @@ export class Tmux {
     look: () => Promise<string>,
     wanted: (seen: string) => boolean,
     words: string,
+    atMost = patience,
   ): Promise<string> {
-    const deadline = Date.now() + patience
+    const deadline = Date.now() + atMost
     for (;;) {
       const seen = await look()
       if (wanted(seen)) return seen
