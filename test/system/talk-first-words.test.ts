@@ -86,6 +86,17 @@ describe('a session, from the first word to the last', () => {
     expect(await terminal.screen()).to.match(/^1 turn\. Resume with: chatctl chat --resume \S+$/m)
   })
 
+  it('talks to the embedded service on a fresh machine', async () => {
+    const terminal = await talk.start(['chat'], { env: { CHATCTL_BASE_URL: '', CHATCTL_API_KEY: '' } })
+    await terminal.waitUntil(hasPrompt, 'the prompt')
+    await terminal.say('Hello')
+    await terminal.waitFor(/total [\d.]+s · context/)
+    await terminal.waitUntil(hasPrompt, 'the prompt')
+    await terminal.key('C-d')
+    expect(await terminal.exitCode()).to.equal(0)
+    expect(talk.server.requests).to.deep.equal([])
+  })
+
   it('keeps its transcript where only this user may read', async () => {
     const terminal = await talk.chat()
     await converse(terminal, 'a secret')

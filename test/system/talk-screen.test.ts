@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
@@ -120,6 +121,19 @@ describe('the screen of a session', () => {
     const all = await terminal.scrollback()
     for (let line = 1; line <= 80; line++) expect(count(all, `line ${line}.`), `line ${line}`).to.equal(1)
     expect(all.split('\n').filter((line) => line === '>')).to.have.length(1)
+  })
+
+  it('writes each word of an answer once: what is shown is never drawn again', async () => {
+    const words = Array.from({ length: 300 }, (_, index) => `word-${index}; `)
+    const kinds = words.map((word, index) => (index % 50 === 0 ? `\n\n- ${word}` : word))
+    talk.server.answerNext({ text: kinds, pause: 1 })
+    const terminal = await talk.chat()
+    const written = await terminal.record(join(talk.sandbox.home, 'written'))
+    await terminal.say('Count')
+    await terminal.type('typed meanwhile')
+    await waitForTurn(terminal, 'word-299;')
+    for (let index = 0; index < 300; index++) expect(count(written(), `word-${index};`)).to.equal(1)
+    expect(written()).not.to.match(/␛\[\?(1049|1000|1002|1003)h/)
   })
 
   it('takes what is typed while an answer streams', async () => {

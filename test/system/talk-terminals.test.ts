@@ -1,5 +1,7 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { converse, hasPrompt, TalkSession } from './talk-session.ts'
+import { converse, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
 
 describe('a session on terminals of all kinds', () => {
   let talk: TalkSession
@@ -53,6 +55,23 @@ describe('a session on terminals of all kinds', () => {
     expect(await terminal.styledScreen()).to.match(colours)
   })
 
+  it('moves nothing of its own accord with --plain, for a screen reader', async () => {
+    const answer = talk.server.answerNext({ text: ['One, ', 'two, ', 'three.'], held: true })
+    const terminal = await talk.chat(['--plain'])
+    const written = await terminal.record(join(talk.sandbox.home, 'written'))
+    await terminal.say('Count')
+    await answer.begun
+    // Long enough for a line that tells how long it has been.
+    await sleep(1500)
+    const before = written()
+    answer.release()
+    await waitForTurn(terminal, 'One, two, three.')
+    expect(before).to.match(/Count\s*(␛\[[?\d;]*[a-zA-Z]|\s)*$/)
+    // Between the first word and the last, the cursor does not go up, and nothing is erased.
+    const answered = written().slice(written().indexOf('One,'), written().indexOf('three.'))
+    expect(answered).not.to.match(/␛\[\d*[AFHJK]/)
+  })
+
   it('fits all it says into 40 columns', async () => {
     talk.server.answerNext(
       'Some words that are wrapped to the width, and a\n\n- list of things that is wrapped too.',
@@ -95,7 +114,7 @@ describe('a session on terminals of all kinds', () => {
     const pid = await terminal.pid()
     await terminal.close()
     const deadline = Date.now() + 5_000
-    while (isAlive(pid) && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20))
+    while (isAlive(pid) && Date.now() < deadline) await sleep(20)
     expect(isAlive(pid)).to.equal(false)
     const sessions = (await talk.json('chat', 'sessions')) as { turns: number }[]
     expect(sessions.map(({ turns }) => turns)).to.deep.equal([1])

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { binary } from '../support/run-chatctl.ts'
@@ -114,7 +115,7 @@ export class Tmux {
 
   /** The screen with its styles, `␛` for the escape character. */
   async styledScreen(): Promise<string> {
-    return (await this.#capture('-e')).replaceAll('\u001b', '␛')
+    return showEscapes(await this.#capture('-e'))
   }
 
   /** Waits until the words are on the screen, at most some milliseconds; gives back the screen. */
@@ -174,6 +175,13 @@ export class Tmux {
     }
   }
 
+  /** Keeps all that the program writes from now on; gives back how to read it, `␛` for the escape character. */
+  async record(path: string): Promise<() => string> {
+    writeFileSync(path, '')
+    await this.#tmux('pipe-pane', '-O', `exec cat >> '${path}'`)
+    return () => showEscapes(readFileSync(path, 'utf8'))
+  }
+
   /** Lets the program fill the terminal's clipboard (OSC 52). */
   async allowClipboard(): Promise<void> {
     await this.#tmux('set-option', '-s', 'set-clipboard', 'on')
@@ -217,6 +225,10 @@ export class Tmux {
     const words = ['-u', '-L', this.#socket, '-f', '/dev/null', ...args]
     return run('tmux', words, { env: this.#env, maxBuffer: 2 ** 28, encoding: 'utf8' })
   }
+}
+
+function showEscapes(text: string): string {
+  return text.replaceAll('\u001b', '␛')
 }
 
 function matches(screen: string, words: string | RegExp): boolean {
