@@ -20,10 +20,25 @@ const controller = new AbortController()
 /** Aborted by the first of these signals; its reason is the `Interruption`. */
 export const interruption: AbortSignal = controller.signal
 
+let interruptTaker: (() => void) | undefined
+
+/**
+ * Has Ctrl-C mean something else than the end of the program.
+ * @returns to be called when it means that again
+ */
+export function takeInterrupts(onInterrupt: () => void): () => void {
+  const before = interruptTaker
+  interruptTaker = onInterrupt
+  return () => {
+    interruptTaker = before
+  }
+}
+
 /** The first signal ends what runs in good order, a second one at once. */
 export function watchSignals(): void {
   for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
+      if (signal === 'SIGINT' && interruptTaker) return interruptTaker()
       const reason = new Interruption(signal)
       if (controller.signal.aborted) endProcess(reason.exitCode)
       controller.abort(reason)

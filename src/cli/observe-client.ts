@@ -6,14 +6,15 @@ import { say } from './output/streams.ts'
 /** Says what the client does while it does it: waits always, everything under `--debug`. */
 export function observeClient(output: Output, debug: boolean): (event: ClientEvent) => void {
   return (event) => {
-    if (debug) return say(describe(event))
+    if (debug) return say(describeClientEvent(event))
     if (event.type === 'wait') output.progress(`Rate limited; trying again in ${roundDuration(event.after)}…`)
     if (event.type === 'retry')
       output.progress(`${event.reason}; trying again in ${roundDuration(event.after)}…`)
   }
 }
 
-function describe(event: ClientEvent): string {
+/** As `--debug` shows it. */
+export function describeClientEvent(event: ClientEvent): string {
   const about = `${event.method} ${event.url}`
   switch (event.type) {
     case 'request':

@@ -21,11 +21,12 @@ export function unknownCommand(argv: readonly string[], ids: readonly string[]):
     paths.filter((path) => startsWith(path, known)).flatMap((path) => path.slice(depth, depth + 1)),
   )
   const typed = ['chatctl', ...known].join(' ')
+  const meant = nearest(wrong, [...choices])
   // oclif takes the words after a command without arguments for the name of a longer one.
   if (ids.includes(known.join(':'))) {
-    return new Failure('usage', `Unexpected argument ${wrong || '""'}`, { hint: `See: ${typed} --help` })
+    const hint = meant ? `Did you mean: ${typed} ${meant}` : `See: ${typed} --help`
+    return new Failure('usage', `Unexpected argument ${wrong || '""'}`, { hint })
   }
-  const meant = nearest(wrong, [...choices])
   return new Failure('usage', `Unknown command: ${typed} ${wrong || '""'}`, {
     hint: meant ? `Did you mean: ${typed} ${meant}` : `${typed} --help`,
   })

@@ -3,19 +3,15 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { lockFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
-import { loadSqlite } from '../load-sqlite.ts'
+import { tryProcessLock } from '../process-lock.ts'
 import { systemWords } from '../system-words.ts'
 import { type CredentialOwner, digestOf } from './credential-store.ts'
 
 /** How long, in ms, to wait for another process that renews the same credential. */
 const patience = 90_000
 
-/** SQLite's result code for "another one has it". */
-const busy = 5
-
 /**
- * Does work on a credential while no other process of this user does. The lock is one that the
- * system takes back from a process that dies, however it dies: SQLite's, on an empty database.
+ * Does work on a credential while no other process of this user does.
  *
  * @throws Failure `storage` when no lock can be had; else what the work throws, or the signal's reason
  */
@@ -53,17 +49,10 @@ async function acquire(path: string, signal: AbortSignal | undefined): Promise<(
 }
 
 function tryAcquire(path: string): (() => void) | undefined {
-  let database: import('node:sqlite').DatabaseSync | undefined
   try {
     mkdirSync(lockFolder(), { recursive: true, mode: 0o700 })
-    const { DatabaseSync } = loadSqlite()
-    const opened = new DatabaseSync(path)
-    database = opened
-    database.exec('BEGIN EXCLUSIVE')
-    return () => opened.close()
+    return tryProcessLock(path)
   } catch (cause) {
-    database?.close()
-    if ((cause as { errcode?: number }).errcode === busy) return undefined
     throw new Failure('storage', `${path} cannot be used as a lock: ${systemWords(cause)}`, {
       hint: 'Give HOME a folder that you may write to.',
       cause,

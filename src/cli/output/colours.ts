@@ -19,6 +19,13 @@ export function wantsColour(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv, 
   return stream.isTTY === true && env['TERM'] !== 'dumb'
 }
 
+/** Every style there is, for a session; undefined without colour. */
+export async function loadSessionStyle(wanted: boolean): Promise<ChalkInstance | undefined> {
+  if (!wanted) return undefined
+  const { Chalk } = await import('chalk')
+  return new Chalk({ level: 1 })
+}
+
 /** chalk is loaded only where colour will be seen. */
 export async function loadColours(wanted: boolean): Promise<Colours> {
   if (!wanted) return plain

@@ -9,3 +9,12 @@ export async function linkTo(url: string, stream: NodeJS.WriteStream, plain: boo
   const { createSupportsHyperlinks } = await import('supports-hyperlinks')
   return createSupportsHyperlinks(stream) ? `\u001b]8;;${url}\u0007${url}\u001b]8;;\u0007` : url
 }
+
+/** How a text becomes a link where the terminal knows links; undefined where it does not. */
+export async function linkerFor(
+  stream: NodeJS.WriteStream,
+): Promise<((text: string, url: string) => string) | undefined> {
+  const { createSupportsHyperlinks } = await import('supports-hyperlinks')
+  if (!createSupportsHyperlinks(stream)) return undefined
+  return (text, url) => `\u001b]8;;${url}\u0007${text}\u001b]8;;\u0007`
+}

@@ -25,6 +25,22 @@ export function writeData(text: string | Uint8Array): Promise<void> {
   })
 }
 
+/** Whether a person sees what is written and types what is read. */
+export function isConversation(): boolean {
+  return isatty(0) && isatty(1)
+}
+
+/** What a session draws: data and conversation are one there, and both on stdout. */
+export function writeTerminal(text: string): void {
+  process.stdout.write(text)
+}
+
+/** Resolves when the terminal has taken what was written; undefined where it has. */
+export function drainTerminal(): Promise<void> | undefined {
+  if (!process.stdout.writableNeedDrain) return undefined
+  return new Promise((resolve) => process.stdout.once('drain', resolve))
+}
+
 /** One line, or several, for the person; what came from elsewhere cannot steer the terminal. */
 export function say(text: string): void {
   sayStyled(stripControls(text))

@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { takeInterrupts } from '../interruption.ts'
+import { drainTerminal, writeTerminal } from '../output/streams.ts'
+
+interface Listener {
+  onInput(text: string): void
+  onEnd(): void
+  onInterrupt(): void
+  onRedraw(): void
+}
+
+const pasteOn = '\u001b[?2004h'
+const pasteOff = '\u001b[?2004l'
+
+/** Terminals of which it is known that they understand the kitty protocol, by which Shift-Enter is told. */
+const tellsKeysApart = /kitty|ghostty|foot|wezterm|iterm/i
+const keysOn = '\u001b[>1u'
+const keysOff = '\u001b[<u'
+
+/**
+ * The terminal of this process, for a session. Cells of the main screen only: no alternate screen,
+ * and the mouse is the terminal's own.
+ */
+export class SessionTerminal {
+  readonly addressable: boolean
+  readonly #tellsKeysApart: boolean
+  #listener: Listener | undefined
+  #restore: (() => void) | undefined
+
+  constructor(env: NodeJS.ProcessEnv) {
+    const { TERM: type = '', TERM_PROGRAM: program = '' } = env
+    this.addressable = process.platform === 'win32' || (type !== '' && type !== 'dumb')
+    this.#tellsKeysApart = this.addressable && tellsKeysApart.test(`${type} ${program}`)
+  }
+
+  get columns(): number {
+    return process.stdout.columns || 80
+  }
+
+  get rows(): number {
+    return process.stdout.rows || 24
+  }
+
+  write(text: string): void {
+    writeTerminal(text)
+  }
+
+  drained(): Promise<void> | undefined {
+    return drainTerminal()
+  }
+
+  open(listener: Listener): void {
+    this.#listener = listener
+    const { stdin, stdout } = process
+    const raw = this.addressable
+    const releaseInterrupts = takeInterrupts(() => listener.onInterrupt())
+    const restore = (): void => {
+      if (raw) writeTerminal(pasteOff + (this.#tellsKeysApart ? keysOff : ''))
+      if (raw) stdin.setRawMode(false)
+    }
+    if (raw) stdin.setRawMode(true)
+    if (raw) writeTerminal(pasteOn + (this.#tellsKeysApart ? keysOn : ''))
+    stdin.setEncoding('utf8')
+    stdin.on('data', listener.onInput)
+    stdin.on('end', listener.onEnd)
+    stdin.resume()
+    stdout.on('resize', listener.onRedraw)
+    // However this process ends, the shell gets its terminal back.
+    process.on('exit', restore)
+    this.#restore = () => {
+      process.off('exit', restore)
+      stdout.off('resize', listener.onRedraw)
+      stdin.off('data', listener.onInput)
+      stdin.off('end', listener.onEnd)
+      stdin.pause()
+      restore()
+      releaseInterrupts()
+    }
+  }
+
+  close(): void {
+    this.#restore?.()
+    this.#restore = undefined
+  }
+
+  async lend<T>(use: () => Promise<T>): Promise<T> {
+    this.close()
+    // Ctrl-C is for the other program; both get it.
+    const release = takeInterrupts(() => {})
+    try {
+      return await use()
+    } finally {
+      release()
+      if (this.#listener) this.open(this.#listener)
+    }
+  }
+
+  suspend(): void {
+    this.close()
+    process.kill(0, 'SIGTSTP')
+    // Where nobody could continue us the signal does nothing, and this goes on at once.
+    void sleep(50).then(() => {
+      if (!this.#listener) return
+      this.open(this.#listener)
+      this.#listener.onRedraw()
+    })
+  }
+}

@@ -1,0 +1,126 @@
+import { join } from 'node:path'
+import * as Flags from '@oclif/core/flags'
+import { BaseCommand } from '../cli/base-command.ts'
+import { continueContext } from '../cli/continue-context.ts'
+import type { Context } from '../cli/create-context.ts'
+import { streamFormatFlag, textFlag } from '../cli/flag-types.ts'
+import { SessionTerminal } from '../cli/input/session-terminal.ts'
+import { describeClientEvent } from '../cli/observe-client.ts'
+import { loadSessionStyle, wantsColour } from '../cli/output/colours.ts'
+import { linkerFor } from '../cli/output/link.ts'
+import { isConversation } from '../cli/output/streams.ts'
+import { rememberLastContext } from '../config/last-context.ts'
+import { dataFolder, stateFolder } from '../config/paths.ts'
+import { Failure } from '../failure.ts'
+import type { Beginning } from '../talk/session-options.ts'
+
+export default class Chat extends BaseCommand {
+  static override summary = 'Talk to the service in a session.'
+  static override description =
+    'Answers appear while they come, rendered as markdown. What is said is kept in a transcript on this machine, before it is sent or shown: see chat sessions and chat show. In the session, /help lists commands and keys.'
+  static override examples = [
+    '<%= config.bin %> chat',
+    '<%= config.bin %> chat --continue',
+    '<%= config.bin %> chat --resume SESSION --model MODEL',
+  ]
+  static override flags = {
+    model: textFlag({ char: 'm', helpValue: '<id>', summary: '[env: CHATCTL_MODEL] Model that answers.' }),
+    context: textFlag({
+      char: 'c',
+      helpValue: '<id>',
+      summary: 'Conversation on the service to go on with.',
+      exclusive: ['continue', 'resume'],
+    }),
+    continue: Flags.boolean({
+      summary: 'Go on with the last conversation of this profile.',
+      exclusive: ['resume'],
+    }),
+    resume: textFlag({ char: 'r', helpValue: '<session>', summary: 'Session to go on with: id or name.' }),
+    plain: Flags.boolean({ summary: 'Show raw text, and nothing that moves.' }),
+    'stream-format': streamFormatFlag(),
+  }
+  protected override readonly documentForms = ['text'] as const
+
+  async run(): Promise<void> {
+    const { flags, context } = await this.start(Chat)
+    demandConversation(flags['no-input'])
+    const { env } = process
+    const sessionsFolder = join(dataFolder(), 'sessions')
+    const owner = context.contextOwner()
+    const isPlain = flags.plain || env['TERM'] === 'dumb'
+    const hasColour = !isPlain && wantsColour(process.stdout, env, flags['no-color'])
+    const { Session } = await import('../talk/session.ts')
+    const session = new Session({
+      terminal: new SessionTerminal(env),
+      connect: (observe) => context.connect(observe),
+      signal: context.signal,
+      begin: await chooseBeginning(flags, context, sessionsFolder),
+      owner,
+      serviceName: serviceNameOf(context),
+      model: context.options.model.value,
+      streamFormat: flags['stream-format'],
+      isPlain,
+      isQuiet: flags.quiet,
+      style: await loadSessionStyle(hasColour),
+      link: hasColour ? await linkerFor(process.stdout) : undefined,
+      describeEvent: flags.debug ? describeClientEvent : undefined,
+      sessionsFolder,
+      recallPath: join(stateFolder(), 'recall.jsonl'),
+      editorCommand: env['VISUAL'] || env['EDITOR'] || undefined,
+      rememberContext: (id) => rememberLastContext(owner, id),
+      refusalHint: context.refusalHint,
+      resumeCommand: (id, profile) => resumeCommand(id, context, profile),
+    })
+    await session.run()
+  }
+}
+
+/** @throws Failure `usage` where nobody sits at a terminal */
+function demandConversation(isForbidden: boolean): void {
+  if (isConversation() && !isForbidden) return
+  const why = isForbidden ? '--no-input says that nobody does' : 'stdin and stdout are not both one'
+  throw new Failure('usage', `A session needs somebody at a terminal, and ${why}`, {
+    hint: 'For one message: chatctl chat send "…", or pipe it into chatctl chat send.',
+  })
+}
+
+async function chooseBeginning(
+  flags: { context?: string | undefined; continue: boolean; resume?: string | undefined },
+  context: Context,
+  sessionsFolder: string,
+): Promise<Beginning> {
+  if (flags.context !== undefined) return { kind: 'context', id: flags.context }
+  if (flags.resume !== undefined) {
+    const { findTranscript } = await import('../talk/transcript/find-transcript.ts')
+    return { kind: 'transcript', path: findTranscript(sessionsFolder, flags.resume) }
+  }
+  if (!flags.continue) return { kind: 'new' }
+  const { listTranscripts } = await import('../talk/transcript/list-transcripts.ts')
+  const [newest] = listTranscripts(sessionsFolder, context.contextOwner())
+  // A conversation that is kept on this machine is nothing that the last context could be.
+  if (newest && newest.contextId === undefined) return { kind: 'transcript', path: newest.path }
+  return { kind: 'context', id: continueContext(context) }
+}
+
+function serviceNameOf(context: Context): string {
+  const target = context.target()
+  if (target.kind === 'local') return 'the embedded service'
+  return target.profile === undefined ? target.baseUrl : `${target.baseUrl} (profile ${target.profile})`
+}
+
+/** @param profile the session's, where it is not the one in use */
+function resumeCommand(id: string, { options }: Context, profile?: string): string {
+  const { profile: inUse, base_url: baseUrl } = options
+  const named = profile ?? (inUse.source === 'flag' ? inUse.value : undefined)
+  const words = ['chatctl', 'chat', '--resume', id]
+  if (named !== undefined) words.push('--profile', named)
+  if (profile === undefined && baseUrl.source === 'flag' && baseUrl.value) {
+    words.push('--base-url', baseUrl.value)
+  }
+  return words.map(quoteForShell).join(' ')
+}
+
+/** As a POSIX shell takes it for one word. */
+function quoteForShell(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,28 @@
+import { loadSqlite } from './load-sqlite.ts'
+
+/** SQLite's result code for "another one has it". */
+const busy = 5
+
+/**
+ * Takes a lock that the system takes back from a process that dies, however it dies: SQLite's, on
+ * an empty database. Two locks on one path exclude each other within one process, too.
+ *
+ * @param path of the lock, in a folder that is there; nobody else may open that file, for where one
+ *   process closes it, POSIX has the process lose its locks on it (fcntl(2))
+ * @returns what gives the lock back; undefined where another one has it
+ * @throws Error of SQLite where there can be no lock
+ */
+export function tryProcessLock(path: string): (() => void) | undefined {
+  const { DatabaseSync } = loadSqlite()
+  let database: import('node:sqlite').DatabaseSync | undefined
+  try {
+    const opened = new DatabaseSync(path)
+    database = opened
+    opened.exec('BEGIN EXCLUSIVE')
+    return () => opened.close()
+  } catch (error) {
+    database?.close()
+    if ((error as { errcode?: number }).errcode === busy) return undefined
+    throw error
+  }
+}

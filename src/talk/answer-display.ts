@@ -1,0 +1,59 @@
+import type { AnswerWriter } from './markdown/answer-writer.ts'
+import type { Screen } from './screen.ts'
+import type { Terminal } from './terminal.ts'
+
+export interface DisplayOptions {
+  screen: Screen
+  terminal: Terminal
+  writer: AnswerWriter
+  /** Keeps a piece of the answer, before it is shown. */
+  record(text: string): void
+}
+
+/**
+ * Shows an answer while it comes, and has each piece kept before it is shown. Pieces that arrive
+ * together are kept and shown together; the first waits for nothing.
+ */
+export class AnswerDisplay {
+  /** All of the text. */
+  text = ''
+  readonly #options: DisplayOptions
+  #pending = ''
+  #scheduled = false
+
+  constructor(options: DisplayOptions) {
+    this.#options = options
+  }
+
+  /** @returns what to wait for where the terminal is slower than the service */
+  add(piece: string): Promise<void> | undefined {
+    const first = this.text === ''
+    this.text += piece
+    this.#pending += piece
+    if (first) this.#flush()
+    else if (!this.#scheduled) {
+      this.#scheduled = true
+      setImmediate(() => {
+        this.#scheduled = false
+        this.#flush()
+      })
+    }
+    return this.#options.terminal.drained()
+  }
+
+  /** Shows the rest; what comes next stands on a line of its own. */
+  end(): void {
+    this.#flush()
+    const { screen, writer } = this.#options
+    screen.append(writer.end(), writer.column)
+  }
+
+  #flush(): void {
+    if (this.#pending === '') return
+    const piece = this.#pending
+    this.#pending = ''
+    const { screen, writer, record } = this.#options
+    record(piece)
+    screen.append(writer.push(piece), writer.column)
+  }
+}

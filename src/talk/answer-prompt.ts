@@ -1,0 +1,103 @@
+import { AnswerDisplay } from './answer-display.ts'
+import { recoverAnswer } from './recover-answer.ts'
+import type { Session } from './session.ts'
+import { showAnswer } from './show-earlier.ts'
+import { takeTurn } from './take-turn.ts'
+import { describeTurn } from './turn-line.ts'
+
+/** An answer of which only a part came. */
+export interface CutAnswer {
+  prompt: string
+  part: string
+  /** The service's id of it, where it said one. */
+  answerId: string | undefined
+}
+
+/**
+ * Sends a prompt, shows what comes and says how it ended. Where nothing came at all the prompt is
+ * given back.
+ */
+export async function answerPrompt(session: Session, prompt: string, signal: AbortSignal): Promise<void> {
+  const { conversation, recorder, client, options } = session
+  const display = createDisplay(session)
+  session.unsent = undefined
+  session.cutAnswer = undefined
+  const { streamFormat } = options
+  const outcome = await takeTurn({ client, conversation, recorder, display, prompt, signal, streamFormat })
+  session.status.clear()
+  const { end, failure } = outcome
+  if (failure) {
+    session.sayFailure(failure, failure.kind === 'unauthorized' ? options.refusalHint() : undefined)
+    return session.giveBack(prompt)
+  }
+  if (!end && display.text === '') {
+    session.note('[stopped before an answer came]')
+    return session.giveBack(prompt)
+  }
+  session.turns++
+  const cut = { prompt, part: display.text, answerId: end?.id }
+  if (!end) session.note('[interrupted]')
+  else if (!end.complete) session.note(`[truncated after ${display.text.length} characters: ${end.reason}]`)
+  if (!end?.complete) session.cutAnswer = cut
+  if (end && !end.complete) await recover(session, cut, signal)
+  session.note(`  ${describeTurn(outcome, conversation)}\n`)
+  await remember(session)
+}
+
+/** The conversation is safe on the service: that `--continue` will not know it is no failure. */
+async function remember(session: Session): Promise<void> {
+  const { conversation, options } = session
+  const { mode, contextId } = conversation
+  if (mode !== 'context' || contextId === undefined) return
+  try {
+    await options.rememberContext(contextId)
+  } catch (error) {
+    session.note(`--continue will not know this conversation: ${(error as Error).message}`)
+  }
+}
+
+/** Where the next answer appears. */
+function createDisplay(session: Session): AnswerDisplay {
+  const { screen, status, options, recorder } = session
+  return new AnswerDisplay({
+    screen,
+    terminal: options.terminal,
+    writer: session.createWriter(),
+    record: (text) => {
+      status.clear()
+      recorder.delta(text)
+    },
+  })
+}
+
+/**
+ * Asks whether the service finished what did not come, and shows the rest of it.
+ * @returns whether there was more
+ */
+export async function recover(session: Session, cut: CutAnswer, signal: AbortSignal): Promise<boolean> {
+  const { conversation, client } = session
+  const { contextId } = conversation
+  if (conversation.mode !== 'context' || contextId === undefined) return false
+  session.status.since('asking the history…')
+  const recovery = await recoverAnswer(client, { ...cut, contextId }, signal)
+  session.status.clear()
+  switch (recovery.kind) {
+    case 'more': {
+      session.note('[the service finished it; this is the rest]')
+      showAnswer(session, recovery.rest)
+      conversation.replaceAnswer(recovery.text)
+      session.recorder.recovered(recovery.text)
+      session.cutAnswer = undefined
+      return true
+    }
+    case 'same':
+      session.note('[the history has no more of it; /continue asks again]')
+      return false
+    case 'absent':
+      session.note('[the history does not have this answer; /continue asks again]')
+      return false
+    case 'unknown':
+      session.note(`[the history cannot be asked: ${recovery.reason}; /continue asks again]`)
+      return false
+  }
+}

@@ -1,0 +1,70 @@
+import { Failure } from '../failure.ts'
+import type { Begun } from './begun.ts'
+import { Conversation } from './conversation.ts'
+import { asMessage } from './history-message.ts'
+import { createTranscript } from './create-transcript.ts'
+import { Recorder } from './recorder.ts'
+import { resumeTranscript } from './resume-transcript.ts'
+import type { Session } from './session.ts'
+import type { Beginning } from './session-options.ts'
+import { showEarlier } from './show-earlier.ts'
+import { listTranscripts } from './transcript/list-transcripts.ts'
+
+/**
+ * Begins a conversation, or goes on with one. The session stays as it was until all is known.
+ *
+ * @throws Failure where there is no such conversation, or it is another connection's
+ */
+export async function beginConversation(session: Session, beginning: Beginning, signal: AbortSignal): Promise<void> {
+  const begun = await findBeginning(session, beginning, signal)
+  session.recorder?.close()
+  session.conversation = begun.conversation
+  session.recorder = new Recorder(begun.writer, begun.turns, (failure) =>
+    session.sayFailure(failure, 'The session goes on, but nothing more of it is kept on this machine.'),
+  )
+  session.cutAnswer = undefined
+  begun.show(session)
+}
+
+function findBeginning(session: Session, beginning: Beginning, signal: AbortSignal): Begun | Promise<Begun> {
+  switch (beginning.kind) {
+    case 'new':
+      return beginNew(session)
+    case 'transcript':
+      return resumeTranscript(session, beginning.path, signal)
+    case 'context':
+      return beginWithContext(session, beginning.id, signal)
+  }
+}
+
+function beginNew(session: Session): Begun {
+  const conversation = new Conversation()
+  conversation.model = session.options.model
+  const writer = createTranscript(session)
+  writer.append(conversation.optionsLine())
+  return { conversation, writer, turns: 0, show: () => {} }
+}
+
+/** A conversation of which this machine may have a transcript. */
+async function beginWithContext(session: Session, id: string, signal: AbortSignal): Promise<Begun> {
+  const { owner, sessionsFolder } = session.options
+  const known = listTranscripts(sessionsFolder, owner).find(({ contextId }) => contextId === id)
+  if (known) return resumeTranscript(session, known.path, signal)
+  const pages = session.client.history.pages({ context_id: id }, { signal })
+  const { value: newest } = await pages.next()
+  const conversation = new Conversation()
+  conversation.model = session.options.model
+  conversation.contextId = id
+  conversation.lacksBeginning = newest?.answer.body?.has_more === true
+  conversation.messages = (newest?.messages ?? []).flatMap(asMessage)
+  if (conversation.messages.length === 0) {
+    throw new Failure('not_found', `The service's history has no messages of the context "${id}"`, {
+      hint: 'chatctl chat sessions lists those of this machine.',
+    })
+  }
+  const writer = createTranscript(session)
+  writer.append(conversation.optionsLine())
+  writer.append(conversation.conversationLine())
+  const entries = conversation.messages.map((message) => ({ message, mark: 'none' as const }))
+  return { conversation, writer, turns: 0, show: () => showEarlier(session, entries) }
+}

@@ -1,0 +1,101 @@
+import type { CompletionRequest, Message } from '../contract/completion.ts'
+import type { SendRequest } from '../contract/conversation.ts'
+import type { TranscriptLine } from './transcript/transcript-line.ts'
+
+/** What a session may set for the answers to come. */
+export interface Parameters {
+  system?: string | undefined
+  temperature?: number | undefined
+  maxTokens?: number | undefined
+}
+
+/**
+ * The conversation as it stands. In `context` mode the service keeps it and gets one message at a
+ * time; what that request has no field for (interface.md, "Send-message request") needs
+ * `completions` mode, in which the conversation is kept here and sent whole.
+ */
+export class Conversation {
+  mode: 'context' | 'completions' = 'context'
+  contextId: string | undefined
+  model: string | undefined
+  /** The model that the last answer named. */
+  answeredBy: string | undefined
+  parameters: Parameters = {}
+  /** What was said so far, by user and assistant. */
+  messages: Message[] = []
+  /** Whether `messages` lacks the beginning, which only the service has. */
+  lacksBeginning = false
+
+  get title(): string {
+    return this.mode === 'context' ? (this.contextId ?? 'a new context') : 'kept here'
+  }
+
+  sendRequest(message: string): SendRequest {
+    return { message, ...(this.contextId && { context_id: this.contextId }), ...this.#model() }
+  }
+
+  completionRequest(prompt: string): CompletionRequest {
+    const { system, temperature, maxTokens } = this.parameters
+    const model = this.model ?? this.answeredBy
+    return {
+      ...(model !== undefined && { model }),
+      messages: [
+        ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
+        ...this.messages,
+        { role: 'user', content: prompt },
+      ],
+      ...(temperature !== undefined && { temperature }),
+      ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+    }
+  }
+
+  /** Takes up what was said. */
+  add(prompt: string, answer: string): void {
+    this.messages.push({ role: 'user', content: prompt })
+    if (answer !== '') this.messages.push({ role: 'assistant', content: answer })
+  }
+
+  /** A better text of the last answer. */
+  replaceAnswer(text: string): void {
+    if (this.messages.at(-1)?.role === 'assistant') this.messages.pop()
+    this.messages.push({ role: 'assistant', content: text })
+  }
+
+  get lastPrompt(): string | undefined {
+    return this.messages.findLast(({ role }) => role === 'user')?.content
+  }
+
+  get lastAnswer(): string | undefined {
+    return this.messages.findLast(({ role }) => role === 'assistant')?.content
+  }
+
+  /** Takes back the last prompt and all that followed it. */
+  takeBackLastPrompt(): void {
+    const index = this.messages.findLastIndex(({ role }) => role === 'user')
+    if (index >= 0) this.messages.length = index
+  }
+
+  /** As a transcript has it: what is in force from here. */
+  optionsLine(): TranscriptLine {
+    const { system, temperature, maxTokens } = this.parameters
+    return {
+      type: 'options',
+      at: new Date().toISOString(),
+      mode: this.mode,
+      ...(this.contextId !== undefined && { context_id: this.contextId }),
+      ...(this.model !== undefined && { model: this.model }),
+      ...(system !== undefined && { system }),
+      ...(temperature !== undefined && { temperature }),
+      ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+    }
+  }
+
+  /** As a transcript has it: all that was said so far. */
+  conversationLine(): TranscriptLine {
+    return { type: 'conversation', at: new Date().toISOString(), messages: this.messages }
+  }
+
+  #model(): { model?: string } {
+    return this.model === undefined ? {} : { model: this.model }
+  }
+}

@@ -1,0 +1,49 @@
+import { Failure } from '../failure.ts'
+
+/** The programs that put stdin on the clipboard, and where they are of use. */
+function clipboardPrograms(env: NodeJS.ProcessEnv): [string, ...string[]][] {
+  // Over ssh these would fill the clipboard of the wrong machine.
+  if (env['SSH_CONNECTION']) return []
+  if (process.platform === 'darwin') return [['pbcopy']]
+  if (process.platform === 'win32') return [['clip']]
+  return [
+    ...(env['WAYLAND_DISPLAY'] ? [['wl-copy'] as [string]] : []),
+    ...(env['DISPLAY'] ? ([['xclip', '-selection', 'clipboard'], ['xsel', '-ib']] as [string, ...string[]][]) : []),
+  ]
+}
+
+/** Terminals refuse longer ones; base64 takes four characters for three bytes. */
+const longestSequence = 100_000
+
+/**
+ * Puts a text on the clipboard: through the system's program, else through the terminal (OSC 52),
+ * which also works over ssh, where the terminal allows it.
+ *
+ * @param write to the terminal
+ * @returns what was done, for a person
+ */
+export async function copyText(text: string, write: (text: string) => void): Promise<string> {
+  for (const [program, ...args] of clipboardPrograms(process.env)) {
+    if (await feed(program, args, text)) return `Copied with ${program}.`
+  }
+  const encoded = Buffer.from(text).toString('base64')
+  if (encoded.length > longestSequence) {
+    throw new Failure('refused', 'The answer is too long for the clipboard of a terminal', {
+      hint: '/save FILE writes it to a file.',
+    })
+  }
+  write(`\u001b]52;c;${encoded}\u0007`)
+  return 'Handed to the terminal (OSC 52): it is on the clipboard if your terminal allows that.'
+}
+
+async function feed(program: string, args: string[], text: string): Promise<boolean> {
+  const { spawn } = await import('node:child_process')
+  const child = spawn(program, args, { stdio: ['pipe', 'ignore', 'ignore'] })
+  return new Promise((resolve) => {
+    child.once('error', () => resolve(false))
+    // xclip and wl-copy stay to serve what they hold: they have it once they let go of stdin.
+    child.once('exit', (status) => resolve(status === 0))
+    child.stdin.on('error', () => {})
+    child.stdin.end(text)
+  })
+}

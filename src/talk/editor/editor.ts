@@ -1,0 +1,221 @@
+import { Completer } from './completer.ts'
+import type { Key } from './key.ts'
+import { bindKeys, chordOf } from './key-bindings.ts'
+import { Layout, layOut, textWidth } from './layout.ts'
+import type { Recall } from './recall.ts'
+import { RecallSearch } from './recall-search.ts'
+import { RecallWalk } from './recall-walk.ts'
+import type { BufferState } from './text-buffer.ts'
+import { TextBuffer } from './text-buffer.ts'
+
+export type EditorEvent =
+  /** Enter on a text that is not blank; the buffer is empty then, and Up recalls the entry. */
+  | { type: 'submit'; text: string }
+  /** Ctrl+C: `text` is what was there, which Up recalls; empty on an empty line. */
+  | { type: 'interrupt'; text: string }
+  /** Ctrl+D on an empty text. */
+  | { type: 'end' }
+  | { type: 'suspend' }
+  | { type: 'edit-outside' }
+  | { type: 'clear-screen' }
+  /** There was nothing to do. */
+  | { type: 'bell' }
+
+/** What the editor shows: lines no wider than the columns, with escape sequences only from the style. */
+export interface EditorView {
+  lines: string[]
+  /** Counted from 0 in these lines. */
+  cursor: { row: number; column: number }
+}
+
+export interface EditorStyle {
+  dim(text: string): string
+  reverse(text: string): string
+}
+
+export interface EditorOptions {
+  recall: Recall
+  /** @param before text of the line before the cursor */
+  complete(before: string): Completions | Promise<Completions>
+  onEvent(event: EditorEvent): void
+  /** The view must be drawn again. */
+  onChange(): void
+  style: EditorStyle
+}
+
+export interface Completions {
+  /** UTF-16 index in `before` from which up to the cursor is replaced. */
+  start: number
+  /** One may end in a space. */
+  candidates: string[]
+}
+
+/** The line editor: keys in, a view and events out. It knows no terminal. */
+export class Editor {
+  readonly #options: EditorOptions
+  readonly #buffer = new TextBuffer()
+  readonly #walk: RecallWalk
+  readonly #completer: Completer
+  readonly #bindings: Record<string, () => boolean>
+  #search: RecallSearch | undefined
+  /** Columns of the last view, by which Up and Down find their rows. */
+  #columns = 80
+  #top = 0
+  /** The column that Up and Down keep to over shorter rows. */
+  #goal: number | undefined
+
+  constructor(options: EditorOptions) {
+    this.#options = options
+    this.#walk = new RecallWalk(options.recall, this.#buffer)
+    this.#completer = new Completer(options, this.#buffer)
+    const tell = (type: 'suspend' | 'edit-outside' | 'clear-screen') => () => {
+      options.onEvent({ type })
+      return true
+    }
+    this.#bindings = bindKeys(this.#buffer, {
+      submit: () => this.#submit(),
+      interrupt: () => this.#interrupt(),
+      endOrDelete: () => this.#endOrDelete(),
+      up: () => this.#moveRow(-1),
+      down: () => this.#moveRow(1),
+      search: () => this.#beginSearch(),
+      suspend: tell('suspend'),
+      editOutside: tell('edit-outside'),
+      clearScreen: tell('clear-screen'),
+    })
+  }
+
+  /** The whole text, with pastes as they were. */
+  get text(): string {
+    return this.#buffer.text
+  }
+
+  /** The cursor is at the end then. */
+  setText(text: string): void {
+    this.#search = undefined
+    this.#completer.leave()
+    this.#walk.end()
+    this.#goal = undefined
+    this.#buffer.setText(text)
+    this.#options.onChange()
+  }
+
+  handle(key: Key): void {
+    const done = this.#search ? this.#handleInSearch(this.#search, key) : this.#handleInText(key)
+    if (done) this.#options.onChange()
+    else this.#options.onEvent({ type: 'bell' })
+  }
+
+  /** At least one line, and at most so many rows. */
+  view(columns: number, rows: number): EditorView {
+    this.#columns = columns
+    if (this.#search) return this.#viewSearch(this.#search, columns, rows)
+    const list = this.#completer.list?.show(columns, Math.floor(rows / 2), this.#options.style) ?? []
+    const { lines, cursor } = this.#layOut(this.#buffer.state, columns, rows - list.length)
+    return { lines: [...lines, ...list], cursor }
+  }
+
+  #viewSearch(search: RecallSearch, columns: number, rows: number): EditorView {
+    const { line, column } = search.show(columns, this.#options.style)
+    const text = search.found ?? this.#buffer.state
+    const lines = rows > 1 ? this.#layOut(text, columns, rows - 1).lines : []
+    return { lines: [...lines, line], cursor: { row: lines.length, column } }
+  }
+
+  #layOut(text: BufferState, columns: number, rows: number): EditorView {
+    const { top, ...shown } = layOut(text, { columns, rows, top: this.#top }, this.#options.style)
+    this.#top = top
+    return shown
+  }
+
+  #handleInText(key: Key): boolean {
+    const chord = key.type === 'key' ? chordOf(key) : ''
+    const listed = this.#completer.list !== undefined
+    if (chord === 'tab') return this.#completer.press(1)
+    if (chord === 'shift+tab' && listed) return this.#completer.press(-1)
+    this.#completer.leave()
+    if (chord !== 'up' && chord !== 'down') this.#goal = undefined
+    if (key.type === 'text') return this.#buffer.insert(key.text)
+    if (key.type === 'paste') return this.#buffer.insertPaste(key.text)
+    const act = this.#bindings[chord]
+    // Escape takes the list away, and a key that means nothing here is no mistake to be told of.
+    return act ? act() || listed : true
+  }
+
+  #handleInSearch(search: RecallSearch, key: Key): boolean {
+    if (key.type !== 'key') return search.type(key.text)
+    switch (chordOf(key)) {
+      case 'ctrl+r':
+        return search.goOn()
+      case 'backspace':
+        return search.deleteBack()
+      case 'escape':
+      case 'ctrl+c':
+      case 'ctrl+g':
+        this.#search = undefined
+        return true
+      case 'enter':
+        return this.#takeFound(search)
+      default:
+        this.#takeFound(search)
+        return this.#handleInText(key)
+    }
+  }
+
+  #beginSearch(): boolean {
+    this.#search = new RecallSearch([...this.#options.recall.entries])
+    return true
+  }
+
+  #takeFound(search: RecallSearch): boolean {
+    this.#search = undefined
+    const { found } = search
+    if (!found) return true
+    this.#walk.end()
+    this.#buffer.restore({ units: found.units, cursor: found.units.length })
+    return true
+  }
+
+  #submit(): boolean {
+    const { text, lineEndsInBackslash } = this.#buffer
+    if (lineEndsInBackslash) return this.#buffer.deleteBack() && this.#buffer.insert('\n')
+    if (text.trim() === '') return true
+    this.#clear(text)
+    this.#options.onEvent({ type: 'submit', text })
+    return true
+  }
+
+  #interrupt(): boolean {
+    const { text } = this.#buffer
+    this.#clear(text)
+    this.#options.onEvent({ type: 'interrupt', text })
+    return true
+  }
+
+  #clear(text: string): void {
+    if (text.trim() !== '') this.#options.recall.add(text)
+    this.#walk.end()
+    this.#buffer.setText('')
+    this.#top = 0
+  }
+
+  #endOrDelete(): boolean {
+    if (this.#buffer.units.length > 0) return this.#buffer.deleteForward()
+    this.#options.onEvent({ type: 'end' })
+    return true
+  }
+
+  /** Within the text as long as there is a row, else to another entry. */
+  #moveRow(step: 1 | -1): boolean {
+    const layout = new Layout(this.#buffer.units, textWidth(this.#columns))
+    const place = layout.placeOf(this.#buffer.cursor)
+    this.#goal ??= place.column
+    for (let row = place.row + step; row >= 0 && row < layout.rows; row += step) {
+      const index = layout.indexAt(row, this.#goal)
+      // On a row within a label there is no place: it goes on to the next.
+      if (Math.sign(layout.placeOf(index).row - place.row) === step) return this.#buffer.moveTo(index)
+    }
+    this.#goal = undefined
+    return this.#walk.step(step < 0 ? 'older' : 'newer')
+  }
+}

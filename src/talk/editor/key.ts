@@ -1,0 +1,78 @@
+type Letter =
+  | 'a'
+  | 'b'
+  | 'c'
+  | 'd'
+  | 'e'
+  | 'f'
+  | 'g'
+  | 'h'
+  | 'i'
+  | 'j'
+  | 'k'
+  | 'l'
+  | 'm'
+  | 'n'
+  | 'o'
+  | 'p'
+  | 'q'
+  | 'r'
+  | 's'
+  | 't'
+  | 'u'
+  | 'v'
+  | 'w'
+  | 'x'
+  | 'y'
+  | 'z'
+
+/** Letters and signs are names only together with ctrl or alt: on their own they are text. */
+export type KeyName =
+  | 'enter'
+  | 'escape'
+  | 'tab'
+  | 'backspace'
+  | 'delete'
+  | 'left'
+  | 'right'
+  | 'up'
+  | 'down'
+  | 'home'
+  | 'end'
+  | 'page-up'
+  | 'page-down'
+  | '_'
+  | '<'
+  | '>'
+  | Letter
+
+export interface Modifiers {
+  ctrl: boolean
+  alt: boolean
+  shift: boolean
+}
+
+export interface PressedKey extends Modifiers {
+  type: 'key'
+  name: KeyName
+}
+
+export type Key =
+  /** What was typed: one or more whole characters. */
+  | { type: 'text'; text: string }
+  /** A bracketed paste: line ends are \n, and of the other controls only \t is left. */
+  | { type: 'paste'; text: string }
+  | PressedKey
+
+/** A key without modifiers but for those that are given. */
+export function press(name: KeyName, modifiers: Partial<Modifiers> = {}): PressedKey {
+  return { type: 'key', name, ctrl: false, alt: false, shift: false, ...modifiers }
+}
+
+/** The letter or sign that a character names with ctrl or alt. */
+export function readSign(character: string): { name: KeyName; shift: boolean } | undefined {
+  const lower = character.toLowerCase()
+  if (/^[a-z]$/.test(lower)) return { name: lower as Letter, shift: lower !== character }
+  if (character === '_' || character === '<' || character === '>') return { name: character, shift: false }
+  return undefined
+}

@@ -1,0 +1,82 @@
+import type { EditorStyle } from './editor.ts'
+import { cleanText, showGrapheme, splitGraphemes, widthOf } from './graphemes.ts'
+import type { BufferState } from './text-buffer.ts'
+
+/** The search backwards through the entries that Ctrl+R begins. */
+export class RecallSearch {
+  readonly #entries: readonly string[]
+  #word: string[] = []
+  /** Index of the entry found; undefined before there was one. */
+  #found: number | undefined
+  #failed = false
+
+  constructor(entries: readonly string[]) {
+    this.#entries = entries
+  }
+
+  /** The entry found, the cursor where the word is in it. */
+  get found(): BufferState | undefined {
+    if (this.#found === undefined) return undefined
+    const entry = this.#entries[this.#found] ?? ''
+    const cursor = splitGraphemes(entry.slice(0, Math.max(0, this.#positionIn(entry)))).length
+    return { units: splitGraphemes(entry), cursor }
+  }
+
+  /** More of the word: the entry found stays as long as it holds it. */
+  type(text: string): boolean {
+    this.#word = splitGraphemes(this.#word.join('') + cleanText(text).replace(/[\n\t]+/g, ' '))
+    return this.#find(this.#found ?? this.#entries.length - 1)
+  }
+
+  /** Less of the word: the newest entry that holds it. */
+  deleteBack(): boolean {
+    if (this.#word.length === 0) return false
+    this.#word.pop()
+    this.#found = undefined
+    this.#failed = false
+    if (this.#word.length > 0) this.#find(this.#entries.length - 1)
+    return true
+  }
+
+  /** The next older entry that holds the word and is not what is shown already. */
+  goOn(): boolean {
+    if (this.#word.length === 0) return false
+    const shown = this.#found === undefined ? undefined : this.#entries[this.#found]
+    return this.#find((this.#found ?? this.#entries.length) - 1, shown)
+  }
+
+  /** The line `search: word`, the end of the word in view, and the cursor's column after it. */
+  show(columns: number, style: Pick<EditorStyle, 'dim'>): { line: string; column: number } {
+    const label = columns > 16 ? 'search: ' : columns > 4 ? '? ' : ''
+    const room = Math.max(0, columns - label.length - 1)
+    let [word, width] = ['', 0]
+    for (const grapheme of this.#word.toReversed()) {
+      if (width + widthOf(grapheme) > room) break
+      word = showGrapheme(grapheme) + word
+      width += widthOf(grapheme)
+    }
+    const note = ' (nothing found)'
+    const failed = this.#failed && width + note.length <= room ? style.dim(note) : ''
+    const line = (label && style.dim(label)) + word + failed
+    return { line, column: label.length + width }
+  }
+
+  #find(from: number, other?: string): boolean {
+    for (let index = from; index >= 0; index--) {
+      const entry = this.#entries[index] ?? ''
+      if (entry === other || this.#positionIn(entry) < 0) continue
+      this.#found = index
+      this.#failed = false
+      return true
+    }
+    this.#failed = true
+    return false
+  }
+
+  /** A word in small letters finds large ones too. */
+  #positionIn(entry: string): number {
+    const word = this.#word.join('')
+    const small = word === word.toLowerCase()
+    return (small ? entry.toLowerCase() : entry).indexOf(word)
+  }
+}

@@ -1,0 +1,141 @@
+import {
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { withFileLock } from '../../config/file-lock.ts'
+import { cleanText } from './graphemes.ts'
+
+const mostEntries = 1_000
+
+/** Lines past which the file is written anew with `mostEntries`. */
+const mostLines = 2_000
+
+/** Bytes at the end of the file that are read: entries may be pastes of any size. */
+const mostBytes = 4 * 2 ** 20
+
+/**
+ * What was entered before, oldest first, across sessions: a file of JSON lines `{"at", "text"}`.
+ * Not being able to read or write it is no reason to fail; the entries of this session are kept in memory.
+ */
+export class Recall {
+  readonly #path: string
+  readonly #entries: string[]
+
+  /** @param path of the file; it and its folder need not be there yet */
+  static open(path: string): Recall {
+    const lines = readLines(path)
+    if (lines.length > mostLines || sizeOf(path) > 2 * mostBytes) void shorten(path)
+    return new Recall(path, readEntries(lines))
+  }
+
+  private constructor(path: string, entries: string[]) {
+    this.#path = path
+    this.#entries = entries
+  }
+
+  get entries(): readonly string[] {
+    return this.#entries
+  }
+
+  /** An entry that is the same as the last one is not kept again. */
+  add(text: string): void {
+    const entry = cleanText(text)
+    if (entry === this.#entries.at(-1)) return
+    this.#entries.push(entry)
+    if (this.#entries.length > mostEntries) this.#entries.shift()
+    try {
+      mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 })
+      append(this.#path, JSON.stringify({ at: new Date().toISOString(), text: entry }))
+    } catch {
+      // A full disk must not end a conversation.
+    }
+  }
+}
+
+/** The lines at the end of a file, without one that is only read in part; none where there is no file. */
+function readLines(path: string): string[] {
+  try {
+    const file = openSync(path, 'r')
+    try {
+      const { size } = fstatSync(file)
+      const from = Math.max(0, size - mostBytes)
+      const bytes = Buffer.alloc(size - from)
+      const length = readSync(file, bytes, 0, bytes.length, from)
+      const lines = bytes.toString('utf8', 0, length).split('\n')
+      return lines.slice(from > 0 ? 1 : 0).filter((line) => line !== '')
+    } finally {
+      closeSync(file)
+    }
+  } catch {
+    return []
+  }
+}
+
+function readEntries(lines: readonly string[]): string[] {
+  const texts = [...new Set(lines)].map(readText).filter((text) => text !== undefined)
+  return texts.filter((text, index) => text !== texts[index - 1]).slice(-mostEntries)
+}
+
+/** Undefined for a line that was torn by a crash, or that is none of ours. */
+function readText(line: string): string | undefined {
+  try {
+    const { text } = JSON.parse(line) as { text?: unknown }
+    return typeof text === 'string' && text.trim() !== '' ? cleanText(text) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** One write for a whole line, so that those of two sessions do not mix. */
+function append(path: string, line: string): void {
+  const file = openSync(path, 'a+', 0o600)
+  try {
+    const { size, ino } = fstatSync(file)
+    const last = Buffer.from('\n')
+    if (size > 0) readSync(file, last, 0, 1, size - 1)
+    // After a torn line ours would be part of it.
+    writeSync(file, `${last[0] === 0x0a ? '' : '\n'}${line}\n`)
+    // Another session has put a shorter file in its place just now, perhaps without our line. Should
+    // it be there twice, reading leaves one.
+    if (statSync(path).ino !== ino) writeFileSync(path, `${line}\n`, { flag: 'a', mode: 0o600 })
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Writes the file anew with its last lines. What another session appends meanwhile is carried over. */
+async function shorten(path: string): Promise<void> {
+  const aside = `${path}.new`
+  try {
+    await withFileLock(path, () => {
+      const old = openSync(path, 'r')
+      try {
+        // Another session may have done it while this one waited for the lock.
+        const lines = readLines(path)
+        if (lines.length <= mostLines && sizeOf(path) <= 2 * mostBytes) return
+        const { size } = fstatSync(old)
+        writeFileSync(aside, `${lines.slice(-mostEntries).join('\n')}\n`, { mode: 0o600 })
+        renameSync(aside, path)
+        const later = readFileSync(old).subarray(size)
+        if (later.length > 0) writeFileSync(path, later, { flag: 'a', mode: 0o600 })
+      } finally {
+        closeSync(old)
+      }
+    })
+  } catch {
+    // The next session tries again.
+  }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}

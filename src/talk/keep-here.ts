@@ -1,0 +1,49 @@
+import { Failure } from '../failure.ts'
+import { asMessage } from './history-message.ts'
+import type { Session } from './session.ts'
+
+/**
+ * Goes over to completions: the conversation is kept here from now on, and the context on the
+ * service stays as it is.
+ *
+ * @param why as the person is told
+ * @throws Failure where the beginning of the conversation cannot be fetched; nothing has changed
+ */
+export async function keepHere(session: Session, why: string): Promise<void> {
+  const { conversation, recorder } = session
+  if (conversation.mode === 'completions') return
+  if (conversation.lacksBeginning) await fetchBeginning(session)
+  if (conversation.lacksBeginning) throw new Failure('declined', 'Stopped; the conversation is as it was')
+  conversation.mode = 'completions'
+  recorder.options(conversation)
+  recorder.conversation(conversation)
+  const left = conversation.contextId === undefined ? '' : ` Context ${conversation.contextId} stays as it is.`
+  session.note(`[from here the conversation is kept on this machine and sent whole: ${why}.${left}]`)
+}
+
+/**
+ * Takes back the last question and what was answered, here: what is asked next stands in its place.
+ *
+ * @param why as the person is told where that changes how the conversation is kept
+ */
+export async function takeBackLastPrompt(session: Session, why: string): Promise<void> {
+  await keepHere(session, why)
+  session.replacesLastPrompt = false
+  session.conversation.takeBackLastPrompt()
+  session.recorder.conversation(session.conversation)
+}
+
+async function fetchBeginning(session: Session): Promise<void> {
+  const { conversation, client } = session
+  const { contextId } = conversation
+  if (contextId === undefined) return
+  await session.stoppable(async (signal) => {
+    session.status.since('fetching the whole conversation…')
+    const pages = []
+    for await (const { messages } of client.history.pages({ context_id: contextId }, { signal })) {
+      pages.unshift(messages.flatMap(asMessage))
+    }
+    conversation.messages = pages.flat()
+    conversation.lacksBeginning = false
+  })
+}

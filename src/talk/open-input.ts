@@ -1,0 +1,32 @@
+import { Editor, type EditorOptions } from './editor/editor.ts'
+import { KeyDecoder } from './editor/key-decoder.ts'
+import { Recall } from './editor/recall.ts'
+import { LineInput } from './line-input.ts'
+import type { InputEvent, SessionInput } from './session-input.ts'
+import type { SessionOptions } from './session-options.ts'
+
+interface Hooks extends Pick<EditorOptions, 'complete' | 'onChange'> {
+  onEvent(event: InputEvent): void
+}
+
+/** The editor, where the terminal lets us draw one. */
+export function openInput(options: SessionOptions, hooks: Hooks): SessionInput {
+  const { terminal, recallPath, style } = options
+  if (!terminal.addressable) return new LineInput(hooks.onEvent)
+  const recall = Recall.open(recallPath)
+  const reverse = style.reverse
+  const editor = new Editor({ ...hooks, recall, style: { dim: style.dim, reverse } })
+  const decoder = new KeyDecoder((key) => editor.handle(key))
+  return {
+    get text() {
+      return editor.text
+    },
+    setText(text) {
+      editor.setText(text)
+      return true
+    },
+    feed: (typed) => decoder.push(typed),
+    view: (columns, rows) => editor.view(columns, rows),
+    close: () => decoder.close(),
+  }
+}

@@ -1,0 +1,135 @@
+import type { Usage } from '../contract/completion.ts'
+import type { StreamEvent } from '../contract/stream-event.ts'
+import { Failure } from '../failure.ts'
+import type { Conversation } from './conversation.ts'
+import type { TurnOutcome } from './take-turn.ts'
+import type { TranscriptLine } from './transcript/transcript-line.ts'
+import type { TranscriptWriter } from './transcript/transcript-writer.ts'
+
+/** What a turn tells while it goes on. */
+interface TurnRecord {
+  start(event: Extract<StreamEvent, { type: 'start' }>): void
+  delta(text: string): void
+  usage(usage: Usage): void
+  end(outcome: TurnOutcome, isStopped: boolean): void
+}
+
+/**
+ * Keeps the session's transcript. A disk that takes no more is no reason to stop talking: it is
+ * said once, and nothing more is kept.
+ */
+export class Recorder {
+  turns: number
+  readonly #writer: TranscriptWriter
+  readonly #onLost: (failure: Failure) => void
+  #lost = false
+  #current: TurnRecord | undefined
+
+  constructor(writer: TranscriptWriter, turns: number, onLost: (failure: Failure) => void) {
+    this.#writer = writer
+    this.turns = turns
+    this.#onLost = onLost
+  }
+
+  get id(): string {
+    return this.#writer.id
+  }
+
+  get path(): string {
+    return this.#writer.path
+  }
+
+  /** The user's words are on the disk before they are sent. */
+  beginTurn(text: string): TurnRecord {
+    this.turns++
+    const turn = this.turns
+    this.#append({ type: 'user', turn, at: now(), text })
+    this.#sync()
+    this.#current = {
+      start: ({ contextId, id, model }) =>
+        this.#append({
+          type: 'start',
+          turn,
+          at: now(),
+          ...(contextId !== undefined && { context_id: contextId }),
+          ...(id !== undefined && { id }),
+          ...(model !== undefined && { model }),
+        }),
+      delta: (piece) => this.#append({ type: 'delta', turn, text: piece }),
+      usage: (usage) => this.#append({ type: 'usage', turn, usage }),
+      end: (outcome, isStopped) => {
+        this.#append({ type: 'end', turn, at: now(), ...describeEnd(outcome, isStopped) })
+        this.#sync()
+      },
+    }
+    return this.#current
+  }
+
+  /** A piece of the answer of the turn that is under way. */
+  delta(text: string): void {
+    this.#current?.delta(text)
+  }
+
+  /** The whole answer of the last turn, which came later. */
+  recovered(text: string): void {
+    this.#append({ type: 'recovered', turn: this.turns, at: now(), text })
+    this.#sync()
+  }
+
+  /** What is in force from here. */
+  options(conversation: Conversation): void {
+    this.#append(conversation.optionsLine())
+  }
+
+  /** All that was said, where it is not what the turns so far add up to. */
+  conversation(conversation: Conversation): void {
+    this.#append(conversation.conversationLine())
+  }
+
+  name(name: string): void {
+    this.#append({ type: 'name', name })
+    this.#sync()
+  }
+
+  close(): void {
+    this.#writer.close()
+  }
+
+  #append(line: TranscriptLine): void {
+    this.#attempt(() => this.#writer.append(line))
+  }
+
+  #sync(): void {
+    this.#attempt(() => this.#writer.sync())
+  }
+
+  #attempt(work: () => void): void {
+    if (this.#lost) return
+    try {
+      work()
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      this.#lost = true
+      this.#onLost(error)
+    }
+  }
+}
+
+function describeEnd({ end, failure, firstMs, totalMs }: TurnOutcome, isStopped: boolean) {
+  return {
+    complete: end?.complete ?? false,
+    verified: end?.verified ?? false,
+    ...(end?.finishReason !== undefined && { finish_reason: end.finishReason }),
+    ...(end?.id !== undefined && { id: end.id }),
+    ...(end?.contextId !== undefined && { context_id: end.contextId }),
+    ...(end?.reason !== undefined && { reason: end.reason }),
+    ...(isStopped && !end && { interrupted: true as const }),
+    ...(failure && { error: { code: failure.code, message: failure.message } }),
+    ...(firstMs !== undefined && { first_ms: firstMs }),
+    total_ms: totalMs,
+  }
+}
+
+function now(): string {
+  return new Date().toISOString()
+}

@@ -1,0 +1,104 @@
+import { Failure } from '../failure.ts'
+import type { Begun } from './begun.ts'
+import { createTranscript } from './create-transcript.ts'
+import { asMessage } from './history-message.ts'
+import { Conversation } from './conversation.ts'
+import { type Reconciled, reconcile } from './reconcile.ts'
+import type { Session } from './session.ts'
+import { showEarlier } from './show-earlier.ts'
+import { readTranscript, type Transcript } from './transcript/transcript.ts'
+import { TranscriptWriter } from './transcript/transcript-writer.ts'
+
+/**
+ * Goes on with a session of this machine, after a look at what the service's history says of it.
+ *
+ * @throws Failure `usage` where it belongs to another connection
+ */
+export async function resumeTranscript(
+  session: Session,
+  path: string,
+  signal: AbortSignal,
+): Promise<Begun> {
+  const transcript = readTranscript(path)
+  demandSameConnection(session, transcript)
+  const conversation = conversationOf(transcript)
+  conversation.model = session.options.model ?? conversation.model
+  const { entries, doubt } = await compareWithHistory(session, conversation, signal)
+  conversation.messages = entries.map(({ message }) => message)
+
+  const { writer, isShared } = openWriter(session, path)
+  writer.append(conversation.optionsLine())
+  const differs = entries.some(({ mark }) => mark === 'service' || mark === 'longer')
+  if (isShared || differs) writer.append(conversation.conversationLine())
+  const last = entries.at(-1)
+  const turn = transcript.turns.at(-1)?.number ?? 0
+  if (!isShared && last?.mark === 'longer') {
+    writer.append({ type: 'recovered', turn, at: new Date().toISOString(), text: last.message.content })
+  }
+  return {
+    conversation,
+    writer,
+    turns: isShared ? 0 : turn,
+    show: (shown) => {
+      showEarlier(shown, entries)
+      if (doubt !== undefined) shown.note(`[the service's history could not be compared: ${doubt}]`)
+      if (isShared)
+        shown.note('[it is open in another terminal, so that this one keeps a transcript of its own]')
+    },
+  }
+}
+
+/** Of two sessions on one transcript each keeps its own. */
+function openWriter(session: Session, path: string): { writer: TranscriptWriter; isShared: boolean } {
+  try {
+    return { writer: TranscriptWriter.reopen(path), isShared: false }
+  } catch (error) {
+    if (!(error instanceof Failure) || error.kind !== 'conflict') throw error
+    return { writer: createTranscript(session), isShared: true }
+  }
+}
+
+function demandSameConnection({ options }: Session, { id, profile, baseUrl }: Transcript): void {
+  const { owner } = options
+  if (profile === (owner.profile ?? null) && baseUrl === (owner.baseUrl ?? null)) return
+  const other = [baseUrl ?? 'the embedded service', profile && `profile ${profile}`].filter(Boolean).join(', ')
+  throw new Failure('usage', `Session ${id} belongs to another connection: ${other}`, {
+    hint: profile
+      ? options.resumeCommand(id, profile)
+      : `Name that service: chatctl chat --resume ${id} ${baseUrl ? `--base-url ${baseUrl}` : '--profile local'}`,
+  })
+}
+
+function conversationOf(transcript: Transcript): Conversation {
+  const conversation = new Conversation()
+  conversation.mode = transcript.mode
+  conversation.contextId = transcript.contextId
+  conversation.model = transcript.model
+  conversation.answeredBy = transcript.turns.at(-1)?.model
+  conversation.parameters = {
+    system: transcript.system,
+    temperature: transcript.temperature,
+    maxTokens: transcript.maxTokens,
+  }
+  conversation.messages = [...transcript.conversation]
+  return conversation
+}
+
+/** Where the conversation is kept here, or the service cannot be asked, ours is the only account. */
+async function compareWithHistory(
+  { client }: Session,
+  { mode, contextId, messages }: Conversation,
+  signal: AbortSignal,
+): Promise<{ entries: Reconciled[]; doubt?: string }> {
+  const ours = messages.map((message): Reconciled => ({ message, mark: 'none' }))
+  if (mode !== 'context' || contextId === undefined) return { entries: ours }
+  try {
+    const pages = client.history.pages({ context_id: contextId }, { signal })
+    const { value: newest } = await pages.next()
+    const remote = (newest?.messages ?? []).flatMap(asMessage)
+    return { entries: reconcile(messages, remote, newest?.answer.body?.has_more !== true) }
+  } catch (error) {
+    if (signal.aborted || !(error instanceof Failure)) throw error
+    return { entries: ours, doubt: error.message }
+  }
+}

@@ -1,0 +1,116 @@
+import stringWidth from 'string-width'
+import type { Terminal } from './terminal.ts'
+
+/** What is drawn below the text: rows no wider than the terminal, and where the cursor is in them. */
+export interface Footer {
+  lines: readonly string[]
+  cursor: { row: number; column: number }
+}
+
+/** A terminal that knows it shows all of what lies between them at once (no flicker); others ignore them. */
+const beginUpdate = '\u001b[?2026h'
+const endUpdate = '\u001b[?2026l'
+const eraseBelow = '\u001b[J'
+const eraseToEndOfLine = '\u001b[K'
+
+/**
+ * The main screen: text that is appended and never touched again, and a footer below it that is
+ * drawn again in place. The footer is all that moves.
+ */
+export class Screen {
+  readonly #terminal: Terminal
+  /** Width of the unfinished last line of the text; 0 at the start of a line. */
+  #column = 0
+  #footer: Footer | undefined
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal
+  }
+
+  /**
+   * Appends to the text; a footer stays below it.
+   * @param column of the cursor after it, where the text does not end in a newline
+   */
+  append(text: string, column = 0): void {
+    if (text === '') return
+    const footer = this.#footer
+    if (!footer) {
+      this.#terminal.write(asLines(text))
+      this.#column = column
+      return
+    }
+    const back = this.#leaveFooter()
+    this.#column = column
+    this.#write(back + eraseBelow + asLines(text) + this.#enterFooter(footer))
+  }
+
+  /** Whole lines of text, on lines of their own. */
+  appendLines(text: string): void {
+    const begin = this.#column > 0 ? '\n' : ''
+    this.append(`${begin}${text}\n`)
+  }
+
+  /** Draws the footer, or takes it away. */
+  show(footer: Footer | undefined): void {
+    if (!this.#terminal.addressable) return
+    const back = this.#footer ? this.#leaveFooter() : ''
+    if (footer) this.#write(back + this.#enterFooter(footer))
+    else if (back !== '') this.#write(back + eraseBelow)
+  }
+
+  /** The footer becomes text: what comes next stands below it. */
+  keepFooter(): void {
+    if (!this.#footer) return
+    const { lines, cursor } = this.#footer
+    const down = lines.length - 1 - cursor.row
+    this.#footer = undefined
+    this.#column = 0
+    this.#write(`${down > 0 ? `\u001b[${down}B` : ''}\r\n`)
+  }
+
+  clear(): void {
+    const footer = this.#footer
+    this.#footer = undefined
+    this.#column = 0
+    if (this.#terminal.addressable) this.#write('\u001b[H\u001b[2J')
+    if (footer) this.show(footer)
+  }
+
+  /** From the cursor in the footer to where the text ended; a narrower terminal has wrapped both. */
+  #leaveFooter(): string {
+    const footer = this.#footer
+    this.#footer = undefined
+    if (!footer) return ''
+    const { columns } = this.#terminal
+    const above = footer.lines.slice(0, footer.cursor.row).map((line) => rowsOf(line, columns))
+    const up =
+      above.reduce((sum, rows) => sum + rows, 0) +
+      Math.floor(footer.cursor.column / columns) +
+      (this.#column > 0 ? 1 : 0)
+    const column = this.#column > 0 ? ((this.#column - 1) % columns) + 1 : 0
+    return `${up > 0 ? `\u001b[${up}A` : ''}\r${column > 0 ? `\u001b[${column}C` : ''}`
+  }
+
+  #enterFooter(footer: Footer): string {
+    this.#footer = footer
+    const { lines, cursor } = footer
+    const begin = this.#column > 0 ? '\r\n' : '\r'
+    const drawn = lines.map((line) => `${line}${eraseToEndOfLine}`).join('\r\n')
+    const up = lines.length - 1 - cursor.row
+    const toCursor = `${up > 0 ? `\u001b[${up}A` : ''}\r${cursor.column > 0 ? `\u001b[${cursor.column}C` : ''}`
+    return `${begin}${drawn}${eraseBelow}${toCursor}`
+  }
+
+  #write(text: string): void {
+    this.#terminal.write(`${beginUpdate}${text}${endUpdate}`)
+  }
+}
+
+/** In raw mode the terminal does not return the carriage by itself. */
+function asLines(text: string): string {
+  return text.replaceAll('\n', '\r\n')
+}
+
+function rowsOf(line: string, columns: number): number {
+  return Math.max(1, Math.ceil(stringWidth(line) / columns))
+}

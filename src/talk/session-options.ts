@@ -1,0 +1,54 @@
+import type { Client, ClientOptions } from '../client/client.ts'
+import type { ClientEvent } from '../client/client-event.ts'
+import type { StreamFormat } from '../client/stream/form.ts'
+import type { ContextOwner } from '../config/last-context.ts'
+import type { EditorStyle } from './editor/editor.ts'
+import type { TextStyle } from './markdown/text-style.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Where a session begins. */
+export type Beginning =
+  | { kind: 'new' }
+  /** A session of this machine goes on. */
+  | { kind: 'transcript'; path: string }
+  /** A conversation that the service keeps. */
+  | { kind: 'context'; id: string }
+
+export type SessionStyle = TextStyle & EditorStyle
+
+/** What a session is given: the outside of it, and what the command line said. */
+export interface SessionOptions {
+  terminal: Terminal
+  connect(observe: ClientOptions['observe']): Promise<Client>
+  /** Ends the session from outside. */
+  signal: AbortSignal
+  begin: Beginning
+  /** Whose conversations these are. */
+  owner: ContextOwner
+  /** The service, for a person. */
+  serviceName: string
+  model: string | undefined
+  streamFormat: StreamFormat | undefined
+  /** Raw text, and nothing that moves. */
+  isPlain: boolean
+  /** Undefined without colour. */
+  style: SessionStyle | undefined
+  /** An address as the terminal shows it best. */
+  link: ((text: string, url: string) => string) | undefined
+  /** What the client does, for `--debug`; undefined where nobody asked. */
+  describeEvent: ((event: ClientEvent) => string) | undefined
+  /** Say nothing but answers and errors. */
+  isQuiet: boolean
+  /** Folder of the transcripts. */
+  sessionsFolder: string
+  /** File of what was typed before. */
+  recallPath: string
+  /** What `$VISUAL` or `$EDITOR` says. */
+  editorCommand: string | undefined
+  /** The conversation that `--continue` goes on with. */
+  rememberContext(contextId: string): Promise<void>
+  /** How to be let in again, once the service has refused. */
+  refusalHint(): string | undefined
+  /** The command line that goes on with a session, of this connection or of another profile. */
+  resumeCommand(id: string, profile?: string): string
+}

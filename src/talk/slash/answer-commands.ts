@@ -1,0 +1,88 @@
+import { Failure } from '../../failure.ts'
+import { recover } from '../answer-prompt.ts'
+import { copyText } from '../copy-text.ts'
+import { takeBackLastPrompt } from '../keep-here.ts'
+import type { Session } from '../session.ts'
+import { showPrompt } from '../show-earlier.ts'
+import { saveText } from '../save-text.ts'
+import type { SlashCommand } from './slash-command.ts'
+
+const goOn = 'Go on exactly where your last answer stopped.'
+
+/** What can be done about the last answer. */
+export const answerCommands: readonly SlashCommand[] = [
+  {
+    name: 'retry',
+    summary: 'Ask the last question again, as if it had not been answered',
+    run: async (session) => {
+      const { unsent } = session
+      if (unsent !== undefined) {
+        session.input.setText('')
+        return session.send(unsent)
+      }
+      const prompt = demandPrompt(session)
+      await takeBackLastPrompt(session, 'the context would remember the first answer')
+      showPrompt(session, prompt)
+      await session.send(prompt)
+    },
+  },
+  {
+    name: 'edit',
+    summary: 'Change the last question and ask it again',
+    run: async (session) => {
+      const prompt = demandPrompt(session)
+      if (!session.input.setText(prompt)) {
+        throw new Failure('usage', 'This terminal cannot be given a line to change')
+      }
+      session.replacesLastPrompt = true
+      session.note('Enter sends it in place of the last question; Ctrl-C leaves all as it is.')
+    },
+  },
+  {
+    name: 'continue',
+    summary: 'Get the rest of an answer that was cut off',
+    run: async (session) => {
+      const { cutAnswer } = session
+      let isFound = false
+      if (cutAnswer) {
+        await session.stoppable(async (signal) => {
+          isFound = await recover(session, cutAnswer, signal)
+        })
+      }
+      if (isFound) return
+      demandPrompt(session)
+      showPrompt(session, goOn)
+      await session.send(goOn)
+    },
+  },
+  {
+    name: 'copy',
+    summary: 'Copy the last answer',
+    run: async (session) => {
+      const how = await copyText(demandAnswer(session), (text) => session.options.terminal.write(text))
+      session.note(how)
+    },
+  },
+  {
+    name: 'save',
+    argument: 'FILE',
+    summary: 'Write the last answer to a new file',
+    takesPath: true,
+    run: async (session, path) => {
+      const answer = demandAnswer(session)
+      session.note(`Written to ${await saveText(path, answer.endsWith('\n') ? answer : `${answer}\n`)}`)
+    },
+  },
+]
+
+function demandPrompt({ conversation }: Session): string {
+  const { lastPrompt } = conversation
+  if (lastPrompt === undefined) throw new Failure('usage', 'Nothing has been asked yet')
+  return lastPrompt
+}
+
+function demandAnswer({ conversation }: Session): string {
+  const { lastAnswer } = conversation
+  if (lastAnswer === undefined) throw new Failure('usage', 'There is no answer yet')
+  return lastAnswer
+}

@@ -1,0 +1,130 @@
+import { readLastContext } from '../../config/last-context.ts'
+import { Failure } from '../../failure.ts'
+import { asMessage } from '../history-message.ts'
+import { cutToWidth } from '../cut-to-width.ts'
+import type { Session } from '../session.ts'
+import type { Beginning } from '../session-options.ts'
+import { showAnswer, showPrompt } from '../show-earlier.ts'
+import { findTranscript } from '../transcript/find-transcript.ts'
+import { listTranscripts, type TranscriptSummary } from '../transcript/list-transcripts.ts'
+import type { SlashCommand } from './slash-command.ts'
+
+/** Messages that /history shows unless told how many. */
+const usualLength = 10
+
+/** Which conversation it is. */
+export const conversationCommands: readonly SlashCommand[] = [
+  {
+    name: 'new',
+    summary: 'Begin a new conversation',
+    run: async (session) => {
+      const { model } = session.conversation
+      await session.begin({ kind: 'new' })
+      session.conversation.model = model ?? session.conversation.model
+      session.recorder.options(session.conversation)
+      session.note('A new conversation, without system prompt and parameters.')
+    },
+  },
+  {
+    name: 'resume',
+    argument: '[SESSION|CONTEXT]',
+    summary: 'Go on with an earlier session, or list them',
+    candidates: (session) => listOwn(session).map(({ id }) => id),
+    run: async (session, wanted) => {
+      if (wanted === '') return listSessions(session)
+      await session.begin(findBeginning(session, wanted))
+    },
+  },
+  {
+    name: 'contexts',
+    summary: 'List the contexts that this machine knows',
+    run: listContexts,
+  },
+  {
+    name: 'name',
+    argument: '[NAME]',
+    summary: 'Give this session a name',
+    run: (session, name) => {
+      if (name === '') throw new Failure('usage', 'What is it to be called?', { hint: '/name NAME' })
+      session.recorder.name(name)
+      session.note(`Named "${name}"`)
+    },
+  },
+  {
+    name: 'history',
+    argument: '[N]',
+    summary: 'Show the last messages of this conversation',
+    run: showHistory,
+  },
+]
+
+function listOwn({ options: { sessionsFolder, owner } }: Session): TranscriptSummary[] {
+  return listTranscripts(sessionsFolder, owner)
+}
+
+function listSessions(session: Session): void {
+  const lines = listOwn(session).map(({ id, turns, name, firstMessage }) => {
+    const about = name ?? firstMessage ?? ''
+    return fit(session, `${id}  ${turns} ${turns === 1 ? 'turn' : 'turns'}  ${about}`)
+  })
+  session.say(lines.length === 0 ? 'There are no earlier sessions of this connection.' : lines.join('\n'))
+}
+
+/** The interface has no list of them: these are the ones that sessions and `chat send` left here. */
+function listContexts(session: Session): void {
+  const known = new Map<string, string>()
+  const last = readLastContext(session.options.owner)
+  if (last !== undefined) known.set(last, 'the last one')
+  for (const { contextId, name, firstMessage, id } of listOwn(session)) {
+    if (contextId === undefined) continue
+    const before = known.get(contextId)
+    known.set(contextId, [before, name ?? firstMessage ?? id].filter(Boolean).join(', '))
+  }
+  const inUse = session.conversation.contextId
+  const lines = [...known].map(([id, about]) =>
+    fit(session, `${id === inUse ? '*' : ' '} ${id}  ${about}`),
+  )
+  session.say(lines.length === 0 ? 'This machine knows no contexts of this connection.' : lines.join('\n'))
+}
+
+function fit({ options: { terminal } }: Session, line: string): string {
+  return cutToWidth(line.replaceAll('\n', ' '), terminal.columns - 1)
+}
+
+function findBeginning(session: Session, wanted: string): Beginning {
+  const isContext =
+    wanted === readLastContext(session.options.owner) ||
+    listOwn(session).some(({ contextId }) => contextId === wanted)
+  if (isContext) return { kind: 'context', id: wanted }
+  return { kind: 'transcript', path: findTranscript(session.options.sessionsFolder, wanted) }
+}
+
+async function showHistory(session: Session, argument: string): Promise<void> {
+  const length = argument === '' ? usualLength : Number(argument)
+  if (!Number.isSafeInteger(length) || length < 1) {
+    throw new Failure('usage', `"${argument}" is no number of messages`)
+  }
+  const { contextId, mode, messages } = session.conversation
+  if (mode === 'completions') return showMessages(session, messages.slice(-length), 'kept on this machine')
+  if (contextId === undefined) throw new Failure('usage', 'This conversation has no history yet')
+  await session.stoppable(async (signal) => {
+    session.status.since('asking the history…')
+    const found = []
+    const pages = session.client.history.pages({ context_id: contextId, limit: length }, { signal })
+    for await (const page of pages) {
+      found.unshift(...page.messages.flatMap(asMessage))
+      if (found.length >= length) break
+    }
+    session.status.clear()
+    showMessages(session, found.slice(-length), `of context ${contextId}`)
+  })
+}
+
+function showMessages(session: Session, messages: Session['conversation']['messages'], whose: string): void {
+  session.note(`The last ${messages.length === 1 ? 'message' : `${messages.length} messages`}, ${whose}`)
+  for (const { role, content } of messages) {
+    if (role === 'assistant') showAnswer(session, content)
+    else showPrompt(session, role === 'system' ? `(system) ${content}` : content)
+  }
+  session.say('')
+}

@@ -1,0 +1,63 @@
+import { extname } from 'node:path'
+import { Failure } from '../../failure.ts'
+import { saveText } from '../save-text.ts'
+import { searchTranscripts } from '../search-transcripts.ts'
+import type { Session } from '../session.ts'
+import { readTranscript } from '../transcript/transcript.ts'
+import type { SlashCommand } from './slash-command.ts'
+
+/** The session itself. */
+export const sessionCommands: readonly SlashCommand[] = [
+  {
+    name: 'search',
+    argument: 'WORDS',
+    summary: 'Search all sessions of this connection',
+    run: (session, words) => {
+      if (words === '') throw new Failure('usage', 'What is to be found?', { hint: '/search WORDS' })
+      const { sessionsFolder, owner, terminal } = session.options
+      const found = searchTranscripts(sessionsFolder, owner, words, terminal.columns - 1)
+      session.say(found.length === 0 ? `Nothing was said of "${words}".` : found.join('\n'))
+    },
+  },
+  {
+    name: 'export',
+    argument: 'FILE',
+    summary: 'Write this session to a new file: .md, .txt, .json or .jsonl',
+    takesPath: true,
+    run: async (session, path) => {
+      if (session.recorder.turns === 0) throw new Failure('usage', 'Nothing has been said yet')
+      const transcript = readTranscript(session.recorder.path)
+      const text = renderTranscript(transcript, formOf(path))
+      session.note(`Written to ${await saveText(path, text)}`)
+    },
+  },
+  {
+    name: 'editor',
+    summary: 'Write the next message in your editor (Ctrl-G)',
+    run: (session) => session.editOutside(),
+  },
+  { name: 'info', summary: 'Show what is in force', run: showInfo },
+  { name: 'clear', summary: 'Clear the screen', run: (session) => session.screen.clear() },
+  { name: 'quit', summary: 'Leave (Ctrl-D)', run: (session) => session.leave() },
+]
+
+function showInfo(session: Session): void {
+  const { conversation, options, recorder } = session
+  const { system, temperature, maxTokens } = conversation.parameters
+  const facts: [string, string | number | undefined][] = [
+    ['service', options.serviceName],
+    ['profile', options.owner.profile],
+    ['session', recorder.id],
+    ['turns', recorder.turns],
+    ['conversation', conversation.mode === 'context' ? 'kept by the service' : 'kept on this machine'],
+    ['context', conversation.contextId],
+    ['model', conversation.model ?? conversation.answeredBy],
+    ['system', system],
+    ['temperature', temperature],
+    ['max_tokens', maxTokens],
+    ['transcript', recorder.turns === 0 ? undefined : recorder.path],
+  ]
+  const known = facts.filter(([, value]) => value !== undefined)
+  const width = Math.max(...known.map(([name]) => name.length))
+  session.say(known.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n'))
+}

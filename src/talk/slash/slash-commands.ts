@@ -1,0 +1,66 @@
+import { Failure } from '../../failure.ts'
+import type { Session } from '../session.ts'
+import { answerCommands } from './answer-commands.ts'
+import { conversationCommands } from './conversation-commands.ts'
+import { parameterCommands } from './parameter-commands.ts'
+import { sessionCommands } from './session-commands.ts'
+import type { SlashCommand } from './slash-command.ts'
+
+const help: SlashCommand = {
+  name: 'help',
+  summary: 'Show the commands and keys',
+  run: (session) => session.say(describeCommands()),
+}
+
+/** All of them, in the order of the help. */
+export const slashCommands: readonly SlashCommand[] = [
+  help,
+  ...conversationCommands,
+  ...parameterCommands,
+  ...answerCommands,
+  ...sessionCommands,
+]
+
+/**
+ * Runs `/name argument`; any beginning of a name that no other has will do.
+ *
+ * @throws Failure `usage` where it is no command; what the command throws
+ */
+export async function runSlashCommand(session: Session, line: string): Promise<void> {
+  const [, name = '', argument = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(line.trim()) ?? []
+  const command = findCommand(name)
+  if (argument !== '' && command.argument === undefined) {
+    throw new Failure('usage', `/${command.name} takes nothing behind it`, { hint: literally(line) })
+  }
+  await command.run(session, argument)
+}
+
+function findCommand(name: string): SlashCommand {
+  const exact = slashCommands.find((command) => command.name === name)
+  const found = exact ? [exact] : slashCommands.filter((command) => command.name.startsWith(name))
+  const [command, ...others] = name === '' ? [] : found
+  if (!command) {
+    throw new Failure('usage', `There is no command /${name}`, {
+      hint: `/help lists them. ${literally(`/${name}`)}`,
+    })
+  }
+  if (others.length === 0) return command
+  throw new Failure('usage', `/${name} may be ${found.map((one) => `/${one.name}`).join(', ')}`)
+}
+
+function literally(line: string): string {
+  return `To send it as a message, begin with two: /${line.trim().split('\n')[0]}`
+}
+
+function describeCommands(): string {
+  const names = slashCommands.map(({ name, argument }) => `/${name}${argument ? ` ${argument}` : ''}`)
+  const width = Math.max(...names.map((name) => name.length))
+  const commands = slashCommands.map(({ summary }, index) => `${names[index]?.padEnd(width)}  ${summary}`)
+  return [...commands, '', ...keys].join('\n')
+}
+
+const keys = [
+  'Enter sends; Ctrl-J, Alt-Enter or \\ Enter begins a new line.',
+  'Up and Down recall what was sent, Ctrl-R searches it, Tab completes, Ctrl-G opens your editor.',
+  'Ctrl-C stops an answer or clears the line; Ctrl-D leaves. //text sends /text.',
+]

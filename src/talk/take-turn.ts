@@ -1,0 +1,84 @@
+import type { Client } from '../client/client.ts'
+import type { Usage } from '../contract/completion.ts'
+import type { StreamEnd } from '../contract/stream-event.ts'
+import { Failure } from '../failure.ts'
+import type { AnswerDisplay } from './answer-display.ts'
+import { completionEvents } from './completion-events.ts'
+import type { Conversation } from './conversation.ts'
+import type { StreamFormat } from '../client/stream/form.ts'
+import type { Recorder } from './recorder.ts'
+
+export interface TurnOptions {
+  client: Client
+  conversation: Conversation
+  recorder: Recorder
+  display: AnswerDisplay
+  prompt: string
+  /** Aborted with `stopped` by a person who has seen enough. */
+  signal: AbortSignal
+  streamFormat: StreamFormat | undefined
+}
+
+/** How a turn went. Times are milliseconds from sending; undefined where nothing came. */
+export interface TurnOutcome {
+  /** Undefined where no answer ended: it was stopped, or never began. */
+  end: StreamEnd | undefined
+  /** Why there is no answer at all. */
+  failure: Failure | undefined
+  usage: Usage | undefined
+  firstMs: number | undefined
+  totalMs: number
+}
+
+/** The reason of an abort by Ctrl-C. */
+export const stopped = new Error('stopped')
+
+/**
+ * Sends one prompt and shows its answer. Everything is recorded before it is sent or shown.
+ *
+ * @throws what aborted the signal, unless a person stopped the answer
+ */
+export async function takeTurn(options: TurnOptions): Promise<TurnOutcome> {
+  const { conversation, recorder, display, prompt, signal } = options
+  const turn = recorder.beginTurn(prompt)
+  const began = performance.now()
+  const elapsed = (): number => Math.round(performance.now() - began)
+  const outcome: TurnOutcome = {
+    end: undefined,
+    failure: undefined,
+    usage: undefined,
+    firstMs: undefined,
+    totalMs: 0,
+  }
+  try {
+    for await (const event of await openEvents(options)) {
+      if ('contextId' in event && event.contextId !== undefined) conversation.contextId = event.contextId
+      if (event.type === 'start') {
+        conversation.answeredBy = event.model ?? conversation.answeredBy
+        turn.start(event)
+      } else if (event.type === 'delta') {
+        outcome.firstMs ??= elapsed()
+        await display.add(event.text)
+      } else if (event.type === 'usage') {
+        outcome.usage = event.usage
+        turn.usage(event.usage)
+      } else outcome.end = event
+    }
+  } catch (error) {
+    if (signal.reason !== stopped && (signal.aborted || !(error instanceof Failure))) throw error
+    if (!signal.aborted && error instanceof Failure) outcome.failure = error
+  }
+  outcome.totalMs = elapsed()
+  display.end()
+  turn.end(outcome, signal.aborted)
+  if (outcome.end || display.text !== '') conversation.add(prompt, display.text)
+  return outcome
+}
+
+async function openEvents({ client, conversation, prompt, signal, streamFormat }: TurnOptions) {
+  if (conversation.mode === 'completions') {
+    return completionEvents(client, conversation.completionRequest(prompt), signal)
+  }
+  const format = streamFormat === undefined ? {} : { format: streamFormat }
+  return client.chat.stream(conversation.sendRequest(prompt), { signal, ...format })
+}

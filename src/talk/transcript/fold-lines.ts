@@ -1,0 +1,164 @@
+import type { Message } from '../../contract/completion.ts'
+import { Failure } from '../../failure.ts'
+import type { Transcript, Turn } from './transcript.ts'
+import type { LineOf, TranscriptLine } from './transcript-line.ts'
+
+/** What a turn is told to have ended by when its session was cut off. */
+const crash = 'interrupted by a crash'
+
+/**
+ * Puts the lines of a transcript together.
+ *
+ * @param id for a transcript whose first line is missing
+ * @throws Failure `storage` for a transcript of a later version
+ */
+export function foldLines(id: string, lines: Iterable<TranscriptLine>): Transcript {
+  const transcript: Transcript = {
+    id,
+    at: '',
+    updatedAt: '',
+    profile: null,
+    baseUrl: null,
+    mode: 'context',
+    turns: [],
+    conversation: [],
+  }
+  let told: Message[] = []
+  /** The first turn that is not in `told`. */
+  let since = 0
+  for (const line of lines) {
+    if ('at' in line) transcript.updatedAt = line.at
+    switch (line.type) {
+      case 'session':
+        begin(transcript, line)
+        break
+      case 'name':
+        transcript.name = line.name
+        break
+      case 'options':
+        if (beginsAnew(transcript, line)) {
+          told = []
+          since = transcript.turns.length
+        }
+        setOptions(transcript, line)
+        break
+      case 'conversation':
+        told = line.messages
+        since = transcript.turns.length
+        break
+      case 'user':
+        transcript.turns.push(openTurn(line))
+        break
+      default:
+        addToTurn(transcript, line)
+    }
+  }
+  transcript.conversation = [...told, ...transcript.turns.slice(since).flatMap(messagesOf)]
+  return transcript
+}
+
+function begin(transcript: Transcript, { v, id, at, profile, base_url }: LineOf<'session'>): void {
+  if (v !== 1) {
+    throw new Failure('storage', `The transcript ${id} was written by a later chatctl (version ${v})`, {
+      hint: 'Update chatctl.',
+    })
+  }
+  Object.assign(transcript, { id, at, profile, baseUrl: base_url })
+}
+
+/** Another context on the service knows nothing of what was said in this one. */
+function beginsAnew({ contextId }: Transcript, { mode, context_id }: LineOf<'options'>): boolean {
+  return mode === 'context' && contextId !== undefined && context_id !== contextId
+}
+
+function setOptions(transcript: Transcript, line: LineOf<'options'>): void {
+  transcript.mode = line.mode
+  set(transcript, 'contextId', line.context_id)
+  set(transcript, 'model', line.model)
+  set(transcript, 'system', line.system)
+  set(transcript, 'temperature', line.temperature)
+  set(transcript, 'maxTokens', line.max_tokens)
+}
+
+function set<K extends 'contextId' | 'model' | 'system' | 'temperature' | 'maxTokens'>(
+  transcript: Transcript,
+  key: K,
+  value: Transcript[K] | undefined,
+): void {
+  if (value === undefined) delete transcript[key]
+  else transcript[key] = value
+}
+
+function openTurn({ turn, at, text }: LineOf<'user'>): Turn {
+  return { number: turn, at, user: text, answer: '', status: 'lost', reason: crash, events: [] }
+}
+
+type AnswerLine = LineOf<'start' | 'delta' | 'usage' | 'end' | 'recovered'>
+
+function addToTurn(transcript: Transcript, line: AnswerLine): void {
+  const turn = transcript.turns.findLast(({ number }) => number === line.turn)
+  if (turn && line.type === 'recovered') recover(turn, line.text)
+  if (!turn || line.type === 'recovered' || turn.status !== 'lost') return
+  if (line.type === 'start' || line.type === 'end') {
+    const { context_id, id } = line
+    if (id !== undefined) turn.id = id
+    if (context_id !== undefined) turn.contextId = context_id
+    if (context_id !== undefined && transcript.mode === 'context') transcript.contextId = context_id
+  }
+  if (line.type === 'start') start(turn, line)
+  else if (line.type === 'end') finish(turn, line)
+  else if (line.type === 'usage') {
+    turn.usage = line.usage
+    turn.events.push({ type: 'usage', usage: line.usage })
+  } else {
+    turn.answer += line.text
+    turn.events.push({ type: 'delta', text: line.text })
+  }
+}
+
+function start(turn: Turn, { context_id, id, model }: LineOf<'start'>): void {
+  if (model !== undefined) turn.model = model
+  turn.events.push({
+    type: 'start',
+    ...(context_id === undefined ? {} : { contextId: context_id }),
+    ...(id === undefined ? {} : { id }),
+    ...(model === undefined ? {} : { model }),
+  })
+}
+
+function finish(turn: Turn, line: LineOf<'end'>): void {
+  turn.status = statusOf(line)
+  const reason = line.reason ?? line.error?.message
+  if (reason === undefined) delete turn.reason
+  else turn.reason = reason
+  if (line.finish_reason !== undefined) turn.finishReason = line.finish_reason
+  if (line.first_ms !== undefined) turn.firstMs = line.first_ms
+  if (line.total_ms !== undefined) turn.totalMs = line.total_ms
+}
+
+function statusOf({ interrupted, error, complete, verified }: LineOf<'end'>): Turn['status'] {
+  if (interrupted) return 'interrupted'
+  if (error) return 'failed'
+  if (!complete) return 'truncated'
+  return verified ? 'complete' : 'unverified'
+}
+
+/** The service has the answer whole: it counts, and what had come of it is its beginning, or wrong. */
+function recover(turn: Turn, text: string): void {
+  const others = turn.events.filter(({ type }) => type !== 'delta')
+  const goesOn = text.startsWith(turn.answer)
+  const rest = goesOn ? text.slice(turn.answer.length) : text
+  turn.events = goesOn ? turn.events : others
+  if (rest !== '') turn.events.push({ type: 'delta', text: rest })
+  turn.answer = text
+  turn.status = 'complete'
+  delete turn.reason
+}
+
+function messagesOf({ user, answer }: Turn): Message[] {
+  if (answer === '') return []
+  return [
+    { role: 'user', content: user },
+    { role: 'assistant', content: answer },
+  ]
+}

@@ -1,0 +1,78 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ContextOwner } from '../../config/last-context.ts'
+import { readEnds } from './read-ends.ts'
+import { extension } from './session-id.ts'
+import { withStorage } from './storage.ts'
+
+/** What a list says of a session. */
+export interface TranscriptSummary {
+  id: string
+  path: string
+  /** When it began and when it was last written to, ISO 8601; empty where nothing tells. */
+  at: string
+  updatedAt: string
+  turns: number
+  profile: string | null
+  /** Null is the embedded service. */
+  baseUrl: string | null
+  name?: string
+  /** The conversation on the service. */
+  contextId?: string
+  /** The model that was asked for, or else the one that answered. */
+  model?: string
+  firstMessage?: string
+}
+
+/**
+ * The sessions of this machine, the last used first. What cannot be read is left out.
+ *
+ * @param owner whose alone; undefined for everybody's
+ * @throws Failure `storage` where the folder is there and cannot be read
+ */
+export function listTranscripts(folder: string, owner?: ContextOwner): TranscriptSummary[] {
+  const summaries = transcriptPaths(folder).flatMap((path) => summarize(path) ?? [])
+  const isWanted = ({ profile, baseUrl }: TranscriptSummary) =>
+    !owner || (profile === (owner.profile ?? null) && baseUrl === (owner.baseUrl ?? null))
+  return summaries.filter(isWanted).sort((a, b) => compare(b.updatedAt, a.updatedAt) || compare(b.id, a.id))
+}
+
+/** Every transcript of a folder; none where there is no folder yet. */
+export function transcriptPaths(folder: string): string[] {
+  return withStorage(folder, 'read', () => {
+    try {
+      const names = readdirSync(folder).filter((name) => name.endsWith(extension))
+      return names.map((name) => join(folder, name))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+      throw error
+    }
+  })
+}
+
+function summarize(path: string): TranscriptSummary | undefined {
+  try {
+    const { id, at, updatedAt, profile, baseUrl, name, contextId, model: asked, turns } = readEnds(path)
+    const last = turns.at(-1)
+    const model = asked ?? last?.model
+    return {
+      id,
+      path,
+      at,
+      updatedAt,
+      turns: last?.number ?? 0,
+      profile,
+      baseUrl,
+      ...(name === undefined ? {} : { name }),
+      ...(contextId === undefined ? {} : { contextId }),
+      ...(model === undefined ? {} : { model }),
+      ...(turns[0] === undefined ? {} : { firstMessage: turns[0].user }),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

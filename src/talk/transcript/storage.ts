@@ -1,0 +1,29 @@
+import { Failure } from '../../failure.ts'
+import { systemWords } from '../../system-words.ts'
+
+/**
+ * Does something with a file of ours.
+ *
+ * @throws Failure `not_found` where it is not there, else `storage`
+ */
+export function withStorage<T>(path: string, verb: 'read' | 'written', work: () => T): T {
+  try {
+    return work()
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause
+    const { code } = cause as NodeJS.ErrnoException
+    if (code === 'ENOENT' && verb === 'read') {
+      throw new Failure('not_found', `There is no transcript ${path}`, {
+        hint: 'chatctl chat sessions --all lists them.',
+        cause,
+      })
+    }
+    const full = code === 'ENOSPC' || code === 'EDQUOT'
+    throw new Failure('storage', `The transcript ${path} cannot be ${verb}: ${systemWords(cause)}`, {
+      hint: full
+        ? 'Make room on that disk.'
+        : 'Set XDG_DATA_HOME to a folder that you may read and write, or mend the permissions of this one.',
+      cause,
+    })
+  }
+}

@@ -1,0 +1,151 @@
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { repeatAfter } from './repeat-after.ts'
+import { extension, makeSessionId, sessionIdOf } from './session-id.ts'
+import { lockSession } from './session-lock.ts'
+import { Standing } from './standing.ts'
+import { withStorage } from './storage.ts'
+import type { TranscriptLine } from './transcript-line.ts'
+
+/**
+ * Appends to the transcript of a session. What was appended is the system's before `append` returns,
+ * so that a process that is killed loses none of it; `sync` makes it outlast the machine.
+ */
+export class TranscriptWriter {
+  readonly id: string
+  readonly path: string
+  /** What is kept until something is said: a session without a word leaves no file. */
+  #waiting: TranscriptLine[]
+  #descriptor: number | undefined
+  #release: (() => void) | undefined
+  /** Whether the file ends in the middle of a line. */
+  #torn = false
+  readonly #standing: Standing
+
+  private constructor(path: string, waiting: TranscriptLine[], standing: Standing) {
+    this.id = sessionIdOf(path)
+    this.path = path
+    this.#waiting = waiting
+    this.#standing = standing
+  }
+
+  /** @param folder of all transcripts; made when the first question is appended */
+  static create(folder: string, about: { profile: string | null; baseUrl: string | null }): TranscriptWriter {
+    const now = new Date()
+    let path: string
+    do path = join(folder, `${makeSessionId(now)}${extension}`)
+    while (existsSync(path))
+    const { profile, baseUrl } = about
+    const id = sessionIdOf(path)
+    const first = { v: 1, type: 'session', id, at: now.toISOString(), profile, base_url: baseUrl } as const
+    return new TranscriptWriter(path, [first], new Standing())
+  }
+
+  /**
+   * Goes on with a transcript.
+   *
+   * @throws Failure `not_found`; `conflict` where another process has it open; `storage`
+   */
+  static reopen(path: string): TranscriptWriter {
+    const standing = Standing.ofFile(path)
+    const writer = new TranscriptWriter(path, [], standing)
+    writer.#open('a+')
+    return writer
+  }
+
+  /** @throws Failure `storage`, such as on a full disk; `conflict` for a file that came between */
+  append(line: TranscriptLine): void {
+    if (this.#descriptor === undefined) {
+      if (line.type !== 'user') {
+        this.#waiting.push(line)
+        return
+      }
+      this.#open('ax')
+    }
+    const isDue = line.type === 'user' && this.#standing.written > repeatAfter
+    this.#write([...this.#waiting, ...(isDue ? this.#standing.repeat(line.at) : []), line])
+    this.#waiting = []
+  }
+
+  /** Makes all that was appended outlast a failure of the machine. */
+  sync(): void {
+    const descriptor = this.#descriptor
+    if (descriptor !== undefined) withStorage(this.path, 'written', () => fsyncSync(descriptor))
+  }
+
+  close(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor)
+    this.#descriptor = undefined
+    this.#release?.()
+    this.#release = undefined
+  }
+
+  #open(mode: 'ax' | 'a+'): void {
+    withStorage(this.path, 'written', () => {
+      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
+      const release = lockSession(this.path)
+      try {
+        const descriptor = openSync(this.path, mode, 0o600)
+        this.#descriptor = descriptor
+        this.#torn = isTorn(descriptor)
+        syncFolder(dirname(this.path))
+      } catch (error) {
+        release()
+        throw error
+      }
+      this.#release = release
+    })
+  }
+
+  /** One write, so that what belongs together is there together. */
+  #write(lines: readonly TranscriptLine[]): void {
+    const text = lines.map(lineOf).join('')
+    const bytes = Buffer.from(this.#torn ? `\n${text}` : text)
+    const descriptor = this.#descriptor
+    if (descriptor === undefined) throw new Error('the transcript is closed')
+    withStorage(this.path, 'written', () => {
+      let at = 0
+      try {
+        while (at < bytes.length) at += writeSync(descriptor, bytes, at)
+      } finally {
+        if (at > 0) this.#torn = at < bytes.length
+      }
+    })
+    this.#standing.take(lines, bytes.length)
+  }
+}
+
+/** The type comes early, so that a reader can tell a line by its first bytes. */
+function lineOf(line: TranscriptLine): string {
+  if (line.type === 'session') return `${JSON.stringify(line)}\n`
+  const { type, ...rest } = line
+  return `${JSON.stringify({ type, ...rest })}\n`
+}
+
+function isTorn(descriptor: number): boolean {
+  const { size } = fstatSync(descriptor)
+  if (size === 0) return false
+  const last = Buffer.alloc(1)
+  readSync(descriptor, last, 0, 1, size - 1)
+  return last[0] !== 0x0a
+}
+
+/** A new file is safe only when its folder's entry is. */
+function syncFolder(folder: string): void {
+  try {
+    const descriptor = openSync(folder, 'r')
+    fsyncSync(descriptor)
+    closeSync(descriptor)
+  } catch {
+    // Windows opens no folders.
+  }
+}

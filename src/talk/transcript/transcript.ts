@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import type { Message, Usage } from '../../contract/completion.ts'
+import type { StreamEvent } from '../../contract/stream-event.ts'
+import { foldLines } from './fold-lines.ts'
+import { sessionIdOf } from './session-id.ts'
+import { withStorage } from './storage.ts'
+import { readLine } from './transcript-line.ts'
+
+/**
+ * How a turn ended. `unverified`: as far as anybody can tell complete; `truncated`: by the service
+ * or the network; `interrupted`: by the person; `failed`: with an error; `lost`: nothing tells,
+ * for the session itself was cut off.
+ */
+export type TurnStatus = 'complete' | 'unverified' | 'truncated' | 'interrupted' | 'failed' | 'lost'
+
+/** A question and its answer. */
+export interface Turn {
+  number: number
+  /** When the question was put, ISO 8601. */
+  at: string
+  user: string
+  /** What came of the answer. */
+  answer: string
+  status: TurnStatus
+  contextId?: string
+  id?: string
+  /** The model that says that it answered. */
+  model?: string
+  usage?: Usage
+  finishReason?: string
+  /** Why the answer is not complete. */
+  reason?: string
+  /** Milliseconds to the first piece of the answer. */
+  firstMs?: number
+  totalMs?: number
+  /** What the stream gave, in its order; its `end` left away. */
+  events: Exclude<StreamEvent, { type: 'end' }>[]
+}
+
+/** A session as its transcript has it. */
+export interface Transcript {
+  id: string
+  /** When it began and when it was last written to, ISO 8601; empty where nothing tells. */
+  at: string
+  updatedAt: string
+  profile: string | null
+  /** Null is the embedded service. */
+  baseUrl: string | null
+  name?: string
+  /** The conversation on the service, and all the options, that are in force at the end. */
+  contextId?: string
+  mode: 'context' | 'completions'
+  /** The model that was asked for. */
+  model?: string
+  system?: string
+  temperature?: number
+  maxTokens?: number
+  turns: Turn[]
+  /**
+   * What completions go on from: the last one that was set down, and what was said since. A
+   * question that got no word of an answer is left out.
+   */
+  conversation: Message[]
+}
+
+/**
+ * Reads a transcript. A torn last line, and lines of types that this version does not know, are
+ * left out.
+ *
+ * @throws Failure `not_found`; `storage` where it cannot be read or a later version wrote it
+ */
+export function readTranscript(path: string): Transcript {
+  const text = withStorage(path, 'read', () => readFileSync(path, 'utf8'))
+  return foldLines(sessionIdOf(path), readLines(text))
+}
+
+function* readLines(text: string) {
+  for (const part of text.split('\n')) {
+    const line = part === '' ? undefined : readLine(part)
+    if (line) yield line
+  }
+}

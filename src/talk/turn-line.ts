@@ -1,0 +1,40 @@
+import type { Usage } from '../contract/completion.ts'
+import type { Conversation } from './conversation.ts'
+import type { TurnOutcome } from './take-turn.ts'
+
+/**
+ * The one line after an answer: model, tokens where the service counted them, time to the first
+ * token and to the last, and where the conversation is.
+ */
+export function describeTurn(outcome: TurnOutcome, conversation: Conversation): string {
+  const { usage, firstMs, totalMs, end } = outcome
+  const parts = [
+    conversation.answeredBy ?? conversation.model,
+    usage && describeUsage(usage),
+    firstMs === undefined ? undefined : `first ${seconds(firstMs)}`,
+    `total ${seconds(totalMs)}`,
+    conversation.mode === 'context' && conversation.contextId
+      ? `context ${conversation.contextId}`
+      : conversation.title,
+    end?.finishReason === 'length' ? 'cut at its token limit' : undefined,
+    end?.complete && !end.verified ? 'end not marked by the service' : undefined,
+  ]
+  return parts.filter((part) => part !== undefined && part !== '').join(' · ')
+}
+
+/** The service's own count; what it did not send is not guessed. */
+function describeUsage({
+  prompt_tokens: asked,
+  completion_tokens: answered,
+  total_tokens: all,
+}: Usage): string {
+  const known = (count: unknown): count is number => typeof count === 'number'
+  if (known(asked) && known(answered)) return `${asked} + ${answered} tokens`
+  if (known(all)) return `${all} tokens`
+  if (known(answered)) return `${answered} tokens`
+  return ''
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)}s`
+}

@@ -1,0 +1,190 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { Failure } from '../../../src/failure.ts'
+import { findTranscript } from '../../../src/talk/transcript/find-transcript.ts'
+import { listTranscripts } from '../../../src/talk/transcript/list-transcripts.ts'
+import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
+import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
+import { withFolder } from './temporary-folder.ts'
+
+const work = { profile: 'work', baseUrl: 'https://chat.example/' }
+const time = (second: number) => new Date(Date.UTC(2026, 0, 2, 3, 4, second)).toISOString()
+
+function turn(number: number, text = `question ${number}`, answer = 'yes'): TranscriptLine[] {
+  const at = time(number)
+  return [
+    { type: 'user', turn: number, at, text },
+    { type: 'start', turn: number, at, context_id: 'c1', model: 'small' },
+    ...(answer.match(/.{1,50}/gs)?.map((text) => ({ type: 'delta' as const, turn: number, text })) ?? []),
+    { type: 'end', turn: number, at, complete: true, verified: true },
+  ]
+}
+
+function write(
+  folder: string,
+  lines: readonly TranscriptLine[],
+  about: typeof work | { profile: null; baseUrl: null } = work,
+): TranscriptWriter {
+  const writer = TranscriptWriter.create(folder, about)
+  for (const line of lines) writer.append(line)
+  writer.close()
+  return writer
+}
+
+/** A session whose id is known. */
+function place(folder: string, id: string, lines: readonly TranscriptLine[]): string {
+  const { path, id: own } = write(folder, lines)
+  const to = join(folder, `${id}.jsonl`)
+  writeFileSync(path, readFileSync(path, 'utf8').replaceAll(own, id))
+  renameSync(path, to)
+  return to
+}
+
+function failureOf(act: () => unknown): Failure {
+  try {
+    act()
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
+
+describe('the list of transcripts', () => {
+  it('is empty where there is no folder', () => {
+    withFolder((folder) => expect(listTranscripts(join(folder, 'none'))).to.deep.equal([]))
+  })
+
+  it('has the last used first, and says what each is about', () => {
+    withFolder((folder) => {
+      const first = write(folder, [{ type: 'name', name: 'trip' }, ...turn(1), ...turn(5)])
+      const second = write(folder, turn(3))
+      const [one, two] = listTranscripts(folder)
+      expect(one).to.deep.include({
+        ...work,
+        id: first.id,
+        path: first.path,
+        updatedAt: time(5),
+        turns: 5,
+        name: 'trip',
+        contextId: 'c1',
+        model: 'small',
+        firstMessage: 'question 1',
+      })
+      expect(two?.id).to.equal(second.id)
+    })
+  })
+
+  it('is of one connection or of all', () => {
+    withFolder((folder) => {
+      write(folder, turn(1))
+      write(folder, turn(2), { profile: null, baseUrl: null })
+      expect(listTranscripts(folder)).to.have.lengthOf(2)
+      const profiles = (owner: { profile: string | undefined; baseUrl: string | undefined }) =>
+        listTranscripts(folder, owner).map(({ profile }) => profile)
+      expect(profiles(work)).to.deep.equal(['work'])
+      expect(profiles({ profile: undefined, baseUrl: undefined })).to.deep.equal([null])
+      expect(profiles({ profile: 'work', baseUrl: undefined })).to.deep.equal([])
+    })
+  })
+
+  it('leaves out what it cannot read', () => {
+    withFolder((folder) => {
+      mkdirSync(join(folder, 'folder.jsonl'))
+      writeFileSync(join(folder, 'other.txt'), 'x')
+      const { id } = write(folder, turn(1))
+      expect(listTranscripts(folder).map((summary) => summary.id)).to.deep.equal([id])
+    })
+  })
+
+  it('says the same of a transcript however long its answers are', () => {
+    const lengths = [1, 10_000, 30_000, 200_000]
+    const all = [1, 200_000].flatMap((a) => lengths.flatMap((b) => lengths.map((c) => [a, b, c] as const)))
+    for (const [first, second, third] of all) {
+      withFolder((folder) => {
+        const at = time(0)
+        const writer = TranscriptWriter.create(folder, work)
+        const say = (lines: readonly TranscriptLine[], to = writer) => {
+          for (const line of lines) to.append(line)
+        }
+        const expectSummary = (turns: number) =>
+          expect(listTranscripts(folder)[0], `${first} ${second} ${third}`).to.include({
+            name: 'renamed',
+            model: 'large',
+            contextId: 'c1',
+            turns,
+            firstMessage: 'the first',
+            updatedAt: time(turns),
+          })
+        say([
+          { type: 'name', name: 'named' },
+          { type: 'options', at, mode: 'context', model: 'small' },
+        ])
+        say(turn(1, 'the first', 'x'.repeat(first)))
+        say([{ type: 'options', at: time(1), mode: 'context', context_id: 'c1', model: 'large' }])
+        say([{ type: 'name', name: 'renamed' }])
+        say(turn(2, 'and', 'y'.repeat(second)))
+        expectSummary(2)
+        say(turn(3, 'and', 'z'.repeat(third)))
+        expectSummary(3)
+        say(turn(4, 'and', 'z'.repeat(second)))
+        expectSummary(4)
+        writer.close()
+        const again = TranscriptWriter.reopen(writer.path)
+        say(turn(5, 'later', 'z'.repeat(third)), again)
+        expectSummary(5)
+        again.close()
+      })
+    }
+  })
+
+  it('reads only the ends of long transcripts', () => {
+    withFolder((folder) => {
+      const { path } = write(folder, [...turn(1, 'first', 'x'.repeat(700_000)), ...turn(2)])
+      const bytes = readFileSync(path)
+      for (let index = 0; index < 100; index++) writeFileSync(join(folder, `s${index}.jsonl`), bytes)
+      const started = Date.now()
+      expect(listTranscripts(folder)).to.have.lengthOf(101)
+      // 20 ms, were the machine ours alone.
+      expect(Date.now() - started).to.be.below(300)
+    })
+  })
+})
+
+describe('a transcript is found', () => {
+  it('by its id, by how no other begins, and by its name', () => {
+    withFolder((folder) => {
+      const one = place(folder, 's20260102-030405-aaaa', [{ type: 'name', name: 'trip to Rome' }, ...turn(1)])
+      const two = place(folder, 's20260102-030405-aaab', turn(2))
+      const three = place(folder, 's20260203-030405-cccc', [{ type: 'name', name: 's2026' }, ...turn(3)])
+      for (const [wanted, path] of [
+        ['s20260102-030405-aaaa', one],
+        ['s20260102-030405-aaab', two],
+        ['s202602', three],
+        ['202602', three],
+        ['trip to Rome', one],
+        // A name that somebody gave goes before a beginning that anything may have.
+        ['s2026', three],
+      ] as const)
+        expect(findTranscript(folder, wanted), wanted).to.equal(path)
+    })
+  })
+
+  it('or not: none, several, and nothing outside its folder', () => {
+    withFolder((folder) => {
+      for (const letter of 'abcdefg')
+        place(folder, `s20260102-030405-aaa${letter}`, [{ type: 'name', name: 'same' }, ...turn(1)])
+      for (const wanted of ['', 'nope', '..', '../x', 's20260102-030405-aaaa.jsonl'])
+        expect(failureOf(() => findTranscript(folder, wanted)).kind, wanted).to.equal('not_found')
+      for (const wanted of ['s2026', 'same']) {
+        const failure = failureOf(() => findTranscript(folder, wanted))
+        expect(failure.kind).to.equal('usage')
+        expect(failure.message)
+          .to.include('s20260102-030405-aaag, s20260102-030405-aaaf')
+          .and.to.include(' and 2 more')
+      }
+      expect(failureOf(() => findTranscript(join(folder, 'none'), 'x')).kind).to.equal('not_found')
+    })
+  })
+})

@@ -1,0 +1,13 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Does something with a folder of its own. */
+export function withFolder(work: (folder: string) => void): void {
+  const folder = mkdtempSync(join(tmpdir(), 'chatctl-transcripts-'))
+  try {
+    work(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,350 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect } from 'chai'
+import { Failure } from '../../../src/failure.ts'
+import { replay } from '../../../src/talk/transcript/replay.ts'
+import { readTranscript } from '../../../src/talk/transcript/transcript.ts'
+import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
+import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
+import { withFolder } from './temporary-folder.ts'
+
+const at = '2026-01-02T03:04:05.000Z'
+const about = { profile: 'work', baseUrl: 'https://chat.example/' }
+const end = { type: 'end', at, complete: true, verified: true } as const
+
+function write(folder: string, lines: readonly TranscriptLine[]): string {
+  const writer = TranscriptWriter.create(folder, about)
+  for (const line of lines) writer.append(line)
+  writer.sync()
+  writer.close()
+  return writer.path
+}
+
+function answered(turn: number, text: string, answer: string): TranscriptLine[] {
+  return [
+    { type: 'user', turn, at, text },
+    { type: 'start', turn, at, context_id: 'c1', id: `m${turn}`, model: 'small' },
+    { type: 'delta', turn, text: answer },
+    { ...end, turn },
+  ]
+}
+
+function failureOf(act: () => unknown): Failure {
+  try {
+    act()
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
+
+describe('a transcript', () => {
+  it('leaves no file where nothing was said', () => {
+    withFolder((folder) => {
+      const sessions = join(folder, 'sessions')
+      const path = write(sessions, [
+        { type: 'name', name: 'idle' },
+        { type: 'options', at, mode: 'context', model: 'm' },
+      ])
+      expect(existsSync(path)).to.equal(false)
+      expect(existsSync(sessions)).to.equal(false)
+    })
+  })
+
+  it('is private, named by its id, and leaves no lock behind', () => {
+    withFolder((folder) => {
+      const sessions = join(folder, 'a', 'sessions')
+      const path = write(sessions, answered(1, 'Hi', 'Hello'))
+      expect(readdirSync(sessions)).to.deep.equal([`${readTranscript(path).id}.jsonl`])
+      expect(readTranscript(path).id).to.match(/^s\d{8}-\d{6}-[a-z0-9]{4}$/)
+      expect(statSync(path).mode & 0o777).to.equal(0o600)
+      expect(statSync(sessions).mode & 0o777).to.equal(0o700)
+    })
+  })
+
+  it('gives back what was written', () => {
+    withFolder((folder) => {
+      const path = write(folder, [
+        { type: 'name', name: 'trip' },
+        { type: 'options', at, mode: 'context', model: 'small' },
+        { type: 'user', turn: 1, at, text: 'Hi\nthere' },
+        { type: 'start', turn: 1, at, context_id: 'c1' },
+        { type: 'delta', turn: 1, text: 'Hel' },
+        { type: 'delta', turn: 1, text: 'lo \ud83d' },
+        { type: 'usage', turn: 1, usage: { total_tokens: 3 } },
+        {
+          ...end,
+          turn: 1,
+          at: '2026-01-02T03:04:06.000Z',
+          finish_reason: 'stop',
+          id: 'm1',
+          first_ms: 12,
+          total_ms: 40,
+        },
+      ])
+      const transcript = readTranscript(path)
+      expect(transcript).to.deep.include({
+        ...about,
+        updatedAt: '2026-01-02T03:04:06.000Z',
+        name: 'trip',
+        contextId: 'c1',
+        mode: 'context',
+        model: 'small',
+        conversation: [
+          { role: 'user', content: 'Hi\nthere' },
+          { role: 'assistant', content: 'Hello \ud83d' },
+        ],
+      })
+      expect(transcript.turns).to.deep.equal([
+        {
+          number: 1,
+          at,
+          user: 'Hi\nthere',
+          answer: 'Hello \ud83d',
+          status: 'complete',
+          contextId: 'c1',
+          id: 'm1',
+          usage: { total_tokens: 3 },
+          finishReason: 'stop',
+          firstMs: 12,
+          totalMs: 40,
+          events: [
+            { type: 'start', contextId: 'c1' },
+            { type: 'delta', text: 'Hel' },
+            { type: 'delta', text: 'lo \ud83d' },
+            { type: 'usage', usage: { total_tokens: 3 } },
+          ],
+        },
+      ])
+    })
+  })
+
+  const endings: [string, Partial<TranscriptLine>, object][] = [
+    ['complete', {}, { status: 'complete' }],
+    ['unverified', { verified: false }, { status: 'unverified' }],
+    [
+      'truncated',
+      { complete: false, verified: false, reason: 'it broke off' },
+      { status: 'truncated', reason: 'it broke off' },
+    ],
+    ['interrupted', { complete: false, verified: false, interrupted: true }, { status: 'interrupted' }],
+    [
+      'failed',
+      { complete: false, verified: false, error: { code: 'overloaded', message: 'Busy' } },
+      { status: 'failed', reason: 'Busy' },
+    ],
+  ]
+  for (const [what, ending, expected] of endings) {
+    it(`knows a turn that is ${what}`, () => {
+      withFolder((folder) => {
+        const path = write(folder, [
+          { type: 'user', turn: 1, at, text: 'Hi' },
+          { type: 'delta', turn: 1, text: 'Hel' },
+          { ...end, turn: 1, ...ending } as TranscriptLine,
+        ])
+        expect(readTranscript(path).turns[0]).to.include({ answer: 'Hel', ...expected })
+      })
+    })
+  }
+
+  it('calls a turn without an end interrupted by a crash', () => {
+    withFolder((folder) => {
+      const path = write(folder, [{ type: 'user', turn: 1, at, text: 'Hi' }])
+      expect(readTranscript(path).turns[0]).to.include({ status: 'lost', reason: 'interrupted by a crash' })
+      expect(readTranscript(path).conversation).to.deep.equal([])
+    })
+  })
+
+  for (const [came, events] of [
+    ['Hel', ['Hel', 'lo']],
+    ['Hex', ['Hello']],
+    ['', ['Hello']],
+  ] as const) {
+    it(`takes the answer that the service has, after '${came}'`, () => {
+      withFolder((folder) => {
+        const path = write(folder, [
+          { type: 'user', turn: 1, at, text: 'Hi' },
+          { type: 'delta', turn: 1, text: came },
+          { ...end, turn: 1, complete: false, verified: false, reason: 'cut' },
+          { type: 'recovered', turn: 1, at, text: 'Hello' },
+        ])
+        const transcript = readTranscript(path)
+        expect(transcript.turns[0]).to.include({ answer: 'Hello', status: 'complete' })
+        expect(transcript.turns[0]).not.to.have.property('reason')
+        const texts = [...replay(transcript)].flatMap((event) => (event.type === 'delta' ? [event.text] : []))
+        expect(texts.filter((text) => text !== '')).to.deep.equal(events)
+      })
+    })
+  }
+
+  it('has the options that are in force at its end, and those alone', () => {
+    withFolder((folder) => {
+      const path = write(folder, [
+        ...answered(1, 'a', 'b'),
+        {
+          type: 'options',
+          at,
+          mode: 'completions',
+          model: 'm',
+          system: 's',
+          temperature: 0.5,
+          max_tokens: 9,
+        },
+        { type: 'options', at, mode: 'completions', model: 'n', temperature: 0 },
+      ])
+      const transcript = readTranscript(path)
+      expect(transcript).to.include({ mode: 'completions', model: 'n', temperature: 0 })
+      expect(transcript).not.to.have.any.keys('system', 'maxTokens', 'contextId')
+    })
+  })
+
+  it('knows what completions go on from', () => {
+    withFolder((folder) => {
+      const said = (path: string) => readTranscript(path).conversation.map(({ content }) => content)
+      const told: TranscriptLine = { type: 'conversation', at, messages: [{ role: 'system', content: 's' }] }
+      expect(said(write(folder, [...answered(1, 'a', 'b'), ...answered(2, 'c', 'd')]))).to.deep.equal([
+        'a',
+        'b',
+        'c',
+        'd',
+      ])
+      const forked = [...answered(1, 'a', 'b'), told, ...answered(2, 'c', 'd')]
+      expect(said(write(folder, forked))).to.deep.equal(['s', 'c', 'd'])
+      const inAnother: TranscriptLine = { type: 'options', at, mode: 'context', context_id: 'c2' }
+      expect(said(write(folder, [...answered(1, 'a', 'b'), inAnother]))).to.deep.equal([])
+      const inTheSame: TranscriptLine = { type: 'options', at, mode: 'context', context_id: 'c1', model: 'x' }
+      expect(said(write(folder, [...answered(1, 'a', 'b'), inTheSame]))).to.deep.equal(['a', 'b'])
+    })
+  })
+
+  it('skips lines of types that it does not know, and fields that it does not know', () => {
+    withFolder((folder) => {
+      const path = write(folder, answered(1, 'a', 'b'))
+      const text = readFileSync(path, 'utf8').replace('"text":"b"', '"text":"b","x":1')
+      writeFileSync(path, `${text}{"type":"later","turn":1}\n[1]\nnull\n{"type":"delta","turn":1}\n`)
+      expect(readTranscript(path).turns).to.have.lengthOf(1)
+      expect(readTranscript(path).turns[0]).to.include({ answer: 'b', status: 'complete' })
+    })
+  })
+
+  it('of a later version is not guessed at', () => {
+    withFolder((folder) => {
+      const path = write(folder, answered(1, 'a', 'b'))
+      writeFileSync(path, readFileSync(path, 'utf8').replace('"v":1', '"v":2'))
+      expect(failureOf(() => readTranscript(path)).message).to.include('later chatctl (version 2)')
+    })
+  })
+
+  it('that is not there is not made', () => {
+    withFolder((folder) => {
+      const path = join(folder, 's.jsonl')
+      expect(failureOf(() => readTranscript(path)).kind).to.equal('not_found')
+      expect(failureOf(() => TranscriptWriter.reopen(path)).kind).to.equal('not_found')
+      expect(readdirSync(folder)).to.deep.equal([])
+    })
+  })
+
+  it('has one writer', () => {
+    withFolder((folder) => {
+      const first = TranscriptWriter.create(folder, about)
+      first.append({ type: 'user', turn: 1, at, text: 'Hi' })
+      const refused = failureOf(() => TranscriptWriter.reopen(first.path))
+      expect(refused).to.include({ kind: 'conflict' })
+      expect(refused.message).to.include(first.id)
+      // The refused one did not take the lock away.
+      expect(failureOf(() => TranscriptWriter.reopen(first.path)).kind).to.equal('conflict')
+      first.append({ type: 'delta', turn: 1, text: 'still here' })
+      first.close()
+      first.close()
+      const second = TranscriptWriter.reopen(first.path)
+      second.append({ type: 'delta', turn: 1, text: '!' })
+      second.close()
+      expect(readTranscript(first.path).turns[0]?.answer).to.equal('still here!')
+      expect(readdirSync(folder)).to.have.lengthOf(1)
+    })
+  })
+
+  it('says which folder cannot be written', function () {
+    if (process.getuid?.() === 0) this.skip()
+    withFolder((folder) => {
+      chmodSync(folder, 0o500)
+      const failure = failureOf(() => write(folder, answered(1, 'a', 'b')))
+      expect(failure).to.include({ kind: 'storage' })
+      expect(failure.message).to.include(folder).and.to.include('EACCES')
+    })
+  })
+
+  it('says when a file stands in the place of its folder, and the next line tries again', () => {
+    withFolder((folder) => {
+      const place = join(folder, 'sessions')
+      writeFileSync(place, '')
+      const writer = TranscriptWriter.create(place, about)
+      const failure = failureOf(() => writer.append({ type: 'user', turn: 1, at, text: 'Hi' }))
+      expect(failure).to.include({ kind: 'storage' })
+      expect(failure.message).to.include(writer.path)
+      expect(failure.hint).to.include('XDG_DATA_HOME')
+      rmSync(place)
+      writer.append({ type: 'user', turn: 2, at, text: 'Again' })
+      writer.close()
+      expect(readTranscript(writer.path)).to.include({ profile: 'work' })
+      expect(readTranscript(writer.path).turns.map(({ user }) => user)).to.deep.equal(['Again'])
+    })
+  })
+
+  it('keeps what was appended when its process is killed, and can be opened at once', async () => {
+    const child = fork(join(import.meta.dirname, 'write-until-killed.ts'), [], { silent: true })
+    const [{ path }] = (await once(child, 'message')) as [{ path: string }]
+    expect(failureOf(() => TranscriptWriter.reopen(path)).kind).to.equal('conflict')
+    let told = 0
+    child.on('message', ({ number }: { number?: number }) => {
+      told = number ?? told
+    })
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    child.kill('SIGKILL')
+    await once(child, 'close')
+    const [turn] = readTranscript(path).turns
+    expect(turn?.status).to.equal('lost')
+    const numbers = turn?.answer.trim().split(' ').map(Number) ?? []
+    expect(told).to.be.above(5)
+    expect(numbers.length).to.be.at.least(told)
+    expect(numbers).to.deep.equal(numbers.map((_, index) => index + 1))
+    TranscriptWriter.reopen(path).close()
+    rmSync(dirname(path), { recursive: true })
+  })
+})
+
+describe('a replay', () => {
+  it('gives the events of the stream again, the end put together from the deltas', () => {
+    withFolder((folder) => {
+      const path = write(folder, [
+        { type: 'user', turn: 1, at, text: 'Hi' },
+        { type: 'start', turn: 1, at, context_id: 'c1', model: 'small' },
+        { type: 'delta', turn: 1, text: 'Hel' },
+        { type: 'usage', turn: 1, usage: { total_tokens: 3 } },
+        { type: 'delta', turn: 1, text: 'lo' },
+        { ...end, turn: 1, id: 'm1', finish_reason: 'stop', context_id: 'c1' },
+        { type: 'user', turn: 2, at, text: 'More' },
+      ])
+      expect([...replay(readTranscript(path))]).to.deep.equal([
+        { type: 'start', contextId: 'c1', model: 'small' },
+        { type: 'delta', text: 'Hel' },
+        { type: 'usage', usage: { total_tokens: 3 } },
+        { type: 'delta', text: 'lo' },
+        {
+          type: 'end',
+          complete: true,
+          verified: true,
+          finishReason: 'stop',
+          id: 'm1',
+          contextId: 'c1',
+          text: 'Hello',
+        },
+        { type: 'start' },
+        { type: 'end', complete: false, verified: false, text: '', reason: 'interrupted by a crash' },
+      ])
+    })
+  })
+})
