@@ -166,8 +166,13 @@ export class Tmux {
   async exitCode(): Promise<number | null> {
     const deadline = Date.now() + patience
     for (;;) {
-      const [dead, status = ''] = (await this.ask('#{pane_dead},#{pane_dead_status}')).split(',')
-      if (dead === '1') return status === '' ? null : Number(status)
+      const [dead, status, signal, server] = (
+        await this.ask('#{pane_dead},#{pane_dead_status},#{pane_dead_signal},#{pid}')
+      ).split(',')
+      if (status) return Number(status)
+      if (signal) return null
+      // tmux 3.3 may miss that its child has ended, and looks again when told so.
+      if (dead === '1') process.kill(Number(server), 'SIGCHLD')
       if (Date.now() > deadline) {
         throw new Error(`the program has not ended; there was:\n${await this.screen()}`)
       }
