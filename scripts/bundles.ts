@@ -30,6 +30,10 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp }> = {
     entry: `export * from './src/credentials/call-keychain-apart.ts'`,
     asked: /\/call-keychain-apart\.ts$/,
   },
+  talk: {
+    entry: `export * from './src/talk/session.ts'`,
+    asked: /\/talk\/session\.ts$/,
+  },
   links: { entry: `export * from 'supports-hyperlinks'`, asked: /^supports-hyperlinks$/ },
   http: { entry: `export * from './src/client/pool.ts'`, asked: /^\.\/pool\.ts$/ },
   table: { entry: `export * from './src/view/table.ts'`, asked: /\/view\/table\.ts$/ },
@@ -41,6 +45,15 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp }> = {
   csv: { entry: `export * from 'csv-stringify/sync'`, asked: /^csv-stringify\/sync$/ },
   conf: { entry: `module.exports = require('conf').default`, asked: /^conf$/ },
   chalk: { entry: `export * from 'chalk'`, asked: /^chalk$/ },
+  markdown: {
+    entry: `export * from './src/talk/markdown/markdown-writer.ts'
+            export * from './src/talk/markdown/render-markdown.ts'`,
+    asked: /\/markdown\/(markdown-writer|render-markdown)\.ts$/,
+  },
+  highlight: {
+    entry: `export * from './src/talk/markdown/line-highlighter.ts'`,
+    asked: /\/line-highlighter\.ts$/,
+  },
   prompts: { entry: `export * from '@inquirer/prompts'`, asked: /^@inquirer\/prompts$/ },
 }
 

@@ -1,4 +1,4 @@
-import type { AnswerWriter } from './markdown/answer-writer.ts'
+import type { AnswerWriter } from './markdown/plain-writer.ts'
 import type { Screen } from './screen.ts'
 import type { Terminal } from './terminal.ts'
 

@@ -27,20 +27,21 @@ export async function answerPrompt(session: Session, prompt: string, signal: Abo
   session.status.clear()
   const { end, failure } = outcome
   if (failure) {
-    session.sayFailure(failure, failure.kind === 'unauthorized' ? options.refusalHint() : undefined)
+    session.voice.sayFailure(failure, failure.kind === 'unauthorized' ? options.refusalHint() : undefined)
     return session.giveBack(prompt)
   }
   if (!end && display.text === '') {
-    session.note('[stopped before an answer came]')
+    session.voice.note('[stopped before an answer came]')
     return session.giveBack(prompt)
   }
   session.turns++
   const cut = { prompt, part: display.text, answerId: end?.id }
-  if (!end) session.note('[interrupted]')
-  else if (!end.complete) session.note(`[truncated after ${display.text.length} characters: ${end.reason}]`)
+  if (!end) session.voice.note('[interrupted]')
+  else if (!end.complete)
+    session.voice.note(`[truncated after ${display.text.length} characters: ${end.reason}]`)
   if (!end?.complete) session.cutAnswer = cut
   if (end && !end.complete) await recover(session, cut, signal)
-  session.note(`  ${describeTurn(outcome, conversation)}\n`)
+  session.voice.note(`  ${describeTurn(outcome, conversation)}\n`)
   await remember(session)
 }
 
@@ -52,7 +53,7 @@ async function remember(session: Session): Promise<void> {
   try {
     await options.rememberContext(contextId)
   } catch (error) {
-    session.note(`--continue will not know this conversation: ${(error as Error).message}`)
+    session.voice.note(`--continue will not know this conversation: ${(error as Error).message}`)
   }
 }
 
@@ -83,7 +84,7 @@ export async function recover(session: Session, cut: CutAnswer, signal: AbortSig
   session.status.clear()
   switch (recovery.kind) {
     case 'more': {
-      session.note('[the service finished it; this is the rest]')
+      session.voice.note('[the service finished it; this is the rest]')
       showAnswer(session, recovery.rest)
       conversation.replaceAnswer(recovery.text)
       session.recorder.recovered(recovery.text)
@@ -91,13 +92,13 @@ export async function recover(session: Session, cut: CutAnswer, signal: AbortSig
       return true
     }
     case 'same':
-      session.note('[the history has no more of it; /continue asks again]')
+      session.voice.note('[the history has no more of it; /continue asks again]')
       return false
     case 'absent':
-      session.note('[the history does not have this answer; /continue asks again]')
+      session.voice.note('[the history does not have this answer; /continue asks again]')
       return false
     case 'unknown':
-      session.note(`[the history cannot be asked: ${recovery.reason}; /continue asks again]`)
+      session.voice.note(`[the history cannot be asked: ${recovery.reason}; /continue asks again]`)
       return false
   }
 }

@@ -1,8 +1,8 @@
 import { Failure } from '../failure.ts'
 import type { Begun } from './begun.ts'
 import { Conversation } from './conversation.ts'
-import { asMessage } from './history-message.ts'
 import { createTranscript } from './create-transcript.ts'
+import { asMessage } from './history-message.ts'
 import { Recorder } from './recorder.ts'
 import { resumeTranscript } from './resume-transcript.ts'
 import type { Session } from './session.ts'
@@ -15,14 +15,20 @@ import { listTranscripts } from './transcript/list-transcripts.ts'
  *
  * @throws Failure where there is no such conversation, or it is another connection's
  */
-export async function beginConversation(session: Session, beginning: Beginning, signal: AbortSignal): Promise<void> {
+export async function beginConversation(
+  session: Session,
+  beginning: Beginning,
+  signal: AbortSignal,
+  greet: () => void,
+): Promise<void> {
   const begun = await findBeginning(session, beginning, signal)
   session.recorder?.close()
   session.conversation = begun.conversation
   session.recorder = new Recorder(begun.writer, begun.turns, (failure) =>
-    session.sayFailure(failure, 'The session goes on, but nothing more of it is kept on this machine.'),
+    session.voice.sayFailure(failure, 'The session goes on, but nothing more of it is kept on this machine.'),
   )
   session.cutAnswer = undefined
+  greet()
   begun.show(session)
 }
 

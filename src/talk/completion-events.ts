@@ -12,8 +12,10 @@ export async function* completionEvents(
   const choices = Array.isArray(body?.choices) ? body.choices : []
   const choice = choices.find(({ message }) => typeof message?.content === 'string') ?? choices[0]
   const text = choice?.message?.content ?? ''
-  const { id, model, usage } = body ?? {}
-  const finishReason = choice?.finish_reason
+  const id = body?.id ?? undefined
+  const model = body?.model ?? undefined
+  const finishReason = choice?.finish_reason ?? undefined
+  const usage = body?.usage
   yield { type: 'start', ...(id !== undefined && { id }), ...(model !== undefined && { model }) }
   if (text !== '') yield { type: 'delta', text }
   if (usage) yield { type: 'usage', usage }

@@ -22,7 +22,10 @@ export class CompletionSource {
     if (name === undefined) return none
     if (argument === undefined) {
       const found = slashCommands.filter((command) => command.name.startsWith(name))
-      return { start: 1, candidates: found.map(({ name: whole, argument }) => (argument ? `${whole} ` : whole)) }
+      return {
+        start: 1,
+        candidates: found.map(({ name: whole, argument }) => (argument ? `${whole} ` : whole)),
+      }
     }
     const start = before.length - argument.length
     const command = slashCommands.find((one) => one.name === name)
@@ -52,8 +55,13 @@ async function completePath(typed: string, from: number): Promise<Completions> {
   const folder = typed === name ? '.' : dirname(`${expandHome(typed)}x`)
   try {
     const entries = await readdir(folder, { withFileTypes: true })
-    const found = entries.filter((entry) => entry.name.startsWith(name) && (name !== '' || !entry.name.startsWith('.')))
-    return { start, candidates: found.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name)).sort() }
+    const found = entries.filter(
+      (entry) => entry.name.startsWith(name) && (name !== '' || !entry.name.startsWith('.')),
+    )
+    return {
+      start,
+      candidates: found.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name)).sort(),
+    }
   } catch {
     return none
   }

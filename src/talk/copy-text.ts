@@ -8,7 +8,12 @@ function clipboardPrograms(env: NodeJS.ProcessEnv): [string, ...string[]][] {
   if (process.platform === 'win32') return [['clip']]
   return [
     ...(env['WAYLAND_DISPLAY'] ? [['wl-copy'] as [string]] : []),
-    ...(env['DISPLAY'] ? ([['xclip', '-selection', 'clipboard'], ['xsel', '-ib']] as [string, ...string[]][]) : []),
+    ...(env['DISPLAY']
+      ? ([
+          ['xclip', '-selection', 'clipboard'],
+          ['xsel', '-ib'],
+        ] as [string, ...string[]][])
+      : []),
   ]
 }
 

@@ -17,8 +17,9 @@ export async function keepHere(session: Session, why: string): Promise<void> {
   conversation.mode = 'completions'
   recorder.options(conversation)
   recorder.conversation(conversation)
-  const left = conversation.contextId === undefined ? '' : ` Context ${conversation.contextId} stays as it is.`
-  session.note(`[from here the conversation is kept on this machine and sent whole: ${why}.${left}]`)
+  const left =
+    conversation.contextId === undefined ? '' : ` Context ${conversation.contextId} stays as it is.`
+  session.voice.note(`[from here the conversation is kept on this machine and sent whole: ${why}.${left}]`)
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Client } from '../client/client.ts'
+import type { HistoryMessage } from '../contract/conversation.ts'
 import { Failure } from '../failure.ts'
 
 /** What the history says about an answer that did not come whole. */
@@ -23,13 +24,13 @@ export async function recoverAnswer(
 ): Promise<Recovery> {
   try {
     const pages = client.history.pages({ context_id: asked.contextId, limit: 20 }, { signal })
-    const { value: newest } = await pages.next()
-    const messages = newest?.messages ?? []
+    const newest = await pages.next()
+    const messages: HistoryMessage[] = newest.done ? [] : newest.value.messages
     const index = messages.findLastIndex(({ role, content }) => role === 'user' && content === asked.prompt)
     const named = messages.find(({ id }) => id !== undefined && id === asked.answerId)
     const following = index < 0 ? [] : messages.slice(index + 1)
     const text = (named ?? following.find(({ role }) => role === 'assistant'))?.content
-    if (text === undefined || !text.startsWith(asked.part)) return { kind: 'absent' }
+    if (typeof text !== 'string' || !text.startsWith(asked.part)) return { kind: 'absent' }
     if (text === asked.part) return { kind: 'same' }
     return { kind: 'more', text, rest: text.slice(asked.part.length) }
   } catch (error) {

@@ -1,8 +1,8 @@
 import { Failure } from '../failure.ts'
 import type { Begun } from './begun.ts'
+import { Conversation } from './conversation.ts'
 import { createTranscript } from './create-transcript.ts'
 import { asMessage } from './history-message.ts'
-import { Conversation } from './conversation.ts'
 import { type Reconciled, reconcile } from './reconcile.ts'
 import type { Session } from './session.ts'
 import { showEarlier } from './show-earlier.ts'
@@ -14,11 +14,7 @@ import { TranscriptWriter } from './transcript/transcript-writer.ts'
  *
  * @throws Failure `usage` where it belongs to another connection
  */
-export async function resumeTranscript(
-  session: Session,
-  path: string,
-  signal: AbortSignal,
-): Promise<Begun> {
+export async function resumeTranscript(session: Session, path: string, signal: AbortSignal): Promise<Begun> {
   const transcript = readTranscript(path)
   demandSameConnection(session, transcript)
   const conversation = conversationOf(transcript)
@@ -41,9 +37,9 @@ export async function resumeTranscript(
     turns: isShared ? 0 : turn,
     show: (shown) => {
       showEarlier(shown, entries)
-      if (doubt !== undefined) shown.note(`[the service's history could not be compared: ${doubt}]`)
+      if (doubt !== undefined) shown.voice.note(`[the service's history could not be compared: ${doubt}]`)
       if (isShared)
-        shown.note('[it is open in another terminal, so that this one keeps a transcript of its own]')
+        shown.voice.note('[it is open in another terminal, so that this one keeps a transcript of its own]')
     },
   }
 }
@@ -61,7 +57,9 @@ function openWriter(session: Session, path: string): { writer: TranscriptWriter;
 function demandSameConnection({ options }: Session, { id, profile, baseUrl }: Transcript): void {
   const { owner } = options
   if (profile === (owner.profile ?? null) && baseUrl === (owner.baseUrl ?? null)) return
-  const other = [baseUrl ?? 'the embedded service', profile && `profile ${profile}`].filter(Boolean).join(', ')
+  const other = [baseUrl ?? 'the embedded service', profile && `profile ${profile}`]
+    .filter(Boolean)
+    .join(', ')
   throw new Failure('usage', `Session ${id} belongs to another connection: ${other}`, {
     hint: profile
       ? options.resumeCommand(id, profile)

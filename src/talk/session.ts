@@ -1,32 +1,25 @@
 import type { Client } from '../client/client.ts'
 import type { ClientEvent } from '../client/client-event.ts'
-import { stripControls } from '../view/strip-controls.ts'
-import { answerPrompt, type CutAnswer } from './answer-prompt.ts'
 import { Failure } from '../failure.ts'
+import { answerPrompt, type CutAnswer } from './answer-prompt.ts'
 import { beginConversation } from './begin-conversation.ts'
 import { CompletionSource } from './completion-source.ts'
-import { composeFooter } from './compose-footer.ts'
 import { Conversation } from './conversation.ts'
 import { editOutside } from './edit-outside.ts'
 import { takeBackLastPrompt } from './keep-here.ts'
-import type { AnswerWriter } from './markdown/answer-writer.ts'
+import { type Entry, Keyboard } from './keyboard.ts'
 import type { Highlight } from './markdown/highlight.ts'
 import { MarkdownWriter } from './markdown/markdown-writer.ts'
-import { PlainWriter } from './markdown/plain-writer.ts'
-import { openInput } from './open-input.ts'
+import { type AnswerWriter, PlainWriter } from './markdown/plain-writer.ts'
+import { plainStyle } from './markdown/text-style.ts'
 import type { Recorder } from './recorder.ts'
 import { Screen } from './screen.ts'
-import type { InputEvent, SessionInput } from './session-input.ts'
-import type { Beginning, SessionOptions } from './session-options.ts'
-import { runSlashCommand } from './slash/slash-commands.ts'
+import type { Beginning, SessionOptions, SessionStyle } from './session-options.ts'
 import { showPrompt } from './show-earlier.ts'
+import { runSlashCommand } from './slash/slash-commands.ts'
 import { Status } from './status.ts'
 import { stopped } from './take-turn.ts'
-
-/** ms within which a second Ctrl-C leaves. */
-const leaveWithin = 2000
-const leaveHint = 'Ctrl-C again or Ctrl-D leaves'
-const bell = '\u0007'
+import { Voice } from './voice.ts'
 
 /**
  * One session at a terminal: what a person types is either sent or a slash command, one at a time,
@@ -34,39 +27,45 @@ const bell = '\u0007'
  */
 export class Session {
   readonly options: SessionOptions
+  readonly style: SessionStyle
   readonly screen: Screen
+  readonly voice: Voice
   readonly status: Status
-  readonly input: SessionInput
+  readonly keyboard: Keyboard
   readonly completions: CompletionSource
   conversation = new Conversation()
-  /** Set as soon as the session has begun. */
+  /** Both are there as soon as the session has begun. */
   recorder!: Recorder
   client!: Client
   /** Turns since the session was opened. */
   turns = 0
-  /** What could not be sent, where nothing came back and nothing was recorded as said. */
+  /** What could not be sent. */
   unsent: string | undefined
   /** The last answer, where it did not come whole. */
   cutAnswer: CutAnswer | undefined
   /** Whether what is sent next takes the place of the last question. */
   replacesLastPrompt = false
-  #queue: Entry[] = []
-  #highlight: Highlight | undefined
   #work: AbortController | undefined
-  #wake: (() => void) | undefined
-  #isLeaving = false
-  #mayLeaveUntil = 0
+  #highlight: Highlight | undefined
 
   constructor(options: SessionOptions) {
     this.options = options
+    this.style = options.style ?? { ...plainStyle, reverse: (text) => text }
     this.screen = new Screen(options.terminal)
-    this.status = new Status(() => this.#draw())
+    this.voice = new Voice(this.screen, this.style, options.isQuiet)
+    this.status = new Status(() => this.keyboard.draw())
     this.completions = new CompletionSource(this)
-    this.input = openInput(options, {
-      complete: (before) => this.completions.complete(before),
-      onEvent: (event) => this.#handle(event),
-      onChange: () => this.#draw(),
-    })
+    this.keyboard = new Keyboard(this)
+  }
+
+  /** Whether something is under way that Ctrl-C stops. */
+  get isBusy(): boolean {
+    return this.#work !== undefined
+  }
+
+  /** Whether nothing on the screen may change by itself. */
+  get isStill(): boolean {
+    return this.options.isPlain || !this.options.terminal.addressable
   }
 
   /**
@@ -75,81 +74,57 @@ export class Session {
    * @throws Failure where it cannot begin; the signal's reason
    */
   async run(): Promise<void> {
-    const { terminal, signal, begin, isPlain } = this.options
-    const onAbort = (): void => {
-      this.#work?.abort(signal.reason)
-      this.#wake?.()
-    }
+    const { signal, begin, serviceName, isPlain } = this.options
+    const onAbort = (): void => this.#work?.abort(signal.reason)
     signal.addEventListener('abort', onAbort)
     try {
       this.client = await this.options.connect((event) => this.#observe(event))
-      this.#greet()
-      if (!isPlain) this.#loadHighlight()
-      await this.begin(begin)
-      terminal.open({
-        onInput: (text) => this.input.feed(text),
-        onEnd: () => this.leave(),
-        onInterrupt: () => this.#interrupt(''),
-        onRedraw: () => this.#draw(),
+      if (!isPlain) void this.#loadHighlight()
+      await this.begin(begin, () => {
+        this.voice.note(`chatctl · ${serviceName} · /help for commands, Ctrl-D leaves\n`)
       })
-      await this.#loop()
+      this.keyboard.open()
+      for (let entry = await this.keyboard.next(); entry; entry = await this.keyboard.next()) {
+        await this.#take(entry)
+      }
       signal.throwIfAborted()
     } finally {
       signal.removeEventListener('abort', onAbort)
       this.status.clear()
-      this.input.close()
-      this.screen.show(undefined)
-      terminal.close()
+      this.keyboard.close()
       this.recorder?.close()
     }
     this.#sayGoodbye()
   }
 
-  /** Begins anew, or goes on with another conversation. */
-  async begin(beginning: Beginning): Promise<void> {
-    await this.stoppable((signal) => beginConversation(this, beginning, signal))
+  /**
+   * Begins anew, or goes on with another conversation.
+   * @param greet is called before anything of it is shown
+   */
+  async begin(beginning: Beginning, greet = () => {}): Promise<void> {
+    await this.stoppable((signal) => beginConversation(this, beginning, signal, greet))
     this.turns = 0
     this.unsent = undefined
+    this.replacesLastPrompt = false
   }
 
   /** For the next answer; one is for one. */
   createWriter(): AnswerWriter {
-    const { isPlain, style, link, terminal } = this.options
+    const { isPlain, link, terminal } = this.options
     if (isPlain) return new PlainWriter()
     return new MarkdownWriter({
       columns: terminal.columns - 1,
-      style,
+      style: this.style,
       ...(link && { link }),
       ...(this.#highlight && { highlight: this.#highlight }),
     })
   }
 
-  leave(): void {
-    this.#isLeaving = true
-    this.#work?.abort(stopped)
-    this.#wake?.()
-  }
-
-  /** Whole lines for the person; what they quote cannot steer the terminal. */
-  say(text: string): void {
-    this.screen.appendLines(stripControls(text))
-  }
-
-  /** The same, of less weight. */
-  note(text: string): void {
-    if (this.options.isQuiet) return
-    const { dim } = this.options.style
-    this.screen.appendLines(
-      stripControls(text)
-        .split('\n')
-        .map((line) => dim(line))
-        .join('\n'),
-    )
-  }
-
   /** Sends a prompt; Ctrl-C stops the answer. */
   async send(prompt: string): Promise<void> {
-    if (this.replacesLastPrompt) await takeBackLastPrompt(this, 'the context would remember the question as it was')
+    if (this.replacesLastPrompt) {
+      await takeBackLastPrompt(this, 'the context would remember the question as it was')
+    }
     await this.stoppable((signal) => answerPrompt(this, prompt, signal))
   }
 
@@ -169,37 +144,42 @@ export class Session {
     }
   }
 
-  /** Gives a text back to be sent again or changed; what was typed meanwhile stays behind it. */
-  giveBack(text: string): void {
-    this.unsent = text
-    const ahead = this.#queue.splice(0).map((entry) => entry.text)
-    if (!this.#putBack([text, ...ahead, this.input.text])) this.note('/retry sends it again.')
+  stop(): void {
+    this.#work?.abort(stopped)
   }
 
-  /** @param hint where the failure has none of its own */
-  sayFailure(failure: Failure, hint?: string): void {
-    const { red } = this.options.style
-    this.screen.appendLines(`${red('Error:')} ${stripControls(failure.message)}`)
-    const next = failure.hint ?? hint
-    if (next) this.note(next)
+  /** Gives a prompt back to be sent again or changed. */
+  giveBack(prompt: string): void {
+    this.unsent = prompt
+    if (!this.keyboard.putBack(prompt)) this.voice.note('/retry sends it again.')
   }
 
   /** The person's own editor for the next prompt. */
   async editOutside(): Promise<void> {
     const { terminal, editorCommand } = this.options
+    const { input } = this.keyboard
     this.screen.show(undefined)
     try {
-      const text = await terminal.lend(() => editOutside(this.input.text, editorCommand))
-      if (!this.input.setText(text)) this.#submit(text)
+      const text = await terminal.lend(() => editOutside(input.text, editorCommand))
+      if (!input.setText(text)) this.keyboard.submit(text)
     } catch (error) {
       if (!(error instanceof Failure)) throw error
-      this.sayFailure(error)
+      this.voice.sayFailure(error)
     }
-    this.#draw()
+    this.keyboard.draw()
   }
 
-  #greet(): void {
-    this.note(`chatctl · ${this.options.serviceName} · /help for commands, Ctrl-D leaves\n`)
+  /** @throws what is no failure, or ends the session */
+  async #take({ text, isShown }: Entry): Promise<void> {
+    if (!isShown && this.options.terminal.addressable) showPrompt(this, text)
+    try {
+      if (!text.startsWith('/')) await this.send(text)
+      else if (text.startsWith('//')) await this.send(text.slice(1))
+      else await runSlashCommand(this, text)
+    } catch (error) {
+      if (this.options.signal.aborted || !(error instanceof Failure)) throw error
+      this.voice.sayFailure(error)
+    }
   }
 
   /** Meanwhile code is shown without colours. */
@@ -208,132 +188,27 @@ export class Session {
     this.#highlight = await loadHighlight()
   }
 
-  async #loop(): Promise<void> {
-    const { signal, terminal } = this.options
-    while (!this.#isLeaving && !signal.aborted) {
-      const entry = this.#queue.shift()
-      if (entry) {
-        if (!entry.isShown && terminal.addressable) showPrompt(this, entry.text)
-        await this.#take(entry.text)
-        continue
-      }
-      if (terminal.addressable) this.#draw()
-      else terminal.write('> ')
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve
-      })
-    }
-  }
-
-  /** @throws what is no failure, or ends the session */
-  async #take(text: string): Promise<void> {
-    try {
-      if (!text.startsWith('/')) await this.send(text)
-      else if (text.startsWith('//')) await this.send(text.slice(1))
-      else await runSlashCommand(this, text)
-    } catch (error) {
-      if (this.options.signal.aborted || !(error instanceof Failure)) throw error
-      this.sayFailure(error)
-    }
-  }
-
-  #handle(event: InputEvent): void {
-    switch (event.type) {
-      case 'submit':
-        return this.#submit(event.text)
-      case 'interrupt':
-        return this.#interrupt(event.text)
-      case 'end':
-        return this.leave()
-      case 'suspend':
-        this.screen.show(undefined)
-        return this.options.terminal.suspend()
-      case 'edit-outside':
-        if (this.#work) return this.options.terminal.write(bell)
-        return void this.editOutside()
-      case 'clear-screen':
-        this.screen.clear()
-        return this.#draw()
-      case 'bell':
-        return this.options.terminal.write(bell)
-    }
-  }
-
-  #submit(text: string): void {
-    const isShown = this.#work === undefined && this.#queue.length === 0
-    if (isShown) this.screen.keepFooter()
-    this.#queue.push({ text, isShown })
-    this.#wake?.()
-  }
-
-  #interrupt(cleared: string): void {
-    if (this.#work) {
-      this.#work.abort(stopped)
-      this.#putBack([...this.#queue.splice(0).map(({ text }) => text), cleared])
-      return
-    }
-    this.replacesLastPrompt = false
-    if (cleared === '') {
-      if (Date.now() < this.#mayLeaveUntil) return this.leave()
-      this.#mayLeaveUntil = Date.now() + leaveWithin
-      if (this.#isQuiet) this.note(leaveHint)
-      else this.status.briefly(leaveHint, leaveWithin)
-    }
-  }
-
-  #putBack(texts: string[]): boolean {
-    const text = texts.filter((part) => part !== '').join('\n')
-    return text === '' || this.input.setText(text)
-  }
-
-  /** Where nothing on the screen may change. */
-  get #isQuiet(): boolean {
-    return this.options.isPlain || !this.options.terminal.addressable
-  }
-
   #observe(event: ClientEvent): void {
     const { describeEvent } = this.options
-    if (describeEvent) this.say(describeEvent(event))
+    if (describeEvent) this.voice.say(describeEvent(event))
     // What Tab asks for is nothing that one waits for.
-    if (!this.#work) return
+    if (!this.isBusy) return
     if (event.type === 'wait') {
       const at = Date.now() + event.after
-      const words = (seconds: number): string => `Rate limited; trying again in ${seconds} s (Ctrl-C: not now)`
-      if (this.#isQuiet) this.note(words(Math.ceil(event.after / 1000)))
+      const words = (seconds: number): string =>
+        `Rate limited; trying again in ${seconds} s (Ctrl-C: not now)`
+      if (this.isStill) this.voice.note(words(Math.ceil(event.after / 1000)))
       else this.status.until(at, words)
     } else if (event.type === 'retry') {
-      if (this.#isQuiet) this.note(`${event.reason}; trying again`)
+      if (this.isStill) this.voice.note(`${event.reason}; trying again`)
       else this.status.since(`${event.reason}; trying again…`)
-    } else if (event.type === 'request' && !this.#isQuiet) this.status.since('waiting…')
-  }
-
-  #draw(): void {
-    const { terminal, isPlain, style } = this.options
-    if (!terminal.addressable) return
-    const isBusy = this.#work !== undefined
-    const { columns, rows } = terminal
-    const footer = composeFooter({
-      // What moves on its own is nothing for a screen reader.
-      status: isPlain ? undefined : this.status.text,
-      queued: this.#queue.map(({ text }) => text),
-      input: isBusy && (isPlain || this.input.text === '') ? undefined : this.input,
-      columns: columns - 1,
-      rows: rows - 1,
-      style,
-    })
-    this.screen.show(footer)
+    } else if (event.type === 'request') this.status.since('waiting…')
   }
 
   #sayGoodbye(): void {
     if (this.turns === 0) return
     const { recorder, options, turns } = this
-    const words = `${turns} ${turns === 1 ? 'turn' : 'turns'}. Resume with: ${options.resumeCommand(recorder.id)}`
-    this.say(words)
+    const resume = options.resumeCommand(recorder.id)
+    this.voice.say(`${turns} ${turns === 1 ? 'turn' : 'turns'}. Resume with: ${resume}`)
   }
-}
-
-interface Entry {
-  text: string
-  /** Whether it stands on the screen already. */
-  isShown: boolean
 }

@@ -17,19 +17,20 @@ export function showEarlier(session: Session, entries: readonly Reconciled[]): v
   const prompts = entries.flatMap(({ message }, index) => (message.role === 'user' ? [index] : []))
   const first = prompts.at(-shownTurns) ?? 0
   const hidden = prompts.filter((index) => index < first).length
-  if (hidden > 0) session.note(`… ${hidden} earlier ${hidden === 1 ? 'turn' : 'turns'}; /history shows them`)
+  if (hidden > 0)
+    session.voice.note(`… ${hidden} earlier ${hidden === 1 ? 'turn' : 'turns'}; /history shows them`)
   for (const { message, mark } of entries.slice(first)) {
     if (message.role === 'user') showPrompt(session, message.content)
     else showAnswer(session, message.content)
     const word = words[mark]
-    if (word !== undefined) session.note(word)
+    if (word !== undefined) session.voice.note(word)
   }
-  if (entries.length > 0) session.say('')
+  if (entries.length > 0) session.voice.say('')
 }
 
 /** A prompt as it looked when it was typed. */
 export function showPrompt(session: Session, text: string): void {
-  session.say(`> ${text.replaceAll('\n', '\n  ')}`)
+  session.voice.say(`> ${text.replaceAll('\n', '\n  ')}`)
 }
 
 export function showAnswer(session: Session, text: string): void {

@@ -1,11 +1,11 @@
 import type { Client } from '../client/client.ts'
+import type { StreamFormat } from '../client/stream/form.ts'
 import type { Usage } from '../contract/completion.ts'
 import type { StreamEnd } from '../contract/stream-event.ts'
 import { Failure } from '../failure.ts'
 import type { AnswerDisplay } from './answer-display.ts'
 import { completionEvents } from './completion-events.ts'
 import type { Conversation } from './conversation.ts'
-import type { StreamFormat } from '../client/stream/form.ts'
 import type { Recorder } from './recorder.ts'
 
 export interface TurnOptions {
@@ -67,11 +67,13 @@ export async function takeTurn(options: TurnOptions): Promise<TurnOutcome> {
   } catch (error) {
     if (signal.reason !== stopped && (signal.aborted || !(error instanceof Failure))) throw error
     if (!signal.aborted && error instanceof Failure) outcome.failure = error
+  } finally {
+    // Also where the whole session ends here.
+    outcome.totalMs = elapsed()
+    display.end()
+    turn.end(outcome, signal.aborted)
+    if (outcome.end || display.text !== '') conversation.add(prompt, display.text)
   }
-  outcome.totalMs = elapsed()
-  display.end()
-  turn.end(outcome, signal.aborted)
-  if (outcome.end || display.text !== '') conversation.add(prompt, display.text)
   return outcome
 }
 

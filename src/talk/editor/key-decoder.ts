@@ -13,7 +13,7 @@ const escapeWait = 50
  */
 const sequenceWait = 500
 
-/** Characters of a sequence that are kept; none that means anything to us is as long. */
+/** No sequence that means anything to us has more characters. */
 const longestSequence = 64
 
 type State =
@@ -172,10 +172,11 @@ export class KeyDecoder {
     // rxvt ends Shift+Home with a character that ends nothing elsewhere.
     const shifted = character === '$' && /^\d{1,2}$/.test(this.#sequence)
     if (character >= '@' || shifted) {
-      if (this.#state === 'ss3') this.#endSequence(readSs3(this.#sequence, character))
+      if (this.#sequence.length > longestSequence) this.#endSequence(undefined)
+      else if (this.#state === 'ss3') this.#endSequence(readSs3(this.#sequence, character))
       else if (this.#sequence === '200' && character === '~') this.#beginPaste()
       else this.#endSequence(readCsi(this.#sequence, character))
-    } else if (this.#sequence.length < longestSequence) {
+    } else if (this.#sequence.length <= longestSequence) {
       this.#sequence += character
     }
   }

@@ -27,7 +27,9 @@ export class RecallWalk {
     if (next < 0 || next > this.#entries.length) return false
     this.#left.set(index, this.#buffer.state)
     this.#index = next
-    this.#buffer.restore(this.#left.get(next) ?? stateOf(this.#entries[next] ?? ''))
+    const { units, cursor } = this.#left.get(next) ?? stateOf(this.#entries[next] ?? '')
+    // At the end of an entry one more Down goes on; the draft is as it was.
+    this.#buffer.restore({ units, cursor: next === this.#entries.length ? cursor : units.length })
     return true
   }
 

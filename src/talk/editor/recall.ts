@@ -23,12 +23,14 @@ const mostLines = 2_000
 const mostBytes = 4 * 2 ** 20
 
 /**
- * What was entered before, oldest first, across sessions: a file of JSON lines `{"at", "text"}`.
- * Not being able to read or write it is no reason to fail; the entries of this session are kept in memory.
+ * What was entered before, oldest first, across sessions: a file of JSON lines `{"id", "at", "text"}`,
+ * no two of them the same. Not being able to read or write it is no reason to fail; the entries of this
+ * session are kept in memory.
  */
 export class Recall {
   readonly #path: string
   readonly #entries: string[]
+  #added = 0
 
   /** @param path of the file; it and its folder need not be there yet */
   static open(path: string): Recall {
@@ -54,7 +56,8 @@ export class Recall {
     if (this.#entries.length > mostEntries) this.#entries.shift()
     try {
       mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 })
-      append(this.#path, JSON.stringify({ at: new Date().toISOString(), text: entry }))
+      const id = `${process.pid}-${++this.#added}`
+      append(this.#path, JSON.stringify({ id, at: new Date().toISOString(), text: entry }))
     } catch {
       // A full disk must not end a conversation.
     }

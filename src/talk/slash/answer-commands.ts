@@ -2,9 +2,9 @@ import { Failure } from '../../failure.ts'
 import { recover } from '../answer-prompt.ts'
 import { copyText } from '../copy-text.ts'
 import { takeBackLastPrompt } from '../keep-here.ts'
+import { saveText } from '../save-text.ts'
 import type { Session } from '../session.ts'
 import { showPrompt } from '../show-earlier.ts'
-import { saveText } from '../save-text.ts'
 import type { SlashCommand } from './slash-command.ts'
 
 const goOn = 'Go on exactly where your last answer stopped.'
@@ -17,7 +17,7 @@ export const answerCommands: readonly SlashCommand[] = [
     run: async (session) => {
       const { unsent } = session
       if (unsent !== undefined) {
-        session.input.setText('')
+        session.keyboard.input.setText('')
         return session.send(unsent)
       }
       const prompt = demandPrompt(session)
@@ -31,11 +31,11 @@ export const answerCommands: readonly SlashCommand[] = [
     summary: 'Change the last question and ask it again',
     run: async (session) => {
       const prompt = demandPrompt(session)
-      if (!session.input.setText(prompt)) {
+      if (!session.keyboard.input.setText(prompt)) {
         throw new Failure('usage', 'This terminal cannot be given a line to change')
       }
       session.replacesLastPrompt = true
-      session.note('Enter sends it in place of the last question; Ctrl-C leaves all as it is.')
+      session.voice.note('Enter sends it in place of the last question; Ctrl-C leaves all as it is.')
     },
   },
   {
@@ -60,7 +60,7 @@ export const answerCommands: readonly SlashCommand[] = [
     summary: 'Copy the last answer',
     run: async (session) => {
       const how = await copyText(demandAnswer(session), (text) => session.options.terminal.write(text))
-      session.note(how)
+      session.voice.note(how)
     },
   },
   {
@@ -70,7 +70,7 @@ export const answerCommands: readonly SlashCommand[] = [
     takesPath: true,
     run: async (session, path) => {
       const answer = demandAnswer(session)
-      session.note(`Written to ${await saveText(path, answer.endsWith('\n') ? answer : `${answer}\n`)}`)
+      session.voice.note(`Written to ${await saveText(path, answer.endsWith('\n') ? answer : `${answer}\n`)}`)
     },
   },
 ]

@@ -1,7 +1,7 @@
 import { readLastContext } from '../../config/last-context.ts'
 import { Failure } from '../../failure.ts'
-import { asMessage } from '../history-message.ts'
 import { cutToWidth } from '../cut-to-width.ts'
+import { asMessage } from '../history-message.ts'
 import type { Session } from '../session.ts'
 import type { Beginning } from '../session-options.ts'
 import { showAnswer, showPrompt } from '../show-earlier.ts'
@@ -22,7 +22,7 @@ export const conversationCommands: readonly SlashCommand[] = [
       await session.begin({ kind: 'new' })
       session.conversation.model = model ?? session.conversation.model
       session.recorder.options(session.conversation)
-      session.note('A new conversation, without system prompt and parameters.')
+      session.voice.note('A new conversation, without system prompt and parameters.')
     },
   },
   {
@@ -47,7 +47,7 @@ export const conversationCommands: readonly SlashCommand[] = [
     run: (session, name) => {
       if (name === '') throw new Failure('usage', 'What is it to be called?', { hint: '/name NAME' })
       session.recorder.name(name)
-      session.note(`Named "${name}"`)
+      session.voice.note(`Named "${name}"`)
     },
   },
   {
@@ -65,9 +65,11 @@ function listOwn({ options: { sessionsFolder, owner } }: Session): TranscriptSum
 function listSessions(session: Session): void {
   const lines = listOwn(session).map(({ id, turns, name, firstMessage }) => {
     const about = name ?? firstMessage ?? ''
-    return fit(session, `${id}  ${turns} ${turns === 1 ? 'turn' : 'turns'}  ${about}`)
+    return cutLine(session, `${id}  ${turns} ${turns === 1 ? 'turn' : 'turns'}  ${about}`)
   })
-  session.say(lines.length === 0 ? 'There are no earlier sessions of this connection.' : lines.join('\n'))
+  session.voice.say(
+    lines.length === 0 ? 'There are no earlier sessions of this connection.' : lines.join('\n'),
+  )
 }
 
 /** The interface has no list of them: these are the ones that sessions and `chat send` left here. */
@@ -82,12 +84,14 @@ function listContexts(session: Session): void {
   }
   const inUse = session.conversation.contextId
   const lines = [...known].map(([id, about]) =>
-    fit(session, `${id === inUse ? '*' : ' '} ${id}  ${about}`),
+    cutLine(session, `${id === inUse ? '*' : ' '} ${id}  ${about}`),
   )
-  session.say(lines.length === 0 ? 'This machine knows no contexts of this connection.' : lines.join('\n'))
+  session.voice.say(
+    lines.length === 0 ? 'This machine knows no contexts of this connection.' : lines.join('\n'),
+  )
 }
 
-function fit({ options: { terminal } }: Session, line: string): string {
+function cutLine({ options: { terminal } }: Session, line: string): string {
   return cutToWidth(line.replaceAll('\n', ' '), terminal.columns - 1)
 }
 
@@ -121,10 +125,12 @@ async function showHistory(session: Session, argument: string): Promise<void> {
 }
 
 function showMessages(session: Session, messages: Session['conversation']['messages'], whose: string): void {
-  session.note(`The last ${messages.length === 1 ? 'message' : `${messages.length} messages`}, ${whose}`)
+  session.voice.note(
+    `The last ${messages.length === 1 ? 'message' : `${messages.length} messages`}, ${whose}`,
+  )
   for (const { role, content } of messages) {
     if (role === 'assistant') showAnswer(session, content)
     else showPrompt(session, role === 'system' ? `(system) ${content}` : content)
   }
-  session.say('')
+  session.voice.say('')
 }

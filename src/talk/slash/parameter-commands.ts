@@ -15,7 +15,7 @@ export const parameterCommands: readonly SlashCommand[] = [
       if (id === '') return listModels(session)
       session.conversation.model = id
       session.recorder.options(session.conversation)
-      session.note(`Model ${id} from here`)
+      session.voice.note(`Model ${id} from here`)
     },
   },
   {
@@ -23,7 +23,8 @@ export const parameterCommands: readonly SlashCommand[] = [
     argument: '[TEXT|off]',
     summary: 'Set the system prompt, for this session',
     run: (session, text) => {
-      if (text === '') return session.say(session.conversation.parameters.system ?? 'No system prompt is set.')
+      if (text === '')
+        return session.voice.say(session.conversation.parameters.system ?? 'No system prompt is set.')
       return change(session, { system: text === 'off' ? undefined : text })
     },
   },
@@ -33,7 +34,7 @@ export const parameterCommands: readonly SlashCommand[] = [
     summary: 'Set a parameter, for this session',
     candidates: () => ['temperature ', 'max_tokens '],
     run: (session, assignment) => {
-      if (assignment === '') return session.say(describeParameters(session.conversation.parameters))
+      if (assignment === '') return session.voice.say(describeParameters(session.conversation.parameters))
       return change(session, readAssignment(assignment))
     },
   },
@@ -47,7 +48,7 @@ async function listModels(session: Session): Promise<void> {
     const models = await session.completions.fetchModels(signal)
     session.status.clear()
     const lines = models.map((id) => `${id === inUse ? '*' : ' '} ${id}`)
-    session.say(lines.length === 0 ? 'The service lists no models.' : lines.join('\n'))
+    session.voice.say(lines.length === 0 ? 'The service lists no models.' : lines.join('\n'))
   })
 }
 
@@ -56,7 +57,7 @@ async function change(session: Session, parameters: Parameters): Promise<void> {
   await keepHere(session, 'the service takes this only with the whole conversation')
   Object.assign(session.conversation.parameters, parameters)
   session.recorder.options(session.conversation)
-  session.note(describeParameters(session.conversation.parameters))
+  session.voice.note(describeParameters(session.conversation.parameters))
 }
 
 function readAssignment(assignment: string): Parameters {

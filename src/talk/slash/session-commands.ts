@@ -16,7 +16,7 @@ export const sessionCommands: readonly SlashCommand[] = [
       if (words === '') throw new Failure('usage', 'What is to be found?', { hint: '/search WORDS' })
       const { sessionsFolder, owner, terminal } = session.options
       const found = searchTranscripts(sessionsFolder, owner, words, terminal.columns - 1)
-      session.say(found.length === 0 ? `Nothing was said of "${words}".` : found.join('\n'))
+      session.voice.say(found.length === 0 ? `Nothing was said of "${words}".` : found.join('\n'))
     },
   },
   {
@@ -28,7 +28,7 @@ export const sessionCommands: readonly SlashCommand[] = [
       if (session.recorder.turns === 0) throw new Failure('usage', 'Nothing has been said yet')
       const transcript = readTranscript(session.recorder.path)
       const text = renderTranscript(transcript, formOf(path))
-      session.note(`Written to ${await saveText(path, text)}`)
+      session.voice.note(`Written to ${await saveText(path, text)}`)
     },
   },
   {
@@ -38,7 +38,7 @@ export const sessionCommands: readonly SlashCommand[] = [
   },
   { name: 'info', summary: 'Show what is in force', run: showInfo },
   { name: 'clear', summary: 'Clear the screen', run: (session) => session.screen.clear() },
-  { name: 'quit', summary: 'Leave (Ctrl-D)', run: (session) => session.leave() },
+  { name: 'quit', summary: 'Leave (Ctrl-D)', run: (session) => session.keyboard.leave() },
 ]
 
 function showInfo(session: Session): void {
@@ -59,5 +59,5 @@ function showInfo(session: Session): void {
   ]
   const known = facts.filter(([, value]) => value !== undefined)
   const width = Math.max(...known.map(([name]) => name.length))
-  session.say(known.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n'))
+  session.voice.say(known.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n'))
 }

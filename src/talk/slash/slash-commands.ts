@@ -9,7 +9,7 @@ import type { SlashCommand } from './slash-command.ts'
 const help: SlashCommand = {
   name: 'help',
   summary: 'Show the commands and keys',
-  run: (session) => session.say(describeCommands()),
+  run: (session) => session.voice.say(describeCommands()),
 }
 
 /** All of them, in the order of the help. */

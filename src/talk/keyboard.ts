@@ -1,0 +1,156 @@
+import { composeFooter } from './compose-footer.ts'
+import { openInput } from './open-input.ts'
+import type { Session } from './session.ts'
+import type { InputEvent, SessionInput } from './session-input.ts'
+
+/** What was submitted. */
+export interface Entry {
+  text: string
+  /** Whether it stands on the screen already. */
+  isShown: boolean
+}
+
+/** ms within which a second Ctrl-C leaves. */
+const leaveWithin = 2000
+const leaveHint = 'Ctrl-C again or Ctrl-D leaves'
+const bell = '\u0007'
+
+/** What the person types, at any time: one entry after the other, some of them ahead of their turn. */
+export class Keyboard {
+  readonly input: SessionInput
+  readonly #session: Session
+  readonly #queue: Entry[] = []
+  #wake: (() => void) | undefined
+  #hasLeft = false
+  #mayLeaveUntil = 0
+
+  constructor(session: Session) {
+    this.#session = session
+    this.input = openInput(session.options, {
+      complete: (before) => session.completions.complete(before),
+      onEvent: (event) => this.#handle(event),
+      onChange: () => this.draw(),
+    })
+  }
+
+  open(): void {
+    const { terminal, signal } = this.#session.options
+    terminal.open({
+      onInput: (text) => this.input.feed(text),
+      onEnd: () => this.leave(),
+      onInterrupt: () => this.#interrupt(''),
+      onRedraw: () => this.draw(),
+    })
+    signal.addEventListener('abort', () => this.leave(), { once: true })
+  }
+
+  close(): void {
+    this.input.close()
+    this.#session.screen.show(undefined)
+    this.#session.options.terminal.close()
+  }
+
+  /** The next entry, when there is one; undefined when the person leaves. */
+  async next(): Promise<Entry | undefined> {
+    const { terminal } = this.#session.options
+    while (!this.#hasLeft) {
+      const entry = this.#queue.shift()
+      if (entry) return entry
+      if (terminal.addressable) this.draw()
+      else terminal.write('> ')
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+    return undefined
+  }
+
+  leave(): void {
+    this.#hasLeft = true
+    this.#session.stop()
+    this.#wake?.()
+  }
+
+  /**
+   * Gives a text back, before what was typed since.
+   * @returns whether the terminal can be given one
+   */
+  putBack(text: string): boolean {
+    const ahead = this.#queue.splice(0).map((entry) => entry.text)
+    const texts = [text, ...ahead, this.input.text].filter((part) => part !== '')
+    return texts.length === 0 || this.input.setText(texts.join('\n'))
+  }
+
+  submit(text: string): void {
+    const isShown = !this.#session.isBusy && this.#queue.length === 0
+    if (isShown) this.#session.screen.keepFooter()
+    this.#queue.push({ text, isShown })
+    this.#wake?.()
+  }
+
+  /** Draws what stands below the text. */
+  draw(): void {
+    const { options, screen, status, isBusy } = this.#session
+    const { terminal, isPlain } = options
+    if (!terminal.addressable || this.#hasLeft) return
+    // What was submitted is as good as under way.
+    const isWaiting = isBusy || this.#queue.length > 0
+    const footer = composeFooter({
+      // What moves on its own is nothing for a screen reader.
+      status: isPlain ? undefined : status.text,
+      queued: isPlain ? [] : this.#queue.filter(({ isShown }) => !isShown).map(({ text }) => text),
+      input: isWaiting && (isPlain || this.input.text === '') ? undefined : this.input,
+      columns: terminal.columns - 1,
+      rows: terminal.rows - 1,
+      style: this.#session.style,
+    })
+    screen.show(footer)
+  }
+
+  #handle(event: InputEvent): void {
+    const { screen, options, isBusy } = this.#session
+    switch (event.type) {
+      case 'submit':
+        this.submit(event.text)
+        break
+      case 'interrupt':
+        this.#interrupt(event.text)
+        break
+      case 'end':
+        this.leave()
+        break
+      case 'suspend':
+        screen.show(undefined)
+        options.terminal.suspend()
+        break
+      case 'edit-outside':
+        if (isBusy) options.terminal.write(bell)
+        else void this.#session.editOutside()
+        break
+      case 'clear-screen':
+        screen.clear()
+        this.draw()
+        break
+      case 'bell':
+        options.terminal.write(bell)
+    }
+  }
+
+  #interrupt(cleared: string): void {
+    const session = this.#session
+    if (session.isBusy) {
+      session.stop()
+      this.putBack(cleared)
+      return
+    }
+    session.replacesLastPrompt = false
+    if (cleared !== '') return
+    if (Date.now() < this.#mayLeaveUntil) {
+      this.leave()
+      return
+    }
+    this.#mayLeaveUntil = Date.now() + leaveWithin
+    if (session.isStill) session.voice.note(leaveHint)
+    else session.status.briefly(leaveHint, leaveWithin)
+  }
+}

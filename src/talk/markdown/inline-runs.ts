@@ -1,0 +1,103 @@
+import { Lexer, type Token } from 'marked'
+import { decodeEntities } from './entities.ts'
+import { InlineText } from './inline-text.ts'
+import type { Look, Run } from './run.ts'
+import type { Mark } from './text-style.ts'
+
+/** Without one of these a text is only itself, and the lexer need not look. */
+const special = /[\\`*_[<&~@]|:\/\/|www\./i
+
+/**
+ * Inline markdown as runs. Of the marks that the terminal cannot show, those stay in the text that
+ * change what it says: backticks and strikethrough.
+ *
+ * @param text a whole paragraph, or a piece of it that cuts nothing apart; the cost may grow with
+ *   the square of its length
+ * @param marks what all of it looks like anyway
+ */
+export function inlineRuns(text: string, marks: readonly Mark[], look: Look): Run[] {
+  if (!special.test(text)) return [{ text, marks }]
+  const runs: Run[] = []
+  add(new Lexer().inlineTokens(text), { marks }, look, runs)
+  return runs
+}
+
+/** The same for a whole text of any length. */
+export function inlineRunsOf(text: string, marks: readonly Mark[], look: Look): Run[] {
+  const runs: Run[] = []
+  const inline = new InlineText((piece) => runs.push(...inlineRuns(piece, marks, look)))
+  inline.feed(text)
+  inline.finish()
+  return runs
+}
+
+type Surroundings = Omit<Run, 'text'>
+
+function add(tokens: readonly Token[], around: Surroundings, look: Look, runs: Run[]): void {
+  for (const token of tokens) addToken(token, around, look, runs)
+}
+
+function addToken(token: Token, around: Surroundings, look: Look, runs: Run[]): void {
+  const put = (text: string, marks = around.marks): number => runs.push({ ...around, text, marks })
+  const inside = (mark: Mark, url = around.url): void => {
+    const marks = [...around.marks, mark]
+    add(childrenOf(token), url === undefined ? { marks } : { marks, url }, look, runs)
+  }
+  switch (token.type) {
+    case 'text':
+      put(decodeEntities(token.raw))
+      break
+    case 'escape':
+      put(token.text)
+      break
+    case 'br':
+      put('\n')
+      break
+    case 'strong':
+      inside('bold')
+      break
+    case 'em':
+      inside('italic')
+      break
+    case 'codespan':
+      put(shows('cyan', look) ? token.text : `\`${token.text}\``, [...around.marks, 'cyan'])
+      break
+    case 'del': {
+      // One tilde means "about" far more often than a deletion.
+      const fence = token.raw.startsWith('~~') ? '~~' : '~'
+      const isMark = fence === '~~' && shows('strike', look)
+      if (!isMark) put(fence)
+      if (fence === '~~') inside('strike')
+      else add(childrenOf(token), around, look, runs)
+      if (!isMark) put(fence)
+      break
+    }
+    case 'link': {
+      const url = clickable(token.href, look)
+      inside('underline', url)
+      const isAddress = token['autolink'] === true || token.text === token.href
+      if (url === undefined && !isAddress) put(` (${token.href})`)
+      break
+    }
+    case 'image':
+      put(token.text === '' ? token.href : `${decodeEntities(token.text)} (${token.href})`)
+      break
+    default:
+      put(token.raw)
+  }
+}
+
+function childrenOf(token: Token): readonly Token[] {
+  return 'tokens' in token ? (token.tokens ?? []) : []
+}
+
+/** Whether a mark can be seen at all. */
+function shows(mark: Mark, { style }: Look): boolean {
+  return style[mark]('x') !== 'x'
+}
+
+/** The address in printable ASCII, as OSC 8 wants it, if it is one that a click may open. */
+function clickable(href: string, { link }: Look): string | undefined {
+  if (link === undefined || !/^(https?:\/\/|mailto:)/i.test(href)) return undefined
+  return href.toWellFormed().replace(/[^\x21-\x7e]/gu, encodeURIComponent)
+}

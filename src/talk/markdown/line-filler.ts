@@ -1,0 +1,138 @@
+import stringWidth from 'string-width'
+import { mayBreakBetween } from './break-opportunity.ts'
+import { type Look, paint, type Run, unmarked } from './run.ts'
+
+/** Where lines go. */
+export interface Lines {
+  /** @param width in columns */
+  write(text: string, width: number): void
+  newLine(): void
+}
+
+interface Fragment {
+  text: string
+  run: Run
+}
+
+/**
+ * Fills lines with words. A word that is wider than a line is broken between two characters; space
+ * at the end of a line is dropped.
+ */
+export class LineFiller {
+  #lines: Lines
+  #width: number
+  #look: Look
+  #column = 0
+  #spaces: Fragment[] = []
+  /** What is on the line and not written yet, all of one look. */
+  #text = ''
+  #textWidth = 0
+  #run: Run = { text: '', marks: unmarked }
+
+  /** @param width in columns; characters that are wider than all of it stand alone */
+  constructor(width: number, lines: Lines, look: Look) {
+    this.#width = width
+    this.#lines = lines
+    this.#look = look
+  }
+
+  /** Leaves columns of the first line to what was written before. */
+  skip(columns: number): void {
+    this.#column = columns
+  }
+
+  /**
+   * @param runs whole words, but for the last of them, which may go on in the next call
+   * @param isGlued whether the first word goes on where the last call stopped
+   */
+  add(runs: readonly Run[], isGlued = false): void {
+    let word: Fragment[] = []
+    let isFirst = isGlued
+    const endWord = (): void => {
+      if (word.length > 0) this.#addWord(word, isFirst)
+      isFirst = false
+      word = []
+    }
+    for (const run of runs) {
+      for (const [text] of run.text.matchAll(/\n|[ \t]+|[^\n \t]+/g)) {
+        if (text === '\n') {
+          endWord()
+          this.#breakLine()
+        } else if (text.charAt(0) === ' ' || text.charAt(0) === '\t') {
+          endWord()
+          this.#spaces.push({ text: text.replaceAll('\t', ' '), run })
+        } else {
+          for (const part of splitWide(text)) {
+            const last = word.at(-1)?.text ?? ''
+            if (mayBreakBetween(last.slice(-1), part.charAt(0))) endWord()
+            word.push({ text: part, run })
+          }
+        }
+      }
+    }
+    endWord()
+    this.#flush()
+  }
+
+  #addWord(word: readonly Fragment[], isGlued: boolean): void {
+    const widths = word.map(({ text }) => stringWidth(text))
+    const width = widths.reduce((sum, one) => sum + one, 0)
+    const space = this.#spaces.reduce((sum, { text }) => sum + text.length, 0)
+    if (this.#column > 0 && !isGlued && this.#column + space + width > this.#width) this.#breakLine()
+    if (this.#column > 0) for (const { text, run } of this.#spaces) this.#put(text, text.length, run)
+    this.#spaces = []
+    for (const [index, { text, run }] of word.entries()) {
+      const columns = widths[index] ?? 0
+      if (this.#column + columns <= this.#width) this.#put(text, columns, run)
+      else this.#putBroken(text, run)
+    }
+  }
+
+  #putBroken(text: string, run: Run): void {
+    for (const { segment } of characters.segment(text)) {
+      const width = stringWidth(segment)
+      if (this.#column > 0 && this.#column + width > this.#width) this.#breakLine()
+      this.#put(segment, width, run)
+    }
+  }
+
+  #put(text: string, width: number, run: Run): void {
+    if (run.marks !== this.#run.marks || run.url !== this.#run.url) {
+      this.#flush()
+      this.#run = run
+    }
+    this.#text += text
+    this.#textWidth += width
+    this.#column += width
+  }
+
+  #breakLine(): void {
+    this.#flush()
+    this.#lines.newLine()
+    this.#column = 0
+    this.#spaces = []
+  }
+
+  #flush(): void {
+    if (this.#text !== '') this.#lines.write(paint(this.#text, this.#run, this.#look), this.#textWidth)
+    this.#text = ''
+    this.#textWidth = 0
+  }
+}
+
+const characters = new Intl.Segmenter()
+const ascii = /^[\x20-\x7e]*$/
+
+/** Cuts a word wherever a line may end in it. */
+function splitWide(text: string): string[] {
+  if (ascii.test(text)) return [text]
+  const parts: string[] = []
+  let from = 0
+  for (let at = 1; at < text.length; at++) {
+    if (!mayBreakBetween(text.charAt(at - 1), text.charAt(at))) continue
+    parts.push(text.slice(from, at))
+    from = at
+  }
+  parts.push(text.slice(from))
+  return parts
+}

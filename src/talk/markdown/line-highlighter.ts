@@ -1,0 +1,186 @@
+import type { CompiledMode, HighlightResult } from 'highlight.js'
+import hljs from 'highlight.js/lib/core'
+import bash from 'highlight.js/lib/languages/bash'
+import c from 'highlight.js/lib/languages/c'
+import cpp from 'highlight.js/lib/languages/cpp'
+import csharp from 'highlight.js/lib/languages/csharp'
+import css from 'highlight.js/lib/languages/css'
+import diff from 'highlight.js/lib/languages/diff'
+import dockerfile from 'highlight.js/lib/languages/dockerfile'
+import go from 'highlight.js/lib/languages/go'
+import ini from 'highlight.js/lib/languages/ini'
+import java from 'highlight.js/lib/languages/java'
+import javascript from 'highlight.js/lib/languages/javascript'
+import json from 'highlight.js/lib/languages/json'
+import kotlin from 'highlight.js/lib/languages/kotlin'
+import lua from 'highlight.js/lib/languages/lua'
+import makefile from 'highlight.js/lib/languages/makefile'
+import markdown from 'highlight.js/lib/languages/markdown'
+import nginx from 'highlight.js/lib/languages/nginx'
+import php from 'highlight.js/lib/languages/php'
+import powershell from 'highlight.js/lib/languages/powershell'
+import python from 'highlight.js/lib/languages/python'
+import ruby from 'highlight.js/lib/languages/ruby'
+import rust from 'highlight.js/lib/languages/rust'
+import shell from 'highlight.js/lib/languages/shell'
+import sql from 'highlight.js/lib/languages/sql'
+import swift from 'highlight.js/lib/languages/swift'
+import typescript from 'highlight.js/lib/languages/typescript'
+import xml from 'highlight.js/lib/languages/xml'
+import yaml from 'highlight.js/lib/languages/yaml'
+import type { Mark, TextStyle } from './text-style.ts'
+
+const languages = {
+  bash,
+  c,
+  cpp,
+  csharp,
+  css,
+  diff,
+  dockerfile,
+  go,
+  ini,
+  java,
+  javascript,
+  json,
+  kotlin,
+  lua,
+  makefile,
+  markdown,
+  nginx,
+  php,
+  powershell,
+  python,
+  ruby,
+  rust,
+  shell,
+  sql,
+  swift,
+  typescript,
+  xml,
+  yaml,
+}
+for (const [name, define] of Object.entries(languages)) hljs.registerLanguage(name, define)
+
+/** Scopes of highlight.js, by their first part; others look like text. */
+const marksOf: Record<string, Mark> = {
+  keyword: 'magenta',
+  'selector-tag': 'magenta',
+  'selector-class': 'yellow',
+  'selector-id': 'yellow',
+  tag: 'blue',
+  name: 'blue',
+  section: 'blue',
+  title: 'blue',
+  string: 'green',
+  regexp: 'green',
+  addition: 'green',
+  deletion: 'red',
+  number: 'yellow',
+  literal: 'yellow',
+  symbol: 'yellow',
+  built_in: 'cyan',
+  type: 'cyan',
+  attr: 'cyan',
+  attribute: 'cyan',
+  property: 'cyan',
+  variable: 'cyan',
+  comment: 'dim',
+  quote: 'dim',
+  meta: 'dim',
+}
+
+/** Beyond these a line is left as it is, and what is open is forgotten. */
+const longestLine = 2000
+const longestOpening = 2000
+
+export function knows(language: string): boolean {
+  return hljs.getLanguage(language) !== undefined
+}
+
+/** Lines that leave a state behind them. */
+interface Level {
+  /** Which rules are open, from the outermost. */
+  state: string
+  /** How much of the opening it takes to get there. */
+  length: number
+}
+
+/**
+ * Colours the lines of one block. highlight.js reads whole texts only, and to read all of a block
+ * again for each of its lines would cost the square of its length. Most lines end outside everything
+ * that can go on. Where one does not, as in a comment or a long string, it is kept and read again
+ * before each line until that is over. A line that changes nothing in what is open need not be kept,
+ * so that the cost stays in proportion to the text.
+ */
+export class LineHighlighter {
+  #language: string
+  #style: TextStyle
+  /** The lines that lead to the present state, each with its newline. */
+  #opening = ''
+  #levels: Level[] = []
+
+  constructor(language: string, style: TextStyle) {
+    this.#language = language
+    this.#style = style
+  }
+
+  read(line: string): string {
+    if (line.length > longestLine) return line
+    const text = `${this.#opening}${line}\n`
+    const { value, _top: top } = hljs.highlight(text, { language: this.#language, ignoreIllegals: true })
+    const painted = paintFrom(value, this.#opening.split('\n').length - 1, this.#style)
+    this.#remember(describe(top), text)
+    return painted
+  }
+
+  #remember(state: string, text: string): void {
+    const known = this.#levels.findIndex((level) => level.state === state)
+    if (state === '' || (known < 0 && text.length > longestOpening)) this.#levels = []
+    else if (known >= 0) this.#levels.length = known + 1
+    else this.#levels.push({ state, length: text.length })
+    this.#opening = text.slice(0, this.#levels.at(-1)?.length ?? 0)
+  }
+}
+
+/** The rules that are open, as text to compare; '' outside all. */
+function describe(top: HighlightResult['_top']): string {
+  let state = ''
+  for (let mode = top as CompiledMode | undefined; mode?.parent; mode = mode.parent) {
+    state = `${mode.scope ?? ''} ${mode.begin ?? ''}\n${state}`
+  }
+  return state
+}
+
+const html = /<span class="(?:hljs-)?([^" ]*)[^"]*">|<\/span>|\n|&(amp|lt|gt|quot|#x27);|[^<&\n]+/g
+const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#x27': "'" }
+
+/**
+ * @param value HTML, as highlight.js writes it
+ * @param skipped lines before the one that is wanted
+ */
+function paintFrom(value: string, skipped: number, style: TextStyle): string {
+  const marks: (Mark | undefined)[] = []
+  let line = 0
+  let painted = ''
+  let text = ''
+  const paint = (): void => {
+    const mark = marks.at(-1)
+    painted += mark === undefined || text === '' ? text : style[mark](text)
+    text = ''
+  }
+  for (const [part, scope, entity] of value.matchAll(html)) {
+    if (part === '\n') {
+      if (line === skipped) break
+      line++
+    } else if (scope !== undefined || part === '</span>') {
+      paint()
+      if (scope === undefined) marks.pop()
+      else marks.push(marksOf[scope] ?? (scope === 'subst' ? undefined : marks.at(-1)))
+    } else if (line === skipped) {
+      text += entity === undefined ? part : entities[entity]
+    }
+  }
+  paint()
+  return painted
+}

@@ -1,0 +1,154 @@
+import { type Container, deepestContainer } from './container.ts'
+
+export type Leaf = 'blank' | 'text' | 'heading' | 'fence' | 'rule' | 'indented' | 'row'
+
+/** What the start of a line says of it. */
+export interface LineStart {
+  /** How many of the containers go on. */
+  kept: number
+  opened: Container[]
+  leaf: Leaf
+  /** Index of the content in the line. */
+  at: number
+  /** Spaces before the content, within its containers. */
+  indent: number
+}
+
+/** A list marker and the space after it. */
+const listMarker = /^(?:([-+*])|(\d{1,9})[.)])( +|$)/
+
+/**
+ * Reads containers and the kind of block off a line (CommonMark, sections 3 and 5), as soon as they
+ * are certain.
+ *
+ * @param line what has come of it, with tabs expanded
+ * @param isWhole whether that is all of it
+ * @returns nothing while what comes may change it
+ */
+export function readLineStart(
+  line: string,
+  isWhole: boolean,
+  containers: readonly Container[],
+  isInParagraph: boolean,
+): LineStart | undefined {
+  const { kept, at: start } = matchContainers(line, containers)
+  const opened: Container[] = []
+  let at = start
+  for (;;) {
+    const indent = countSpaces(line, at)
+    const rest = line.slice(at + indent)
+    const found = (leaf: Leaf): LineStart => ({ kept, opened, leaf, at: at + indent, indent })
+    if (rest === '') return isWhole ? found('blank') : undefined
+    const goesOn = isInParagraph && opened.length === 0
+    if (indent >= 4) return found(goesOn ? 'text' : 'indented')
+    const isDeep = kept + opened.length >= deepestContainer
+    if (rest.startsWith('>') && !isDeep) {
+      if (rest.length === 1 && !isWhole) return undefined
+      opened.push({ kind: 'quote' })
+      at += indent + (rest.charAt(1) === ' ' ? 2 : 1)
+      continue
+    }
+    const leaf = readLeaf(rest, isWhole, goesOn)
+    if (leaf === undefined) return undefined
+    const marker = leaf === 'rule' || isDeep ? null : listMarker.exec(rest)
+    if (!marker) return found(leaf)
+    const [all, , number] = marker
+    const content = rest.slice(all.length)
+    if (content === '' && !isWhole) return undefined
+    const interrupts = content !== '' && (number === undefined || number === '1')
+    if (goesOn && kept === containers.length && !interrupts) return found('text')
+    const task = /^\[([ xX])\] /.exec(content)
+    if (!task && !isWhole && content.length < 4 && '[ ] '.startsWith(content.replace(/[xX]/, ' ')))
+      return undefined
+    const spaces = all.length - all.trimEnd().length
+    // Five or more: all but one belong to indented code.
+    const skipped = spaces <= 4 || content === '' ? spaces : 1
+    const width = all.length - spaces + skipped
+    opened.push({
+      kind: 'item',
+      indent: indent + (content === '' ? all.trimEnd().length + 1 : width),
+      isOrdered: number !== undefined,
+      isTask: task !== null,
+      marker: task ? (task[1] === ' ' ? '[ ]' : '[x]') : all.trimEnd(),
+    })
+    at += indent + width + (task ? 4 : 0)
+  }
+}
+
+/**
+ * How many containers a line goes on with, and the index of what is inside them. Nested lists are
+ * often indented by two spaces only under numbers, where CommonMark asks for three: so few will do.
+ */
+export function matchContainers(
+  line: string,
+  containers: readonly Container[],
+): { kept: number; at: number } {
+  let at = 0
+  let kept = 0
+  for (const container of containers) {
+    const indent = countSpaces(line, at)
+    if (container.kind === 'quote') {
+      if (indent > 3 || line.charAt(at + indent) !== '>') break
+      at += indent + (line.charAt(at + indent + 1) === ' ' ? 2 : 1)
+    } else if (indent >= container.indent) {
+      at += container.indent
+    } else if (
+      container.isOrdered &&
+      indent >= 2 &&
+      listMarker.test(line.slice(at + indent, at + indent + 12))
+    ) {
+      at += indent
+    } else if (at + indent < line.length) {
+      break
+    }
+    kept++
+  }
+  return { kept, at }
+}
+
+function readLeaf(rest: string, isWhole: boolean, goesOn: boolean): Leaf | undefined {
+  const first = rest.charAt(0)
+  const length = runLength(rest)
+  const mayGrow = !isWhole && length === rest.length
+  switch (first) {
+    case '|':
+      return 'row'
+    case '#':
+      if (mayGrow) return undefined
+      return length <= 6 && (length === rest.length || rest.charAt(length) === ' ') ? 'heading' : 'text'
+    case '`':
+    case '~':
+      if (length >= 3) return first === '`' && rest.includes('`', length) ? 'text' : 'fence'
+      return mayGrow ? undefined : 'text'
+    case '=':
+      // Under a paragraph it makes a heading of it, which has been shown: a rule is what is left.
+      if (!goesOn || !consistsOf(rest, first)) return 'text'
+      return isWhole ? 'rule' : undefined
+    case '-':
+    case '*':
+    case '_':
+      if (!consistsOf(rest, first)) return 'text'
+      if (!isWhole) return undefined
+      return rest.replaceAll(' ', '').length >= 3 ? 'rule' : 'text'
+    default:
+      // A number may be that of a list.
+      return !isWhole && /^(\+|\d{1,9}[.)]?)$/.test(rest) ? undefined : 'text'
+  }
+}
+
+function consistsOf(rest: string, mark: string): boolean {
+  for (const unit of rest) if (unit !== mark && unit !== ' ') return false
+  return true
+}
+
+function countSpaces(line: string, from: number): number {
+  let at = from
+  while (line.charAt(at) === ' ') at++
+  return at - from
+}
+
+function runLength(rest: string): number {
+  let length = 1
+  while (rest.charAt(length) === rest.charAt(0)) length++
+  return length
+}

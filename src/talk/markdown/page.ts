@@ -1,0 +1,144 @@
+import stringWidth from 'string-width'
+import type { Container } from './container.ts'
+import type { Lines } from './line-filler.ts'
+import type { Look } from './run.ts'
+
+interface Level {
+  container: Container
+  /** Whether the marker of an item is still to be written. */
+  isNew: boolean
+}
+
+/** The lines of an answer on their way to the screen: what has been written is never touched again. */
+export class Page implements Lines {
+  column = 0
+  #look: Look
+  #width: number
+  #levels: Level[] = []
+  #out = ''
+  #hasShown = false
+  #isInLine = false
+  /** Empty lines, which are written when something follows. */
+  #gap = ''
+
+  /** @param width in columns */
+  constructor(width: number, look: Look) {
+    this.#width = width
+    this.#look = look
+  }
+
+  /** What was written since the last call. */
+  take(): string {
+    const out = this.#out
+    this.#out = ''
+    return out
+  }
+
+  get containers(): readonly Container[] {
+    return this.#levels.map(({ container }) => container)
+  }
+
+  get depth(): number {
+    return this.#levels.length
+  }
+
+  open(container: Container): void {
+    this.#levels.push({ container, isNew: true })
+  }
+
+  /** Leaves all containers but the outermost. An item that never got a text is shown empty. */
+  keep(count: number): void {
+    if (count >= this.#levels.length) return
+    if (this.#levels.slice(count).some(({ isNew, container }) => isNew && container.kind === 'item')) {
+      this.endLine()
+      this.write('', 0)
+      this.endLine()
+    }
+    this.#levels.length = count
+  }
+
+  /** Columns that are left for text inside the containers. */
+  get room(): number {
+    return Math.max(2, this.#width - this.#shownLevels().reduce((sum, level) => sum + widthOf(level), 0))
+  }
+
+  write(text: string, width: number): void {
+    if (!this.#isInLine) {
+      this.#out += this.#gap
+      this.#gap = ''
+      const levels = this.#shownLevels()
+      for (const level of levels) this.#out += this.#margin(level)
+      this.column = levels.reduce((sum, level) => sum + widthOf(level), 0)
+      for (const level of this.#levels) level.isNew = false
+      this.#isInLine = true
+      this.#hasShown = true
+    }
+    this.#out += text
+    this.column += width
+  }
+
+  newLine(): void {
+    if (!this.#isInLine) {
+      this.leaveLine()
+      return
+    }
+    this.#out += '\n'
+    this.column = 0
+    this.#isInLine = false
+  }
+
+  endLine(): void {
+    if (this.#isInLine) this.newLine()
+  }
+
+  /** Leaves a line empty. */
+  leaveLine(): void {
+    if (!this.#hasShown || this.#levels.some(({ isNew }) => isNew)) return
+    this.#gap += `${this.#shownLevels()
+      .map((level) => this.#margin(level))
+      .join('')
+      .trimEnd()}\n`
+  }
+
+  /** Sees to an empty line before what comes next; one is enough. */
+  separate(): void {
+    this.endLine()
+    if (this.#gap === '') this.leaveLine()
+  }
+
+  /** In a narrow terminal the outer margins give way, so that half of the width is left for text. */
+  #shownLevels(): Level[] {
+    let width = 0
+    let from = this.#levels.length
+    for (; from > 0; from--) {
+      const level = this.#levels[from - 1]
+      width += level === undefined ? 0 : widthOf(level)
+      if (width > this.#width / 2) break
+    }
+    return this.#levels.slice(Math.min(from, Math.max(0, this.#levels.length - 1)))
+  }
+
+  #margin({ container, isNew }: Level): string {
+    const { style } = this.#look
+    if (container.kind === 'quote') return `${style.dim('│')} `
+    if (!isNew) return ' '.repeat(markerOf(container).length + 1)
+    const marker = markerOf(container)
+    return `${container.isTask && marker !== '[ ]' ? style.green(marker) : marker} `
+  }
+}
+
+function widthOf({ container }: Level): number {
+  return container.kind === 'quote' ? 2 : stringWidth(markerOf(container)) + 1
+}
+
+function markerOf({
+  marker,
+  isOrdered,
+  isTask,
+}: {
+  marker: string
+  isOrdered: boolean
+  isTask: boolean
+}): string {
+  return isOrdered || isTask ? marker : '•'
+}

@@ -1,0 +1,28 @@
+import type { Mark, TextStyle } from './text-style.ts'
+
+/** A piece of text that looks the same from end to end. Newlines in it break the line. */
+export interface Run {
+  text: string
+  marks: readonly Mark[]
+  /** Where a click leads. */
+  url?: string
+}
+
+/** What the terminal can do. */
+export interface Look {
+  style: TextStyle
+  /**
+   * Makes text clickable without changing its width (OSC 8). Where it is missing, the address is
+   * written behind the text.
+   */
+  link?: (text: string, url: string) => string
+}
+
+export const unmarked: readonly Mark[] = []
+
+/** @param text without newlines */
+export function paint(text: string, { marks, url }: Omit<Run, 'text'>, { style, link }: Look): string {
+  let painted = text
+  for (const mark of marks) painted = style[mark](painted)
+  return url === undefined || link === undefined ? painted : link(painted, url)
+}

@@ -1,0 +1,150 @@
+import { widestColumn } from './fit-columns.ts'
+import { inlineRunsOf } from './inline-runs.ts'
+import { LineFiller } from './line-filler.ts'
+import type { Page } from './page.ts'
+import { type Look, unmarked } from './run.ts'
+import { type Alignment, splitRow } from './table-row.ts'
+import type { Mark } from './text-style.ts'
+
+/** Rows, and UTF-16 units, after which the widths are settled and each row is shown as it comes. */
+const enoughRows = 100
+const enoughText = 16_384
+/** Columns that would have to be narrower cannot be read. */
+const narrowest = 6
+const gap = 3
+const bold: readonly Mark[] = ['bold']
+
+interface CellLine {
+  text: string
+  width: number
+}
+
+/**
+ * A table, fitted into the width with its cells wrapped. Where not even narrow columns fit, each row
+ * is a list of its cells, each after the name of its column.
+ */
+export class TableBlock {
+  #page: Page
+  #look: Look
+  #names: string[]
+  #alignments: readonly Alignment[]
+  #waiting: string[][] = []
+  #length = 0
+  /** Of the columns, once they are settled; empty for a list. */
+  #widths: number[] | undefined
+
+  constructor(header: string, alignments: readonly Alignment[], page: Page, look: Look) {
+    this.#page = page
+    this.#look = look
+    this.#names = splitRow(header)
+    this.#alignments = alignments
+    this.#length = header.length
+  }
+
+  add(row: string): void {
+    const cells = splitRow(row)
+    const count = this.#names.length
+    // What has no column would be lost otherwise.
+    if (cells.length > count) cells.push(cells.splice(count - 1).join(' | '))
+    this.#waiting.push(cells)
+    this.#length += row.length
+    if (this.#widths || this.#waiting.length >= enoughRows || this.#length >= enoughText) this.show()
+  }
+
+  /** Shows all rows that there are. */
+  show(): void {
+    const isFirst = this.#widths === undefined
+    this.#widths ??= this.#fit()
+    const isTable = this.#widths.length > 0
+    if (isFirst && isTable) this.#showHeader(this.#widths)
+    if (isFirst && !isTable && this.#waiting.length === 0) this.#showList([])
+    for (const cells of this.#waiting) {
+      if (isTable) this.#showRow(cells, this.#widths, unmarked)
+      else this.#showList(cells)
+    }
+    this.#waiting = []
+  }
+
+  #fit(): number[] {
+    const natural = this.#names.map((name) => widest(this.#wrap(name, Number.POSITIVE_INFINITY, bold)))
+    for (const cells of this.#waiting) {
+      for (const [index, cell] of cells.entries()) {
+        const width = widest(this.#wrap(cell, Number.POSITIVE_INFINITY, unmarked))
+        natural[index] = Math.max(natural[index] ?? 0, width)
+      }
+    }
+    const limit = widestColumn(natural, this.#page.room - gap * (natural.length - 1))
+    return limit < narrowest ? [] : natural.map((width) => Math.max(1, Math.min(width, limit)))
+  }
+
+  #showHeader(widths: readonly number[]): void {
+    this.#showRow(this.#names, widths, bold)
+    const rule = widths.map((width) => '─'.repeat(width)).join('─┼─')
+    this.#put(this.#look.style.dim(rule), rule.length)
+  }
+
+  #showRow(cells: readonly string[], widths: readonly number[], marks: readonly Mark[]): void {
+    const wrapped = widths.map((width, index) => this.#wrap(cells[index] ?? '', width, marks))
+    const height = wrapped.reduce((most, lines) => Math.max(most, lines.length), 1)
+    const bar = this.#look.style.dim(' │ ')
+    for (let line = 0; line < height; line++) {
+      const parts = wrapped.map((lines, index) => this.#align(lines[line], widths[index] ?? 0, index))
+      const width = widths.reduce((sum, one) => sum + one + gap, -gap)
+      this.#put(parts.join(bar).trimEnd(), width)
+    }
+  }
+
+  #align(line: CellLine | undefined, width: number, column: number): string {
+    const { text, width: taken } = line ?? { text: '', width: 0 }
+    const space = width - taken
+    const alignment = this.#alignments[column]
+    const before = alignment === 'right' ? space : alignment === 'center' ? Math.floor(space / 2) : 0
+    return ' '.repeat(before) + text + ' '.repeat(space - before)
+  }
+
+  #showList(cells: readonly string[]): void {
+    for (const [index, name] of this.#names.entries()) {
+      const filler = new LineFiller(this.#page.room, this.#page, this.#look)
+      this.#read(`${name}:`, bold, filler)
+      this.#read(` ${cells[index] ?? ''}`, unmarked, filler)
+      this.#page.endLine()
+    }
+    this.#page.leaveLine()
+  }
+
+  #wrap(cell: string, width: number, marks: readonly Mark[]): CellLine[] {
+    const lines: CellLine[] = [{ text: '', width: 0 }]
+    const filler = new LineFiller(
+      width,
+      {
+        write: (text, columns) => {
+          const last = lines.at(-1)
+          if (!last) return
+          last.text += text
+          last.width += columns
+        },
+        newLine: () => lines.push({ text: '', width: 0 }),
+      },
+      this.#look,
+    )
+    this.#read(cell, marks, filler)
+    return lines
+  }
+
+  /** In cells a line is broken by a tag. */
+  #read(cell: string, marks: readonly Mark[], filler: LineFiller): void {
+    for (const [index, line] of cell.split(/<br ?\/?>/i).entries()) {
+      if (index > 0) filler.add([{ text: '\n', marks }])
+      filler.add(inlineRunsOf(index > 0 ? line.trim() : line, marks, this.#look))
+    }
+  }
+
+  #put(text: string, width: number): void {
+    this.#page.write(text, width)
+    this.#page.newLine()
+  }
+}
+
+function widest(lines: readonly CellLine[]): number {
+  return lines.reduce((most, { width }) => Math.max(most, width), 0)
+}

@@ -1,0 +1,36 @@
+import type { Failure } from '../failure.ts'
+import { stripControls } from '../view/strip-controls.ts'
+import type { Screen } from './screen.ts'
+import type { SessionStyle } from './session-options.ts'
+
+/** What the program itself says in a session. What it quotes cannot steer the terminal. */
+export class Voice {
+  readonly #screen: Screen
+  readonly #style: SessionStyle
+  readonly #isQuiet: boolean
+
+  constructor(screen: Screen, style: SessionStyle, isQuiet: boolean) {
+    this.#screen = screen
+    this.#style = style
+    this.#isQuiet = isQuiet
+  }
+
+  /** What was asked for, in whole lines. */
+  say(text: string): void {
+    this.#screen.appendLines(stripControls(text))
+  }
+
+  /** What is good to know. */
+  note(text: string): void {
+    if (this.#isQuiet) return
+    const lines = stripControls(text).split('\n')
+    this.#screen.appendLines(lines.map((line) => (line === '' ? '' : this.#style.dim(line))).join('\n'))
+  }
+
+  /** @param hint where the failure has none of its own */
+  sayFailure(failure: Failure, hint?: string): void {
+    this.#screen.appendLines(`${this.#style.red('Error:')} ${stripControls(failure.message)}`)
+    const next = failure.hint ?? hint
+    if (next) this.#screen.appendLines(`Hint: ${stripControls(next)}`)
+  }
+}
