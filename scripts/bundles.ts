@@ -37,6 +37,8 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp }> = {
   links: { entry: `export * from 'supports-hyperlinks'`, asked: /^supports-hyperlinks$/ },
   http: { entry: `export * from './src/client/pool.ts'`, asked: /^\.\/pool\.ts$/ },
   table: { entry: `export * from './src/view/table.ts'`, asked: /\/view\/table\.ts$/ },
+  export: { entry: `export * from './src/export/export-history.ts'`, asked: /\/export\/export-history\.ts$/ },
+  'export-html': { entry: `export * from './src/export/html-document.ts'`, asked: /\/html-document\.ts$/ },
   'settings-file': {
     entry: `export * from './src/view/settings-file.ts'`,
     asked: /\/view\/settings-file\.ts$/,

@@ -61,12 +61,14 @@ const allowed: Record<string, readonly string[]> = {
   talk: ['contract', 'config', 'credentials', 'client', 'view', 'process-lock.ts', 'system-words.ts'],
   plan: ['contract', 'config', 'credentials', 'client', 'view', 'system-words.ts'],
   bulk: ['contract', 'config', 'credentials', 'client', 'view', 'system-words.ts'],
+  export: ['contract', 'config', 'credentials', 'client', 'view', 'system-words.ts'],
   cli: ['contract', 'config', 'credentials', 'view', 'end-process.ts', 'system-words.ts'],
   commands: [
     'cli',
     'talk',
     'plan',
     'bulk',
+    'export',
     'auth',
     'client',
     'credentials',
@@ -87,7 +89,7 @@ const allowed: Record<string, readonly string[]> = {
 
 /** The one file that wires everything, and so the one way from the command line to these layers. */
 const wiring = 'cli/create-context.ts'
-const wired = ['client', 'service', 'auth', 'talk', 'plan', 'bulk']
+const wired = ['client', 'service', 'auth', 'talk', 'plan', 'bulk', 'export']
 
 describe('architecture', () => {
   it('sees the imports', () => {

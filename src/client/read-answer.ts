@@ -50,8 +50,21 @@ export function readAnswer(endpoint: Endpoint, answered: Answered, request: Fail
   const useless = uselessness(endpoint, body)
   if (useless !== undefined) throw fail('unusable_answer', `the service's answer ${useless}`)
   answer.body = body
-  answer.faults = endpoint.answer ? check(endpoint.answer, body) : []
+  const shape = endpoint.answer
+  if (shape) deferFaults(answer, () => check(shape, body))
   return answer
+}
+
+/** Whoever reads a thousand pages of history need not look at every field of every message. */
+function deferFaults(answer: Answer<unknown>, find: () => Fault[]): void {
+  let found: Fault[] | undefined
+  Object.defineProperty(answer, 'faults', {
+    get: () => {
+      found ??= find()
+      return found
+    },
+    enumerable: true,
+  })
 }
 
 /** A failure in a 2xx: `success: false`, or the documented error body in the place of an answer. */

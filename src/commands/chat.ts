@@ -10,7 +10,7 @@ import { loadSessionStyle, wantsColour } from '../cli/output/colours.ts'
 import { linkerFor } from '../cli/output/link.ts'
 import { isConversation } from '../cli/output/streams.ts'
 import { rememberLastContext } from '../config/last-context.ts'
-import { dataFolder, stateFolder } from '../config/paths.ts'
+import { sessionsFolder, stateFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
 import type { Beginning } from '../talk/session-options.ts'
 
@@ -45,7 +45,7 @@ export default class Chat extends BaseCommand {
     const { flags, context } = await this.start(Chat)
     demandConversation(flags['no-input'])
     const { env } = process
-    const sessionsFolder = join(dataFolder(), 'sessions')
+    const folder = sessionsFolder()
     const owner = context.contextOwner()
     const isPlain = flags.plain || env['TERM'] === 'dumb'
     const hasColour = !isPlain && wantsColour(process.stdout, env, flags['no-color'])
@@ -54,7 +54,7 @@ export default class Chat extends BaseCommand {
       terminal: new SessionTerminal(env),
       connect: (observe) => context.connect(observe),
       signal: context.signal,
-      begin: await chooseBeginning(flags, context, sessionsFolder),
+      begin: await chooseBeginning(flags, context, folder),
       owner,
       serviceName: serviceNameOf(context),
       model: context.options.model.value,
@@ -64,7 +64,7 @@ export default class Chat extends BaseCommand {
       style: await loadSessionStyle(hasColour),
       link: hasColour ? await linkerFor(process.stdout) : undefined,
       describeEvent: flags.debug ? describeClientEvent : undefined,
-      sessionsFolder,
+      sessionsFolder: folder,
       recallPath: join(stateFolder(), 'recall.jsonl'),
       editorCommand: env['VISUAL'] || env['EDITOR'] || undefined,
       rememberContext: (id) => rememberLastContext(owner, id),
@@ -87,16 +87,16 @@ function demandConversation(isForbidden: boolean): void {
 async function chooseBeginning(
   flags: { context?: string | undefined; continue: boolean; resume?: string | undefined },
   context: Context,
-  sessionsFolder: string,
+  folder: string,
 ): Promise<Beginning> {
   if (flags.context !== undefined) return { kind: 'context', id: flags.context }
   if (flags.resume !== undefined) {
     const { findTranscript } = await import('../talk/transcript/find-transcript.ts')
-    return { kind: 'transcript', path: findTranscript(sessionsFolder, flags.resume) }
+    return { kind: 'transcript', path: findTranscript(folder, flags.resume) }
   }
   if (!flags.continue) return { kind: 'new' }
   const { listTranscripts } = await import('../talk/transcript/list-transcripts.ts')
-  const [newest] = listTranscripts(sessionsFolder, context.contextOwner())
+  const [newest] = listTranscripts(folder, context.contextOwner())
   // A conversation that is kept on this machine is nothing that the last context could be.
   if (newest && newest.contextId === undefined) return { kind: 'transcript', path: newest.path }
   return { kind: 'context', id: continueContext(context) }

@@ -17,6 +17,11 @@ export function dataFolder(): string {
   return join(base('XDG_DATA_HOME', '.local/share', 'LOCALAPPDATA'), 'chatctl')
 }
 
+/** Where the transcripts of sessions are. */
+export function sessionsFolder(): string {
+  return join(dataFolder(), 'sessions')
+}
+
 export function stateFolder(): string {
   return join(base('XDG_STATE_HOME', '.local/state', 'LOCALAPPDATA'), 'chatctl', 'state')
 }

@@ -41,7 +41,8 @@ export async function answerPrompt(session: Session, prompt: string, signal: Abo
     session.voice.note(`[truncated after ${display.text.length} characters: ${end.reason}]`)
   if (!end?.complete) session.cutAnswer = cut
   if (end && !end.complete) await recover(session, cut, signal)
-  session.voice.note(`  ${describeTurn(outcome, conversation)}\n`)
+  session.voice.note(`  ${describeTurn(outcome, conversation)}`)
+  session.screen.separate()
   await remember(session)
 }
 

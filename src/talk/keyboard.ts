@@ -26,7 +26,7 @@ export class Keyboard {
 
   constructor(session: Session) {
     this.#session = session
-    this.input = openInput(session.options, {
+    this.input = openInput(session.options, session.style, {
       complete: (before) => session.completions.complete(before),
       onEvent: (event) => this.#handle(event),
       onChange: () => this.draw(),
@@ -40,6 +40,7 @@ export class Keyboard {
       onEnd: () => this.leave(),
       onInterrupt: () => this.#interrupt(''),
       onRedraw: () => this.draw(),
+      onLine: (text) => this.#session.voice.say(text),
     })
     signal.addEventListener('abort', () => this.leave(), { once: true })
   }
@@ -100,7 +101,7 @@ export class Keyboard {
       status: isPlain ? undefined : status.text,
       queued: isPlain ? [] : this.#queue.filter(({ isShown }) => !isShown).map(({ text }) => text),
       input: isWaiting && (isPlain || this.input.text === '') ? undefined : this.input,
-      columns: terminal.columns - 1,
+      columns: screen.columns,
       rows: terminal.rows - 1,
       style: this.#session.style,
     })

@@ -3,19 +3,18 @@ import { KeyDecoder } from './editor/key-decoder.ts'
 import { Recall } from './editor/recall.ts'
 import { LineInput } from './line-input.ts'
 import type { InputEvent, SessionInput } from './session-input.ts'
-import type { SessionOptions } from './session-options.ts'
+import type { SessionOptions, SessionStyle } from './session-options.ts'
 
 interface Hooks extends Pick<EditorOptions, 'complete' | 'onChange'> {
   onEvent(event: InputEvent): void
 }
 
 /** The editor, where the terminal lets us draw one. */
-export function openInput(options: SessionOptions, hooks: Hooks): SessionInput {
-  const { terminal, recallPath, style } = options
+export function openInput(options: SessionOptions, style: SessionStyle, hooks: Hooks): SessionInput {
+  const { terminal, recallPath } = options
   if (!terminal.addressable) return new LineInput(hooks.onEvent)
   const recall = Recall.open(recallPath)
-  const reverse = style.reverse
-  const editor = new Editor({ ...hooks, recall, style: { dim: style.dim, reverse } })
+  const editor = new Editor({ ...hooks, recall, style })
   const decoder = new KeyDecoder((key) => editor.handle(key))
   return {
     get text() {

@@ -22,9 +22,16 @@ export class Screen {
   /** Width of the unfinished last line of the text; 0 at the start of a line. */
   #column = 0
   #footer: Footer | undefined
+  /** Whether the last line is empty. */
+  #isSeparate = true
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal
+  }
+
+  /** Cells of a line that is not to reach the edge, beyond which terminals differ. */
+  get columns(): number {
+    return this.#terminal.columns - 1
   }
 
   /**
@@ -33,6 +40,7 @@ export class Screen {
    */
   append(text: string, column = 0): void {
     if (text === '') return
+    this.#isSeparate = text === '\n' || text.endsWith('\n\n')
     const footer = this.#footer
     if (!footer) {
       this.#terminal.write(asLines(text))
@@ -50,6 +58,11 @@ export class Screen {
     this.append(`${begin}${text}\n`)
   }
 
+  /** Leaves one line empty before what comes next. */
+  separate(): void {
+    if (!this.#isSeparate) this.appendLines('')
+  }
+
   /** Draws the footer, or takes it away. */
   show(footer: Footer | undefined): void {
     if (!this.#terminal.addressable) return
@@ -65,6 +78,7 @@ export class Screen {
     const down = lines.length - 1 - cursor.row
     this.#footer = undefined
     this.#column = 0
+    this.#isSeparate = false
     this.#write(`${down > 0 ? `\u001b[${down}B` : ''}\r\n`)
   }
 
@@ -72,6 +86,7 @@ export class Screen {
     const footer = this.#footer
     this.#footer = undefined
     this.#column = 0
+    this.#isSeparate = true
     if (this.#terminal.addressable) this.#write('\u001b[H\u001b[2J')
     if (footer) this.show(footer)
   }

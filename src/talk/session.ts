@@ -81,7 +81,8 @@ export class Session {
       this.client = await this.options.connect((event) => this.#observe(event))
       if (!isPlain) void this.#loadHighlight()
       await this.begin(begin, () => {
-        this.voice.note(`chatctl · ${serviceName} · /help for commands, Ctrl-D leaves\n`)
+        this.voice.note(`chatctl · ${serviceName} · /help for commands, Ctrl-D leaves`)
+        this.screen.separate()
       })
       this.keyboard.open()
       for (let entry = await this.keyboard.next(); entry; entry = await this.keyboard.next()) {
@@ -110,10 +111,10 @@ export class Session {
 
   /** For the next answer; one is for one. */
   createWriter(): AnswerWriter {
-    const { isPlain, link, terminal } = this.options
+    const { isPlain, link } = this.options
     if (isPlain) return new PlainWriter()
     return new MarkdownWriter({
-      columns: terminal.columns - 1,
+      columns: this.screen.columns,
       style: this.style,
       ...(link && { link }),
       ...(this.#highlight && { highlight: this.#highlight }),
@@ -175,10 +176,14 @@ export class Session {
     try {
       if (!text.startsWith('/')) await this.send(text)
       else if (text.startsWith('//')) await this.send(text.slice(1))
-      else await runSlashCommand(this, text)
+      else {
+        await runSlashCommand(this, text)
+        this.screen.separate()
+      }
     } catch (error) {
       if (this.options.signal.aborted || !(error instanceof Failure)) throw error
       this.voice.sayFailure(error)
+      this.screen.separate()
     }
   }
 

@@ -25,7 +25,7 @@ export function showEarlier(session: Session, entries: readonly Reconciled[]): v
     const word = words[mark]
     if (word !== undefined) session.voice.note(word)
   }
-  if (entries.length > 0) session.voice.say('')
+  if (entries.length > 0) session.screen.separate()
 }
 
 /** A prompt as it looked when it was typed. */

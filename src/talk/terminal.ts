@@ -8,6 +8,8 @@ export interface TerminalListener {
   onInterrupt(): void
   /** The size has changed, or something else has been on the screen. */
   onRedraw(): void
+  /** What another part of the program says to the person. */
+  onLine(text: string): void
 }
 
 /** The terminal that a session talks through: the real one is in `cli/input/session-terminal.ts`. */

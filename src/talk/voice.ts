@@ -1,3 +1,4 @@
+import wrapAnsi from 'wrap-ansi'
 import type { Failure } from '../failure.ts'
 import { stripControls } from '../view/strip-controls.ts'
 import type { Screen } from './screen.ts'
@@ -17,20 +18,25 @@ export class Voice {
 
   /** What was asked for, in whole lines. */
   say(text: string): void {
-    this.#screen.appendLines(stripControls(text))
+    this.#screen.appendLines(this.#wrap(text))
   }
 
   /** What is good to know. */
   note(text: string): void {
     if (this.#isQuiet) return
-    const lines = stripControls(text).split('\n')
+    const lines = this.#wrap(text).split('\n')
     this.#screen.appendLines(lines.map((line) => (line === '' ? '' : this.#style.dim(line))).join('\n'))
   }
 
   /** @param hint where the failure has none of its own */
   sayFailure(failure: Failure, hint?: string): void {
-    this.#screen.appendLines(`${this.#style.red('Error:')} ${stripControls(failure.message)}`)
+    const words = this.#wrap(`Error: ${failure.message}`)
+    this.#screen.appendLines(words.replace(/^Error:/, this.#style.red('Error:')))
     const next = failure.hint ?? hint
-    if (next) this.#screen.appendLines(`Hint: ${stripControls(next)}`)
+    if (next) this.say(`Hint: ${next}`)
+  }
+
+  #wrap(text: string): string {
+    return wrapAnsi(stripControls(text), this.#screen.columns, { trim: false, hard: true })
   }
 }

@@ -1,3 +1,5 @@
+import type { HistoryMessage } from '../contract/conversation.ts'
+import { oldestFirst } from '../contract/history-order.ts'
 import { type View, valueAt } from './view.ts'
 
 const listAt =
@@ -57,8 +59,9 @@ export const completionView: View = {
   },
 }
 
+/** As rows a page reads downwards, whatever its order. */
 export const historyView: View = {
   layout: 'records',
   columns: [{ path: 'id' }, { path: 'created_at' }, { path: 'role' }, { path: 'content' }],
-  rows: listAt('messages'),
+  rows: (body) => oldestFirst(listAt('messages')(body) as readonly HistoryMessage[]),
 }

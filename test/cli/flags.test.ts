@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { TranscriptWriter } from '../../src/talk/transcript/transcript-writer.ts'
 import {
   answer,
   type FaultServer,
@@ -250,6 +251,15 @@ const others: Record<string, () => Promise<void>> = {
     const elsewhere = await run(['chat', 'send', 'y', '--continue'])
     expect(elsewhere).to.include({ exitCode: 2 })
     expect(elsewhere.requests).to.deep.equal([])
+  },
+  'chat:sessions all': async () => {
+    const folder = join(sandbox.home, '.local', 'share', 'chatctl', 'sessions')
+    const writer = TranscriptWriter.create(folder, { profile: 'other', baseUrl: 'https://other.example/' })
+    writer.append({ type: 'user', turn: 1, at: new Date().toISOString(), text: 'Hi' })
+    writer.close()
+    const args = ['chat', 'sessions', '--fields', 'id']
+    expect((await runHere(args)).stdout).to.equal('')
+    expect((await runHere([...args, '--all'])).stdout).to.equal(`${writer.id}\n`)
   },
   'auth:status verify': async () => {
     const asked = await run(['auth', 'status', '--jq', '.verified'], json(200, { id: 'u1' }))

@@ -1,55 +1,10 @@
 import { expect } from 'chai'
 import { Client } from '../../src/client/client.ts'
-import {
-  type FaultServer,
-  failing,
-  json,
-  type RecordedRequest,
-  startFaultServer,
-} from '../support/fault-server.ts'
+import { type FaultServer, failing, json, startFaultServer } from '../support/fault-server.ts'
+import { historyService, plainReading, storedAt } from '../support/history-service.ts'
 import { failureOf } from './capture.ts'
 
-interface Message {
-  id: string
-  content: string
-  role: string
-  created_at: string
-}
-
-const all: Message[] = Array.from({ length: 10 }, (_, index) => ({
-  id: `m${index}`,
-  content: `text ${index}`,
-  role: index % 2 ? 'assistant' : 'user',
-  created_at: new Date(Date.UTC(2026, 0, 1, 0, index)).toISOString(),
-}))
-
-interface Reading {
-  order: 'oldest' | 'newest'
-  cursor: 'id' | 'created_at'
-  /** What a cursor that is not understood leads to. */
-  unknown: 'same' | 'empty' | 400 | 422
-  inclusive?: boolean
-}
-
-function serviceOf({ order, cursor, unknown, inclusive = false }: Reading) {
-  return {
-    choose: (request: RecordedRequest) => {
-      const query = new URL(request.path, 'http://x').searchParams
-      const limit = Number(query.get('limit') ?? 4)
-      const before = query.get('before')
-      let end = all.length
-      if (before !== null) {
-        const index = all.findIndex((message) => message[cursor] === before)
-        if (index >= 0) end = inclusive ? index + 1 : index
-        else if (unknown === 'empty') return json(200, { messages: [], has_more: true })
-        else if (unknown !== 'same') return failing(unknown, 'bad_cursor', 'What is this?')
-      }
-      const start = Math.max(0, end - limit)
-      const page = all.slice(start, end)
-      return json(200, { messages: order === 'oldest' ? page : page.toReversed(), has_more: start > 0 })
-    },
-  }
-}
+const all = storedAt(Array.from({ length: 10 }, (_, index) => index))
 
 describe('history', () => {
   let server: FaultServer
@@ -72,7 +27,7 @@ describe('history', () => {
     for (const cursor of ['id', 'created_at'] as const) {
       for (const unknown of ['same', 'empty', 400, 422] as const) {
         it(`is walked back with the ${order} first, a cursor of ${cursor}, and ${unknown} for any other`, async () => {
-          server = await startFaultServer(serviceOf({ order, cursor, unknown }))
+          server = await startFaultServer(historyService({ ...plainReading, order, cursor, unknown }, all))
           client = new Client({ baseUrl: server.url })
           expect(await walk()).to.deep.equal(all.map((message) => message.id))
           // A cursor that led nowhere is not tried again.
@@ -84,9 +39,7 @@ describe('history', () => {
   }
 
   it('gives no message twice when the cursor is part of the page', async () => {
-    server = await startFaultServer(
-      serviceOf({ order: 'oldest', cursor: 'id', unknown: 'same', inclusive: true }),
-    )
+    server = await startFaultServer(historyService({ ...plainReading, before: 'row itself' }, all))
     client = new Client({ baseUrl: server.url })
     expect(await walk()).to.deep.equal(all.map((message) => message.id))
   })
@@ -96,7 +49,8 @@ describe('history', () => {
     client = new Client({ baseUrl: server.url })
     const failure = await failureOf(walk())
     expect(failure.kind).to.equal('unusable_answer')
-    expect(server.requests).to.have.lengthOf(3)
+    // The id and the time of the oldest message of a later time than the oldest, then of that.
+    expect(server.requests).to.have.lengthOf(5)
   })
 
   it('passes a refusal on when neither cursor is understood', async () => {

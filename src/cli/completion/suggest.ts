@@ -1,7 +1,9 @@
+import { readdirSync } from 'node:fs'
 import type { Command } from '@oclif/core/command'
 import { readConfiguration } from '../../config/configuration-file.ts'
 import { configurationKeys } from '../../config/configuration-keys.ts'
 import { outputForms } from '../../config/output-forms.ts'
+import { sessionsFolder } from '../../config/paths.ts'
 import { profileNames } from '../../config/resolve-options.ts'
 import { settingsKeys } from '../../contract/settings-keys.ts'
 import { shells } from './completion-scripts.ts'
@@ -74,7 +76,19 @@ function argumentsOf(id: string, given: number): readonly string[] {
       return profileNames(readConfiguration())
     case 'autocomplete':
       return shells
+    case 'chat:show':
+      return sessionIds()
     default:
       return []
+  }
+}
+
+/** By the names of the files alone: a key was pressed, and somebody waits. */
+function sessionIds(): string[] {
+  try {
+    const names = readdirSync(sessionsFolder()).filter((name) => name.endsWith('.jsonl'))
+    return names.map((name) => name.slice(0, -'.jsonl'.length))
+  } catch {
+    return []
   }
 }

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { takeInterrupts } from '../interruption.ts'
-import { drainTerminal, writeTerminal } from '../output/streams.ts'
+import { drainTerminal, takeLines, writeTerminal } from '../output/streams.ts'
 
 interface Listener {
   onInput(text: string): void
   onEnd(): void
   onInterrupt(): void
   onRedraw(): void
+  onLine(text: string): void
 }
 
 const pasteOn = '\u001b[?2004h'
@@ -54,6 +55,7 @@ export class SessionTerminal {
     const { stdin, stdout } = process
     const raw = this.addressable
     const releaseInterrupts = takeInterrupts(() => listener.onInterrupt())
+    const releaseLines = takeLines(listener.onLine)
     const restore = (): void => {
       if (raw) writeTerminal(pasteOff + (this.#tellsKeysApart ? keysOff : ''))
       if (raw) stdin.setRawMode(false)
@@ -74,6 +76,7 @@ export class SessionTerminal {
       stdin.off('end', listener.onEnd)
       stdin.pause()
       restore()
+      releaseLines()
       releaseInterrupts()
     }
   }

@@ -19,11 +19,26 @@ export function wantsColour(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv, 
   return stream.isTTY === true && env['TERM'] !== 'dumb'
 }
 
-/** Every style there is, for a session; undefined without colour. */
-export async function loadSessionStyle(wanted: boolean): Promise<ChalkInstance | undefined> {
+/** The styles of a session; undefined without colour. */
+export async function loadSessionStyle(wanted: boolean) {
   if (!wanted) return undefined
   const { Chalk } = await import('chalk')
-  return new Chalk({ level: 1 })
+  const chalk: ChalkInstance = new Chalk({ level: 1 })
+  const { bold, italic, dim, underline, red, green, yellow, blue, magenta, cyan } = chalk
+  return {
+    bold,
+    italic,
+    dim,
+    underline,
+    strike: chalk.strikethrough,
+    reverse: chalk.inverse,
+    red,
+    green,
+    yellow,
+    blue,
+    magenta,
+    cyan,
+  }
 }
 
 /** chalk is loaded only where colour will be seen. */

@@ -160,6 +160,12 @@ export class Output {
     if (!this.#options.quiet) say(text)
   }
 
+  /** Whether somebody watches a terminal on stderr on which a line can be drawn over. */
+  get drawsOver(): boolean {
+    const { quiet, env } = this.#options
+    return !quiet && process.stderr.isTTY === true && env['TERM'] !== 'dumb'
+  }
+
   /** An address that a person has to have, whatever is quiet; where the terminal can, as a link. */
   async showAddress(text: string, url: string): Promise<void> {
     if (this.isJson) return say(JSON.stringify({ notice: { message: text, url } }))

@@ -17,6 +17,7 @@ export function isInteractive(): boolean {
  * @throws Failure `storage` when the other end cannot keep it, as on a full disk
  */
 export function writeData(text: string | Uint8Array): Promise<void> {
+  if (statusLine !== '') drawStatus('')
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => {
       if (!error) return resolve()
@@ -48,7 +49,31 @@ export function say(text: string): void {
 
 /** For lines that carry our own colours; whatever they quote was stripped before. */
 export function sayStyled(text: string): void {
-  process.stderr.write(`${text}\n`)
+  if (lineTaker) lineTaker(text)
+  else if (statusLine === '') process.stderr.write(`${text}\n`)
+  else process.stderr.write(`${eraseLine}${text}\n${statusLine}`)
+}
+
+let lineTaker: ((text: string) => void) | undefined
+
+/**
+ * Has the lines for the person given to whoever has the screen, for they would be drawn over.
+ * @returns to be called when stderr gets them again
+ */
+export function takeLines(onLine: (text: string) => void): () => void {
+  lineTaker = onLine
+  return () => {
+    lineTaker = undefined
+  }
+}
+
+const eraseLine = '\r\u001b[2K'
+let statusLine = ''
+
+/** Draws over the last line of a terminal on stderr; what is said meanwhile goes above it. */
+export function drawStatus(text: string): void {
+  statusLine = stripControls(text)
+  process.stderr.write(`${eraseLine}${statusLine}`)
 }
 
 let stdoutError: NodeJS.ErrnoException | undefined

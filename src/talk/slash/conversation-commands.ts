@@ -91,8 +91,8 @@ function listContexts(session: Session): void {
   )
 }
 
-function cutLine({ options: { terminal } }: Session, line: string): string {
-  return cutToWidth(line.replaceAll('\n', ' '), terminal.columns - 1)
+function cutLine({ screen }: Session, line: string): string {
+  return cutToWidth(line.replaceAll('\n', ' '), screen.columns)
 }
 
 function findBeginning(session: Session, wanted: string): Beginning {
@@ -132,5 +132,5 @@ function showMessages(session: Session, messages: Session['conversation']['messa
     if (role === 'assistant') showAnswer(session, content)
     else showPrompt(session, role === 'system' ? `(system) ${content}` : content)
   }
-  session.voice.say('')
+  session.screen.separate()
 }

@@ -3,6 +3,7 @@ import { Failure } from '../../failure.ts'
 import { saveText } from '../save-text.ts'
 import { searchTranscripts } from '../search-transcripts.ts'
 import type { Session } from '../session.ts'
+import { renderTranscript, type TranscriptForm } from '../transcript/render-transcript.ts'
 import { readTranscript } from '../transcript/transcript.ts'
 import type { SlashCommand } from './slash-command.ts'
 
@@ -15,7 +16,7 @@ export const sessionCommands: readonly SlashCommand[] = [
     run: (session, words) => {
       if (words === '') throw new Failure('usage', 'What is to be found?', { hint: '/search WORDS' })
       const { sessionsFolder, owner, terminal } = session.options
-      const found = searchTranscripts(sessionsFolder, owner, words, terminal.columns - 1)
+      const found = searchTranscripts(sessionsFolder, owner, words, session.screen.columns)
       session.voice.say(found.length === 0 ? `Nothing was said of "${words}".` : found.join('\n'))
     },
   },
@@ -27,7 +28,7 @@ export const sessionCommands: readonly SlashCommand[] = [
     run: async (session, path) => {
       if (session.recorder.turns === 0) throw new Failure('usage', 'Nothing has been said yet')
       const transcript = readTranscript(session.recorder.path)
-      const text = renderTranscript(transcript, formOf(path))
+      const text = [...renderTranscript(transcript, formOf(path))].join('')
       session.voice.note(`Written to ${await saveText(path, text)}`)
     },
   },
@@ -40,6 +41,22 @@ export const sessionCommands: readonly SlashCommand[] = [
   { name: 'clear', summary: 'Clear the screen', run: (session) => session.screen.clear() },
   { name: 'quit', summary: 'Leave (Ctrl-D)', run: (session) => session.keyboard.leave() },
 ]
+
+const formsByExtension: Record<string, TranscriptForm> = {
+  '.md': 'md',
+  '.txt': 'text',
+  '.json': 'json',
+  '.jsonl': 'jsonl',
+}
+
+function formOf(path: string): TranscriptForm {
+  const form = formsByExtension[extname(path).toLowerCase()]
+  if (form) return form
+  throw new Failure(
+    'usage',
+    `The end of the name says what is written: ${Object.keys(formsByExtension).join(', ')}`,
+  )
+}
 
 function showInfo(session: Session): void {
   const { conversation, options, recorder } = session

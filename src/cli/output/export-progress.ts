@@ -1,0 +1,49 @@
+import { countOf } from '../../view/count.ts'
+import type { Output } from './output.ts'
+import { drawBar, ProgressLine } from './progress-line.ts'
+
+/** How far an export is: how many messages, how fast, back to when. */
+export class ExportProgress {
+  readonly #line: ProgressLine
+  readonly #since: number | undefined
+  readonly #startedAt = Date.now()
+  #messages = 0
+  #earlier = 0
+  #newest: number | undefined
+
+  /** @param since ms: where the walk back will end, which nobody knows of a whole history */
+  constructor(output: Output, since: number | undefined) {
+    this.#line = new ProgressLine(output)
+    this.#since = since
+  }
+
+  /** @param messages that an earlier run has left */
+  goOn(messages: number): void {
+    this.#earlier = messages
+  }
+
+  /** @param oldest ms, of the page that was read */
+  read({ messages, oldest }: { messages: number; oldest: number | undefined }): void {
+    this.#messages += messages
+    this.#newest ??= oldest
+    this.#line.show(() => {
+      const rate = Math.round((this.#messages * 1000) / Math.max(1, Date.now() - this.#startedAt))
+      const back = oldest === undefined ? '' : `, back to ${new Date(oldest).toISOString().slice(0, 10)}`
+      return `${this.#bar(oldest)}${countOf(this.#earlier + this.#messages, 'message')}, ${rate}/s${back}`
+    })
+  }
+
+  write(messages: number, total: number): void {
+    this.#line.show(() => `${drawBar(messages / total)}  writing ${countOf(total, 'message')}`)
+  }
+
+  end(): void {
+    this.#line.end()
+  }
+
+  /** Messages come evenly enough for time to stand for them. */
+  #bar(oldest: number | undefined): string {
+    if (this.#since === undefined || oldest === undefined || this.#newest === undefined) return ''
+    return `${drawBar((this.#newest - oldest) / Math.max(1, this.#newest - this.#since))}  `
+  }
+}

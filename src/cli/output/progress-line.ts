@@ -1,0 +1,45 @@
+import type { Output } from './output.ts'
+import { drawStatus } from './streams.ts'
+
+/** Ms between two states that are shown: drawn over each other on a terminal, else lines. */
+const intervals = { drawn: 100, lines: 10_000 }
+
+/** What a long command has done so far, on stderr. */
+export class ProgressLine {
+  readonly #output: Output
+  readonly #isDrawn: boolean
+  #dueAt: number
+  #isShown = false
+
+  constructor(output: Output, now = Date.now()) {
+    this.#output = output
+    this.#isDrawn = output.drawsOver
+    // Off a terminal what is soon over says nothing.
+    this.#dueAt = now + (this.#isDrawn ? 0 : intervals.lines)
+  }
+
+  /** @param describe is asked only when something is shown */
+  show(describe: () => string, now = Date.now()): void {
+    if (now < this.#dueAt) return
+    this.#dueAt = now + (this.#isDrawn ? intervals.drawn : intervals.lines)
+    if (!this.#isDrawn) {
+      this.#output.progress(describe())
+      return
+    }
+    this.#isShown = true
+    drawStatus(describe().slice(0, (process.stderr.columns || 80) - 1))
+  }
+
+  /** Leaves an empty line to go on from. */
+  end(): void {
+    if (this.#isShown) drawStatus('')
+    this.#isShown = false
+  }
+}
+
+/** @param part 0 to 1 */
+export function drawBar(part: number, width = 20): string {
+  const share = Math.min(1, Math.max(0, part))
+  const full = Math.round(share * width)
+  return `${'█'.repeat(full)}${'░'.repeat(width - full)} ${Math.floor(share * 100)}%`
+}

@@ -1,0 +1,159 @@
+import type { HistoryMessage, HistoryPage, HistoryQuery } from '../contract/conversation.ts'
+import { type HistoryOrder, timeOf } from '../contract/history-order.ts'
+import { Failure } from '../failure.ts'
+import type { Answer } from './answer.ts'
+import { attemptsToStepBack } from './history-cursor.ts'
+import { type PageReading, readPage } from './history-page.ts'
+import { beforeWalk, type HistoryPosition } from './history-position.ts'
+import { MessageKeys } from './message-keys.ts'
+
+/** One page of a walk back through the history. */
+export interface HistoryBatch {
+  /** Oldest first; none that an earlier page had. */
+  messages: HistoryMessage[]
+  answer: Answer<HistoryPage>
+  /** From where another walk can go on. */
+  position: HistoryPosition
+  /** Whether it has come to messages that another walk had, which it ends at. */
+  met: boolean
+  /**
+   * Whether messages of the same time as its newest may lie between this page and the one before: a
+   * service whose cursor leaves out all of the same time hides those that fill more than a page.
+   */
+  unsure: boolean
+}
+
+export interface WalkOptions {
+  /** Goes on from there. */
+  position?: HistoryPosition | undefined
+  /** The messages seen; it gets those of this walk. */
+  seen?: MessageKeys
+  /** The walk's own part of `seen`: messages of a smaller part end it. */
+  part?: number
+  /** Ms: messages before that are left away, and the first of them ends the walk. */
+  since?: number | undefined
+}
+
+type FetchPage = (query: HistoryQuery) => Promise<Answer<HistoryPage>>
+
+/**
+ * Walks back page by page. The interface shows neither the order within a page nor what `before`
+ * holds: the order is read from the times, else from where messages that were seen stand, and the
+ * cursor is an id or a `created_at`, whichever leads on (see `attemptsToStepBack`).
+ */
+export async function* walkHistory(
+  fetchPage: FetchPage,
+  asked: HistoryQuery,
+  { position: start, seen = new MessageKeys(), part = 0, since }: WalkOptions,
+): AsyncGenerator<HistoryBatch> {
+  const read = (answer: Answer<HistoryPage>, at: HistoryPosition | undefined) =>
+    readPage(answer, seen, part, at)
+  const accept = (reading: PageReading, unsure = false): HistoryBatch => {
+    for (const key of reading.keys) seen.add(key, part)
+    const { answer, position, met } = reading
+    const messages = since === undefined ? reading.messages : reading.messages.filter(isSince(since))
+    return { messages, answer, position, met, unsure }
+  }
+  const isOver = ({ met, answer: { body }, position: { time } }: PageReading): boolean =>
+    met || body?.has_more === false || (since !== undefined && time !== undefined && time < since)
+
+  let position = start
+  if (!position) {
+    const { answer, withoutLimit } = await fetchFirst(fetchPage, asked)
+    const reading = read(answer, undefined)
+    if (withoutLimit) reading.position.withoutLimit = true
+    if (isOver(reading) || reading.order !== undefined || reading.messages.length < 2) {
+      yield accept(reading)
+      if (isOver(reading)) return
+      position = reading.position
+    } else {
+      // Only the second page can tell how the first is to be read.
+      for (const key of reading.keys) seen.add(key, part)
+      const step = await stepBack(fetchPage, asked, read, reading.position)
+      const { assumed } = reading.position
+      const again = { ...beforeWalk, ...(step && { order: step.order }), assumed, withoutLimit }
+      yield accept(readPage(answer, new MessageKeys(), part, again))
+      if (!step) return
+      yield accept(step.reading, step.unsure)
+      if (isOver(step.reading)) return
+      position = step.reading.position
+    }
+  }
+  for (;;) {
+    const step: Step | undefined = await stepBack(fetchPage, asked, read, position)
+    if (!step) return
+    yield accept(step.reading, step.unsure)
+    if (isOver(step.reading)) return
+    position = step.reading.position
+  }
+}
+
+const isSince = (since: number) => (message: HistoryMessage) => !(timeOf(message) < since)
+
+/** A service that refuses our number of messages on a page may choose its own. */
+async function fetchFirst(
+  fetchPage: FetchPage,
+  query: HistoryQuery,
+): Promise<{ answer: Answer<HistoryPage>; withoutLimit: boolean }> {
+  try {
+    return { answer: await fetchPage(query), withoutLimit: false }
+  } catch (error) {
+    if (query.limit === undefined || !isRefusal(error)) throw error
+    return { answer: await fetchPage(unlimited(query)), withoutLimit: true }
+  }
+}
+
+function unlimited({ limit: _, ...rest }: HistoryQuery): HistoryQuery {
+  return rest
+}
+
+interface Step {
+  reading: PageReading
+  order: HistoryOrder
+  unsure: boolean
+}
+
+/** @returns undefined at the end of the history */
+async function stepBack(
+  fetchPage: FetchPage,
+  asked: HistoryQuery,
+  read: (answer: Answer<HistoryPage>, at: HistoryPosition) => PageReading,
+  position: HistoryPosition,
+): Promise<Step | undefined> {
+  const query = position.withoutLimit ? unlimited(asked) : asked
+  let refusal: Failure | undefined
+  let ended = false
+  for (const attempt of attemptsToStepBack(position, query.limit)) {
+    try {
+      const answer = await fetchPage({ ...query, ...attempt.query })
+      const from = { ...position, cursor: attempt.field, proven: true }
+      if (attempt.order) from.order = attempt.order
+      const reading = read(answer, from)
+      // Read from the wrong end, the page before would have led back to itself.
+      const order = reading.order ?? position.assumed
+      if (reading.messages.length > 0 || reading.met) {
+        const unsure = attempt.skipsEqualTimes && !reading.times.includes(position.time ?? Number.NaN)
+        return { reading: { ...reading, position: { ...reading.position, order } }, order, unsure }
+      }
+      // An empty page may be what a cursor leads to that is not understood, until it has led on once.
+      if (answer.body?.has_more !== true) ended = true
+      if (answer.body?.has_more === false && position.proven && attempt.field === position.cursor) break
+    } catch (error) {
+      if (!isRefusal(error)) throw error
+      refusal ??= error
+    }
+  }
+  if (ended) return undefined
+  // Where nothing is said about more, a page that is not full was the last.
+  if (!position.saidMore && (!refusal || position.count < (query.limit ?? Number.POSITIVE_INFINITY)))
+    return undefined
+  if (refusal) throw refusal
+  throw new Failure('unusable_answer', 'the service says that there are older messages but leads to none', {
+    hint: 'It understood neither the id nor the time of the oldest message as `before`.',
+  })
+}
+
+/** Only of these can another cursor make something else. */
+function isRefusal(error: unknown): error is Failure {
+  return error instanceof Failure && (error.status === 400 || error.status === 422)
+}

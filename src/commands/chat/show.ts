@@ -1,0 +1,44 @@
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { showDocument } from '../../cli/output/show-document.ts'
+import { sessionsFolder } from '../../config/paths.ts'
+
+const forms = ['text', 'md', 'json', 'jsonl'] as const
+
+export default class ChatShow extends BaseCommand {
+  static override summary = 'Replay a session of this machine.'
+  static override description =
+    'From its transcript; nothing is sent. jsonl has the events that chat send --stream --json prints.'
+  static override examples = [
+    '<%= config.bin %> chat show s20261121',
+    '<%= config.bin %> chat show "trip to Rome" -o md > trip.md',
+  ]
+  static override args = {
+    id: Args.string({
+      required: true,
+      description: 'Id, its beginning, or name of the session.',
+      ignoreStdin: true,
+    }),
+  }
+  static override flags = {
+    output: Flags.string({
+      char: 'o',
+      helpGroup: 'GLOBAL',
+      helpValue: '<form>',
+      summary: 'text, md, json or jsonl.',
+    }),
+  }
+
+  protected override readonly documentForms = forms
+
+  async run(): Promise<void> {
+    const { args, context } = await this.start(ChatShow)
+    const { findTranscript } = await import('../../talk/transcript/find-transcript.ts')
+    const { readTranscript } = await import('../../talk/transcript/transcript.ts')
+    const { renderTranscript } = await import('../../talk/transcript/render-transcript.ts')
+    const transcript = readTranscript(findTranscript(sessionsFolder(), args.id))
+    const form = forms.find((known) => known === context.options.output.value) ?? 'text'
+    await showDocument(renderTranscript(transcript, form))
+  }
+}

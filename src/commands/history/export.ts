@@ -1,0 +1,100 @@
+import * as Flags from '@oclif/core/flags'
+import { BaseCommand } from '../../cli/base-command.ts'
+import type { Context } from '../../cli/create-context.ts'
+import { describeFaults } from '../../cli/describe-faults.ts'
+import { textFlag } from '../../cli/flag-types.ts'
+import { ExportProgress } from '../../cli/output/export-progress.ts'
+import { parseMoment } from '../../config/moment.ts'
+import { Failure } from '../../failure.ts'
+import { countOf } from '../../view/count.ts'
+
+const forms = ['jsonl', 'json', 'md', 'html'] as const
+
+export default class HistoryExport extends BaseCommand {
+  static override summary = 'Write all past messages, oldest first.'
+  static override description =
+    'All pages are fetched before anything is written. What stops that, be it a signal or a crash, leaves what the same command goes on from within 7 days.'
+  static override examples = [
+    '<%= config.bin %> history export --to history.jsonl',
+    '<%= config.bin %> history export --context ID --to conversation.html',
+    '<%= config.bin %> history export --since 7d -o md | less',
+  ]
+  static override flags = {
+    context: textFlag({ char: 'c', helpValue: '<id>', summary: 'Only this conversation.' }),
+    since: textFlag({ helpValue: '<time>', summary: 'Only since 2026-01-31, a time, or 7d or 24h ago.' }),
+    to: textFlag({ helpValue: '<file>', summary: 'Replace this file when all is there.' }),
+    output: Flags.string({
+      char: 'o',
+      helpGroup: 'GLOBAL',
+      helpValue: '<form>',
+      summary: 'jsonl, json, md or html (as the file is named, else jsonl).',
+    }),
+  }
+  protected override readonly documentForms = forms
+
+  async run(): Promise<void> {
+    const { flags, context } = await this.start(HistoryExport)
+    const { output, signal, options } = context
+    const since = flags.since === undefined ? undefined : readSince(flags.since)
+    const asked = forms.find((form) => form === options.output.value)
+    const named = forms.find((form) => flags.to?.toLowerCase().endsWith(`.${form}`))
+    const form = (options.output.source === 'flag' ? asked : (named ?? asked)) ?? 'jsonl'
+
+    const client = await context.connect()
+    const { exportHistory } = await import('../../export/export-history.ts')
+    const progress = new ExportProgress(output, since)
+    let isUnsure = false
+    try {
+      const written = await exportHistory({
+        history: client.history,
+        form,
+        identity: { ...identify(context), context: flags.context, since: flags.since },
+        since,
+        to: flags.to,
+        signal,
+        writeToStdout: (bytes) => output.showBytes(bytes),
+        onGoingOn: (messages) => {
+          progress.goOn(messages)
+          output.notice(`Going on from ${countOf(messages, 'message')} of an earlier run.`)
+        },
+        onStartingAgain: () => output.notice('The service knows no way on from there: fetching all again.'),
+        onFirstAnswer: async ({ faults }) => {
+          if (faults.length > 0) await output.warn(describeFaults(faults))
+        },
+        onPage: (page) => progress.read(page),
+        onUnsure: () => {
+          isUnsure = true
+        },
+        onWritten: (messages, total) => progress.write(messages, total),
+        onKept: (messages) => {
+          progress.end()
+          output.notice(`${countOf(messages, 'message')} kept: the same command goes on from there.`)
+        },
+      })
+      progress.end()
+      if (isUnsure) await output.warn(hidden)
+      if (flags.to !== undefined) output.progress(`${countOf(written, 'message')} in ${flags.to}`)
+    } finally {
+      progress.end()
+    }
+  }
+}
+
+const hidden =
+  'More messages are of one time than the service has on a page, so that some of them may be missing.'
+
+/** Whose history it is: what an earlier run has left of another's is not gone on from. */
+function identify(context: Context): { service: string | undefined; owner: string[] } {
+  const { baseUrl, profile } = context.contextOwner()
+  const target = context.target()
+  const key = target.kind === 'remote' ? target.fromEnvironment?.secret : undefined
+  return { service: baseUrl, owner: [profile ?? '', key ?? ''] }
+}
+
+function readSince(text: string): number {
+  const moment = parseMoment(text, Date.now())
+  if (moment !== undefined) return moment
+  throw new Failure('usage', `--since: "${text}" is neither a date, such as 2026-01-31, nor a time ago`, {
+    hint: 'Say 7d, 24h, 2026-01-31 or 2026-01-31T08:00:00Z.',
+  })
+}

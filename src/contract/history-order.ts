@@ -1,0 +1,43 @@
+import type { HistoryMessage } from './conversation.ts'
+
+/** The interface does not show in which order a page has its messages. */
+export type HistoryOrder = 'oldest first' | 'newest first'
+
+/** Milliseconds of `created_at`; NaN where there is none. A number is Unix time, in s or ms. */
+export function timeOf(message: HistoryMessage | undefined): number {
+  const time: unknown = message?.created_at
+  if (typeof time === 'string') return Date.parse(time)
+  if (typeof time !== 'number') return Number.NaN
+  return time < 1e11 ? time * 1000 : time
+}
+
+/** The order of a page, where the times of its ends tell: equal ones say nothing. */
+export function orderByTimes(messages: readonly HistoryMessage[]): HistoryOrder | undefined {
+  const first = timeOf(messages.find(hasTime))
+  const last = timeOf(messages.findLast(hasTime))
+  if (first < last) return 'oldest first'
+  return first > last ? 'newest first' : undefined
+}
+
+/** A guess for a page that tells no more: an answer follows its question. */
+export function orderByRoles(messages: readonly HistoryMessage[]): HistoryOrder {
+  const isTurned = messages[0]?.role === 'assistant' && messages.at(-1)?.role === 'user'
+  return isTurned ? 'newest first' : 'oldest first'
+}
+
+/** The messages of one page, the oldest first as far as they tell. */
+export function oldestFirst<M extends HistoryMessage>(messages: readonly M[]): readonly M[] {
+  const order = orderByTimes(messages) ?? orderByRoles(messages)
+  return order === 'newest first' ? messages.toReversed() : messages
+}
+
+function hasTime(message: HistoryMessage): boolean {
+  return !Number.isNaN(timeOf(message))
+}
+
+/** What `before` may hold for a message, where it has that: its id, else its time, as they were sent. */
+export function cursorOf(message: HistoryMessage, field: 'id' | 'created_at'): string | undefined {
+  const value: unknown = message[field]
+  if (typeof value === 'number') return String(value)
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

@@ -1,0 +1,91 @@
+import type { Answer } from '../client/answer.ts'
+import type { History } from '../client/history.ts'
+import type { HistoryBatch } from '../client/history-walk.ts'
+import { keysOf, MessageKeys } from '../client/message-keys.ts'
+import type { HistoryMessage, HistoryPage, HistoryQuery } from '../contract/conversation.ts'
+import { Failure } from '../failure.ts'
+import type { Spill } from './spill.ts'
+
+export interface Collecting {
+  history: Pick<History, 'pages'>
+  context: string | undefined
+  /** Ms. */
+  since: number | undefined
+  spill: Spill
+  onFirstAnswer(answer: Answer<HistoryPage>): void | Promise<void>
+  /** Is told of every page when it is on disk. */
+  onPage(page: { messages: number; oldest: number | undefined }): void
+  /** More messages are of one time than the service shows of it. */
+  onUnsure(): void
+}
+
+/** As many as most services give. */
+const pageSize = 100
+
+/** Of these another try from the same place would end in the same. */
+const hopeless: ReadonlySet<string> = new Set(['rejected', 'unusable_answer', 'not_found'])
+
+/**
+ * Brings the history to disk, from where an earlier run has stopped. What is new since then is a
+ * part of its own, which ends where it meets what that run had; a part that was not finished goes
+ * on where it stopped.
+ *
+ * @returns false where the place at which an earlier run stopped leads nowhere any more
+ */
+export async function collectHistory(collecting: Collecting): Promise<boolean> {
+  const { spill } = collecting
+  const seen = keysOfSpill(spill)
+  await walkPart(spill.parts.length, seen, collecting)
+  for (let part = spill.parts.length - 2; part >= 0 && spill.parts[part + 1]?.ending === 'met'; part--) {
+    if (spill.parts[part]?.ending) continue
+    const before = spill.pages.length
+    try {
+      await walkPart(part, seen, collecting)
+    } catch (error) {
+      const isLost = error instanceof Failure && hopeless.has(error.kind) && spill.pages.length === before
+      if (isLost) return false
+      throw error
+    }
+  }
+  return true
+}
+
+async function walkPart(part: number, seen: MessageKeys, collecting: Collecting): Promise<void> {
+  const { history, context, since, spill } = collecting
+  const query: HistoryQuery = { limit: pageSize, ...(context !== undefined && { context_id: context }) }
+  const position = spill.parts[part]?.position
+  let isFirst = true
+  let met = false
+  for await (const batch of oneAhead(history.pages(query, { position, seen, part, since }))) {
+    spill.append(part, batch.messages, batch.position)
+    if (isFirst) await collecting.onFirstAnswer(batch.answer)
+    isFirst = false
+    if (batch.unsure) collecting.onUnsure()
+    met = batch.met
+    collecting.onPage({ messages: batch.messages.length, oldest: batch.position.time })
+  }
+  spill.endPart(part, met ? 'met' : 'ended')
+}
+
+/** The next page is on its way while this one is being written. */
+async function* oneAhead(pages: AsyncGenerator<HistoryBatch>): AsyncGenerator<HistoryBatch> {
+  let coming = pages.next()
+  for (;;) {
+    const { done, value } = await coming
+    if (done) return
+    coming = pages.next()
+    // It is thrown when it is waited for: this page is to be kept first.
+    coming.catch(() => {})
+    yield value
+  }
+}
+
+function keysOfSpill(spill: Spill): MessageKeys {
+  const seen = new MessageKeys()
+  for (const page of spill.pages) {
+    const lines = spill.read(page).toString('utf8').split('\n').slice(0, -1)
+    const messages = lines.map((line): HistoryMessage => JSON.parse(line))
+    for (const key of keysOf(messages)) seen.add(key, page.part)
+  }
+  return seen
+}

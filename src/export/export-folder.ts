@@ -1,0 +1,91 @@
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { stateFolder } from '../config/paths.ts'
+import { Failure } from '../failure.ts'
+import { systemWords } from '../system-words.ts'
+
+/** Ms: what a run has left is of use for that long. */
+const keptFor = 7 * 86_400_000
+
+/** What makes two exports the same one, whatever form they are written in. */
+export interface ExportIdentity {
+  /** Origin and path; undefined for the embedded service. */
+  service: string | undefined
+  /** Whose history it is: a profile, a key. */
+  owner: readonly string[]
+  context: string | undefined
+  /** As it was given. */
+  since: string | undefined
+}
+
+export interface ExportFolder {
+  path: string
+  /** The process of the run that left it; undefined where there was none. */
+  leftBy: number | undefined
+}
+
+/**
+ * The folder where a run keeps its pages. Its name ends with the process that has it: one whose
+ * process is no more is taken over, so that two runs at the same time never share one.
+ *
+ * @throws Failure `storage`
+ */
+export function openExportFolder(identity: ExportIdentity): ExportFolder {
+  const all = join(stateFolder(), 'exports')
+  const name = nameOf(identity)
+  const path = join(all, `${name}-${process.pid}`)
+  try {
+    mkdirSync(all, { recursive: true, mode: 0o700 })
+    removeOld(all)
+    const left = readdirSync(all)
+      .filter((entry) => entry.startsWith(`${name}-`))
+      .map((entry) => ({ entry, pid: Number(entry.slice(name.length + 1)) }))
+      .filter(({ pid }) => pid === process.pid || !isRunning(pid))
+    for (const { entry, pid } of left) {
+      if (takeOver(join(all, entry), path)) return { path, leftBy: pid }
+    }
+    mkdirSync(path, { mode: 0o700 })
+    return { path, leftBy: undefined }
+  } catch (cause) {
+    throw new Failure('storage', `${all} cannot be used: ${systemWords(cause)}`, {
+      hint: 'The pages of an export are kept there until it is whole; XDG_STATE_HOME moves it.',
+      cause,
+    })
+  }
+}
+
+/** A digest, for an owner may be told apart by a key. */
+function nameOf({ service, owner, context, since }: ExportIdentity): string {
+  const { createHash } = process.getBuiltinModule('node:crypto')
+  const all = JSON.stringify([service ?? null, owner, context ?? null, since ?? null])
+  return createHash('sha256').update(all).digest('hex').slice(0, 24)
+}
+
+/** Another run may be quicker. */
+function takeOver(left: string, path: string): boolean {
+  try {
+    renameSync(left, path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function removeOld(all: string): void {
+  for (const entry of readdirSync(all)) {
+    const path = join(all, entry)
+    const index =
+      statSync(join(path, 'index'), { throwIfNoEntry: false }) ?? statSync(path, { throwIfNoEntry: false })
+    if (index && Date.now() - index.mtimeMs > keptFor) rmSync(path, { recursive: true, force: true })
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    // EPERM: somebody else's, who has taken the number.
+    return false
+  }
+}

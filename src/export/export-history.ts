@@ -1,0 +1,72 @@
+import { rmSync } from 'node:fs'
+import { type Collecting, collectHistory } from './collect-history.ts'
+import { DocumentFile } from './document-file.ts'
+import { type ExportIdentity, openExportFolder } from './export-folder.ts'
+import { Spill } from './spill.ts'
+import { type ExportForm, type Write, type Writing, writeDocument } from './write-document.ts'
+
+export interface Export
+  extends Pick<Collecting, 'history' | 'since' | 'onFirstAnswer' | 'onPage' | 'onUnsure'>,
+    Pick<Writing, 'onWritten' | 'signal'> {
+  form: ExportForm
+  identity: ExportIdentity
+  /** The file to replace; undefined for stdout. */
+  to: string | undefined
+  writeToStdout: Write
+  /** Is told how many messages an earlier run has left. */
+  onGoingOn(messages: number): void
+  /** Is told that what an earlier run has left is of no use any more. */
+  onStartingAgain(): void
+  /** Is told how many messages are kept for the next run when this one fails. */
+  onKept(messages: number): void
+}
+
+/**
+ * Brings the whole history to disk, newest page first, and writes it, oldest first, when it is
+ * whole. Whatever ends it before that leaves what the same export goes on from.
+ *
+ * @returns how many messages were written
+ */
+export async function exportHistory(options: Export): Promise<number> {
+  const { to, identity, signal } = options
+  const file = to === undefined ? undefined : new DocumentFile(to)
+  const folder = openExportFolder(identity)
+  if (folder.leftBy !== undefined) file?.removeLeftover(folder.leftBy)
+  const spill = new Spill(folder.path)
+  // Also where the reader of a pipe has had enough, which ends the program at once.
+  const removeIfDone = (exitCode: number): void => {
+    if (exitCode === 0) rmSync(folder.path, { recursive: true, force: true })
+  }
+  process.once('exit', removeIfDone)
+  try {
+    if (spill.messages > 0) options.onGoingOn(spill.messages)
+    await collect(options, spill)
+    const written = await writeDocument({
+      ...options,
+      context: identity.context,
+      spill,
+      write: file ? (bytes) => file.write(bytes) : options.writeToStdout,
+    })
+    signal.throwIfAborted()
+    await file?.finish()
+    spill.close()
+    rmSync(folder.path, { recursive: true, force: true })
+    return written
+  } catch (error) {
+    await file?.discard()
+    spill.close()
+    if (spill.messages > 0) options.onKept(spill.messages)
+    else rmSync(folder.path, { recursive: true, force: true })
+    throw error
+  } finally {
+    process.removeListener('exit', removeIfDone)
+  }
+}
+
+async function collect(options: Export, spill: Spill): Promise<void> {
+  const collecting = { ...options, context: options.identity.context, spill }
+  if (await collectHistory(collecting)) return
+  options.onStartingAgain()
+  spill.clear()
+  await collectHistory(collecting)
+}

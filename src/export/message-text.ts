@@ -1,0 +1,33 @@
+import type { HistoryMessage } from '../contract/conversation.ts'
+import { timeOf } from '../contract/history-order.ts'
+
+export interface MessageText {
+  role: string
+  /** `2026-01-02 03:04:05 UTC`; as it was sent where it cannot be read; undefined where it is not there. */
+  time: string | undefined
+  /** For a program, ISO 8601. */
+  isoTime: string | undefined
+  content: string
+}
+
+/** A message as people read it, whatever types its fields have. */
+export function textOf(message: HistoryMessage): MessageText {
+  const { role, created_at, content } = message
+  const ms = timeOf(message)
+  const iso = Number.isFinite(ms) && Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : undefined
+  return {
+    role: typeof role === 'string' && role.trim() !== '' ? role : 'unknown',
+    time: iso ? `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC` : anyText(created_at),
+    isoTime: iso,
+    content: anyText(content) ?? '',
+  }
+}
+
+export function titleOf(context: string | undefined): string {
+  return context === undefined ? 'Chat history' : `Conversation ${context}`
+}
+
+function anyText(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+}

@@ -1,0 +1,203 @@
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  readSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import type { HistoryPosition } from '../client/history-position.ts'
+import type { HistoryMessage } from '../contract/conversation.ts'
+import { timeOf } from '../contract/history-order.ts'
+import { Failure } from '../failure.ts'
+import { systemWords } from '../system-words.ts'
+
+/** One page: its messages stand in the file of pages as lines of JSON, the oldest first. */
+export interface SpilledPage {
+  /** The walk that it is of: each run that goes on begins with one of its own, for what is new. */
+  part: number
+  /** Its bytes in the file of pages. */
+  start: number
+  end: number
+  messages: number
+  /** Ms; undefined where none of its messages has a time. */
+  oldest: number | undefined
+}
+
+/** How the walk of a part ended: at a part before it, or at the end of what was asked for. */
+export type PartEnding = 'met' | 'ended'
+
+export interface Part {
+  /** From where it goes on. */
+  position: HistoryPosition | undefined
+  ending: PartEnding | undefined
+}
+
+type IndexLine =
+  | { part: number; end: number; messages: number; oldest?: number; sum: number; position: HistoryPosition }
+  | { part: number; ending: PartEnding }
+
+/** Ms. A crash of the system, not of the program, loses what was written after the last time. */
+const syncInterval = 1000
+
+/**
+ * The pages of an export on disk, for they come newest first and are wanted the other way round. A
+ * file of pages is appended to, and beside it an index: what a killed run left of it is a whole
+ * number of pages.
+ */
+export class Spill {
+  readonly pages: SpilledPage[] = []
+  readonly parts: Part[] = []
+  readonly #pagesFile: number
+  readonly #indexFile: number
+  readonly #folder: string
+  #size = 0
+  #syncedAt = Date.now()
+
+  /** @throws Failure `storage` */
+  constructor(folder: string) {
+    this.#folder = folder
+    ;[this.#pagesFile, this.#indexFile] = this.#guard(() => [
+      openOwn(join(folder, 'pages')),
+      openOwn(join(folder, 'index')),
+    ])
+    this.#guard(() => this.#restore())
+  }
+
+  get messages(): number {
+    return this.pages.reduce((sum, page) => sum + page.messages, 0)
+  }
+
+  /** @param messages oldest first */
+  append(part: number, messages: readonly HistoryMessage[], position: HistoryPosition): void {
+    const bytes = Buffer.from(messages.map((message) => `${JSON.stringify(message)}\n`).join(''))
+    const oldest = messages.map(timeOf).find((time) => !Number.isNaN(time))
+    this.#guard(() => {
+      writeWhole(this.#pagesFile, bytes)
+      this.#add({
+        part,
+        end: this.#size + bytes.length,
+        messages: messages.length,
+        ...(oldest !== undefined && { oldest }),
+        sum: crc32(bytes),
+        position,
+      })
+      if (Date.now() - this.#syncedAt > syncInterval) this.#sync()
+    })
+  }
+
+  endPart(part: number, ending: PartEnding): void {
+    this.#guard(() => this.#add({ part, ending }))
+  }
+
+  /** The lines of a page. */
+  read({ start, end }: SpilledPage): Buffer {
+    const bytes = Buffer.allocUnsafe(end - start)
+    this.#guard(() => {
+      for (let at = 0; at < bytes.length; ) {
+        const read = readSync(this.#pagesFile, bytes, at, bytes.length - at, start + at)
+        if (read === 0) throw new Error('it has become shorter')
+        at += read
+      }
+    })
+    return bytes
+  }
+
+  /** Forgets all pages. */
+  clear(): void {
+    this.#guard(() => {
+      ftruncateSync(this.#indexFile, 0)
+      ftruncateSync(this.#pagesFile, 0)
+    })
+    this.pages.length = 0
+    this.parts.length = 0
+    this.#size = 0
+  }
+
+  /** Whatever comes later, what was appended stays. */
+  close(): void {
+    try {
+      this.#sync()
+    } catch {
+      // It was readable so far; a later run finds out what is left.
+    }
+    closeSync(this.#pagesFile)
+    closeSync(this.#indexFile)
+  }
+
+  #sync(): void {
+    fsyncSync(this.#pagesFile)
+    fsyncSync(this.#indexFile)
+    this.#syncedAt = Date.now()
+  }
+
+  #add(line: IndexLine): void {
+    writeWhole(this.#indexFile, Buffer.from(`${JSON.stringify(line)}\n`))
+    this.#take(line)
+  }
+
+  #take(line: IndexLine): void {
+    this.parts[line.part] ??= { position: undefined, ending: undefined }
+    const part = this.parts[line.part]
+    if (!part) return
+    if ('ending' in line) {
+      part.ending = line.ending
+      return
+    }
+    const { end, messages, oldest } = line
+    part.position = line.position
+    this.pages.push({ part: line.part, start: this.#size, end, messages, oldest })
+    this.#size = end
+  }
+
+  /** Takes what an earlier run has left, as far as it is whole, and cuts the rest off. */
+  #restore(): void {
+    const lines = readFileSync(this.#indexFile, 'utf8').split('\n')
+    const available = fstatSync(this.#pagesFile).size
+    let kept = 0
+    for (const text of lines.slice(0, -1)) {
+      const line = readLine(text)
+      if (!line || ('end' in line && (line.end > available || !this.#isWhole(line)))) break
+      this.#take(line)
+      kept += Buffer.byteLength(text) + 1
+    }
+    ftruncateSync(this.#indexFile, kept)
+    ftruncateSync(this.#pagesFile, this.#size)
+  }
+
+  #isWhole(line: Extract<IndexLine, { end: number }>): boolean {
+    const { part, end, messages } = line
+    return crc32(this.read({ part, start: this.#size, end, messages, oldest: undefined })) === line.sum
+  }
+
+  #guard<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (cause) {
+      throw new Failure('storage', `${this.#folder} cannot be used: ${systemWords(cause)}`, {
+        hint: 'The pages of an export are kept there until it is whole; XDG_STATE_HOME moves it.',
+        cause,
+      })
+    }
+  }
+}
+
+function openOwn(path: string): number {
+  return openSync(path, 'a+', 0o600)
+}
+
+function writeWhole(file: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
+}
+
+function readLine(text: string): IndexLine | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,89 @@
+import type { HistoryMessage } from '../contract/conversation.ts'
+import { linesOf, pagesInOrder } from './pages-in-order.ts'
+import type { Spill } from './spill.ts'
+
+export const exportForms = ['jsonl', 'json', 'md', 'html'] as const
+export type ExportForm = (typeof exportForms)[number]
+
+/** Takes the next bytes of a document, and resolves when there is room for more. */
+export type Write = (bytes: Uint8Array) => Promise<void>
+
+export interface Writing {
+  form: ExportForm
+  spill: Spill
+  context: string | undefined
+  /** Ms. */
+  since: number | undefined
+  write: Write
+  /** Is told how many messages of how many are written. */
+  onWritten(messages: number, total: number): void
+  signal: AbortSignal
+}
+
+/** Writes the messages that are on disk as one document, oldest first, a page at a time. */
+export async function writeDocument(writing: Writing): Promise<number> {
+  const { spill, since, signal, onWritten } = writing
+  const pages = pagesInOrder(spill)
+  const total = pages.reduce((sum, page) => sum + page.messages, 0)
+  const shape = await loadShape(writing.form, writing.context)
+  let written = 0
+  let pending: Uint8Array[] = [Buffer.from(shape.head)]
+  let size = 0
+  const flush = async (): Promise<void> => {
+    const bytes = Buffer.concat(pending)
+    pending = []
+    size = 0
+    if (bytes.length > 0) await writing.write(bytes)
+  }
+  for (const page of pages) {
+    signal.throwIfAborted()
+    const lines = linesOf(spill, page, since)
+    if (lines.length === 0) continue
+    const bytes = shape.page(lines, written === 0)
+    pending.push(bytes)
+    size += bytes.length
+    written += page.messages
+    if (size < enough) continue
+    await flush()
+    onWritten(written, total)
+  }
+  pending.push(Buffer.from(shape.tail(written === 0)))
+  await flush()
+  return written
+}
+
+/** Bytes that are written at once. */
+const enough = 256 * 1024
+
+interface Shape {
+  head: string
+  /** @param lines of one page, each a message as JSON and a newline */
+  page(lines: Buffer, isFirst: boolean): Buffer
+  tail(isEmpty: boolean): string
+}
+
+async function loadShape(form: ExportForm, context: string | undefined): Promise<Shape> {
+  if (form === 'jsonl') return { head: '', page: (lines) => lines, tail: () => '' }
+  if (form === 'json') {
+    return {
+      head: '{"messages":[',
+      page: (lines, isFirst) => {
+        const list = lines.toString('utf8').trimEnd().replaceAll('\n', ',\n')
+        return Buffer.from(`${isFirst ? '\n' : ',\n'}${list}`)
+      },
+      tail: (isEmpty) => (isEmpty ? ']}\n' : '\n]}\n'),
+    }
+  }
+  const { head, message, tail } =
+    form === 'md'
+      ? (await import('./markdown-document.ts')).markdownDocument
+      : (await import('./html-document.ts')).htmlDocument
+  return {
+    head: head(context),
+    page: (lines) => {
+      const messages = lines.toString('utf8').trimEnd().split('\n')
+      return Buffer.from(messages.map((line) => message(JSON.parse(line) as HistoryMessage)).join(''))
+    },
+    tail,
+  }
+}

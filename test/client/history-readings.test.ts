@@ -1,0 +1,184 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { Client } from '../../src/client/client.ts'
+import { type FaultServer, json, type Script, startFaultServer } from '../support/fault-server.ts'
+import {
+  type HistoryReading,
+  historyService,
+  plainReading,
+  type StoredMessage,
+  storedAt,
+} from '../support/history-service.ts'
+
+/** Minutes that never fall, with groups of equal ones of no more than `group`. */
+const minutes = (group: number): fc.Arbitrary<number[]> =>
+  fc
+    .array(fc.integer({ min: 1, max: group }), { maxLength: 15 })
+    .map((sizes) => sizes.flatMap((size, minute) => Array<number>(size).fill(minute)))
+
+const readings: fc.Arbitrary<HistoryReading> = fc.record({
+  order: fc.constantFrom('oldest', 'newest'),
+  cursor: fc.constantFrom('id', 'created_at'),
+  before: fc.constantFrom('row', 'row itself', 'time', 'time itself'),
+  unknown: fc.constantFrom<HistoryReading['unknown']>('same', 'empty', 'nothing', 400, 422),
+  hasMore: fc.constantFrom('exact', 'when full', 'missing'),
+  largest: fc.integer({ min: 4, max: 8 }),
+  limit: fc.constantFrom('taken', 'ignored', 'refused'),
+})
+
+describe('the history of any service', function () {
+  this.timeout(120_000)
+  let server: FaultServer
+  let script: Script
+  before(async () => {
+    server = await startFaultServer({
+      choose: (request, index) =>
+        typeof script === 'object' && 'choose' in script ? script.choose(request, index) : () => {},
+    })
+  })
+  after(() => server.close())
+
+  async function walk(reading: HistoryReading, stored: StoredMessage[]) {
+    return walkScript(historyService(reading, stored))
+  }
+
+  async function walkScript(behaviours: Extract<Script, { choose: unknown }>) {
+    const first = server.requests.length
+    script = { choose: (request, index) => behaviours.choose(request, index - first) }
+    const client = new Client({ baseUrl: server.url })
+    const messages: StoredMessage[] = []
+    let unsure = false
+    try {
+      for await (const batch of client.history.pages({ limit: 6 })) {
+        messages.unshift(...(batch.messages as StoredMessage[]))
+        unsure ||= batch.unsure
+      }
+    } finally {
+      await client.close()
+    }
+    return { messages, unsure }
+  }
+
+  const runs = { numRuns: process.env['CHATCTL_TEST_FULL'] === '1' ? 5000 : 400 }
+
+  it('is walked without a gap, a double or a wrong order', async () => {
+    // A page holds more than are of one time: what fills a page can be hidden by the service.
+    await fc.assert(
+      fc.asyncProperty(readings, minutes(3), async (reading, at) => {
+        // Nothing can tell the order of messages of one time.
+        fc.pre(at.length < 3 || at[0] !== at.at(-1))
+        const stored = storedAt(at)
+        const { messages, unsure } = await walk(reading, stored)
+        expect(messages.map(({ id }) => id)).to.deep.equal(stored.map(({ id }) => id))
+        expect(unsure).to.equal(false)
+      }),
+      runs,
+    )
+  })
+
+  it('is walked without a gap where pages are shorter than they could be', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        readings,
+        minutes(1),
+        fc.array(fc.integer({ min: 2, max: 4 }), { minLength: 1 }),
+        async (reading, at, short) => {
+          const stored = storedAt(at)
+          const hasMore = reading.hasMore === 'when full' ? 'exact' : reading.hasMore
+          const { messages } = await walk({ ...reading, hasMore, short }, stored)
+          expect(messages.map(({ id }) => id)).to.deep.equal(stored.map(({ id }) => id))
+        },
+      ),
+      runs,
+    )
+  })
+
+  it('is walked with rows as cursors however many are of one time', async () => {
+    const rows = fc.record({
+      before: fc.constantFrom<HistoryReading['before']>('row', 'row itself'),
+      reading: readings,
+      size: fc.integer({ min: 2, max: 5 }),
+    })
+    await fc.assert(
+      fc.asyncProperty(rows, minutes(9), async ({ before, reading, size }, at) => {
+        fc.pre(at.length < 3 || at[0] !== at.at(-1))
+        const stored = storedAt(at)
+        const { messages } = await walk({ ...reading, before, cursor: 'id', largest: size }, stored)
+        expect(messages.map(({ id }) => id)).to.deep.equal(stored.map(({ id }) => id))
+      }),
+      runs,
+    )
+  })
+
+  it('is walked without times, and without ids', async () => {
+    await fc.assert(
+      fc.asyncProperty(readings, minutes(1), fc.boolean(), async (reading, at, hasTimes) => {
+        const stored = storedAt(at).map(({ id, created_at, ...rest }) => ({
+          ...rest,
+          ...(hasTimes ? { created_at } : { id }),
+        })) as StoredMessage[]
+        const cursor = hasTimes ? 'created_at' : 'id'
+        const before = hasTimes ? reading.before : reading.before === 'row' ? 'row' : 'row itself'
+        fc.pre(hasTimes || stored.length > reading.largest || stored.length < 3)
+        const { messages } = await walk({ ...reading, cursor, before }, stored)
+        expect(messages).to.deep.equal(stored)
+      }),
+      runs,
+    )
+  })
+
+  it('says so where messages of one time that fill a page may be hidden', async () => {
+    const stored = storedAt([0, 1, 1, 1, 1, 1, 1, 2])
+    const { messages, unsure } = await walk({ ...plainReading, before: 'time', largest: 3 }, stored)
+    expect(unsure).to.equal(true)
+    expect(messages.map(({ id }) => id)).to.include.members(['m0', 'm6', 'm7'])
+  })
+
+  it('asks for a larger page where messages of one time fill one', async () => {
+    const stored = storedAt([0, ...Array<number>(15).fill(1), 2])
+    const { messages, unsure } = await walk({ ...plainReading, before: 'time' }, stored)
+    expect(unsure).to.equal(false)
+    expect(messages).to.have.lengthOf(17)
+  })
+
+  it('is what it was when the walk began', async () => {
+    const stored = storedAt(Array.from({ length: 30 }, (_, index) => index))
+    const growing = historyService({ ...plainReading, before: 'row itself' }, stored)
+    const began = stored.map(({ id }) => id)
+    const { messages } = await walkScript({
+      choose: (request, index) => {
+        const behaviour = growing.choose(request, index)
+        stored.push({ ...(storedAt([40 + index])[0] as StoredMessage), id: `late${index}` })
+        return behaviour
+      },
+    })
+    expect(messages.map(({ id }) => id)).to.deep.equal(began)
+  })
+
+  it('keeps messages without an id that are the same in all else', async () => {
+    const twice = { content: 'ok', role: 'user', created_at: '2026-01-01T00:05:00Z' }
+    const stored = [
+      ...storedAt([0, 1, 2, 3]),
+      twice,
+      twice,
+      ...storedAt([6, 7, 8, 9]).map((each) => ({ ...each, id: `n${each.id}` })),
+    ]
+    for (const before of ['row', 'time'] as const) {
+      const { messages } = await walk({ ...plainReading, before, largest: 5 }, stored)
+      expect(messages).to.deep.equal(stored)
+    }
+  })
+
+  it('is not given twice where pages overlap, nor where a page has one twice', async () => {
+    const stored = storedAt([0, 1, 2, 3, 4, 5, 6, 7])
+    const { messages } = await walkScript({
+      choose: ({ path }) => {
+        const before = new URL(path, 'http://x').searchParams.get('before')
+        const end = before === null ? 8 : Math.min(8, stored.findIndex(({ id }) => id === before) + 2)
+        const page = stored.slice(Math.max(0, end - 4), end)
+        return json(200, { messages: [...page, page[0]], has_more: end > 4 })
+      },
+    })
+    expect(messages).to.deep.equal(stored)
+  })
+})
