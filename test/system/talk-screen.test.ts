@@ -76,8 +76,10 @@ describe('the screen of a session', () => {
     talk.server.answerNext(numberedLines(1, 60).replaceAll('\n', '\n\n'))
     const terminal = await talk.chat()
     await converse(terminal, 'Count', 'line 60.')
-    await terminal.type('a draft that is long enough to be wrapped when there are but forty columns left')
-    await terminal.waitFor('columns left')
+    const draft = 'a draft that is long enough to be wrapped, even where there are eighty columns to put it in'
+    await terminal.type(draft)
+    const hasDraft = (screen: string) => promptOf(screen).replaceAll(/\s/g, '') === draft.replaceAll(/\s/g, '')
+    await terminal.waitUntil(hasDraft, 'the draft')
     for (const [columns, rows] of [
       [40, 24],
       [60, 10],
@@ -86,10 +88,7 @@ describe('the screen of a session', () => {
       [80, 24],
     ] as const) {
       await terminal.resize(columns, rows)
-      await terminal.waitUntil(
-        (screen) => promptOf(screen).replace(/\s+/g, ' ').endsWith('forty columns left'),
-        `the draft at ${columns} columns`,
-      )
+      await terminal.waitUntil(hasDraft, `the draft at ${columns} columns`)
     }
     await terminal.settle()
     const all = await terminal.scrollback()
