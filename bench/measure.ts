@@ -9,12 +9,20 @@ export interface Program {
   env?: NodeJS.ProcessEnv
 }
 
-/** Medians, in ms, of whole processes that took turns, so that a machine's moods hit all alike. */
-export async function timeInTurn(programs: readonly Program[], rounds: number): Promise<Map<string, number>> {
+/**
+ * Medians, in ms, of processes that took turns, so that a machine's moods hit all alike.
+ *
+ * @param time what is timed of each; the whole of it where not said
+ */
+export async function timeInTurn(
+  programs: readonly Program[],
+  rounds: number,
+  time: (program: Program) => Promise<number> = untilExit,
+): Promise<Map<string, number>> {
   const times = new Map(programs.map(({ name }) => [name, [] as number[]]))
   for (let round = -2; round < rounds; round++) {
     for (const program of programs) {
-      const elapsed = await timeOnce(program)
+      const elapsed = await time(program)
       // The first two rounds fill the caches.
       if (round >= 0) times.get(program.name)?.push(elapsed)
     }
@@ -22,7 +30,7 @@ export async function timeInTurn(programs: readonly Program[], rounds: number): 
   return new Map([...times].map(([name, values]) => [name, median(values)]))
 }
 
-function timeOnce({ name, command, args, env }: Program): Promise<number> {
+function untilExit({ name, command, args, env }: Program): Promise<number> {
   return new Promise((resolve, reject) => {
     const startedAt = performance.now()
     const child = spawn(command, args, { env: env ?? process.env, stdio: ['ignore', 'ignore', 'ignore'] })
@@ -34,7 +42,25 @@ function timeOnce({ name, command, args, env }: Program): Promise<number> {
   })
 }
 
-function median(values: readonly number[]): number {
+/** Milliseconds from the start of a process to the first byte that it prints. */
+export function untilFirstByte({ name, command, args, env }: Program): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const startedAt = performance.now()
+    let elapsed: number | undefined
+    const child = spawn(command, args, { env: env ?? process.env, stdio: ['ignore', 'pipe', 'ignore'] })
+    child.stdout.on('data', () => {
+      elapsed ??= performance.now() - startedAt
+    })
+    child.once('error', reject)
+    // The next process begins when this one no longer works.
+    child.once('close', (code) => {
+      if (code === 0 && elapsed !== undefined) resolve(elapsed)
+      else reject(new Error(`${name} ended with ${code}, and printed ${elapsed ? 'something' : 'nothing'}`))
+    })
+  })
+}
+
+export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }

@@ -1,9 +1,11 @@
 import { benchSignedIn } from './signed-in.ts'
 import { benchStartup } from './startup.ts'
+import { benchTalk } from './talk.ts'
 
 const benches: Record<string, (rounds: number) => Promise<void>> = {
   startup: benchStartup,
   'signed-in': benchSignedIn,
+  talk: benchTalk,
 }
 const [name = 'startup', rounds = '41'] = process.argv.slice(2)
 const bench = benches[name]

@@ -1,0 +1,223 @@
+import type { CompletionRequest } from '../../src/contract/completion.ts'
+import type { HistoryMessage, SendRequest } from '../../src/contract/conversation.ts'
+import {
+  type Behaviour,
+  type FaultServer,
+  failing,
+  json,
+  type RecordedRequest,
+  startFaultServer,
+} from './fault-server.ts'
+import { type AnswerNames, type AnswerScript, ScriptedAnswer } from './scripted-answer.ts'
+
+/**
+ * A chat service on loopback whose answers a test writes. Messages that no answer was written for
+ * are answered `You said: …`. It keeps its conversations, as the real one does.
+ */
+export class ChatServer {
+  readonly #server: FaultServer
+  readonly #state: State
+
+  private constructor(server: FaultServer, state: State) {
+    this.#server = server
+    this.#state = state
+  }
+
+  static async start(models = ['model-a', 'model-b']): Promise<ChatServer> {
+    const state = new State(models)
+    const server = await startFaultServer({ choose: (request) => state.choose(request) })
+    return new ChatServer(server, state)
+  }
+
+  get url(): string {
+    return this.#server.url
+  }
+
+  /** All requests so far, oldest first. */
+  get requests(): readonly RecordedRequest[] {
+    return this.#server.requests
+  }
+
+  /** The messages sent to a context so far. */
+  get sends(): SendRequest[] {
+    return this.#bodies('/api/chat/send')
+  }
+
+  /** The completions asked for so far. */
+  get completions(): CompletionRequest[] {
+    return this.#bodies('/v1/chat/completions')
+  }
+
+  /** Times that the history was asked for. */
+  get historyRequests(): number {
+    return this.requests.filter(({ path }) => pathOf(path) === '/api/chat/history').length
+  }
+
+  /** Scripts the next message's answer, or completion; those scripted earlier come first. */
+  answerNext(script: AnswerScript | string): ScriptedAnswer {
+    const answer = new ScriptedAnswer(typeof script === 'string' ? { text: script } : script)
+    this.#state.answers.push(answer)
+    return answer
+  }
+
+  /** Has the next message or completion met by a behaviour of fault-server.ts, such as `limited()`. */
+  failNext(behaviour: Behaviour): void {
+    this.#state.answers.push(behaviour)
+  }
+
+  /** Has the next request for the history met by a behaviour. */
+  failHistory(behaviour: Behaviour): void {
+    this.#state.historyBehaviours.push(behaviour)
+  }
+
+  /** The conversation, oldest first; of all contexts where none is named. */
+  history(contextId?: string): HistoryMessage[] {
+    return this.#state.messages
+      .filter((message) => contextId === undefined || message.contextId === contextId)
+      .map(({ contextId: _, ...message }) => message)
+  }
+
+  /** Ids of the conversations, oldest first. */
+  get contexts(): string[] {
+    return [...new Set(this.#state.messages.map(({ contextId }) => contextId))]
+  }
+
+  /** Adds to a conversation, as another client would. */
+  say(contextId: string, role: 'user' | 'assistant', content: string): void {
+    this.#state.store(contextId, role, content)
+  }
+
+  /** Takes the last messages of a conversation away. */
+  forget(contextId: string, count: number): void {
+    const { messages } = this.#state
+    for (let left = count; left > 0; left--) {
+      const index = messages.findLastIndex((message) => message.contextId === contextId)
+      if (index >= 0) messages.splice(index, 1)
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#server.close()
+  }
+
+  #bodies<T>(path: string): T[] {
+    return this.requests
+      .filter((request) => pathOf(request.path) === path)
+      .map(({ body }) => JSON.parse(body))
+  }
+}
+
+class State {
+  readonly models: readonly string[]
+  readonly answers: (ScriptedAnswer | Behaviour)[] = []
+  readonly historyBehaviours: Behaviour[] = []
+  readonly messages: (HistoryMessage & { contextId: string })[] = []
+  readonly #counts = new Map<string, number>()
+  #clock = 0
+
+  constructor(models: readonly string[]) {
+    this.models = models
+  }
+
+  choose(request: RecordedRequest): Behaviour {
+    switch (`${request.method} ${pathOf(request.path)}`) {
+      case 'POST /api/chat/send':
+        return this.#send(JSON.parse(request.body))
+      case 'POST /v1/chat/completions':
+        return this.#complete(JSON.parse(request.body))
+      case 'GET /api/chat/history':
+        return (
+          this.historyBehaviours.shift() ?? this.#list(new URL(request.path, 'http://service').searchParams)
+        )
+      case 'GET /v1/chat/models':
+        return json(200, {
+          data: this.models.map((id) => ({ id, created: 0, object: 'model', owned_by: 'test' })),
+        })
+      default:
+        return failing(404, 'not_found', 'There is no such endpoint')
+    }
+  }
+
+  store(contextId: string, role: string, content: string, id = this.#name('msg')): void {
+    // No two at the same time, so that the order can be read from the times.
+    this.#clock = Math.max(Date.now(), this.#clock + 1)
+    const created_at = new Date(this.#clock).toISOString()
+    this.messages.push({ id, role, content, created_at, contextId })
+  }
+
+  #send(sent: SendRequest): Behaviour {
+    const answer = this.#next(sent.message ?? '')
+    if (typeof answer === 'function') return answer
+    const names: AnswerNames = {
+      id: this.#name('msg'),
+      contextId: sent.context_id ?? this.#name('ctx'),
+      model: sent.model ?? this.models[0] ?? '',
+    }
+    return async (_, response, incoming) => {
+      answer.begin()
+      this.store(names.contextId, 'user', sent.message ?? '')
+      const { ending = 'done', finishLater } = answer.script
+      const keep = (text: string) => this.store(names.contextId, 'assistant', text, names.id)
+      // What was cut is found whole by whoever asks after the cut.
+      if (finishLater !== undefined) keep(finishLater)
+      const stayed = sent.stream
+        ? await answer.stream(response, incoming, names)
+        : await answer.send(response, incoming, this.#sendBody(answer, names))
+      if (stayed && ending === 'done' && finishLater === undefined) keep(answer.text)
+    }
+  }
+
+  #sendBody(answer: ScriptedAnswer, { id, contextId }: AnswerNames): unknown {
+    return { id, response: answer.text, context_id: contextId, created_at: new Date().toISOString() }
+  }
+
+  #complete(asked: CompletionRequest): Behaviour {
+    const answer = this.#next(asked.messages?.at(-1)?.content ?? '')
+    if (typeof answer === 'function') return answer
+    const { usage } = answer.script
+    const message = { role: 'assistant', content: answer.text }
+    const body = {
+      id: this.#name('cmpl'),
+      object: 'chat.completion',
+      created: 0,
+      model: asked.model ?? this.models[0],
+      ...(usage && { usage }),
+      choices: [{ index: 0, message, finish_reason: 'stop' }],
+    }
+    return async (_, response, incoming) => {
+      answer.begin()
+      await answer.send(response, incoming, body)
+    }
+  }
+
+  #next(message: string): ScriptedAnswer | Behaviour {
+    return this.answers.shift() ?? new ScriptedAnswer({ text: `You said: ${message}` })
+  }
+
+  /** Oldest first within a page, the newest page first; `before` takes a message's id. */
+  #list(query: URLSearchParams): Behaviour {
+    const contextId = query.get('context_id')
+    const all = this.messages.filter((message) => contextId === null || message.contextId === contextId)
+    if (contextId !== null && all.length === 0) {
+      return failing(404, 'context_not_found', 'There is no such context')
+    }
+    const before = query.get('before')
+    const end = before === null ? all.length : all.findIndex(({ id }) => id === before)
+    const start = Math.max(0, end - Number(query.get('limit') ?? 20))
+    const messages = all.slice(start, end).map(({ contextId: context_id, ...message }) => ({
+      ...message,
+      context_id,
+    }))
+    return json(200, { messages, has_more: start > 0 })
+  }
+
+  #name(kind: string): string {
+    const count = (this.#counts.get(kind) ?? 0) + 1
+    this.#counts.set(kind, count)
+    return `${kind}_${count}`
+  }
+}
+
+function pathOf(path: string): string {
+  return path.split('?')[0] ?? ''
+}

@@ -1,0 +1,158 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Usage } from '../../src/contract/completion.ts'
+
+/** What an answer is, and how it is sent. */
+export interface AnswerScript {
+  /** The text in the pieces in which it is sent; a bare string is one piece. */
+  text: string | readonly string[]
+  /** Milliseconds before each piece but the first. */
+  pause?: number
+  /** Each piece waits for `release()`. */
+  held?: boolean
+  /** How a stream ends: with its marker, without one, by a reset, or never. */
+  ending?: 'done' | 'unmarked' | 'reset' | 'stalled'
+  /** The history gets this as the whole answer, though the stream was cut. */
+  finishLater?: string
+  usage?: Usage
+  shape?: StreamShape
+}
+
+/** The forms in which streams come; the interface does not show one. */
+export type StreamShape = 'events' | 'openai' | 'ndjson' | 'text'
+
+/** What every frame of an answer tells. */
+export interface AnswerNames {
+  id: string
+  contextId: string
+  model: string
+}
+
+const types: Record<StreamShape, string> = {
+  events: 'text/event-stream',
+  openai: 'text/event-stream',
+  ndjson: 'application/x-ndjson',
+  text: 'text/plain; charset=utf-8',
+}
+
+/** One answer that a test controls and watches. */
+export class ScriptedAnswer {
+  readonly script: AnswerScript
+  /** Resolves when the request for it has come. */
+  readonly begun: Promise<void>
+  /** Resolves when the client has closed the connection before the answer had ended. */
+  readonly abandoned: Promise<void>
+  begin: () => void = () => {}
+  #abandon: () => void = () => {}
+  #allowed = 0
+  #wake: () => void = () => {}
+
+  constructor(script: AnswerScript) {
+    this.script = script
+    this.begun = new Promise((resolve) => {
+      this.begin = resolve
+    })
+    this.abandoned = new Promise((resolve) => {
+      this.#abandon = resolve
+    })
+  }
+
+  get pieces(): readonly string[] {
+    return typeof this.script.text === 'string' ? [this.script.text] : this.script.text
+  }
+
+  get text(): string {
+    return this.pieces.join('')
+  }
+
+  /** Lets the next pieces of a held answer go; all that are left, and the end, where no number is given. */
+  release(count = Number.POSITIVE_INFINITY): void {
+    this.#allowed += count
+    this.#wake()
+  }
+
+  /** Sends all of it, and ends as scripted. Returns whether the client was there to the end. */
+  async stream(response: ServerResponse, incoming: IncomingMessage, names: AnswerNames): Promise<boolean> {
+    const { pause = 0, ending = 'done', shape = 'events' } = this.script
+    this.#watch(response)
+    response.writeHead(200, { 'content-type': types[shape] })
+    response.flushHeaders()
+    for (const [index, piece] of this.pieces.entries()) {
+      if (index > 0) await sleep(pause)
+      await this.#turn(response)
+      if (response.destroyed) return false
+      response.write(writePiece(piece, shape, names))
+    }
+    // The end of a held answer is released like a piece.
+    await this.#turn(response)
+    if (response.destroyed) return false
+    if (ending === 'done') response.end(this.#writeEnd(shape, names))
+    else if (ending === 'unmarked') response.end()
+    else if (ending === 'reset') {
+      await sleep(20)
+      incoming.socket.resetAndDestroy()
+    }
+    return true
+  }
+
+  /** The same as one body, for the endpoint that does not stream. */
+  async send(response: ServerResponse, incoming: IncomingMessage, body: unknown): Promise<boolean> {
+    const { ending = 'done' } = this.script
+    this.#watch(response)
+    await this.#turn(response)
+    if (response.destroyed || ending === 'stalled') return false
+    if (ending === 'reset') incoming.socket.resetAndDestroy()
+    else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    return ending !== 'reset'
+  }
+
+  #watch(response: ServerResponse): void {
+    response.once('close', () => {
+      if (!response.writableEnded) this.#abandon()
+      this.#wake()
+    })
+  }
+
+  async #turn(response: ServerResponse): Promise<void> {
+    if (!this.script.held) return
+    while (this.#allowed < 1 && !response.destroyed) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+    this.#allowed -= 1
+  }
+
+  #writeEnd(shape: StreamShape, { id, contextId, model }: AnswerNames): string {
+    const { usage } = this.script
+    const about = { id, context_id: contextId, model, ...(usage && { usage }) }
+    switch (shape) {
+      case 'events':
+        return event({ ...about, response: this.text, finish_reason: 'stop' }, 'done')
+      case 'openai':
+        return `${event({ ...about, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}data: [DONE]\n\n`
+      case 'ndjson':
+        return `${JSON.stringify({ ...about, done: true })}\n`
+      case 'text':
+        return ''
+    }
+  }
+}
+
+function writePiece(text: string, shape: StreamShape, { id, contextId, model }: AnswerNames): string {
+  const about = { id, context_id: contextId, model }
+  switch (shape) {
+    case 'events':
+      return event({ ...about, delta: text }, 'delta')
+    case 'openai':
+      return event({ ...about, choices: [{ index: 0, delta: { content: text }, finish_reason: null }] })
+    case 'ndjson':
+      return `${JSON.stringify({ ...about, delta: text, done: false })}\n`
+    case 'text':
+      return text
+  }
+}
+
+function event(data: unknown, name?: string): string {
+  return `${name ? `event: ${name}\n` : ''}data: ${JSON.stringify(data)}\n\n`
+}

@@ -1,0 +1,320 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { failing } from '../support/fault-server.ts'
+import { converse, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
+import type { Tmux } from './tmux.ts'
+
+describe('the commands of a session', () => {
+  let talk: TalkSession
+  let terminal: Tmux
+  beforeEach(async () => {
+    talk = await TalkSession.begin()
+    terminal = await talk.chat([], { rows: 60 })
+  })
+  afterEach(() => talk.end())
+
+  /** Runs a command, and waits for what it says and the prompt. */
+  const command = async (line: string, words: string | RegExp) => {
+    await terminal.say(line)
+    await terminal.waitFor(words)
+    return await terminal.waitUntil(hasPrompt, 'the prompt')
+  }
+  const sessions = async () =>
+    (await talk.json('chat', 'sessions')) as { id: string; name?: string; turns: number }[]
+
+  const names =
+    'help new resume contexts name model system set retry edit continue history search export copy save editor info clear quit'
+
+  it('/help names every command', async () => {
+    const screen = await command('/help', '/quit')
+    for (const name of names.split(' ')) expect(screen).to.match(new RegExp(`^ *\\/${name}\\b`, 'm'))
+    expect(talk.server.sends).to.deep.equal([])
+  })
+
+  it('takes any beginning that no other command has, and says which there are', async () => {
+    await command('/inf', /^service +/m)
+    const screen = await command('/e', /\/edit.*\/editor|\/export/)
+    expect(screen).to.match(/\/edit\b/)
+    // A whole name is no beginning of another: /edit and /editor.
+    await command('/edit', 'Nothing has been asked yet')
+    await command('/nonsense', 'There is no command /nonsense')
+    expect(talk.server.sends).to.deep.equal([])
+  })
+
+  it('// sends a message that begins with a slash', async () => {
+    await converse(terminal, '//etc is a folder', 'You said: /etc is a folder')
+    expect(talk.server.sends[0]?.message).to.equal('/etc is a folder')
+  })
+
+  it('/new begins another context', async () => {
+    await converse(terminal, 'one')
+    await command('/new', 'A new conversation')
+    await converse(terminal, 'two')
+    expect(talk.server.sends.map(({ context_id }) => context_id)).to.deep.equal([undefined, undefined])
+    expect((await sessions()).map(({ turns }) => turns)).to.deep.equal([1, 1])
+  })
+
+  it('/resume lists sessions and goes on with one', async () => {
+    await converse(terminal, 'of the first session')
+    await command('/new', 'A new conversation')
+    await converse(terminal, 'of the second session')
+    await command('/resume', /^\d\S+ +1 turn +of the first session$/m)
+    const first = (await sessions()).at(-1)?.id ?? ''
+    await command('/clear', /^>$/)
+    await command(`/resume ${first}`, 'You said: of the first session')
+    await converse(terminal, 'first again')
+    expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
+  })
+
+  it('/contexts lists the contexts that this machine knows', async () => {
+    await converse(terminal, 'one')
+    await command('/new', 'A new conversation')
+    await converse(terminal, 'two')
+    const screen = await command('/contexts', /^\* ctx_2\b/m)
+    expect(screen).to.match(/^ {2}ctx_1\b/m)
+  })
+
+  it('/name gives the session a name', async () => {
+    await command('/name my holiday', 'my holiday')
+    await converse(terminal, 'Hello')
+    expect((await sessions())[0]?.name).to.equal('my holiday')
+  })
+
+  it('/model lists what the service offers, and chooses', async () => {
+    const listed = await command('/model', 'model-b')
+    expect(listed).to.contain('model-a')
+    await command('/model model-b', /Model model-b/)
+    const screen = await converse(terminal, 'Hello')
+    expect(talk.server.sends.at(-1)?.model).to.equal('model-b')
+    expect(screen).to.match(/^ {2}model-b · /m)
+  })
+
+  it('/system switches visibly to completions, with the conversation kept here', async () => {
+    await converse(terminal, 'one')
+    await command('/system Answer in rhymes', /kept on this machine/)
+    expect(talk.server.requests.filter(({ path }) => path.startsWith('/v1/chat/completions'))).to.deep.equal(
+      [],
+    )
+    await converse(terminal, 'two')
+    await converse(terminal, 'three')
+    expect(talk.server.sends).to.have.length(1)
+    expect(talk.server.completions.at(-1)?.messages).to.deep.equal([
+      { role: 'system', content: 'Answer in rhymes' },
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: 'You said: one' },
+      { role: 'user', content: 'two' },
+      { role: 'assistant', content: 'You said: two' },
+      { role: 'user', content: 'three' },
+    ])
+  })
+
+  it('/system is in force again when the session is resumed', async () => {
+    await command('/system Be brief', /kept on this machine/)
+    await converse(terminal, 'one')
+    await terminal.key('C-d')
+    await terminal.exitCode()
+    const [session] = await sessions()
+    terminal = await talk.chat(['--resume', session?.id ?? ''])
+    await converse(terminal, 'two')
+    expect(talk.server.completions.at(-1)?.messages).to.deep.equal([
+      { role: 'system', content: 'Be brief' },
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: 'You said: one' },
+      { role: 'user', content: 'two' },
+    ])
+  })
+
+  it('/set sets temperature and max_tokens, and refuses what is none', async () => {
+    await command('/set temperature 0.2', 'temperature: 0.2')
+    await command('/set max_tokens=100', 'max_tokens: 100')
+    await converse(terminal, 'Hello')
+    expect(talk.server.completions.at(-1)).to.include({ temperature: 0.2, max_tokens: 100 })
+    await command('/set temperature off', "temperature: the service's")
+    await converse(terminal, 'Hello again')
+    expect(talk.server.completions.at(-1)).not.to.have.property('temperature')
+    await command('/set max_tokens many', 'many')
+    await command('/set colour red', /temperature and max_tokens/)
+  })
+
+  it('/retry asks the last question again, without its answer', async () => {
+    await converse(terminal, 'one')
+    await converse(terminal, 'two')
+    talk.server.answerNext('A better answer.')
+    await terminal.say('/retry')
+    await waitForTurn(terminal, 'A better answer.')
+    const screen = await terminal.waitUntil(hasPrompt, 'the prompt')
+    expect(screen).to.contain('kept on this machine')
+    const said = [
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: 'You said: one' },
+      { role: 'user', content: 'two' },
+    ]
+    expect(talk.server.completions.at(-1)?.messages).to.deep.equal(said)
+    await converse(terminal, 'three')
+    expect(talk.server.completions.at(-1)?.messages).to.deep.equal([
+      ...said,
+      { role: 'assistant', content: 'A better answer.' },
+      { role: 'user', content: 'three' },
+    ])
+  })
+
+  it('/edit puts the last question into the prompt, and sends it in place of the old one', async () => {
+    await converse(terminal, 'one')
+    await converse(terminal, 'tow')
+    await terminal.say('/edit')
+    await terminal.waitUntil((screen) => promptOf(screen) === 'tow', 'the question')
+    await terminal.key('C-t')
+    await terminal.key('BSpace', 'BSpace', 'BSpace')
+    await terminal.type('two')
+    await terminal.key('Enter')
+    await waitForTurn(terminal, 'You said: two')
+    expect(talk.server.completions.at(-1)?.messages).to.deep.equal([
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: 'You said: one' },
+      { role: 'user', content: 'two' },
+    ])
+  })
+
+  it('/edit changes nothing when it is left by Ctrl-C', async () => {
+    await converse(terminal, 'one')
+    await terminal.say('/edit')
+    await terminal.waitUntil((screen) => promptOf(screen) === 'one', 'the question')
+    await terminal.key('C-c')
+    await terminal.waitUntil(hasPrompt, 'an empty prompt')
+    await converse(terminal, 'two')
+    expect(talk.server.completions).to.deep.equal([])
+    expect(talk.server.sends.at(-1)).to.include({ message: 'two', context_id: 'ctx_1' })
+  })
+
+  it('/continue finds the rest of an answer that was stopped', async () => {
+    const answer = talk.server.answerNext({
+      text: ['The begin', 'ning'],
+      held: true,
+      finishLater: 'The beginning and the end.',
+    })
+    await terminal.say('Hello')
+    await answer.begun
+    answer.release(1)
+    await terminal.waitFor('The begin')
+    await terminal.key('C-c')
+    await terminal.waitFor('[interrupted]')
+    await terminal.waitUntil(hasPrompt, 'the prompt')
+    await command('/continue', 'and the end.')
+    expect(talk.server.sends).to.have.length(1)
+  })
+
+  it('/continue asks for more where the history has none', async () => {
+    await converse(terminal, 'Hello')
+    talk.server.answerNext('More of it.')
+    await terminal.say('/continue')
+    await waitForTurn(terminal, 'More of it.')
+    expect(talk.server.sends).to.have.length(2)
+    expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
+  })
+
+  it('/history shows what the service has', async () => {
+    await converse(terminal, 'one')
+    talk.server.say('ctx_1', 'user', 'said elsewhere')
+    await command('/clear', /^>$/)
+    const screen = await command('/history', 'said elsewhere')
+    expect(screen).to.contain('You said: one')
+    await command('/clear', /^>$/)
+    expect(await command('/history 1', 'said elsewhere')).not.to.contain('You said: one')
+    await command('/history nonsense', /no number/)
+  })
+
+  it('/search finds what was said in any session', async () => {
+    await converse(terminal, 'The Eiffel tower')
+    await command('/new', 'A new conversation')
+    await converse(terminal, 'Something else')
+    await command('/clear', /^>$/)
+    const screen = await command('/search eiffel', /Eiffel tower/)
+    expect(screen).not.to.contain('Something else')
+    await command('/search unheard of', /Nothing was said of/)
+  })
+
+  it('/export writes the session to a new file of four forms', async () => {
+    await command('/export early.md', /Nothing has been said/)
+    await converse(terminal, 'Hello')
+    const read = (name: string) => readFileSync(join(talk.sandbox.home, name), 'utf8')
+    for (const form of ['md', 'txt', 'json', 'jsonl']) {
+      await command(`/export talk.${form}`, `talk.${form}`)
+      expect(read(`talk.${form}`)).to.contain('You said: Hello')
+    }
+    expect(JSON.parse(read('talk.json')).turns).to.have.length(1)
+    expect(statSync(join(talk.sandbox.home, 'talk.md')).mode & 0o777).to.equal(0o600)
+    const before = read('talk.md')
+    await command('/export talk.md', /there already/)
+    expect(read('talk.md')).to.equal(before)
+  })
+
+  it('/copy hands the last answer to the terminal', async () => {
+    await command('/copy', 'There is no answer yet')
+    await terminal.allowClipboard()
+    await converse(terminal, 'Zwölf 漢字')
+    await command('/copy', 'OSC 52')
+    expect(await terminal.clipboard()).to.equal('You said: Zwölf 漢字')
+  })
+
+  it('/save writes the last answer to a new file', async () => {
+    await command('/save answer.md', 'There is no answer yet')
+    await converse(terminal, 'one')
+    await converse(terminal, 'two')
+    await command('/save answer.md', /answer\.md/)
+    expect(readFileSync(join(talk.sandbox.home, 'answer.md'), 'utf8')).to.equal('You said: two\n')
+    await command('/save answer.md', /there already/)
+    await command('/save no/such/folder/x.md', /cannot be written/)
+    await command('/save', /Which file/)
+  })
+
+  it('/save completes paths by Tab', async () => {
+    await converse(terminal, 'one')
+    await command('/save long-name.md', 'Written')
+    await terminal.type('/save long')
+    await terminal.key('Tab')
+    await terminal.waitUntil((screen) => promptOf(screen).trim() === '/save long-name.md', 'the path')
+  })
+
+  it('/editor opens $EDITOR for the next message', async () => {
+    await terminal.key('C-d')
+    await terminal.exitCode()
+    terminal = await talk.chat([], { env: talk.editor('printf "from the editor" > "$1"') })
+    await terminal.say('/editor')
+    await terminal.waitUntil((screen) => promptOf(screen) === 'from the editor', 'the text')
+    await terminal.key('Enter')
+    await waitForTurn(terminal, 'You said: from the editor')
+  })
+
+  it('/info shows what is in force', async () => {
+    await converse(terminal, 'Hello')
+    await command('/set temperature 0.5', 'temperature: 0.5')
+    const screen = await command('/info', /^transcript +/m)
+    expect(screen).to.contain(talk.server.url)
+    expect(screen).to.match(/^context +ctx_1$/m)
+    expect(screen).to.match(/^model +model-a$/m)
+    expect(screen).to.match(/^temperature +0\.5$/m)
+    expect(screen).not.to.contain('key-of-a-test')
+  })
+
+  it('/clear clears the screen, and the conversation goes on', async () => {
+    await converse(terminal, 'one')
+    await command('/clear', /^>$/)
+    await converse(terminal, 'two')
+    expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
+  })
+
+  it('/quit leaves', async () => {
+    await converse(terminal, 'one')
+    await terminal.say('/quit')
+    expect(await terminal.exitCode()).to.equal(0)
+    expect(await terminal.screen()).to.match(/^1 turn\. Resume with/m)
+  })
+
+  it('a command that the service refuses leaves the session as it was', async () => {
+    await converse(terminal, 'one')
+    talk.server.failHistory(failing(403, 'forbidden', 'Not for you'))
+    await command('/history', 'Not for you')
+    await converse(terminal, 'two')
+  })
+})

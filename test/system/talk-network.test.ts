@@ -1,0 +1,102 @@
+import { expect } from 'chai'
+import { failing, html502, reset } from '../support/fault-server.ts'
+import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
+import type { Tmux } from './tmux.ts'
+
+describe('a session whose network fails', () => {
+  let talk: TalkSession
+  beforeEach(async () => {
+    talk = await TalkSession.begin()
+  })
+  afterEach(() => talk.end())
+
+  const givenBack = (terminal: Tmux, text: string) =>
+    terminal.waitUntil((screen) => promptOf(screen) === text, `"${text}" in the prompt`)
+
+  const part = 'The first half '
+  const whole = 'The first half and the second half.'
+
+  for (const ending of ['reset', 'unmarked', 'stalled'] as const) {
+    // A stall is given up after --timeout at the earliest.
+    const args = ending === 'stalled' ? ['--timeout', '1'] : []
+
+    it(`says how much came, asks the history and shows the rest (${ending})`, async () => {
+      talk.server.answerNext({ text: part, ending, finishLater: whole })
+      const terminal = await talk.chat(args)
+      await terminal.say('Hello')
+      await terminal.waitFor(`[truncated after ${part.length} characters`)
+      const screen = await terminal.waitFor('and the second half.')
+      expect(count(screen, 'The first half')).to.equal(1)
+      await terminal.waitUntil(hasPrompt, 'the prompt')
+      expect(talk.server.sends).to.have.length(1)
+      await terminal.key('C-d')
+      const [, id] = /--resume (\S+)/.exec(await terminal.waitFor('--resume')) ?? []
+      expect((await talk.run(['chat', 'show', id ?? ''])).stdout).to.contain(whole)
+    })
+
+    it(`keeps the part where the service has no more (${ending})`, async () => {
+      talk.server.answerNext({ text: part, ending })
+      const terminal = await talk.chat(args)
+      await terminal.say('Hello')
+      await terminal.waitFor(`[truncated after ${part.length} characters`)
+      await terminal.waitUntil((screen) => talk.server.historyRequests > 0 && hasPrompt(screen), 'the prompt')
+      expect(await terminal.screen()).to.contain('The first half')
+      expect(talk.server.sends).to.have.length(1)
+      await converse(terminal, 'Still here')
+    })
+  }
+
+  it('stays where the history cannot be asked either', async () => {
+    talk.server.answerNext({ text: part, ending: 'reset', finishLater: whole })
+    for (let attempt = 0; attempt < 5; attempt++) talk.server.failHistory(reset)
+    const terminal = await talk.chat(['--retries', '0'])
+    await terminal.say('Hello')
+    await terminal.waitFor(`[truncated after ${part.length} characters`)
+    await terminal.waitUntil(hasPrompt, 'the prompt')
+    await converse(terminal, 'Still here')
+  })
+
+  it('sends nothing twice where the outcome is unknown, but gives the text back', async () => {
+    talk.server.failNext(reset)
+    const terminal = await talk.chat()
+    await terminal.say('Only once')
+    await givenBack(terminal, 'Only once')
+    await terminal.settle()
+    expect(talk.server.sends).to.have.length(1)
+    await terminal.key('Enter')
+    await waitForTurn(terminal, 'You said: Only once')
+  })
+
+  it('says how to sign in after a 401, and stays', async () => {
+    talk.server.failNext(failing(401, 'invalid_api_key', 'The key is not valid'))
+    const terminal = await talk.chat()
+    await terminal.say('Hello')
+    await terminal.waitFor('The key is not valid')
+    await terminal.waitFor(/chatctl auth login|CHATCTL_API_KEY/)
+    await givenBack(terminal, 'Hello')
+    await terminal.key('Enter')
+    await waitForTurn(terminal, 'You said: Hello')
+  })
+
+  it('shows what a gateway says in a line, and stays', async () => {
+    talk.server.failNext(html502)
+    const terminal = await talk.chat()
+    await terminal.say('Hello')
+    const screen = await terminal.waitFor('502')
+    expect(screen).not.to.contain('<html>')
+    await givenBack(terminal, 'Hello')
+    await terminal.key('Enter')
+    await waitForTurn(terminal, 'You said: Hello')
+  })
+
+  it('reads streams of any shape', async () => {
+    const terminal = await talk.chat()
+    for (const shape of ['events', 'openai', 'ndjson', 'text'] as const) {
+      talk.server.answerNext({ text: ['An answer ', `as ${shape}.`], shape })
+      await terminal.say('Hello')
+      const screen = await waitForTurn(terminal, `An answer as ${shape}.`)
+      await terminal.waitUntil(hasPrompt, 'the prompt')
+      expect(screen).not.to.contain('truncated')
+    }
+  })
+})

@@ -1,0 +1,188 @@
+import { expect } from 'chai'
+import { converse, count, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
+
+describe('a session that goes on', () => {
+  let talk: TalkSession
+  beforeEach(async () => {
+    talk = await TalkSession.begin()
+  })
+  afterEach(() => talk.end())
+
+  /** A session of some turns; gives back its id. */
+  const leave = async (...said: string[]) => {
+    const terminal = await talk.chat()
+    for (const words of said) await converse(terminal, words)
+    await terminal.key('C-d')
+    await terminal.exitCode()
+    return /--resume (\S+)/.exec(await terminal.screen())?.[1] ?? ''
+  }
+
+  it('shows the last two turns by --resume', async () => {
+    const id = await leave('first', 'second', 'third')
+    const terminal = await talk.chat(['--resume', id])
+    const screen = await terminal.screen()
+    expect(screen).to.contain('You said: second')
+    expect(screen).to.contain('You said: third')
+    expect(screen).not.to.contain('You said: first')
+    await converse(terminal, 'fourth')
+    expect(talk.server.sends.at(-1)).to.include({ context_id: 'ctx_1', message: 'fourth' })
+    await terminal.key('C-d')
+    await terminal.exitCode()
+    const sessions = (await talk.json('chat', 'sessions')) as { id: string; turns: number }[]
+    expect(sessions.map(({ id: each, turns }) => [each, turns])).to.deep.equal([[id, 4]])
+  })
+
+  it('resumes by the beginning of an id and by name', async () => {
+    const terminal = await talk.chat()
+    await converse(terminal, 'Remember me')
+    await terminal.say('/name holiday')
+    await terminal.waitUntil(hasPrompt, 'the prompt')
+    await terminal.key('C-d')
+    await terminal.exitCode()
+    const byName = await talk.chat(['--resume', 'holiday'])
+    expect(await byName.screen()).to.contain('Remember me')
+    await byName.key('C-d')
+    await byName.exitCode()
+    const [session] = (await talk.json('chat', 'sessions')) as { id: string }[]
+    const byPrefix = await talk.chat(['--resume', session?.id.slice(0, -2) ?? ''])
+    expect(await byPrefix.screen()).to.contain('Remember me')
+  })
+
+  it('refuses what there is not, with a next step', async () => {
+    const terminal = await talk.start(['chat', '--resume', 'nothing-like-it'])
+    expect(await terminal.exitCode()).to.equal(6)
+    expect(await terminal.screen()).to.contain('chatctl chat sessions')
+  })
+
+  it('goes on with the last conversation by --continue, also one of chat send', async () => {
+    await talk.run(['chat', 'send', 'said outside'])
+    const terminal = await talk.chat(['--continue'])
+    expect(await terminal.screen()).to.contain('You said: said outside')
+    await converse(terminal, 'said inside')
+    expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
+    await terminal.key('C-d')
+    await terminal.exitCode()
+    await talk.run(['chat', 'send', '--continue', 'outside again'])
+    expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
+  })
+
+  it('goes on with any conversation of the service by --context', async () => {
+    talk.server.say('ctx_9', 'user', 'An old question')
+    talk.server.say('ctx_9', 'assistant', 'An old answer')
+    const terminal = await talk.chat(['--context', 'ctx_9'])
+    const screen = await terminal.screen()
+    expect(screen).to.contain('An old question')
+    expect(screen).to.contain('An old answer')
+    await converse(terminal, 'A new question')
+    expect(talk.server.sends).to.deep.equal([
+      { message: 'A new question', context_id: 'ctx_9', stream: true },
+    ])
+  })
+
+  it('marks what only the service has', async () => {
+    const id = await leave('first')
+    talk.server.say('ctx_1', 'user', 'asked elsewhere')
+    talk.server.say('ctx_1', 'assistant', 'answered elsewhere')
+    const terminal = await talk.chat(['--resume', id])
+    const screen = await terminal.screen()
+    expect(screen).to.contain('answered elsewhere')
+    expect(screen).to.contain("[only in the service's history")
+  })
+
+  it('marks what only this machine has', async () => {
+    const id = await leave('first', 'second')
+    talk.server.forget('ctx_1', 2)
+    const terminal = await talk.chat(['--resume', id])
+    const screen = await terminal.screen()
+    expect(screen).to.contain('You said: second')
+    expect(screen).to.contain('[only on this machine')
+  })
+
+  it('resumes what the service finished after a cut', async () => {
+    const answer = talk.server.answerNext({
+      text: ['A half', ' never sent'],
+      held: true,
+      finishLater: 'A half and a whole.',
+    })
+    const terminal = await talk.chat()
+    await terminal.say('Hello')
+    await answer.begun
+    answer.release(1)
+    await terminal.waitFor('A half')
+    process.kill(await terminal.pid(), 'SIGKILL')
+    await terminal.exitCode()
+    const [session] = (await talk.json('chat', 'sessions')) as { id: string }[]
+    const resumed = await talk.chat(['--resume', session?.id ?? ''])
+    expect(await resumed.screen()).to.contain('A half and a whole.')
+  })
+
+  it('lets two sessions talk in one context at once', async () => {
+    await leave('begin')
+    const [one, two] = await Promise.all([
+      talk.chat(['--context', 'ctx_1']),
+      talk.chat(['--context', 'ctx_1']),
+    ])
+    await Promise.all([converse(one, 'from one'), converse(two, 'from two')])
+    await Promise.all([converse(one, 'again one'), converse(two, 'again two')])
+    expect(
+      talk.server.sends.every(({ context_id }, index) => index === 0 || context_id === 'ctx_1'),
+    ).to.equal(true)
+    expect(talk.server.history('ctx_1')).to.have.length(10)
+    for (const terminal of [one, two]) {
+      await terminal.key('C-d')
+      expect(await terminal.exitCode()).to.equal(0)
+    }
+    const third = await talk.chat(['--continue'])
+    const screen = await third.screen()
+    expect(count(screen, 'You said: again one') + count(screen, 'You said: again two')).to.be.at.least(1)
+  })
+
+  it('has two sessions on one transcript keep one each', async () => {
+    const first = await talk.chat()
+    await converse(first, 'begin')
+    const [session] = (await talk.json('chat', 'sessions')) as { id: string }[]
+    const second = await talk.chat(['--resume', session?.id ?? ''])
+    expect(await second.screen()).to.contain('open in another terminal')
+    await Promise.all([converse(first, 'of the first'), converse(second, 'of the second')])
+    const sessions = (await talk.json('chat', 'sessions')) as { id: string }[]
+    expect(sessions).to.have.length(2)
+    const shown = await Promise.all(sessions.map(({ id }) => talk.run(['chat', 'show', id])))
+    for (const words of ['of the first', 'of the second']) {
+      expect(shown.filter(({ stdout }) => stdout.includes(`You said: ${words}`))).to.have.length(1)
+    }
+  })
+
+  it('holds the lock of a killed session no longer', async () => {
+    const terminal = await talk.chat()
+    await converse(terminal, 'mine')
+    process.kill(await terminal.pid(), 'SIGKILL')
+    await terminal.exitCode()
+    const [session] = (await talk.json('chat', 'sessions')) as { id: string }[]
+    const resumed = await talk.chat(['--resume', session?.id ?? ''])
+    await converse(resumed, 'mine again')
+  })
+
+  it('replays a session in every form', async () => {
+    const id = await leave('Hello')
+    const text = await talk.run(['chat', 'show', id, '-o', 'text'])
+    expect(text.stdout).to.contain('You said: Hello')
+    const markdown = await talk.run(['chat', 'show', id, '-o', 'md'])
+    expect(markdown.stdout).to.contain('You said: Hello')
+    const lines = (await talk.run(['chat', 'show', id, '-o', 'jsonl'])).stdout.trim().split('\n')
+    const events = lines.map((line) => JSON.parse(line))
+    expect(events.map(({ type }) => type)).to.deep.equal(['user', 'start', 'delta', 'end'])
+    expect(events.at(-1)).to.include({ v: 1, complete: true, verified: true, response: 'You said: Hello' })
+  })
+
+  it('keeps the model of a session', async () => {
+    const terminal = await talk.chat(['--model', 'model-b'])
+    await converse(terminal, 'Hello')
+    await terminal.key('C-d')
+    await terminal.exitCode()
+    const [session] = (await talk.json('chat', 'sessions')) as { id: string }[]
+    const resumed = await talk.chat(['--resume', session?.id ?? ''])
+    await resumed.say('Hello again')
+    await waitForTurn(resumed, 'You said: Hello again')
+    expect(talk.server.sends.map(({ model }) => model)).to.deep.equal(['model-b', 'model-b'])
+  })
+})

@@ -1,0 +1,131 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { converse, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
+
+describe('a session on terminals of all kinds', () => {
+  let talk: TalkSession
+  beforeEach(async () => {
+    talk = await TalkSession.begin()
+  })
+  afterEach(() => talk.end())
+
+  const colours = /␛\[[\d;]*(3[1-7]|9[1-7]|38;)[\d;]*m/
+  const markdown = '# Title\n\nWith `code` and\n\n```js\nconst a = "text"\n```\n\nThe end.'
+
+  it('talks on a terminal that is dumb', async () => {
+    const terminal = await talk.start(['chat'], { env: { TERM: 'dumb' } })
+    await terminal.waitFor(/^>$/m)
+    await terminal.say('Hello')
+    await terminal.waitFor(/You said: Hello[\s\S]*total/)
+    await terminal.say('Two \\')
+    await terminal.say('lines')
+    await terminal.waitFor(/lines[\s\S]*total[\s\S]*lines[\s\S]*total/)
+    expect(talk.server.sends.at(-1)?.message).to.equal('Two \nlines')
+    expect(await terminal.styledScreen()).not.to.contain('␛[')
+    await terminal.key('C-d')
+    expect(await terminal.exitCode()).to.equal(0)
+    expect(await terminal.screen()).to.match(/^2 turns\. Resume with/m)
+  })
+
+  it('stops an answer by Ctrl-C on a terminal that is dumb', async () => {
+    const answer = talk.server.answerNext({ text: ['A part ', 'and more'], held: true })
+    const terminal = await talk.start(['chat'], { env: { TERM: 'dumb' } })
+    await terminal.waitFor(/^>$/m)
+    await terminal.say('Hello')
+    await answer.begun
+    answer.release(1)
+    await terminal.waitFor('A part')
+    await terminal.key('C-c')
+    await answer.abandoned
+    await terminal.waitFor('[interrupted]')
+  })
+
+  it('uses no colour under NO_COLOR', async () => {
+    talk.server.answerNext(markdown)
+    const terminal = await talk.chat([], { env: { NO_COLOR: '1' } })
+    await converse(terminal, 'Hello', 'The end.')
+    expect(await terminal.styledScreen()).not.to.match(colours)
+  })
+
+  it('uses colour where there is some', async () => {
+    talk.server.answerNext(markdown)
+    const terminal = await talk.chat()
+    await converse(terminal, 'Hello', 'The end.')
+    expect(await terminal.styledScreen()).to.match(colours)
+  })
+
+  it('moves nothing of its own accord with --plain, for a screen reader', async () => {
+    const answer = talk.server.answerNext({ text: ['One, ', 'two, ', 'three.'], held: true })
+    const terminal = await talk.chat(['--plain'])
+    const written = await terminal.record(join(talk.sandbox.home, 'written'))
+    await terminal.say('Count')
+    await answer.begun
+    // Long enough for a line that tells how long it has been.
+    await sleep(1500)
+    const before = written()
+    answer.release()
+    await waitForTurn(terminal, 'One, two, three.')
+    expect(before).to.match(/Count\s*(␛\[[?\d;]*[a-zA-Z]|\s)*$/)
+    // Between the first word and the last, the cursor does not go up, and nothing is erased.
+    const answered = written().slice(written().indexOf('One,'), written().indexOf('three.'))
+    expect(answered).not.to.match(/␛\[\d*[AFHJK]/)
+  })
+
+  it('fits all it says into 40 columns', async () => {
+    talk.server.answerNext(
+      'Some words that are wrapped to the width, and a\n\n- list of things that is wrapped too.',
+    )
+    const terminal = await talk.chat([], { columns: 40, rows: 60 })
+    await terminal.waitUntil(hasPrompt, 'the prompt')
+    await converse(terminal, 'Hello', 'too.')
+    await terminal.say('/help')
+    await terminal.waitFor('/quit')
+    // tmux joins what it wrapped itself, so that a line of the program that was too long shows.
+    const joined = await terminal.joined()
+    for (const line of joined.split('\n').filter((each) => !each.includes('http'))) {
+      expect(line.length, line).to.be.at.most(40)
+    }
+  })
+
+  for (const [name, args, stdin] of [
+    ['stdin and stdout are pipes', ['chat'], 'Hello\n'],
+    ['--no-input forbids to ask', ['chat', '--no-input'], ''],
+  ] as const) {
+    it(`refuses and names chat send where ${name}`, async () => {
+      const { exitCode, stdout, stderr } = await talk.run(args, { stdin })
+      expect(exitCode).to.equal(2)
+      expect(stdout).to.equal('')
+      expect(stderr).to.contain('chatctl chat send')
+      expect(talk.server.requests).to.deep.equal([])
+    })
+  }
+
+  it('refuses where only stdout is a pipe', async () => {
+    const shell = await talk.shell()
+    await shell.say('"$NODE" "$CHATCTL" chat | cat; echo done')
+    await shell.waitFor(/^done$/m)
+    expect(await shell.screen()).to.contain('chatctl chat send')
+  })
+
+  it('ends with the transcript whole when the terminal goes away', async () => {
+    const terminal = await talk.chat()
+    await converse(terminal, 'Hello')
+    const pid = await terminal.pid()
+    await terminal.close()
+    const deadline = Date.now() + 5_000
+    while (isAlive(pid) && Date.now() < deadline) await sleep(20)
+    expect(isAlive(pid)).to.equal(false)
+    const sessions = (await talk.json('chat', 'sessions')) as { turns: number }[]
+    expect(sessions.map(({ turns }) => turns)).to.deep.equal([1])
+  })
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
