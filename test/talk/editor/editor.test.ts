@@ -284,6 +284,12 @@ describe('the editor', () => {
       expect(take()).to.deep.equal([{ type: 'bell' }])
     })
 
+    it('begin at the column of the entry recalled', () => {
+      const { type, screen } = start(['a longer line\nab'])
+      type('draft', keys.up, keys.up)
+      expect(screen()).to.deep.equal(['> a |longer line', '  ab'])
+    })
+
     it('have the same done by Ctrl+P and Ctrl+N', () => {
       const { type, screen } = start(['first', 'second'])
       type('x', ctrl('p'), ctrl('p'))

@@ -119,6 +119,19 @@ describe('the text buffer', () => {
     expect(buffer.undo()).to.equal(false)
   })
 
+  it('undoes apart what was typed at two places, or after another edit', () => {
+    const buffer = bufferOf('|cd')
+    buffer.insert('b')
+    buffer.moveTo(0)
+    buffer.insert('a')
+    buffer.undo()
+    expect(marked(buffer)).to.equal('|bcd')
+    buffer.deleteForward()
+    buffer.insert('x')
+    buffer.undo()
+    expect(marked(buffer)).to.equal('|cd')
+  })
+
   describe('a long paste', () => {
     const lines = (count: number, end = ''): string => `${Array(count).fill('line').join('\n')}${end}`
 
