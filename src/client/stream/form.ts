@@ -47,6 +47,7 @@ export class FormDetector {
   readonly contentType: string
   readonly #known: Form | undefined
   #probe: JsonProbe | EventLines | undefined
+  #isTag = false
 
   constructor(contentType: string, format: StreamFormat = 'auto') {
     this.contentType = format === 'auto' ? contentType : types[format]
@@ -73,8 +74,6 @@ export class FormDetector {
     this.#isTag = beginning.startsWith('<')
     return this.#judge(beginning, ended)
   }
-
-  #isTag = false
 
   #announced(): Form | undefined {
     if (/^text\/event-stream\b/i.test(this.contentType)) return 'events'

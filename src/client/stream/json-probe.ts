@@ -1,4 +1,5 @@
 import { isRecord } from '../json.ts'
+import { readFrame } from './frame.ts'
 import { JsonValues } from './json-values.ts'
 import type { Unit } from './unit.ts'
 
@@ -22,6 +23,8 @@ export class JsonProbe {
   #length = 0
   /** Whether the character behind the opening one has come. */
   #isPlausible = false
+  /** The last character that has come. */
+  #last = ''
   /** Of a string: what has come of it, and of what follows it. */
   #string = ''
   #escaped = false
@@ -50,18 +53,16 @@ export class JsonProbe {
       this.#isPlausible = true
     }
     this.#units.push(...this.#values.push(part))
+    this.#last = part.at(-1) ?? this.#last
     const [first] = this.#units
     if (!first) return isOver ? 'json' : undefined
     if (this.#units.some(({ type }) => type === 'broken')) return 'text'
-    if (
-      first.type === 'json' &&
-      isRecord(first.value) &&
-      !frameKeys.some((key) => key in Object(first.value))
-    )
-      return 'text'
+    if (first.type === 'json' && isRecord(first.value) && !isFrame(first.value)) return 'text'
     // What follows a lone object tells whether it is quoted in a sentence.
-    const isAlone = this.#values.array === 'none' && /[^\r\n]$/.test(part) && this.#units.length === 1
-    return isAlone && !isOver ? undefined : 'json'
+    const isAlone = this.#values.array === 'none' && !/[\r\n]/.test(this.#last) && this.#units.length === 1
+    if (!isAlone) return 'json'
+    if (!isOver) return undefined
+    return first.type === 'json' && saysSomething(first.value) ? 'json' : 'text'
   }
 
   #pushString(part: string, isOver: boolean): 'json' | 'text' | undefined {
@@ -80,6 +81,16 @@ export class JsonProbe {
     if (this.#follows !== '' && this.#follows !== '\r') return 'text'
     return isOver ? 'json' : undefined
   }
+}
+
+function isFrame(value: Record<string, unknown>): boolean {
+  return frameKeys.some((key) => Object.hasOwn(value, key))
+}
+
+/** Whether a value on its own can be an answer, rather than what an answer is about. */
+function saysSomething(value: unknown): boolean {
+  const { text, error, ends, continues } = readFrame(value)
+  return text !== undefined || error !== undefined || ends !== undefined || continues === true
 }
 
 function isJsonText(text: string): boolean {
