@@ -1,3 +1,5 @@
+import { quoteWord } from './quote-word.ts'
+
 /** What is known of a command that runs. */
 interface RunningCommand {
   id?: string | undefined
@@ -13,9 +15,4 @@ export function commandWith({ id = '', argv }: RunningCommand, flag: Record<stri
     return !isValue && word !== `--${name}` && !word.startsWith(`--${name}=`)
   })
   return ['chatctl', ...id.split(':'), ...kept, `--${name}`, value].map(quoteWord).join(' ')
-}
-
-/** For a POSIX shell. */
-function quoteWord(word: string): string {
-  return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

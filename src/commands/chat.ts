@@ -3,12 +3,13 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../cli/base-command.ts'
 import { continueContext } from '../cli/continue-context.ts'
 import type { Context } from '../cli/create-context.ts'
-import { streamFormatFlag, textFlag } from '../cli/flag-types.ts'
+import { textFlag } from '../cli/flag-types.ts'
 import { SessionTerminal } from '../cli/input/session-terminal.ts'
 import { describeClientEvent } from '../cli/observe-client.ts'
 import { loadSessionStyle, wantsColour } from '../cli/output/colours.ts'
 import { linkerFor } from '../cli/output/link.ts'
 import { isConversation } from '../cli/output/streams.ts'
+import { quoteWord } from '../cli/quote-word.ts'
 import { rememberLastContext } from '../config/last-context.ts'
 import { sessionsFolder, stateFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
@@ -37,7 +38,6 @@ export default class Chat extends BaseCommand {
     }),
     resume: textFlag({ char: 'r', helpValue: '<session>', summary: 'Session to go on with: id or name.' }),
     plain: Flags.boolean({ summary: 'Show raw text, and nothing that moves.' }),
-    'stream-format': streamFormatFlag(),
   }
   protected override readonly documentForms = ['text'] as const
 
@@ -58,7 +58,6 @@ export default class Chat extends BaseCommand {
       owner,
       serviceName: serviceNameOf(context),
       model: context.options.model.value,
-      streamFormat: flags['stream-format'],
       isPlain,
       isQuiet: flags.quiet,
       style: await loadSessionStyle(hasColour),
@@ -117,10 +116,5 @@ function resumeCommand(id: string, { options }: Context, profile?: string): stri
   if (profile === undefined && baseUrl.source === 'flag' && baseUrl.value) {
     words.push('--base-url', baseUrl.value)
   }
-  return words.map(quoteForShell).join(' ')
-}
-
-/** As a POSIX shell takes it for one word. */
-function quoteForShell(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+  return words.map(quoteWord).join(' ')
 }

@@ -22,8 +22,10 @@ export async function answerPrompt(session: Session, prompt: string, signal: Abo
   const display = createDisplay(session)
   session.unsent = undefined
   session.cutAnswer = undefined
-  const { streamFormat } = options
-  const outcome = await takeTurn({ client, conversation, recorder, display, prompt, signal, streamFormat })
+  const stopWatch = watchSilence(session, display)
+  const outcome = await takeTurn({ client, conversation, recorder, display, prompt, signal }).finally(
+    stopWatch,
+  )
   session.status.clear()
   const { end, failure } = outcome
   if (failure) {
@@ -38,7 +40,7 @@ export async function answerPrompt(session: Session, prompt: string, signal: Abo
   const cut = { prompt, part: display.text, answerId: end?.id }
   if (!end) session.voice.note('[interrupted]')
   else if (!end.complete)
-    session.voice.note(`[truncated after ${display.text.length} characters: ${end.reason}]`)
+    session.voice.note(`[truncated after ${Array.from(display.text).length} characters: ${end.reason}]`)
   if (!end?.complete) session.cutAnswer = cut
   if (end && !end.complete) await recover(session, cut, signal)
   session.voice.note(`  ${describeTurn(outcome, conversation)}`)
@@ -56,6 +58,22 @@ async function remember(session: Session): Promise<void> {
   } catch (error) {
     session.voice.note(`--continue will not know this conversation: ${(error as Error).message}`)
   }
+}
+
+/**
+ * Says so where an answer has begun and nothing more comes.
+ * @returns ends that
+ */
+function watchSilence({ status, isStill }: Session, display: AnswerDisplay): () => void {
+  let length = 0
+  let quiet = 0
+  const timer = setInterval(() => {
+    const { text } = display
+    quiet = text.length === length ? quiet + 1 : 0
+    length = text.length
+    if (quiet === 3 && length > 0 && !isStill) status.since('nothing more for now… (Ctrl-C keeps what came)')
+  }, 1000)
+  return () => clearInterval(timer)
 }
 
 /** Where the next answer appears. */

@@ -22,6 +22,8 @@ export class Screen {
   /** Width of the unfinished last line of the text; 0 at the start of a line. */
   #column = 0
   #footer: Footer | undefined
+  /** Columns of the terminal when the footer was drawn. */
+  #drawnColumns = 0
   /** Whether the last line is empty. */
   #isSeparate = true
 
@@ -66,9 +68,12 @@ export class Screen {
   /** Draws the footer, or takes it away. */
   show(footer: Footer | undefined): void {
     if (!this.#terminal.addressable) return
+    const isResized = this.#drawnColumns !== this.#terminal.columns
     const back = this.#footer ? this.#leaveFooter() : ''
-    if (footer) this.#write(back + this.#enterFooter(footer))
-    else if (back !== '') this.#write(back + eraseBelow)
+    // A terminal that has wrapped a row remembers that until the row is erased, and may join it again.
+    const erase = back !== '' && (isResized || !footer) ? eraseBelow : ''
+    const text = back + erase + (footer ? this.#enterFooter(footer) : '')
+    if (text !== '') this.#write(text)
   }
 
   /** The footer becomes text: what comes next stands below it. */
@@ -97,17 +102,18 @@ export class Screen {
     this.#footer = undefined
     if (!footer) return ''
     const { columns } = this.#terminal
-    const above = footer.lines.slice(0, footer.cursor.row).map((line) => rowsOf(line, columns))
-    const up =
-      above.reduce((sum, rows) => sum + rows, 0) +
-      Math.floor(footer.cursor.column / columns) +
-      (this.#column > 0 ? 1 : 0)
+    const { lines, cursor } = footer
+    const above = lines.slice(0, cursor.row).reduce((sum, line) => sum + rowsOf(line, columns), 0)
+    // Behind the last character of a full row the cursor is still on that row.
+    const within = Math.min(Math.floor(cursor.column / columns), rowsOf(lines[cursor.row] ?? '', columns) - 1)
+    const up = above + within + (this.#column > 0 ? 1 : 0)
     const column = this.#column > 0 ? ((this.#column - 1) % columns) + 1 : 0
     return `${up > 0 ? `\u001b[${up}A` : ''}\r${column > 0 ? `\u001b[${column}C` : ''}`
   }
 
   #enterFooter(footer: Footer): string {
     this.#footer = footer
+    this.#drawnColumns = this.#terminal.columns
     const { lines, cursor } = footer
     const begin = this.#column > 0 ? '\r\n' : '\r'
     const drawn = lines.map((line) => `${line}${eraseToEndOfLine}`).join('\r\n')

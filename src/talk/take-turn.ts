@@ -1,5 +1,4 @@
 import type { Client } from '../client/client.ts'
-import type { StreamFormat } from '../client/stream/form.ts'
 import type { Usage } from '../contract/completion.ts'
 import type { StreamEnd } from '../contract/stream-event.ts'
 import { Failure } from '../failure.ts'
@@ -16,7 +15,6 @@ export interface TurnOptions {
   prompt: string
   /** Aborted with `stopped` by a person who has seen enough. */
   signal: AbortSignal
-  streamFormat: StreamFormat | undefined
 }
 
 /** How a turn went. Times are milliseconds from sending; undefined where nothing came. */
@@ -77,10 +75,9 @@ export async function takeTurn(options: TurnOptions): Promise<TurnOutcome> {
   return outcome
 }
 
-async function openEvents({ client, conversation, prompt, signal, streamFormat }: TurnOptions) {
+async function openEvents({ client, conversation, prompt, signal }: TurnOptions) {
   if (conversation.mode === 'completions') {
     return completionEvents(client, conversation.completionRequest(prompt), signal)
   }
-  const format = streamFormat === undefined ? {} : { format: streamFormat }
-  return client.chat.stream(conversation.sendRequest(prompt), { signal, ...format })
+  return client.chat.stream(conversation.sendRequest(prompt), { signal })
 }

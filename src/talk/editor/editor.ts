@@ -101,9 +101,11 @@ export class Editor {
   }
 
   handle(key: Key): void {
+    // A key that finds nothing still takes the list away, or leaves its mark on the search.
+    const extra = this.#search !== undefined || this.#completer.list !== undefined
     const done = this.#search ? this.#handleInSearch(this.#search, key) : this.#handleInText(key)
-    if (done) this.#options.onChange()
-    else this.#options.onEvent({ type: 'bell' })
+    if (!done) this.#options.onEvent({ type: 'bell' })
+    if (done || extra) this.#options.onChange()
   }
 
   /** At least one line, and at most so many rows. */
@@ -130,16 +132,15 @@ export class Editor {
 
   #handleInText(key: Key): boolean {
     const chord = key.type === 'key' ? chordOf(key) : ''
-    const listed = this.#completer.list !== undefined
     if (chord === 'tab') return this.#completer.press(1)
-    if (chord === 'shift+tab' && listed) return this.#completer.press(-1)
+    if (chord === 'shift+tab' && this.#completer.list) return this.#completer.press(-1)
     this.#completer.leave()
     if (chord !== 'up' && chord !== 'down') this.#goal = undefined
     if (key.type === 'text') return this.#buffer.insert(key.text)
     if (key.type === 'paste') return this.#buffer.insertPaste(key.text)
     const act = this.#bindings[chord]
-    // Escape takes the list away, and a key that means nothing here is no mistake to be told of.
-    return act ? act() || listed : true
+    // A key that means nothing here is no mistake to be told of.
+    return act ? act() : true
   }
 
   #handleInSearch(search: RecallSearch, key: Key): boolean {

@@ -2,7 +2,7 @@ import stringWidth from 'string-width'
 import { stripControls } from '../../view/strip-controls.ts'
 
 /** A paste that is kept as one unit of the text. */
-export interface Pasted {
+interface Pasted {
   text: string
   /** What is shown in its place. */
   label: string

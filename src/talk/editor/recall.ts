@@ -34,9 +34,9 @@ export class Recall {
 
   /** @param path of the file; it and its folder need not be there yet */
   static open(path: string): Recall {
-    const lines = readLines(path)
-    if (lines.length > mostLines || sizeOf(path) > 2 * mostBytes) void shorten(path)
-    return new Recall(path, readEntries(lines))
+    const tail = readTailAt(path)
+    if (isTooLong(tail)) void shorten(path)
+    return new Recall(path, readEntries(tail.lines))
   }
 
   private constructor(path: string, entries: string[]) {
@@ -64,23 +64,39 @@ export class Recall {
   }
 }
 
-/** The lines at the end of a file, without one that is only read in part; none where there is no file. */
-function readLines(path: string): string[] {
+interface Tail {
+  /** Whole lines, without one of which only the end was read. */
+  lines: string[]
+  /** Bytes of the file up to the end of the last of them. */
+  end: number
+}
+
+/** The end of a file; nothing where there is no file that can be read. */
+function readTailAt(path: string): Tail {
   try {
     const file = openSync(path, 'r')
     try {
-      const { size } = fstatSync(file)
-      const from = Math.max(0, size - mostBytes)
-      const bytes = Buffer.alloc(size - from)
-      const length = readSync(file, bytes, 0, bytes.length, from)
-      const lines = bytes.toString('utf8', 0, length).split('\n')
-      return lines.slice(from > 0 ? 1 : 0).filter((line) => line !== '')
+      return readTail(file)
     } finally {
       closeSync(file)
     }
   } catch {
-    return []
+    return { lines: [], end: 0 }
   }
+}
+
+function readTail(file: number): Tail {
+  const { size } = fstatSync(file)
+  const from = Math.max(0, size - mostBytes)
+  const bytes = Buffer.alloc(size - from)
+  const read = bytes.subarray(0, readSync(file, bytes, 0, bytes.length, from))
+  const length = read.lastIndexOf('\n') + 1
+  const lines = read.toString('utf8', 0, length).split('\n')
+  return { lines: lines.slice(from > 0 ? 1 : 0).filter((line) => line !== ''), end: from + length }
+}
+
+function isTooLong({ lines, end }: Tail): boolean {
+  return lines.length > mostLines || end > 2 * mostBytes
 }
 
 function readEntries(lines: readonly string[]): string[] {
@@ -122,13 +138,12 @@ async function shorten(path: string): Promise<void> {
     await withFileLock(path, () => {
       const old = openSync(path, 'r')
       try {
+        const tail = readTail(old)
         // Another session may have done it while this one waited for the lock.
-        const lines = readLines(path)
-        if (lines.length <= mostLines && sizeOf(path) <= 2 * mostBytes) return
-        const { size } = fstatSync(old)
-        writeFileSync(aside, `${lines.slice(-mostEntries).join('\n')}\n`, { mode: 0o600 })
+        if (!isTooLong(tail)) return
+        writeFileSync(aside, `${tail.lines.slice(-mostEntries).join('\n')}\n`, { mode: 0o600 })
         renameSync(aside, path)
-        const later = readFileSync(old).subarray(size)
+        const later = readFileSync(old).subarray(tail.end)
         if (later.length > 0) writeFileSync(path, later, { flag: 'a', mode: 0o600 })
       } finally {
         closeSync(old)
@@ -137,8 +152,4 @@ async function shorten(path: string): Promise<void> {
   } catch {
     // The next session tries again.
   }
-}
-
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }

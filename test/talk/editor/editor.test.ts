@@ -221,7 +221,6 @@ describe('the editor', () => {
       '\u001f',
       keys.tab,
     ]) {
-      if (key === keys.delete) continue
       type(key)
       expect(take(), JSON.stringify(key)).to.deep.equal([{ type: 'bell' }])
     }
@@ -285,6 +284,12 @@ describe('the editor', () => {
       expect(take()).to.deep.equal([{ type: 'bell' }])
     })
 
+    it('begin at the column of the entry recalled', () => {
+      const { type, screen } = start(['a longer line\nab'])
+      type('draft', keys.up, keys.up)
+      expect(screen()).to.deep.equal(['> a |longer line', '  ab'])
+    })
+
     it('have the same done by Ctrl+P and Ctrl+N', () => {
       const { type, screen } = start(['first', 'second'])
       type('x', ctrl('p'), ctrl('p'))
@@ -311,7 +316,7 @@ describe('the editor', () => {
       type(keys.down)
       expect(screen(8)[3]).to.equal('  nes]|c')
       type(keys.up, keys.up)
-      expect(screen(8)).to.deep.equal(['> first', '  |'].slice(0, 1).map((line) => `${line}|`))
+      expect(screen(10)).to.deep.equal(['> first|'])
     })
   })
 
@@ -339,16 +344,21 @@ describe('the editor', () => {
       expect(screen()).to.deep.equal(['> git log', 'search: git| (nothing found)'])
     })
 
+    it('shows what is typed even where it finds nothing', () => {
+      const { type, take, changes } = start(entries)
+      type(ctrl('r'))
+      const { count } = changes
+      type('zzz')
+      expect(changes.count).to.equal(count + 1)
+      expect(take()).to.deep.equal([{ type: 'bell' }])
+    })
+
     it('finds large letters by small ones, and not the other way', () => {
       const { type, screen } = start(entries)
       type(ctrl('r'), 'world')
       expect(screen()[0]).to.equal('> Greet the World')
       type(keys.escape, ctrl('r'), 'Git')
-      expect(screen()).to.deep.equal(
-        ['> |', 'search: Git (nothing found)']
-          .map((line) => line.replace('|', ''))
-          .map((line, row) => (row === 1 ? line.replace('Git', 'Git|') : line)),
-      )
+      expect(screen()).to.deep.equal(['> ', 'search: Git| (nothing found)'])
     })
 
     it('puts the entry into the buffer on Enter, and does not submit it', () => {
@@ -449,6 +459,16 @@ describe('the editor', () => {
       type(keys.backspace, keys.tab, keys.escape)
       expect(screen()).to.deep.equal(['> /h|'])
       expect(take()).to.deep.equal([])
+    })
+
+    it('has its list taken away by a key that does nothing', () => {
+      const { type, take, screen, changes } = start([], () => ({ start: 0, candidates: ['alpha', 'beta'] }))
+      type(keys.tab)
+      const { count } = changes
+      type(keys.backspace)
+      expect(screen()).to.deep.equal(['> |'])
+      expect(changes.count).to.equal(count + 1)
+      expect(take()).to.deep.equal([{ type: 'bell' }])
     })
 
     it('says how many it has no room for', () => {

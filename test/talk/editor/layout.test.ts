@@ -157,12 +157,4 @@ describe('the layout of the editor', () => {
       ),
     )
   })
-
-  it('is laid out in the time of a key press with a megabyte', () => {
-    const buffer = new TextBuffer()
-    buffer.setText('word '.repeat(200_000))
-    const started = performance.now()
-    layOut(buffer.state, { columns: 80, rows: 20, top: 0 }, plain)
-    expect(performance.now() - started).to.be.below(1_000)
-  })
 })
