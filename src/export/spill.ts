@@ -58,7 +58,7 @@ export class Spill {
   #size = 0
   #syncedAt = Date.now()
   /** A buffer for each page would be garbage faster than it is collected. */
-  #scratch = Buffer.allocUnsafe(256 * 1024)
+  #scratch = Buffer.allocUnsafe(64 * 1024)
 
   /** @throws Failure `storage` */
   constructor(folder: string) {
@@ -76,11 +76,15 @@ export class Spill {
 
   /** @param messages oldest first */
   append(part: number, messages: readonly HistoryMessage[], position: HistoryPosition): void {
-    let text = ''
-    for (const message of messages) text += `${JSON.stringify(message)}\n`
-    // A UTF-16 unit is at most three bytes of UTF-8.
-    const room = this.#scratchOf(text.length * 3)
-    const bytes = room.subarray(0, room.write(text))
+    let size = 0
+    for (const message of messages) {
+      const text = JSON.stringify(message)
+      // A UTF-16 unit is at most three bytes of UTF-8.
+      const room = this.#scratchOf(size + text.length * 3 + 1, size)
+      size += room.write(text, size)
+      size += room.write('\n', size)
+    }
+    const bytes = this.#scratch.subarray(0, size)
     const oldest = firstTime(messages)
     this.#guard(() => {
       writeWhole(this.#pagesFile, bytes)
@@ -135,8 +139,13 @@ export class Spill {
     closeSync(this.#indexFile)
   }
 
-  #scratchOf(size: number): Buffer {
-    if (this.#scratch.length < size) this.#scratch = Buffer.allocUnsafe(size * 2)
+  /** @param used of its bytes are kept where it has to grow */
+  #scratchOf(size: number, used = 0): Buffer {
+    if (this.#scratch.length < size) {
+      const larger = Buffer.allocUnsafe(size * 2)
+      this.#scratch.copy(larger, 0, 0, used)
+      this.#scratch = larger
+    }
     return this.#scratch
   }
 

@@ -45,7 +45,7 @@ export async function writeDocument(writing: Writing): Promise<number> {
 /** Gathers what is small to write it at once. */
 class Chunks {
   readonly #write: Write
-  readonly #buffer = Buffer.allocUnsafe(512 * 1024)
+  readonly #buffer = Buffer.allocUnsafe(128 * 1024)
   #size = 0
 
   constructor(write: Write) {
