@@ -209,9 +209,11 @@ export class Tmux {
   ): Promise<string> {
     const deadline = Date.now() + atMost
     for (;;) {
+      // What has ended shows nothing more, so that it is asked before the last look.
+      const isOver = (await this.ask('#{pane_dead}')) === '1' || Date.now() > deadline
       const seen = await look()
       if (wanted(seen)) return seen
-      if (Date.now() > deadline) throw new Error(`waited for ${words}, but there was:\n${seen}`)
+      if (isOver) throw new Error(`waited for ${words}, but there was:\n${seen}`)
       await sleep(15)
     }
   }
