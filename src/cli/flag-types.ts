@@ -1,5 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { readTimeout } from '../config/resolve-options.ts'
+import { streamFormats } from '../contract/stream-event.ts'
 
 /** A text flag that refuses nothing at all as its value. */
 export const textFlag = Flags.custom<string>({
@@ -37,6 +38,13 @@ export const durationFlag = Flags.custom<number>({
       throw new Error(`"${input}" ${(error as Error).message}`)
     }
   },
+})
+
+/** What a streamed answer is made of, for a service of which that is not found out. */
+export const streamFormatFlag = Flags.option({
+  helpValue: '<format>',
+  options: streamFormats,
+  summary: 'What the stream is made of, where finding out goes wrong.',
 })
 
 /** `on` or `off`, and the words that people type for them. */

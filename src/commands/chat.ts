@@ -3,7 +3,7 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../cli/base-command.ts'
 import { continueContext } from '../cli/continue-context.ts'
 import type { Context } from '../cli/create-context.ts'
-import { textFlag } from '../cli/flag-types.ts'
+import { streamFormatFlag, textFlag } from '../cli/flag-types.ts'
 import { SessionTerminal } from '../cli/input/session-terminal.ts'
 import { describeClientEvent } from '../cli/observe-client.ts'
 import { loadSessionStyle, wantsColour } from '../cli/output/colours.ts'
@@ -38,6 +38,7 @@ export default class Chat extends BaseCommand {
       exclusive: ['resume'],
     }),
     resume: textFlag({ char: 'r', helpValue: '<session>', summary: 'Session to go on with: id or name.' }),
+    'stream-format': streamFormatFlag(),
     plain: Flags.boolean({ summary: 'Show raw text, and nothing that moves.' }),
     // A session has no other form than text.
     output: { ...sharedFlags.output, hidden: true },
@@ -64,6 +65,7 @@ export default class Chat extends BaseCommand {
       owner,
       serviceName: serviceNameOf(context),
       model: context.options.model.value,
+      streamFormat: flags['stream-format'],
       isPlain,
       isQuiet: flags.quiet,
       style: await loadSessionStyle(hasColour),

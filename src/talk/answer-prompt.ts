@@ -24,9 +24,9 @@ export async function answerPrompt(session: Session, prompt: string, signal: Abo
   session.unsent = undefined
   session.cutAnswer = undefined
   const stopWatch = watchSilence(session, display)
-  const outcome = await takeTurn({ client, conversation, recorder, display, prompt, signal }).finally(
-    stopWatch,
-  )
+  const { streamFormat } = options
+  const turn = takeTurn({ client, conversation, recorder, display, prompt, signal, streamFormat })
+  const outcome = await turn.finally(stopWatch)
   session.status.clear()
   const { end, failure } = outcome
   if (failure) {

@@ -25,7 +25,7 @@ export async function recoverAnswer(
   try {
     const pages = client.history.pages({ context_id: asked.contextId, limit: 20 }, { signal })
     const newest = await pages.next()
-    const messages: HistoryMessage[] = newest.done ? [] : newest.value.messages
+    const messages: readonly HistoryMessage[] = newest.done ? [] : newest.value.messages
     const index = messages.findLastIndex(({ role, content }) => role === 'user' && content === asked.prompt)
     const named = messages.find(({ id }) => id !== undefined && id === asked.answerId)
     const following = index < 0 ? [] : messages.slice(index + 1)

@@ -1,6 +1,7 @@
 import type { Client, ClientOptions } from '../client/client.ts'
 import type { ClientEvent } from '../client/client-event.ts'
 import type { ContextOwner } from '../config/last-context.ts'
+import type { StreamFormat } from '../contract/stream-event.ts'
 import type { EditorStyle } from './editor/editor.ts'
 import type { TextStyle } from './markdown/text-style.ts'
 import type { Terminal } from './terminal.ts'
@@ -27,6 +28,7 @@ export interface SessionOptions {
   /** The service, for a person. */
   serviceName: string
   model: string | undefined
+  streamFormat: StreamFormat | undefined
   /** Raw text, and nothing that moves. */
   isPlain: boolean
   /** Undefined without colour. */

@@ -1,6 +1,6 @@
 import type { Client } from '../client/client.ts'
 import type { Usage } from '../contract/completion.ts'
-import type { StreamEnd } from '../contract/stream-event.ts'
+import type { StreamEnd, StreamFormat } from '../contract/stream-event.ts'
 import { Failure } from '../failure.ts'
 import type { AnswerDisplay } from './answer-display.ts'
 import { completionEvents } from './completion-events.ts'
@@ -15,6 +15,7 @@ export interface TurnOptions {
   prompt: string
   /** Aborted with `stopped` by a person who has seen enough. */
   signal: AbortSignal
+  streamFormat: StreamFormat | undefined
 }
 
 /** How a turn went. Times are milliseconds from sending; undefined where nothing came. */
@@ -75,9 +76,9 @@ export async function takeTurn(options: TurnOptions): Promise<TurnOutcome> {
   return outcome
 }
 
-async function openEvents({ client, conversation, prompt, signal }: TurnOptions) {
+async function openEvents({ client, conversation, prompt, signal, streamFormat }: TurnOptions) {
   if (conversation.mode === 'completions') {
     return completionEvents(client, conversation.completionRequest(prompt), signal)
   }
-  return client.chat.stream(conversation.sendRequest(prompt), { signal })
+  return client.chat.stream(conversation.sendRequest(prompt), { signal, format: streamFormat })
 }

@@ -2,11 +2,10 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { continueContext, rememberContext } from '../../cli/continue-context.ts'
-import { textFlag } from '../../cli/flag-types.ts'
+import { streamFormatFlag, textFlag } from '../../cli/flag-types.ts'
 import { demandText, readText } from '../../cli/input/read-text.ts'
 import { showStream } from '../../cli/output/show-stream.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
-import { streamFormats } from '../../contract/stream-event.ts'
 import { Failure } from '../../failure.ts'
 import { sendView, streamEventView } from '../../view/chat.ts'
 
@@ -35,9 +34,7 @@ export default class ChatSend extends BaseCommand {
       allowNo: true,
       summary: 'Print the answer as it comes; the default on a terminal.',
     }),
-    'stream-format': Flags.string({
-      helpValue: '<format>',
-      options: [...streamFormats],
+    'stream-format': streamFormatFlag({
       summary: 'What the stream is made of, where finding out goes wrong; implies --stream.',
     }),
     'dry-run': dryRunFlag,
@@ -46,7 +43,7 @@ export default class ChatSend extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ChatSend)
     const { output } = context
-    const format = streamFormats.find((known) => known === flags['stream-format'])
+    const format = flags['stream-format']
     if (format && flags.stream === false) {
       throw new Failure('usage', '--stream-format and --no-stream contradict each other')
     }
