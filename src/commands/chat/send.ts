@@ -38,7 +38,7 @@ export default class ChatSend extends BaseCommand {
     'stream-format': Flags.string({
       helpValue: '<format>',
       options: [...streamFormats],
-      summary: 'What the stream is made of, where finding out goes wrong; implies --stream.',
+      summary: 'auto, sse, ndjson, json, json-seq or text: its form, if misread; implies --stream.',
     }),
     'dry-run': dryRunFlag,
   }
