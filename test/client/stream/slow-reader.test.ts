@@ -16,7 +16,7 @@ describe('a reader that reads nothing', function () {
     sandbox.remove()
   })
 
-  it('holds the service back: no answer piles up in memory, and its end closes the connection', async () => {
+  it('holds the service back: no answer piles up in memory, and Ctrl-C ends all at once', async () => {
     let written = 0
     let closed = false
     server = await startFaultServer(async (_, response) => {
@@ -40,9 +40,11 @@ describe('a reader that reads nothing', function () {
     expect(written).to.equal(held)
     expect(written).to.be.below(16 * 1024 * 1024)
     const ended = new Promise((resolve) => child.once('exit', resolve))
+    const interrupted = Date.now()
     child.kill('SIGINT')
-    await ended
+    expect(await ended).to.equal(130)
     await sleep(100)
     expect(closed).to.equal(true)
+    expect(Date.now() - interrupted).to.be.below(2000)
   })
 })
