@@ -44,7 +44,7 @@ export const durationFlag = Flags.custom<number>({
 export const streamFormatFlag = Flags.option({
   helpValue: '<format>',
   options: streamFormats,
-  summary: 'What the stream is made of, where finding out goes wrong.',
+  summary: 'auto, sse, ndjson, json, json-seq or text: its form, if misread.',
 })
 
 /** `on` or `off`, and the words that people type for them. */

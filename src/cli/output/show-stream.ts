@@ -1,6 +1,7 @@
 import type { StreamEnd, StreamEvent } from '../../contract/stream-event.ts'
 import { describeStreamEvent } from '../../view/stream-event.ts'
 import { stripControls } from '../../view/strip-controls.ts'
+import { interruption, unlessInterrupted } from '../interruption.ts'
 import type { Output } from './output.ts'
 import { writeData } from './streams.ts'
 
@@ -20,16 +21,19 @@ export async function showStream(
     for await (const event of events) {
       if ('contextId' in event && event.contextId !== undefined) onContext(event.contextId)
       if (event.type === 'end') end = event
-      if (!asText) await output.showEvent(describeStreamEvent(event))
+      if (!asText) await unlessInterrupted(output.showEvent(describeStreamEvent(event)), interruption)
       else if (event.type === 'delta') {
         const text = process.stdout.isTTY ? stripControls(event.text) : event.text
         printed = text.at(-1) ?? printed
-        await writeData(text)
+        // Whoever reads may have stopped for good.
+        await unlessInterrupted(writeData(text), interruption)
       }
     }
   } finally {
     // An interrupted answer leaves the prompt on a line of its own, too.
-    if (asText && (end ? printed !== '\n' : !['', '\n'].includes(printed))) await writeData('\n')
+    const isOpen = end ? printed !== '\n' : !['', '\n'].includes(printed)
+    const isStuck = interruption.aborted && process.stdout.writableLength > 0
+    if (asText && isOpen && !isStuck) await writeData('\n')
   }
   if (!end) throw new Error('the stream had no end event')
   return end

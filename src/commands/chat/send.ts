@@ -35,7 +35,7 @@ export default class ChatSend extends BaseCommand {
       summary: 'Print the answer as it comes; the default on a terminal.',
     }),
     'stream-format': streamFormatFlag({
-      summary: 'What the stream is made of, where finding out goes wrong; implies --stream.',
+      summary: 'auto, sse, ndjson, json, json-seq or text: its form, if misread; implies --stream.',
     }),
     'dry-run': dryRunFlag,
   }

@@ -11,7 +11,7 @@ import { readLine } from './transcript-line.ts'
  * or the network; `interrupted`: by the person; `failed`: with an error; `lost`: nothing tells,
  * for the session itself was cut off.
  */
-export type TurnStatus = 'complete' | 'unverified' | 'truncated' | 'interrupted' | 'failed' | 'lost'
+type TurnStatus = 'complete' | 'unverified' | 'truncated' | 'interrupted' | 'failed' | 'lost'
 
 /** A question and its answer. */
 export interface Turn {

@@ -295,7 +295,7 @@ describe('a transcript', () => {
   })
 
   it('keeps what was appended when its process is killed, and can be opened at once', async () => {
-    const child = fork(join(import.meta.dirname, 'write-until-killed.ts'), [], { silent: true })
+    const child = fork(new URL('write-until-killed.ts', import.meta.url), [], { silent: true })
     const [{ path }] = (await once(child, 'message')) as [{ path: string }]
     expect(failureOf(() => TranscriptWriter.reopen(path)).kind).to.equal('conflict')
     let told = 0

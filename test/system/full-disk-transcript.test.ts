@@ -1,0 +1,72 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { Failure } from '../../src/failure.ts'
+import { readTranscript } from '../../src/talk/transcript/transcript.ts'
+import { TranscriptWriter } from '../../src/talk/transcript/transcript-writer.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+/** Needs root, to mount. */
+describe('a transcript on a disk that is full', () => {
+  let sandbox: Sandbox
+  let disk: string
+  before(() => {
+    sandbox = createSandbox()
+    disk = join(sandbox.home, 'disk')
+    mkdirSync(disk)
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', disk])
+  })
+  after(() => {
+    execFileSync('umount', [disk])
+    sandbox.remove()
+  })
+
+  function failureOf(act: () => unknown): Failure {
+    try {
+      act()
+    } catch (error) {
+      if (error instanceof Failure) return error
+      throw error
+    }
+    throw new Error('nothing was thrown')
+  }
+
+  it('says so, keeps what fitted, and goes on when there is room', () => {
+    const at = new Date().toISOString()
+    const ballast = join(disk, 'ballast')
+    const writer = TranscriptWriter.create(join(disk, 'sessions'), { profile: null, baseUrl: null })
+    writer.append({ type: 'user', turn: 1, at, text: 'Hi' })
+    const { bavail, bsize } = statfsSync(disk)
+    writeFileSync(ballast, Buffer.alloc((bavail - 2) * bsize))
+    let fitted = 0
+    const failure = failureOf(() => {
+      for (; ; fitted++) writer.append({ type: 'delta', turn: 1, text: `${'x'.repeat(99)} ` })
+    })
+    expect(failure.kind).to.equal('storage')
+    expect(failure.message).to.include(writer.path).and.to.include('ENOSPC')
+    expect(failure.hint).to.equal('Make room on that disk.')
+    expect(readTranscript(writer.path).turns[0]?.answer).to.have.lengthOf(fitted * 100)
+    rmSync(ballast)
+    writer.append({ type: 'delta', turn: 1, text: 'end' })
+    writer.append({ type: 'end', turn: 1, at, complete: true, verified: true })
+    writer.sync()
+    writer.close()
+    const [turn] = readTranscript(writer.path).turns
+    expect(turn).to.include({ status: 'complete' })
+    expect(turn?.answer).to.have.lengthOf(fitted * 100 + 3)
+  })
+
+  it('that was full from the start leaves nothing half made', () => {
+    const ballast = join(disk, 'more')
+    const { bavail, bsize } = statfsSync(disk)
+    writeFileSync(ballast, Buffer.alloc(bavail * bsize))
+    const writer = TranscriptWriter.create(join(disk, 'sessions'), { profile: null, baseUrl: null })
+    const say = () => writer.append({ type: 'user', turn: 1, at: new Date().toISOString(), text: 'Hi' })
+    expect(failureOf(say).kind).to.equal('storage')
+    rmSync(ballast)
+    say()
+    writer.close()
+    expect(readTranscript(writer.path).turns.map(({ user }) => user)).to.deep.equal(['Hi'])
+  })
+})
