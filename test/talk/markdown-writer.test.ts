@@ -62,7 +62,23 @@ describe('markdown while it streams', () => {
   })
 
   it('fills no line beyond the columns', () => {
-    const text = markdownish.map((value) => value.replaceAll(/`{3}|~{3}|\t| {4}/g, ''))
+    const marked = markdownish.map((value) => value.replaceAll(/`{3}|~{3}|\t| {4}/g, ''))
+    const word = fc.constantFrom(
+      'a',
+      'word',
+      'longer',
+      '**bold**',
+      '`code`',
+      '中文',
+      '👍',
+      '[li nk](http://a.b)',
+    )
+    const prose = fc.array(word, { minLength: 10, maxLength: 60 }).map((words) => words.join(' '))
+    const text = fc.oneof(
+      marked,
+      prose,
+      prose.map((value) => `> - ${value}`),
+    )
     fc.assert(
       fc.property(text, fc.integer({ min: 16, max: 130 }), (value, columns) => {
         const lines = renderMarkdown(value, { columns, style: plainStyle }).split('\n')
