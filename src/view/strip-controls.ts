@@ -22,12 +22,13 @@ export class ControlStripper {
   push(text: string): string {
     const all = this.#half + text
     this.#half = isHighSurrogate(all.charCodeAt(all.length - 1)) ? all.slice(-1) : ''
-    return this.#read(this.#half === '' ? all : all.slice(0, -1))
+    // Half a character would be shown as this one too, but measured as nothing.
+    return this.#read((this.#half === '' ? all : all.slice(0, -1)).toWellFormed())
   }
 
   /** What was held back and is text after all. A sequence that was cut off has none. */
   end(): string {
-    const rest = this.#read(this.#half)
+    const rest = this.#read(this.#half.toWellFormed())
     this.#half = ''
     const isString = this.#state === 'string' || this.#state === 'string-esc'
     return rest + (isString ? this.#giveUp() : '')

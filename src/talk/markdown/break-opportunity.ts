@@ -7,5 +7,7 @@ const neverLast = /[（〔［｛〈《「『【〖〘]/
 
 /** Whether a line may end between two characters though there is no space. */
 export function mayBreakBetween(before: string, after: string): boolean {
+  // Nearly all text is below.
+  if (before < '\u3000' || after < '\u3000') return false
   return wide.test(after) && wide.test(before) && !neverFirst.test(after) && !neverLast.test(before)
 }

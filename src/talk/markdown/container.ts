@@ -1,7 +1,7 @@
 /** What a line can be inside of: `> ` and list items, outermost first. */
 export type Container = { kind: 'quote' } | Item
 
-export interface Item {
+interface Item {
   kind: 'item'
   /** Spaces by which its further lines are indented in the source. */
   indent: number

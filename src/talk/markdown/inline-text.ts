@@ -33,10 +33,11 @@ export class InlineText {
   feed(text: string): void {
     let from = 0
     while (from < text.length) {
-      const end = this.#hasLetters ? this.#findEnd(text, from) : skipSpace(text, from)
       const room = Math.max(1, longestPiece - this.#word.length)
-      const isFull = end - from >= room
-      const to = isFull ? keepPair(text, from + room) : end
+      const limit = Math.min(text.length, from + room)
+      const end = this.#hasLetters ? this.#findEnd(text, from, limit) : skipSpace(text, from, limit)
+      const isFull = end - from === room
+      const to = isFull ? keepPair(text, end) : end
       this.#word += text.slice(from, to)
       from = to
       if (isFull) this.#cutWord()
@@ -69,15 +70,15 @@ export class InlineText {
   }
 
   /** From where on it is another word. */
-  #findEnd(text: string, from: number): number {
-    for (let at = from; at < text.length; at++) {
+  #findEnd(text: string, from: number, limit: number): number {
+    for (let at = from; at < limit; at++) {
       const unit = text.charCodeAt(at)
       if (unit === space || unit === tab) return at
       if (unit < firstWide) continue
       const before = at > from ? text.charAt(at - 1) : this.#word.slice(-1)
       if (mayBreakBetween(before, text.charAt(at))) return at
     }
-    return text.length
+    return limit
   }
 
   #endWord(isBound = false): void {
@@ -116,9 +117,9 @@ function endsInEscape(word: string): boolean {
   return (word.length - at) % 2 === 1
 }
 
-function skipSpace(text: string, from: number): number {
+function skipSpace(text: string, from: number, limit: number): number {
   let at = from
-  while (at < text.length && (text.charCodeAt(at) === space || text.charCodeAt(at) === tab)) at++
+  while (at < limit && (text.charCodeAt(at) === space || text.charCodeAt(at) === tab)) at++
   return at
 }
 

@@ -1,5 +1,5 @@
-import stringWidth from 'string-width'
 import { mayBreakBetween } from './break-opportunity.ts'
+import { displayWidth } from './display-width.ts'
 import { type Look, paint, type Run, unmarked } from './run.ts'
 
 /** Where lines go. */
@@ -54,18 +54,22 @@ export class LineFiller {
       word = []
     }
     for (const run of runs) {
-      for (const [text] of run.text.matchAll(/\n|[ \t]+|[^\n \t]+/g)) {
-        if (text === '\n') {
+      const { text } = run
+      for (let at = 0; at < text.length; ) {
+        const end = endOfPart(text, at)
+        const part = end - at === text.length ? text : text.slice(at, end)
+        at = end
+        const first = part.charAt(0)
+        if (first === '\n') {
           endWord()
           this.#breakLine()
-        } else if (text.charAt(0) === ' ' || text.charAt(0) === '\t') {
+        } else if (first === ' ' || first === '\t') {
           endWord()
-          this.#spaces.push({ text: text.replaceAll('\t', ' '), run })
+          this.#spaces.push({ text: part.replaceAll('\t', ' '), run })
         } else {
-          for (const part of splitWide(text)) {
-            const last = word.at(-1)?.text ?? ''
-            if (mayBreakBetween(last.slice(-1), part.charAt(0))) endWord()
-            word.push({ text: part, run })
+          for (const piece of narrow.test(part) ? [part] : splitWide(part)) {
+            if (mayBreakBetween(word.at(-1)?.text.slice(-1) ?? '', piece.charAt(0))) endWord()
+            word.push({ text: piece, run })
           }
         }
       }
@@ -75,7 +79,7 @@ export class LineFiller {
   }
 
   #addWord(word: readonly Fragment[], isGlued: boolean): void {
-    const widths = word.map(({ text }) => stringWidth(text))
+    const widths = word.map(({ text }) => displayWidth(text))
     const width = widths.reduce((sum, one) => sum + one, 0)
     const space = this.#spaces.reduce((sum, { text }) => sum + text.length, 0)
     if (this.#column > 0 && !isGlued && this.#column + space + width > this.#width) this.#breakLine()
@@ -90,7 +94,7 @@ export class LineFiller {
 
   #putBroken(text: string, run: Run): void {
     for (const { segment } of characters.segment(text)) {
-      const width = stringWidth(segment)
+      const width = displayWidth(segment)
       if (this.#column > 0 && this.#column + width > this.#width) this.#breakLine()
       this.#put(segment, width, run)
     }
@@ -121,11 +125,24 @@ export class LineFiller {
 }
 
 const characters = new Intl.Segmenter()
-const ascii = /^[\x20-\x7e]*$/
+/** No line ends within what consists of these alone. */
+const narrow = /^[^\u3000-\uffff]*$/
+
+/** Where a newline, a stretch of space, or a word ends. */
+function endOfPart(text: string, from: number): number {
+  if (text.charAt(from) === '\n') return from + 1
+  const isInSpace = isSpace(text.charCodeAt(from))
+  let at = from + 1
+  while (at < text.length && isSpace(text.charCodeAt(at)) === isInSpace && text.charAt(at) !== '\n') at++
+  return at
+}
+
+function isSpace(unit: number): boolean {
+  return unit === 0x20 || unit === 0x09
+}
 
 /** Cuts a word wherever a line may end in it. */
 function splitWide(text: string): string[] {
-  if (ascii.test(text)) return [text]
   const parts: string[] = []
   let from = 0
   for (let at = 1; at < text.length; at++) {

@@ -93,6 +93,9 @@ const marksOf: Record<string, Mark> = {
 /** Beyond these a line is left as it is, and what is open is forgotten. */
 const longestLine = 2000
 const longestOpening = 2000
+/** What may be read again, in UTF-16 units: so much at all, and so much for each that is new. */
+const firstCredit = 20_000
+const creditPerUnit = 8
 
 export function knows(language: string): boolean {
   return hljs.getLanguage(language) !== undefined
@@ -119,6 +122,7 @@ export class LineHighlighter {
   /** The lines that lead to the present state, each with its newline. */
   #opening = ''
   #levels: Level[] = []
+  #credit = firstCredit
 
   constructor(language: string, style: TextStyle) {
     this.#language = language
@@ -126,7 +130,9 @@ export class LineHighlighter {
   }
 
   read(line: string): string {
-    if (line.length > longestLine) return line
+    if (line.length > longestLine || line.trim() === '') return line
+    this.#credit += creditPerUnit * line.length - this.#opening.length
+    if (this.#credit < 0) this.#remember('', '')
     const text = `${this.#opening}${line}\n`
     const { value, _top: top } = hljs.highlight(text, { language: this.#language, ignoreIllegals: true })
     const painted = paintFrom(value, this.#opening.split('\n').length - 1, this.#style)

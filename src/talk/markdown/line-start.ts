@@ -1,6 +1,6 @@
 import { type Container, deepestContainer } from './container.ts'
 
-export type Leaf = 'blank' | 'text' | 'heading' | 'fence' | 'rule' | 'indented' | 'row'
+type Leaf = 'blank' | 'text' | 'heading' | 'fence' | 'rule' | 'indented' | 'row'
 
 /** What the start of a line says of it. */
 export interface LineStart {

@@ -1,4 +1,3 @@
-import stringWidth from 'string-width'
 import type { Container } from './container.ts'
 import type { Lines } from './line-filler.ts'
 import type { Look } from './run.ts'
@@ -128,7 +127,7 @@ export class Page implements Lines {
 }
 
 function widthOf({ container }: Level): number {
-  return container.kind === 'quote' ? 2 : stringWidth(markerOf(container)) + 1
+  return container.kind === 'quote' ? 2 : markerOf(container).length + 1
 }
 
 function markerOf({

@@ -1,5 +1,5 @@
-import stringWidth from 'string-width'
 import { ControlStripper } from '../../view/strip-controls.ts'
+import { displayWidth } from './display-width.ts'
 
 /** Takes an answer as it comes, and says what to append to the screen. */
 export interface AnswerWriter {
@@ -54,7 +54,7 @@ export class PlainWriter implements AnswerWriter {
     if (lineStart > 0) this.column = 0
     for (const [index, part] of shown.slice(lineStart).split('\t').entries()) {
       if (index > 0) this.column += tabWidth - (this.column % tabWidth)
-      this.column += stringWidth(part)
+      this.column += displayWidth(part)
     }
   }
 }
