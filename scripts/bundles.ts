@@ -34,6 +34,13 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp }> = {
     entry: `export * from './src/talk/session.ts'`,
     asked: /\/talk\/session\.ts$/,
   },
+  transcript: {
+    entry: `export * from './src/talk/transcript/find-transcript.ts'
+            export * from './src/talk/transcript/list-transcripts.ts'
+            export * from './src/talk/transcript/render-transcript.ts'
+            export * from './src/talk/transcript/transcript.ts'`,
+    asked: /\/transcript\/(find-transcript|list-transcripts|render-transcript|transcript)\.ts$/,
+  },
   links: { entry: `export * from 'supports-hyperlinks'`, asked: /^supports-hyperlinks$/ },
   http: { entry: `export * from './src/client/pool.ts'`, asked: /^\.\/pool\.ts$/ },
   table: { entry: `export * from './src/view/table.ts'`, asked: /\/view\/table\.ts$/ },
@@ -48,9 +55,8 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp }> = {
   conf: { entry: `module.exports = require('conf').default`, asked: /^conf$/ },
   chalk: { entry: `export * from 'chalk'`, asked: /^chalk$/ },
   markdown: {
-    entry: `export * from './src/talk/markdown/markdown-writer.ts'
-            export * from './src/talk/markdown/render-markdown.ts'`,
-    asked: /\/markdown\/(markdown-writer|render-markdown)\.ts$/,
+    entry: `export * from './src/talk/markdown/markdown-writer.ts'`,
+    asked: /\/markdown\/markdown-writer\.ts$/,
   },
   highlight: {
     entry: `export * from './src/talk/markdown/line-highlighter.ts'`,

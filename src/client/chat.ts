@@ -1,12 +1,18 @@
 import type { Completion, CompletionRequest } from '../contract/completion.ts'
 import type { SendAnswer, SendRequest } from '../contract/conversation.ts'
 import type { ModelList } from '../contract/model.ts'
+import type { StreamFormat } from '../contract/stream-event.ts'
 import type { Answer } from './answer.ts'
 import type { Caller } from './caller.ts'
 import type { AnswerStream } from './stream/answer-stream.ts'
 
 interface Options {
   signal?: AbortSignal
+}
+
+interface StreamOptions extends Options {
+  /** What the answer is made of; found out unless said. */
+  format?: StreamFormat | undefined
 }
 
 /** interface.md, "Endpoints": the rows below /v1/chat and /api/chat, the history aside. */
@@ -32,8 +38,8 @@ export class Chat {
    * POST /api/chat/send with `stream: true`. Resolves when the first byte has come; what fails
    * before that rejects, what fails after it is told by the stream's `end`.
    */
-  stream(request: SendRequest, options: Options = {}): Promise<AnswerStream> {
-    return this.#caller.stream('sendMessage', { ...options, body: { ...request, stream: true } })
+  stream(request: SendRequest, { format, ...options }: StreamOptions = {}): Promise<AnswerStream> {
+    return this.#caller.stream('sendMessage', { ...options, body: { ...request, stream: true } }, format)
   }
 
   /** GET /v1/chat/models. */

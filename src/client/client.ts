@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici'
 import { readBaseUrl } from '../contract/base-url.ts'
 import { bearer } from '../contract/bearer.ts'
 import { type AnswerOf, type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.ts'
+import type { StreamFormat } from '../contract/stream-event.ts'
 import { resolvePath } from './address.ts'
 import { type Answer, type RawAnswer, requestIdOf } from './answer.ts'
 import type { Caller } from './caller.ts'
@@ -93,14 +94,18 @@ export class Client implements Caller {
     })
   }
 
-  /** Calls a documented endpoint and reads its answer as it comes. */
-  async stream<N extends EndpointName>(name: N, input: Input<N> = {}): Promise<AnswerStream> {
+  /** Calls a documented endpoint and reads its answer as it comes, in whatever form unless one is said. */
+  async stream<N extends EndpointName>(
+    name: N,
+    input: Input<N> = {},
+    format?: StreamFormat,
+  ): Promise<AnswerStream> {
     const request = composeRequest(name, input, streamAccept)
     const { delivered, redact } = await this.#deliver(request, input.signal, true)
     return withoutSecret(redact, () => {
       this.#assertSuccess(delivered)
       const idleTimeout = this.#options.idleTimeout ?? 120_000
-      return openAnswerStream({ delivered, idleTimeout, redact })
+      return openAnswerStream({ delivered, format, idleTimeout, redact })
     })
   }
 

@@ -1,18 +1,23 @@
 import type { HistoryMessage, HistoryPage } from '../contract/conversation.ts'
-import { cursorOf, type HistoryOrder, orderByRoles, orderByTimes, timeOf } from '../contract/history-order.ts'
+import {
+  cursorOf,
+  firstTime,
+  type HistoryOrder,
+  orderByRoles,
+  orderByTimes,
+  timeOf,
+} from '../contract/history-order.ts'
 import type { Answer } from './answer.ts'
 import { type Anchor, beforeWalk, type HistoryPosition } from './history-position.ts'
 import { isRecord } from './json.ts'
-import { keysOf, type MessageKey, type MessageKeys } from './message-keys.ts'
+import { keysOf, type MessageKeys } from './message-keys.ts'
 
 /** A page as a walk understands it. */
 export interface PageReading {
   answer: Answer<HistoryPage>
-  /** The new ones, oldest first, and their keys. */
-  messages: HistoryMessage[]
-  keys: MessageKey[]
-  /** Ms, of all on the page; NaN where there is none. */
-  times: number[]
+  /** All that are messages, and the new ones of them, oldest first. */
+  all: readonly HistoryMessage[]
+  messages: readonly HistoryMessage[]
   /** Undefined where nothing tells. */
   order: HistoryOrder | undefined
   /** Whether messages of an earlier part are on it. */
@@ -21,7 +26,7 @@ export interface PageReading {
 }
 
 /**
- * Sorts out which messages of a page are new.
+ * Sorts out which messages of a page are new, and adds them to those seen.
  *
  * @param part messages of a smaller part of `seen` end the walk
  * @param from where the walk was; undefined for its first page
@@ -32,48 +37,31 @@ export function readPage(
   part: number,
   from: HistoryPosition | undefined,
 ): PageReading {
-  const sent: unknown = answer.body?.messages
-  let all = Array.isArray(sent) ? sent.filter(isRecord as (value: unknown) => value is HistoryMessage) : []
-  let keys = keysOf(all)
-  let parts = keys.map((key) => seen.find(key))
-  const told = orderByTimes(all) ?? orderBySeen(parts, part)
-  const order = told ?? from?.order
-  const assumed = order ?? from?.assumed ?? orderByRoles(all)
-  if (assumed === 'newest first') {
-    all = all.toReversed()
-    keys = keys.toReversed()
-    parts = parts.toReversed()
-  }
+  const sent: readonly unknown[] = Array.isArray(answer.body?.messages) ? answer.body.messages : []
+  const page = sent.filter(isRecord as (value: unknown) => value is HistoryMessage)
+  const keys = keysOf(page)
+  const parts = page.map((_, index) => seen.find(keys, index))
+  const order = orderByTimes(page) ?? orderBySeen(parts, part) ?? from?.order
+  const assumed = order ?? from?.assumed ?? orderByRoles(page)
+  const isTurned = assumed === 'newest first'
+  const all = isTurned ? page.toReversed() : page
+  if (isTurned) parts.reverse()
 
-  const times = all.map(timeOf)
-  const newest = from ? from.newest : latestOf(times)
+  const newest = from ? from.newest : latestOf(all)
   const lastSeen = from ? parts.findLastIndex((found) => found !== undefined) : -1
   const firstMet = parts.findIndex((found) => found !== undefined && found < part)
-  const reading: PageReading = {
-    answer,
-    messages: [],
-    keys: [],
-    times,
-    order,
-    met: firstMet >= 0,
-    position: beforeWalk,
-  }
-  const taken = new Set<string>()
-  for (const [index, message] of all.entries()) {
-    const [key, time = Number.NaN] = [keys[index], times[index]]
-    if (!key || parts[index] !== undefined) continue
+  const isWanted = (message: HistoryMessage, index: number): boolean => {
+    if (parts[index] !== undefined) return false
     // It came while we walked, and the service leads to where we were.
-    if (newest !== undefined && time > newest && lastSeen >= 0 && index > lastSeen) continue
+    const isBeyond = newest !== undefined && lastSeen >= 0 && index > lastSeen
+    if (isBeyond && timeOf(message) > newest) return false
     // What is older than what another walk had is for that one to find.
-    if (index < firstMet && !(time >= (times[firstMet] ?? Number.NaN))) continue
-    const name = `${key.low} ${key.high}`
-    if (taken.has(name)) continue
-    taken.add(name)
-    reading.messages.push(message)
-    reading.keys.push(key)
+    if (index < firstMet && !(timeOf(message) >= timeOf(all[firstMet]))) return false
+    return seen.add(keys, isTurned ? page.length - 1 - index : index, part)
   }
-  reading.position = positionAfter(reading, all, assumed, newest, from)
-  return reading
+  const messages = all.filter(isWanted)
+  const position = positionAfter({ answer, all, order, assumed, newest, from })
+  return { answer, all, messages, order, met: firstMet >= 0, position }
 }
 
 /** We walk back: what we have seen is the newer end of a page, what another walk had the older one. */
@@ -84,20 +72,32 @@ function orderBySeen(parts: readonly (number | undefined)[], own: number): Histo
   return first > last ? 'newest first' : 'oldest first'
 }
 
-function latestOf(times: readonly number[]): number | undefined {
+function latestOf(messages: readonly HistoryMessage[]): number | undefined {
   let latest = Number.NEGATIVE_INFINITY
-  for (const time of times) if (time > latest) latest = time
+  for (const message of messages) {
+    const time = timeOf(message)
+    if (time > latest) latest = time
+  }
   return latest === Number.NEGATIVE_INFINITY ? undefined : latest
 }
 
-/** @param all of the page, oldest first */
-function positionAfter(
-  { answer, times, order }: PageReading,
-  all: readonly HistoryMessage[],
-  assumed: HistoryOrder,
-  newest: number | undefined,
-  from: HistoryPosition = beforeWalk,
-): HistoryPosition {
+interface PageRead {
+  answer: Answer<HistoryPage>
+  all: readonly HistoryMessage[]
+  order: HistoryOrder | undefined
+  assumed: HistoryOrder
+  newest: number | undefined
+  from: HistoryPosition | undefined
+}
+
+function positionAfter({
+  answer,
+  all,
+  order,
+  assumed,
+  newest,
+  from = beforeWalk,
+}: PageRead): HistoryPosition {
   const kept = {
     ...from,
     ...(order && { order }),
@@ -106,10 +106,10 @@ function positionAfter(
     saidMore: answer.body?.has_more === true,
   }
   if (all.length === 0) return kept
-  const time = times.find((each) => !Number.isNaN(each))
-  const laterAt = time === undefined ? -1 : times.findIndex((each) => each > time)
+  const time = firstTime(all)
+  const laterAt = time === undefined ? -1 : all.findIndex((message) => timeOf(message) > time)
   const wasLater = from.time !== undefined && time !== undefined && from.time > time
-  const later = laterAt >= 0 ? anchorOf(all.slice(laterAt)) : wasLater ? from.oldest : from.later
+  const later = laterAt >= 0 ? anchorOf(all, laterAt) : wasLater ? from.oldest : from.later
   return {
     ...kept,
     oldest: anchorOf(all),
@@ -121,14 +121,14 @@ function positionAfter(
   }
 }
 
-function anchorOf(messages: readonly HistoryMessage[]): Anchor {
+/** @param from index of the first message that may be it */
+function anchorOf(messages: readonly HistoryMessage[], from = 0): Anchor {
   const anchor: Anchor = {}
   for (const field of ['id', 'created_at'] as const) {
-    for (const message of messages) {
-      const value = cursorOf(message, field)
-      if (value === undefined) continue
-      anchor[field] = value
-      break
+    for (let index = from; index < messages.length && anchor[field] === undefined; index++) {
+      const message = messages[index]
+      const value = message && cursorOf(message, field)
+      if (value !== undefined) anchor[field] = value
     }
   }
   return anchor

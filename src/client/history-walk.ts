@@ -10,7 +10,7 @@ import { MessageKeys } from './message-keys.ts'
 /** One page of a walk back through the history. */
 export interface HistoryBatch {
   /** Oldest first; none that an earlier page had. */
-  messages: HistoryMessage[]
+  messages: readonly HistoryMessage[]
   answer: Answer<HistoryPage>
   /** From where another walk can go on. */
   position: HistoryPosition
@@ -49,7 +49,6 @@ export async function* walkHistory(
   const read = (answer: Answer<HistoryPage>, at: HistoryPosition | undefined) =>
     readPage(answer, seen, part, at)
   const accept = (reading: PageReading, unsure = false): HistoryBatch => {
-    for (const key of reading.keys) seen.add(key, part)
     const { answer, position, met } = reading
     const messages = since === undefined ? reading.messages : reading.messages.filter(isSince(since))
     return { messages, answer, position, met, unsure }
@@ -68,7 +67,6 @@ export async function* walkHistory(
       position = reading.position
     } else {
       // Only the second page can tell how the first is to be read.
-      for (const key of reading.keys) seen.add(key, part)
       const step = await stepBack(fetchPage, asked, read, reading.position)
       const { assumed } = reading.position
       const again = { ...beforeWalk, ...(step && { order: step.order }), assumed, withoutLimit }
@@ -132,7 +130,8 @@ async function stepBack(
       // Read from the wrong end, the page before would have led back to itself.
       const order = reading.order ?? position.assumed
       if (reading.messages.length > 0 || reading.met) {
-        const unsure = attempt.skipsEqualTimes && !reading.times.includes(position.time ?? Number.NaN)
+        const unsure =
+          attempt.skipsEqualTimes && !reading.all.some((message) => timeOf(message) === position.time)
         return { reading: { ...reading, position: { ...reading.position, order } }, order, unsure }
       }
       // An empty page may be what a cursor leads to that is not understood, until it has led on once.

@@ -1,9 +1,15 @@
 import type { HistoryMessage } from '../contract/conversation.ts'
 import { cursorOf } from '../contract/history-order.ts'
 
+/** 64 bits of hash for each message of a page. */
+export interface PageKeys {
+  readonly low: Uint32Array
+  readonly high: Uint32Array
+}
+
 /**
- * Which messages were seen, in 20 bytes for each: a set of ids would take ten times that. A message
- * is known by 64 bits of a hash, so that of a million messages two are taken for one with a
+ * Which messages were seen, in 20 bytes for each: a set of ids would take several times that. A
+ * message is known by 64 bits of a hash, so that two of a million are taken for one with a
  * probability of 1 to 10^7.
  *
  * Each belongs to a *part*, a number, by which the walks that share a table are told apart.
@@ -16,22 +22,23 @@ export class MessageKeys {
   #size = 0
 
   /** The part that had it first. */
-  find(key: MessageKey): number | undefined {
-    const part = this.#parts[this.#placeOf(key)] ?? 0
+  find(keys: PageKeys, index: number): number | undefined {
+    const part = this.#parts[this.#placeOf(keys.low[index] ?? 0, keys.high[index] ?? 0)] ?? 0
     return part === 0 ? undefined : part - 1
   }
 
-  add(key: MessageKey, part = 0): void {
-    const place = this.#placeOf(key)
-    if (this.#parts[place] !== 0) return
-    this.#low[place] = key.low
-    this.#high[place] = key.high
-    this.#parts[place] = part + 1
+  /** @returns whether it is new */
+  add(keys: PageKeys, index: number, part: number): boolean {
+    const [low, high] = [keys.low[index] ?? 0, keys.high[index] ?? 0]
+    const place = this.#placeOf(low, high)
+    if (this.#parts[place] !== 0) return false
+    this.#put(place, low, high, part + 1)
     this.#size += 1
     if (this.#size * 2 > this.#parts.length) this.#grow()
+    return true
   }
 
-  #placeOf({ low, high }: MessageKey): number {
+  #placeOf(low: number, high: number): number {
     const mask = this.#parts.length - 1
     let place = low & mask
     while (this.#parts[place] !== 0 && (this.#low[place] !== low || this.#high[place] !== high)) {
@@ -40,27 +47,22 @@ export class MessageKeys {
     return place
   }
 
+  #put(place: number, low: number, high: number, part: number): void {
+    this.#low[place] = low
+    this.#high[place] = high
+    this.#parts[place] = part
+  }
+
   #grow(): void {
     const [lows, highs, parts] = [this.#low, this.#high, this.#parts]
-    const length = parts.length * 2
-    this.#low = new Uint32Array(length)
-    this.#high = new Uint32Array(length)
-    this.#parts = new Uint16Array(length)
-    for (const [index, part] of parts.entries()) {
-      if (part === 0) continue
-      const [low = 0, high = 0] = [lows[index], highs[index]]
-      const place = this.#placeOf({ low, high })
-      this.#low[place] = low
-      this.#high[place] = high
-      this.#parts[place] = part
+    this.#low = new Uint32Array(parts.length * 2)
+    this.#high = new Uint32Array(parts.length * 2)
+    this.#parts = new Uint16Array(parts.length * 2)
+    for (let index = 0; index < parts.length; index++) {
+      const [low = 0, high = 0, part = 0] = [lows[index], highs[index], parts[index]]
+      if (part !== 0) this.#put(this.#placeOf(low, high), low, high, part)
     }
   }
-}
-
-/** 64 bits of hash. */
-export interface MessageKey {
-  low: number
-  high: number
 }
 
 /**
@@ -68,30 +70,48 @@ export interface MessageKey {
  * the time counts too. Of messages without an id that are the same in all else each has a key of
  * its own: two people may well say "ok" in the same second.
  */
-export function keysOf(messages: readonly HistoryMessage[]): MessageKey[] {
+export function keysOf(messages: readonly HistoryMessage[]): PageKeys {
+  const keys = { low: new Uint32Array(messages.length), high: new Uint32Array(messages.length) }
   const counts = new Map<string, number>()
-  return messages.map((message) => {
+  for (const [index, message] of messages.entries()) {
+    const { created_at: time, context_id: context } = message
     const id = cursorOf(message, 'id')
-    const context: unknown = message['context_id']
-    const where = typeof context === 'string' ? context : ''
-    if (id !== undefined) return hash(`${id}\n${message.created_at}\n${where}`)
-    const all = JSON.stringify([message.created_at, message.role, message.content, where])
-    const count = counts.get(all) ?? 0
-    counts.set(all, count + 1)
-    return hash(`${all}${count}`)
-  })
+    hashing.start()
+    if (id === undefined) {
+      const all = JSON.stringify([time, message.role, message.content, context])
+      const count = counts.get(all) ?? 0
+      counts.set(all, count + 1)
+      hashing.take(`${all}${count}`)
+    } else {
+      hashing.take(id)
+      hashing.take(String(time))
+      if (typeof context === 'string') hashing.take(context)
+    }
+    keys.low[index] = mix(hashing.low)
+    keys.high[index] = mix(hashing.high)
+  }
+  return keys
 }
 
-/** Two multiplicative hashes of 32 bits (FNV-1a and one with another multiplier), each mixed at its end. */
-function hash(text: string): MessageKey {
-  let low = 0x811c9dc5
-  let high = 0x9e3779b9
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index)
-    low = Math.imul(low ^ unit, 0x01000193)
-    high = Math.imul((high << 5) ^ (high >>> 27) ^ unit, 0x5bd1e995)
-  }
-  return { low: mix(low), high: mix(high) }
+/** Two multiplicative hashes of 32 bits (FNV-1a and one with another multiplier), side by side. */
+const hashing = {
+  low: 0,
+  high: 0,
+  start(): void {
+    this.low = 0x811c9dc5
+    this.high = 0x9e3779b9
+  },
+  take(text: string): void {
+    let { low, high } = this
+    for (let index = 0; index < text.length; index++) {
+      const unit = text.charCodeAt(index)
+      low = Math.imul(low ^ unit, 0x01000193)
+      high = Math.imul((high << 5) ^ (high >>> 27) ^ unit, 0x5bd1e995)
+    }
+    // What ends here is not what goes on there.
+    this.low = Math.imul(low ^ 0x10000, 0x01000193)
+    this.high = Math.imul(high ^ 0x10000, 0x5bd1e995)
+  },
 }
 
 /** Every bit of the result depends on every bit of the input. */

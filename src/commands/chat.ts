@@ -10,6 +10,7 @@ import { loadSessionStyle, wantsColour } from '../cli/output/colours.ts'
 import { linkerFor } from '../cli/output/link.ts'
 import { isConversation } from '../cli/output/streams.ts'
 import { quoteWord } from '../cli/quote-word.ts'
+import { sharedFlags } from '../cli/shared-flags.ts'
 import { rememberLastContext } from '../config/last-context.ts'
 import { sessionsFolder, stateFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
@@ -38,6 +39,11 @@ export default class Chat extends BaseCommand {
     }),
     resume: textFlag({ char: 'r', helpValue: '<session>', summary: 'Session to go on with: id or name.' }),
     plain: Flags.boolean({ summary: 'Show raw text, and nothing that moves.' }),
+    // A session has no other form than text.
+    output: { ...sharedFlags.output, hidden: true },
+    json: { ...sharedFlags.json, hidden: true },
+    fields: { ...sharedFlags.fields, hidden: true },
+    jq: { ...sharedFlags.jq, hidden: true },
   }
   protected override readonly documentForms = ['text'] as const
 

@@ -11,6 +11,12 @@ export function timeOf(message: HistoryMessage | undefined): number {
   return time < 1e11 ? time * 1000 : time
 }
 
+/** The time of the first message that has one, in ms. */
+export function firstTime(messages: readonly HistoryMessage[]): number | undefined {
+  const message = messages.find(hasTime)
+  return message && timeOf(message)
+}
+
 /** The order of a page, where the times of its ends tell: equal ones say nothing. */
 export function orderByTimes(messages: readonly HistoryMessage[]): HistoryOrder | undefined {
   const first = timeOf(messages.find(hasTime))

@@ -1,6 +1,10 @@
 import type { Failure } from '../failure.ts'
 import type { Usage } from './completion.ts'
 
+/** What a person may say that a streamed answer is made of; `auto` is to find out. */
+export const streamFormats = ['auto', 'sse', 'ndjson', 'json', 'json-seq', 'text'] as const
+export type StreamFormat = (typeof streamFormats)[number]
+
 /** What a streamed answer gives. `start` comes once and first, `end` once and last. */
 export type StreamEvent =
   | { type: 'start'; contextId?: string; id?: string; model?: string }

@@ -85,7 +85,8 @@ function keysOfSpill(spill: Spill): MessageKeys {
   for (const page of spill.pages) {
     const lines = spill.read(page).toString('utf8').split('\n').slice(0, -1)
     const messages = lines.map((line): HistoryMessage => JSON.parse(line))
-    for (const key of keysOf(messages)) seen.add(key, page.part)
+    const keys = keysOf(messages)
+    for (const index of messages.keys()) seen.add(keys, index, page.part)
   }
   return seen
 }

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs'
 import { type Collecting, collectHistory } from './collect-history.ts'
 import { DocumentFile } from './document-file.ts'
 import { type ExportIdentity, openExportFolder } from './export-folder.ts'
+import { keepHeapSmall } from './keep-heap-small.ts'
 import { Spill } from './spill.ts'
 import { type ExportForm, type Write, type Writing, writeDocument } from './write-document.ts'
 
@@ -29,6 +30,7 @@ export interface Export
  */
 export async function exportHistory(options: Export): Promise<number> {
   const { to, identity, signal } = options
+  keepHeapSmall()
   const file = to === undefined ? undefined : new DocumentFile(to)
   const folder = openExportFolder(identity)
   if (folder.leftBy !== undefined) file?.removeLeftover(folder.leftBy)

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import type { HistoryPosition } from '../client/history-position.ts'
 import type { HistoryMessage } from '../contract/conversation.ts'
-import { timeOf } from '../contract/history-order.ts'
+import { firstTime } from '../contract/history-order.ts'
 import { Failure } from '../failure.ts'
 import { systemWords } from '../system-words.ts'
 
@@ -57,6 +57,8 @@ export class Spill {
   readonly #folder: string
   #size = 0
   #syncedAt = Date.now()
+  /** A buffer for each page would be garbage faster than it is collected. */
+  #scratch = Buffer.allocUnsafe(64 * 1024)
 
   /** @throws Failure `storage` */
   constructor(folder: string) {
@@ -74,8 +76,16 @@ export class Spill {
 
   /** @param messages oldest first */
   append(part: number, messages: readonly HistoryMessage[], position: HistoryPosition): void {
-    const bytes = Buffer.from(messages.map((message) => `${JSON.stringify(message)}\n`).join(''))
-    const oldest = messages.map(timeOf).find((time) => !Number.isNaN(time))
+    let size = 0
+    for (const message of messages) {
+      const text = JSON.stringify(message)
+      // A UTF-16 unit is at most three bytes of UTF-8.
+      const room = this.#scratchOf(size + text.length * 3 + 1, size)
+      size += room.write(text, size)
+      size += room.write('\n', size)
+    }
+    const bytes = this.#scratch.subarray(0, size)
+    const oldest = firstTime(messages)
     this.#guard(() => {
       writeWhole(this.#pagesFile, bytes)
       this.#add({
@@ -94,9 +104,9 @@ export class Spill {
     this.#guard(() => this.#add({ part, ending }))
   }
 
-  /** The lines of a page. */
+  /** The lines of a page, good until the next call of any method. */
   read({ start, end }: SpilledPage): Buffer {
-    const bytes = Buffer.allocUnsafe(end - start)
+    const bytes = this.#scratchOf(end - start).subarray(0, end - start)
     this.#guard(() => {
       for (let at = 0; at < bytes.length; ) {
         const read = readSync(this.#pagesFile, bytes, at, bytes.length - at, start + at)
@@ -127,6 +137,16 @@ export class Spill {
     }
     closeSync(this.#pagesFile)
     closeSync(this.#indexFile)
+  }
+
+  /** @param used of its bytes are kept where it has to grow */
+  #scratchOf(size: number, used = 0): Buffer {
+    if (this.#scratch.length < size) {
+      const larger = Buffer.allocUnsafe(size * 2)
+      this.#scratch.copy(larger, 0, 0, used)
+      this.#scratch = larger
+    }
+    return this.#scratch
   }
 
   #sync(): void {

@@ -26,34 +26,45 @@ export async function writeDocument(writing: Writing): Promise<number> {
   const pages = pagesInOrder(spill)
   const total = pages.reduce((sum, page) => sum + page.messages, 0)
   const shape = await loadShape(writing.form, writing.context)
+  const chunks = new Chunks(writing.write)
   let written = 0
-  let pending: Uint8Array[] = [Buffer.from(shape.head)]
-  let size = 0
-  const flush = async (): Promise<void> => {
-    const bytes = Buffer.concat(pending)
-    pending = []
-    size = 0
-    if (bytes.length > 0) await writing.write(bytes)
-  }
+  await chunks.add(Buffer.from(shape.head))
   for (const page of pages) {
     signal.throwIfAborted()
     const lines = linesOf(spill, page, since)
     if (lines.length === 0) continue
-    const bytes = shape.page(lines, written === 0)
-    pending.push(bytes)
-    size += bytes.length
+    await chunks.add(shape.page(lines, written === 0))
     written += page.messages
-    if (size < enough) continue
-    await flush()
     onWritten(written, total)
   }
-  pending.push(Buffer.from(shape.tail(written === 0)))
-  await flush()
+  await chunks.add(Buffer.from(shape.tail(written === 0)))
+  await chunks.flush()
   return written
 }
 
-/** Bytes that are written at once. */
-const enough = 256 * 1024
+/** Gathers what is small to write it at once. */
+class Chunks {
+  readonly #write: Write
+  readonly #buffer = Buffer.allocUnsafe(128 * 1024)
+  #size = 0
+
+  constructor(write: Write) {
+    this.#write = write
+  }
+
+  /** @param bytes are not looked at any more when it resolves */
+  async add(bytes: Uint8Array): Promise<void> {
+    if (this.#size + bytes.length > this.#buffer.length) await this.flush()
+    if (bytes.length > this.#buffer.length) return this.#write(bytes)
+    this.#buffer.set(bytes, this.#size)
+    this.#size += bytes.length
+  }
+
+  async flush(): Promise<void> {
+    if (this.#size > 0) await this.#write(this.#buffer.subarray(0, this.#size))
+    this.#size = 0
+  }
+}
 
 interface Shape {
   head: string

@@ -1,4 +1,5 @@
 import { AnswerDisplay } from './answer-display.ts'
+import { keepHere } from './keep-here.ts'
 import { recoverAnswer } from './recover-answer.ts'
 import type { Session } from './session.ts'
 import { showAnswer } from './show-earlier.ts'
@@ -44,6 +45,9 @@ export async function answerPrompt(session: Session, prompt: string, signal: Abo
   if (!end?.complete) session.cutAnswer = cut
   if (end && !end.complete) await recover(session, cut, signal)
   session.voice.note(`  ${describeTurn(outcome, conversation)}`)
+  if (conversation.mode === 'context' && conversation.contextId === undefined) {
+    await keepHere(session, 'the service named no context that it would go on with')
+  }
   session.screen.separate()
   await remember(session)
 }

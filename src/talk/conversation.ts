@@ -26,10 +26,6 @@ export class Conversation {
   /** Whether `messages` lacks the beginning, which only the service has. */
   lacksBeginning = false
 
-  get title(): string {
-    return this.mode === 'context' ? (this.contextId ?? 'a new context') : 'kept here'
-  }
-
   sendRequest(message: string): SendRequest {
     return { message, ...(this.contextId && { context_id: this.contextId }), ...this.#model() }
   }

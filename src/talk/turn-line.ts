@@ -13,13 +13,16 @@ export function describeTurn(outcome: TurnOutcome, conversation: Conversation): 
     usage && describeUsage(usage),
     firstMs === undefined ? undefined : `first ${seconds(firstMs)}`,
     `total ${seconds(totalMs)}`,
-    conversation.mode === 'context' && conversation.contextId
-      ? `context ${conversation.contextId}`
-      : conversation.title,
+    whereaboutsOf(conversation),
     end?.finishReason === 'length' ? 'cut at its token limit' : undefined,
     end?.complete && !end.verified ? 'end not marked by the service' : undefined,
   ]
   return parts.filter((part) => part !== undefined && part !== '').join(' · ')
+}
+
+function whereaboutsOf({ mode, contextId }: Conversation): string | undefined {
+  if (mode === 'completions') return 'kept here'
+  return contextId === undefined ? undefined : `context ${contextId}`
 }
 
 /** The service's own count; what it did not send is not guessed. */

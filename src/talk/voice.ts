@@ -37,6 +37,14 @@ export class Voice {
   }
 
   #wrap(text: string): string {
-    return wrapAnsi(stripControls(text), this.#screen.columns, { trim: false, hard: true })
+    const lines = stripControls(text).split('\n')
+    return lines.map((line) => wrapLine(line, this.#screen.columns)).join('\n')
   }
+}
+
+/** What is wrapped is indented as the line was. */
+function wrapLine(line: string, columns: number): string {
+  const [indent = ''] = /^ */.exec(line) ?? []
+  const width = Math.max(1, columns - indent.length)
+  return wrapAnsi(line.slice(indent.length), width, { hard: true }).replaceAll(/^/gm, indent)
 }

@@ -252,6 +252,19 @@ const others: Record<string, () => Promise<void>> = {
     expect(elsewhere).to.include({ exitCode: 2 })
     expect(elsewhere.requests).to.deep.equal([])
   },
+  'chat:send stream-format': async () => {
+    const body = 'data: {"delta":"Hi"}\n\ndata: [DONE]\n\n'
+    const script = answer(200, { 'content-type': 'text/event-stream' }, body)
+    const send = ['chat', 'send', 'x']
+    const raw = await run([...send, '--stream-format', 'text'], script)
+    expect(raw).to.include({ exitCode: 0, stdout: `${body}` })
+    expect(JSON.parse(raw.requests[0]?.body ?? '')).to.include({ stream: true })
+    expect(await run([...send, '--stream-format', 'auto'], script)).to.include({ stdout: 'Hi\n' })
+    const unstreamed = await run([...send, '--no-stream', '--stream-format', 'sse'], script)
+    expect(unstreamed).to.include({ exitCode: 2 })
+    expect(unstreamed.requests).to.deep.equal([])
+    expect(await run([...send, '--stream-format', 'xml'], script)).to.include({ exitCode: 2 })
+  },
   'chat:sessions all': async () => {
     const folder = join(sandbox.home, '.local', 'share', 'chatctl', 'sessions')
     const writer = TranscriptWriter.create(folder, { profile: 'other', baseUrl: 'https://other.example/' })

@@ -1,4 +1,4 @@
-import type { StreamEvent } from '../../contract/stream-event.ts'
+import type { StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
 import { Failure } from '../../failure.ts'
 import { codingOf } from '../answer.ts'
 import { describeDuration, startTimer } from '../clock.ts'
@@ -25,6 +25,8 @@ const farewell = 250
 
 interface Source {
   delivered: Delivered
+  /** What the answer is made of; found out unless said. */
+  format?: StreamFormat | undefined
   /** Milliseconds between two pieces. */
   idleTimeout: number
   redact: Redact
@@ -46,9 +48,14 @@ export function openAnswerStream(source: Source): AnswerStream {
   return { status, headers, [Symbol.asyncIterator]: () => events }
 }
 
-async function* readEvents({ delivered, idleTimeout, redact }: Source): AsyncGenerator<StreamEvent, void> {
+async function* readEvents({
+  delivered,
+  format,
+  idleTimeout,
+  redact,
+}: Source): AsyncGenerator<StreamEvent, void> {
   const { status, headers, request, rest: exchange } = delivered
-  const assembly = new Assembly({ contentType: headers['content-type'] ?? '', status, request })
+  const assembly = new Assembly({ contentType: headers['content-type'] ?? '', format, status, request })
   const end = (cut?: Cut) => assembly.end(cut).map((event) => conceal(event, redact))
   try {
     yield* assembly.push(delivered.bytes)

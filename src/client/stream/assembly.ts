@@ -1,8 +1,8 @@
-import type { StreamEnd, StreamEvent } from '../../contract/stream-event.ts'
+import type { StreamEnd, StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
 import { type FailedRequest, Failure, type FailureKind } from '../../failure.ts'
 import type { Complaint } from '../error-answer.ts'
 import { EventStream } from './event-stream.ts'
-import { detectForm, type Form, isJson, isJsonLines } from './form.ts'
+import { type Form, FormDetector, isJson, isJsonLines } from './form.ts'
 import { type Frame, readFrame, readTextFrame } from './frame.ts'
 import { GrowingText } from './growing-text.ts'
 import { JsonValues } from './json-values.ts'
@@ -10,6 +10,8 @@ import type { Decoder, Unit } from './unit.ts'
 
 interface About {
   contentType: string
+  /** What it is made of, whatever its content type says and it looks like. */
+  format?: StreamFormat | undefined
   status: number
   request: FailedRequest
 }
@@ -24,19 +26,30 @@ export class Assembly {
   readonly #about: About
   readonly #utf8 = new TextDecoder()
   readonly #text = new GrowingText()
+  /** What came before its form was told. */
   #beginning = ''
+  readonly #detector: FormDetector
   #form: Form | undefined
   #decoder: Decoder | undefined
   #started = false
   #seen: { id?: string; contextId?: string; model?: string; finishReason?: string } = {}
   /** Frames that are JSON objects: their kind of stream says when it is finished. */
   #objects = 0
+  /** Whether one of them held a part of the answer. */
+  #framed = false
+  /** The last event, where it was bare text without a name. */
+  #bare: string | undefined
+  /** Whether the answer was bare text between events of another kind. */
+  #hadBare = false
   #broken = false
+  /** Whether a frame could not be read and others came after it. */
+  #gap = false
   #complaint: Complaint | undefined
   #last: Frame = {}
 
   constructor(about: About) {
     this.#about = about
+    this.#detector = new FormDetector(about.contentType, about.format)
   }
 
   /** Takes the next bytes. */
@@ -54,7 +67,7 @@ export class Assembly {
       events.push(...this.#pushText(cut ? '' : this.#utf8.decode(), true))
       events.push(...this.#read(this.#decoder?.end() ?? []))
     }
-    const rest = this.#text.finish(this.#last.ends !== undefined)
+    const rest = this.#text.finish(this.#last.ends !== undefined && (this.#last.text ?? '') !== '')
     if (rest !== '') events.push({ type: 'delta', text: rest })
     if (!this.#started) events.unshift(this.#start())
     events.push(this.#conclude(cut))
@@ -64,9 +77,10 @@ export class Assembly {
   #pushText(text: string, ended: boolean): StreamEvent[] {
     if (this.#form !== undefined) return this.#decode(text)
     this.#beginning += text
-    this.#form = detectForm(this.#about.contentType, this.#beginning, ended)
+    this.#form = this.#detector.push(text, ended)
     if (this.#form === undefined) return []
-    if (this.#form === 'events') this.#decoder = new EventStream()
+    if (this.#form === 'events')
+      this.#decoder = new EventStream((value) => readFrame(value).text !== undefined)
     else if (this.#form === 'json') this.#decoder = new JsonValues()
     return this.#decode(this.#beginning)
   }
@@ -81,12 +95,18 @@ export class Assembly {
     const events: StreamEvent[] = []
     for (const unit of units) {
       if (this.ended === 'now') break
+      this.#gap ||= this.#broken
+      this.#bare = undefined
       if (unit.type === 'done') this.ended = 'now'
-      else if (unit.type === 'broken') this.#broken = true
+      else if (unit.type === 'broken') this.#broken = this.ended === 'no'
       else if (unit.type === 'text') events.push(...this.#take(this.#readText(unit.text, unit.event)))
       else {
-        if (typeof unit.value !== 'string') this.#objects++
-        events.push(...this.#take(readFrame(unit.value, unit.event)))
+        const frame = readFrame(unit.value, unit.event)
+        if (typeof unit.value !== 'string') {
+          this.#objects++
+          this.#framed ||= frame.text !== undefined
+        }
+        events.push(...this.#take(frame))
       }
     }
     return events
@@ -95,7 +115,10 @@ export class Assembly {
   /** Between frames of JSON, bare data is no part of the answer. */
   #readText(text: string, event: string | undefined): Frame {
     const frame = readTextFrame(text, event)
-    return this.#objects > 0 && frame.text !== undefined ? {} : frame
+    if (this.#framed && frame.text !== undefined) return {}
+    if (event === undefined) this.#bare = text
+    this.#hadBare ||= frame.text !== undefined && frame.text !== ''
+    return frame
   }
 
   #take(frame: Frame): StreamEvent[] {
@@ -138,8 +161,9 @@ export class Assembly {
   }
 
   #findFault(cut: { reason: string; cause?: unknown } | undefined): Fault | undefined {
-    if (this.#complaint) {
-      const { message, ...more } = this.#complaint
+    const complaint = this.#complaint ?? this.#readLastWords()
+    if (complaint) {
+      const { message, ...more } = complaint
       return {
         kind: 'server_error',
         reason: message ?? 'the service ended its answer with an error',
@@ -149,6 +173,7 @@ export class Assembly {
     if (this.#form === 'page') return unusable('the service answered with a web page')
     if (this.#form === 'noise') return unusable("the service's answer is not JSON, though announced as such")
     if (this.#text.contradicted) return truncated('the service took back text that it had already sent')
+    if (this.#gap) return truncated('a frame in the middle of the answer could not be read')
     if (this.ended !== 'no') return undefined
     if (cut) return { ...truncated(cut.reason), cause: cut.cause }
     if (this.#broken) return truncated('the answer broke off in the middle of a frame')
@@ -159,23 +184,32 @@ export class Assembly {
     if (this.#decoder instanceof JsonValues && this.#decoder.array === 'open') {
       return truncated('the answer broke off before the end of its array')
     }
-    if (this.#objects > 0) return truncated('the answer ended without saying that it was finished')
+    if (this.#objects > 0 && !this.#hadBare)
+      return truncated('the answer ended without saying that it was finished')
     return this.#text.text === '' ? unusable("the service's answer is empty") : undefined
   }
 
   #isVerified(): boolean {
-    return this.ended !== 'no' || this.#objects > 0
+    return this.ended !== 'no' || (this.#objects > 0 && !this.#hadBare)
+  }
+
+  /** A stream of bare text may still end with an error as JSON; anywhere else it is quoted. */
+  #readLastWords(): Complaint | undefined {
+    if (!this.#bare?.startsWith('{') || this.ended !== 'no') return undefined
+    try {
+      return readFrame(JSON.parse(this.#bare)).error
+    } catch {
+      return undefined
+    }
   }
 
   /** One JSON body: the service did not stream. One line of several is not the whole. */
   #isWhole(): boolean {
     if (!(this.#decoder instanceof JsonValues) || this.#decoder.count !== 1) return false
     if (this.#decoder.array !== 'none' || this.#objects !== 1 || this.#last.continues) return false
-    if (isJson(this.#about.contentType)) return true
-    return (
-      this.#last.source === 'whole' ||
-      (!isJsonLines(this.#about.contentType) && this.#last.source !== 'delta')
-    )
+    const { contentType } = this.#detector
+    if (isJson(contentType)) return true
+    return this.#last.source === 'whole' || (!isJsonLines(contentType) && this.#last.source !== 'delta')
   }
 }
 

@@ -6,13 +6,21 @@ const aliveNames = /^(ping|heartbeat|keep-?alive)$/i
 
 /**
  * Decodes server-sent events. What their data is, JSON or bare text, is settled by the first
- * event and kept: a model's text may well be `42`, `null` or `"quoted"`.
+ * event that holds a part of the answer and kept: a model's text may well be `42`, `null` or
+ * `"quoted"`.
  */
 export class EventStream implements Decoder {
   #data: 'unknown' | 'json' | 'text' = 'unknown'
+  #foundJson = false
   #units: Unit[] = []
   #ending = false
+  readonly #holdsText: (value: unknown) => boolean
   readonly #parser = createParser({ onEvent: (message) => this.#read(message) })
+
+  /** @param holdsText whether a JSON value holds a part of the answer */
+  constructor(holdsText: (value: unknown) => boolean) {
+    this.#holdsText = holdsText
+  }
 
   push(text: string): Unit[] {
     this.#parser.feed(text)
@@ -40,16 +48,32 @@ export class EventStream implements Decoder {
     }
     // In a stream of bare text, only an event with a name of its own may carry more.
     const value = this.#data === 'text' && event === undefined ? undefined : readValue(trimmed)
-    if (value !== undefined) {
-      if (this.#data === 'unknown') this.#data = 'json'
+    const row = value === undefined && this.#data !== 'text' ? readRow(trimmed) : undefined
+    if (row) {
+      for (const data of row) this.#read({ id: undefined, event, data })
+    } else if (value !== undefined) {
+      if (this.#data === 'unknown' && this.#holdsText(value)) this.#data = 'json'
+      this.#foundJson = true
       this.#units.push({ type: 'json', value, ...named })
     } else if (this.#data !== 'text' && (this.#ending ? /^[{["]/ : /^[{[]\s*["{[]/).test(trimmed)) {
       this.#units.push({ type: 'broken' })
+    } else if (this.#data === 'unknown' && this.#foundJson && aliveNames.test(trimmed)) {
+      // Between frames of JSON it is no part of the answer.
     } else if (this.#data !== 'json' || event !== undefined) {
       if (this.#data === 'unknown' && data !== '') this.#data = 'text'
       this.#units.push({ type: 'text', text: data, ...named })
     }
   }
+}
+
+/**
+ * Events that a service ends with one line break in place of two are one to the parser: they are
+ * told apart again where each line is a value or the marker.
+ */
+function readRow(data: string): string[] | undefined {
+  const lines = data.split('\n')
+  const isEach = lines.length > 1 && lines.every((line) => line === '[DONE]' || readValue(line) !== undefined)
+  return isEach ? lines : undefined
 }
 
 /** An object, array or string; a bare number or word is text. */

@@ -1,4 +1,6 @@
-import { JsonValues } from './json-values.ts'
+import type { StreamFormat } from '../../contract/stream-event.ts'
+import { EventLines } from './event-lines.ts'
+import { JsonProbe } from './json-probe.ts'
 
 /**
  * What a streamed answer is made of. interface.md does not show it ("Endpoints", rule 2). `page`
@@ -19,69 +21,69 @@ export function isJson(contentType: string): boolean {
   return anyJson.test(contentType) && !jsonLines.test(contentType)
 }
 
-/**
- * Characters by which a form is told at the latest. Looking at ever more of them again for every
- * piece that comes would take time in the square of the answer's length.
- */
-const enough = 64 * 1024
-
-/**
- * Tells the form of an answer from its content type where that can be trusted, else from how it
- * begins; undefined while more is needed. Text is told at its first character that fits nothing
- * else, so that it can be shown as it comes.
- *
- * @param ended whether nothing more will come
- */
-export function detectForm(contentType: string, beginning: string, ended: boolean): Form | undefined {
-  if (/^text\/event-stream\b/i.test(contentType)) return 'events'
-  if (isJsonLines(contentType)) return 'json'
-  const text = beginning.trimStart()
-  if (text === '') return ended ? 'text' : undefined
-  if (text.startsWith('\u001e')) return 'json'
-  if (/^[{["]/.test(text)) {
-    if (isJson(contentType)) return 'json'
-    return detectJson(text, ended)
-  }
-  const form = detectEvents(text, ended)
-  if (form !== 'text') return form
-  if (isJson(contentType)) return 'noise'
-  return /^text\/html\b/i.test(contentType) || /^<(!doctype html|html)/i.test(text) ? 'page' : 'text'
+/** The content types that say what a person says. */
+const types: Record<Exclude<StreamFormat, 'auto'>, string> = {
+  sse: 'text/event-stream',
+  ndjson: 'application/x-ndjson',
+  json: 'application/json',
+  'json-seq': 'application/json-seq',
+  text: 'text/plain',
+}
+const forms: Record<Exclude<StreamFormat, 'auto'>, Form> = {
+  sse: 'events',
+  ndjson: 'json',
+  json: 'json',
+  'json-seq': 'json',
+  text: 'text',
 }
 
-/** JSON by its first whole value: a model's text may begin with a brace, too. */
-function detectJson(whole: string, over: boolean): Form | undefined {
-  const text = whole.slice(0, enough)
-  const ended = over || text.length === enough
-  const plausible = text.startsWith('"') || /^(\{\s*("|\}|$)|\[\s*(["{\]]|$))/.test(text)
-  if (!plausible) return 'text'
-  const values = new JsonValues()
-  const units = values.push(text)
-  const [first] = units
-  if (!first) {
-    if (!ended) return undefined
-    return text.startsWith('"') ? 'text' : 'json'
-  }
-  if (first.type !== 'json' || units.some((unit) => unit.type === 'broken')) return 'text'
-  if (!text.startsWith('"')) {
-    // What follows a lone object tells whether it is quoted in a sentence.
-    const alone = values.array === 'none' && /[^\r\n]$/.test(text) && units.length === 1
-    return alone && !ended ? undefined : 'json'
-  }
-  const rest = text.slice(JSON.stringify(first.value).length)
-  if (rest === '') return ended ? 'json' : undefined
-  return /^\r?\n/.test(rest) ? 'json' : 'text'
-}
+/**
+ * Tells the form of an answer from its content type where that can be true, else from how it
+ * begins. Text is told at its first character that fits nothing else, so that it can be shown as
+ * it comes. Each character is looked at once, however the answer is split.
+ */
+export class FormDetector {
+  /** The one that was sent, or that says what a person said. */
+  readonly contentType: string
+  readonly #known: Form | undefined
+  #probe: JsonProbe | EventLines | undefined
+  #isTag = false
 
-/** Server-sent events by a `data:` line that only comments and other fields come before. */
-function detectEvents(text: string, ended: boolean): Form | undefined {
-  const lines = text.split(/\r\n|\n|\r/)
-  const last = lines.pop() ?? ''
-  for (const line of lines) {
-    if (/^data(:|$)/.test(line)) return 'events'
-    if (line !== '' && !/^(:|event:|id:|retry:)/.test(line)) return 'text'
+  constructor(contentType: string, format: StreamFormat = 'auto') {
+    this.contentType = format === 'auto' ? contentType : types[format]
+    this.#known = format === 'auto' ? undefined : forms[format]
   }
-  if (last.startsWith('data:')) return 'events'
-  const undecided =
-    /^(:|event:|id:|retry:)/.test(last) || ['data', 'event', 'id', 'retry'].some((f) => f.startsWith(last))
-  return undecided && !ended && last.length < enough ? undefined : 'text'
+
+  /**
+   * Takes what came next; undefined while more is needed.
+   *
+   * @param ended whether nothing more will come
+   */
+  push(text: string, ended: boolean): Form | undefined {
+    if (this.#known) return this.#known
+    if (this.#probe) return this.#judge(text, ended)
+    const beginning = text.trimStart()
+    const announced = this.#announced()
+    if (beginning === '') return ended ? (announced ?? 'text') : undefined
+    const isNested = /^[{["]/.test(beginning)
+    // No field of an event begins like JSON, and no JSON like a field.
+    if (announced === 'events') return /^[{[]/.test(beginning) ? 'json' : 'events'
+    if (announced === 'json') return /^[deir:]/.test(beginning) ? 'events' : 'json'
+    if (beginning.startsWith('\u001e') || (isNested && isJson(this.contentType))) return 'json'
+    this.#probe = isNested ? new JsonProbe(beginning.charAt(0)) : new EventLines()
+    this.#isTag = beginning.startsWith('<')
+    return this.#judge(beginning, ended)
+  }
+
+  #announced(): Form | undefined {
+    if (/^text\/event-stream\b/i.test(this.contentType)) return 'events'
+    return isJsonLines(this.contentType) ? 'json' : undefined
+  }
+
+  #judge(text: string, ended: boolean): Form | undefined {
+    const form = this.#probe?.push(text, ended)
+    if (form !== 'text' || this.#probe instanceof JsonProbe) return form
+    if (isJson(this.contentType)) return 'noise'
+    return this.#isTag && /^text\/html\b/i.test(this.contentType) ? 'page' : 'text'
+  }
 }

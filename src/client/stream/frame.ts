@@ -48,12 +48,18 @@ export function readFrame(value: unknown, event?: string): Frame {
   const found = findText(value, choice)
   if (found) Object.assign(frame, found)
   const finish =
-    textOf(choice?.['finish_reason']) ?? textOf(value['finish_reason']) ?? textOf(value['done_reason'])
-  assign(frame, 'id', textOf(value['id']))
-  assign(frame, 'contextId', textOf(value['context_id']))
-  assign(frame, 'model', textOf(value['model']))
+    textOf(choice?.['finish_reason']) ??
+    textOf(value['finish_reason']) ??
+    textOf(value['done_reason']) ??
+    textOf(value['stop_reason']) ??
+    textOf(inside(value['delta'], 'stop_reason'))
+  // Some announce the whole answer first, or repeat it last, as an object of its own.
+  const inner = [value['message'], value['response']].find(isRecord)
+  assign(frame, 'id', textOf(value['id']) ?? textOf(inner?.['id']))
+  assign(frame, 'contextId', textOf(value['context_id']) ?? textOf(inner?.['context_id']))
+  assign(frame, 'model', textOf(value['model']) ?? textOf(inner?.['model']))
   assign(frame, 'finishReason', finish)
-  const usage = cutDeeperThan(deepestUsage, value['usage'])
+  const usage = cutDeeperThan(deepestUsage, value['usage'] ?? inner?.['usage'])
   if (isRecord(usage)) frame.usage = usage
   if (value['done'] === true || endNames.test(name)) frame.ends = 'now'
   else if (finish !== undefined) frame.ends = 'soon'
@@ -68,6 +74,7 @@ function findText(
   const places: [unknown, TextSource][] = [
     [inside(choice?.['delta'], 'content'), 'delta'],
     [inside(choice?.['message'], 'content'), 'whole'],
+    [choice?.['text'], 'delta'],
     [value['delta'], 'delta'],
     [inside(value['delta'], 'content'), 'delta'],
     [inside(value['delta'], 'text'), 'delta'],
@@ -82,7 +89,8 @@ function findText(
 
 function firstChoice(value: Record<string, unknown>): Record<string, unknown> | undefined {
   const choices = Array.isArray(value['choices']) ? value['choices'].filter(isRecord) : []
-  return choices.find((choice) => choice['index'] === 0) ?? choices[0]
+  // Another answer to the same question, of which we asked for none, comes in frames of its own.
+  return choices.find((choice) => (choice['index'] ?? 0) === 0)
 }
 
 function inside(value: unknown, name: string): unknown {

@@ -105,7 +105,7 @@ export class JsonValues implements Decoder {
       units.push({ type: 'json', value: JSON.parse(value) })
       this.count++
     } catch {
-      units.push({ type: 'broken' })
+      units.push(value === '[DONE]' ? { type: 'done' } : { type: 'broken' })
     }
     this.#kind = 'between'
     this.#discard()

@@ -6,6 +6,8 @@ import { textFlag } from '../../cli/flag-types.ts'
 import { demandText, readText } from '../../cli/input/read-text.ts'
 import { showStream } from '../../cli/output/show-stream.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { streamFormats } from '../../contract/stream-event.ts'
+import { Failure } from '../../failure.ts'
 import { sendView, streamEventView } from '../../view/chat.ts'
 
 export default class ChatSend extends BaseCommand {
@@ -33,13 +35,23 @@ export default class ChatSend extends BaseCommand {
       allowNo: true,
       summary: 'Print the answer as it comes; the default on a terminal.',
     }),
+    'stream-format': Flags.string({
+      helpValue: '<format>',
+      options: [...streamFormats],
+      summary: 'What the stream is made of, where finding out goes wrong; implies --stream.',
+    }),
     'dry-run': dryRunFlag,
   }
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ChatSend)
     const { output } = context
-    const streams = flags.stream ?? (output.showsText(sendView) && process.stdout.isTTY === true)
+    const format = streamFormats.find((known) => known === flags['stream-format'])
+    if (format && flags.stream === false) {
+      throw new Failure('usage', '--stream-format and --no-stream contradict each other')
+    }
+    const streams =
+      flags.stream ?? (format !== undefined || (output.showsText(sendView) && process.stdout.isTTY === true))
     output.checkFields(streams ? streamEventView : sendView)
     const asText = streams && output.streamsText(sendView)
     const message = demandText(await readText(args.message, context), 'MESSAGE')
@@ -57,7 +69,7 @@ export default class ChatSend extends BaseCommand {
         answeredIn = id
       }
       try {
-        const events = await client.chat.stream(request)
+        const events = await client.chat.stream(request, { format })
         const end = await showStream(events, { output, asText, onContext })
         if (end.failure) throw end.failure
       } finally {

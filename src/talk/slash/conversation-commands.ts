@@ -19,17 +19,23 @@ export const conversationCommands: readonly SlashCommand[] = [
     summary: 'Begin a new conversation',
     run: async (session) => {
       const { model } = session.conversation
+      const { id, turns } = session.recorder
       await session.begin({ kind: 'new' })
       session.conversation.model = model ?? session.conversation.model
       session.recorder.options(session.conversation)
-      session.voice.note('A new conversation, without system prompt and parameters.')
+      const before = turns > 0 ? ` The one before: /resume ${id}` : ''
+      session.voice.note(`A new conversation, without system prompt and parameters.${before}`)
     },
   },
   {
     name: 'resume',
     argument: '[SESSION|CONTEXT]',
     summary: 'Go on with an earlier session, or list them',
-    candidates: (session) => listOwn(session).map(({ id }) => id),
+    candidates: (session) => {
+      const own = listOwn(session)
+      const contexts = own.flatMap(({ contextId }) => contextId ?? [])
+      return [...own.map(({ id }) => id), ...new Set(contexts)]
+    },
     run: async (session, wanted) => {
       if (wanted === '') return listSessions(session)
       await session.begin(findBeginning(session, wanted))

@@ -15,7 +15,7 @@ export const sessionCommands: readonly SlashCommand[] = [
     summary: 'Search all sessions of this connection',
     run: (session, words) => {
       if (words === '') throw new Failure('usage', 'What is to be found?', { hint: '/search WORDS' })
-      const { sessionsFolder, owner, terminal } = session.options
+      const { sessionsFolder, owner } = session.options
       const found = searchTranscripts(sessionsFolder, owner, words, session.screen.columns)
       session.voice.say(found.length === 0 ? `Nothing was said of "${words}".` : found.join('\n'))
     },

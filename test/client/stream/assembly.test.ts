@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { Assembly } from '../../../src/client/stream/assembly.ts'
-import type { StreamEnd, StreamEvent } from '../../../src/contract/stream-event.ts'
+import type { StreamEnd, StreamEvent, StreamFormat } from '../../../src/contract/stream-event.ts'
 
 const request = { method: 'POST', url: 'https://x.example/api/chat/send' }
 
@@ -128,6 +128,86 @@ const forms: Record<string, { type: string; body: string; verified: boolean }> =
       .join(''),
     verified: true,
   },
+  'SSE with a byte order mark, no space after the colon': {
+    type: sse,
+    body: `\ufeff${events(parts.map((delta) => ({ delta }))).replaceAll(/^data: /gm, 'data:')}`,
+    verified: true,
+  },
+  'SSE with a byte order mark, announced as text': {
+    type: 'text/plain',
+    body: `\ufeff${events(parts.map((delta) => ({ delta })))}`,
+    verified: true,
+  },
+  'SSE whose data is laid out over lines': {
+    type: sse,
+    body: `${parts.map((delta) => `data: {\ndata:  "delta":\ndata: ${JSON.stringify(delta)}}\nid: 7\nretry: 10\n\n`).join('')}data: [DONE]\n\n`,
+    verified: true,
+  },
+  'SSE with one line break after each event': {
+    type: sse,
+    body: events(parts.map((delta) => ({ delta }))).replaceAll('\n\n', '\n'),
+    verified: true,
+  },
+  'SSE of bare text after one of JSON': {
+    type: sse,
+    body: `event: start\ndata: {"context_id":"c1"}\n\n${parts
+      .map((part) => `event: token\n${part.replaceAll(/^/gm, 'data: ')}\n\n`)
+      .join('')}event: done\ndata:\n\n`,
+    verified: true,
+  },
+  'SSE as of Anthropic': {
+    type: sse,
+    body: `event: message_start\ndata: {"type":"message_start","message":{"id":"m1","model":"m","content":[]}}\n\n${parts
+      .map(
+        (text) =>
+          `event: content_block_delta\ndata: ${JSON.stringify({ type: 'content_block_delta', delta: { type: 'text_delta', text } })}\n\n`,
+      )
+      .join(
+        '',
+      )}event: message_delta\ndata: {"delta":{"stop_reason":"end_turn"}}\n\nevent: message_stop\ndata: {}\n\n`,
+    verified: true,
+  },
+  'SSE as of the Responses API': {
+    type: sse,
+    body: `${[...parts.map((delta) => ({ type: 'response.output_text.delta', delta })), { type: 'response.output_text.done', text: answer }, { type: 'response.completed', response: { id: 'r1' } }].map((frame) => `event: ${frame.type}\ndata: ${JSON.stringify(frame)}\n\n`).join('')}`,
+    verified: true,
+  },
+  'SSE announced as NDJSON': {
+    type: 'application/x-ndjson',
+    body: events(parts.map((delta) => ({ delta }))),
+    verified: true,
+  },
+  'NDJSON announced as SSE': {
+    type: sse,
+    body: lines([...parts.map((delta) => ({ delta })), { done: true }]),
+    verified: true,
+  },
+  'NDJSON announced as one JSON body': {
+    type: 'application/json',
+    body: lines([...parts.map((delta) => ({ delta })), { done: true }]),
+    verified: true,
+  },
+  'NDJSON with the marker of SSE': {
+    type: 'application/x-ndjson',
+    body: `${lines(parts.map((delta) => ({ delta })))}[DONE]\n`,
+    verified: true,
+  },
+  'NDJSON as of Ollama': {
+    type: 'application/x-ndjson',
+    body: lines([
+      ...parts.map((content) => ({ message: { role: 'assistant', content }, done: false })),
+      { message: { role: 'assistant', content: '' }, done: true, done_reason: 'stop' },
+    ]),
+    verified: true,
+  },
+  'NDJSON of escaped strings, announced as text': {
+    type: 'text/plain',
+    body: lines(parts).replaceAll(
+      /[^\0-\x7f]/g,
+      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    ),
+    verified: false,
+  },
   'one JSON body': {
     type: 'application/json',
     body: JSON.stringify({ id: 'x1', response: answer, context_id: 'c1', created_at: 't' }, null, 2),
@@ -158,6 +238,7 @@ describe('Assembly', () => {
       : [
           ['LF', body],
           ['CRLF', body.replaceAll('\n', '\r\n')],
+          ...(name.startsWith('SSE') ? [['CR', body.replaceAll('\n', '\r')] as const] : []),
         ]) {
       const bytes = new TextEncoder().encode(text)
 
@@ -261,6 +342,25 @@ describe('Assembly', () => {
     })
   }
 
+  for (const [what, piece, start] of [
+    ['comments', ': still waiting\n', ''],
+    ['white space', '\n            ', ''],
+    ['a value in crumbs', 'x', '{"x":"'],
+    ['a string in crumbs', 'x', '"'],
+    ['a line in crumbs', 'x', 'event: '],
+  ] as const) {
+    it(`looks once at ${what} that tell nothing`, () => {
+      const started = process.cpuUsage()
+      const assembly = new Assembly({ contentType: 'text/plain', status: 200, request })
+      const bytes = new TextEncoder().encode(piece)
+      assembly.push(new TextEncoder().encode(start))
+      for (let count = 0; count < 60_000; count++) assembly.push(bytes)
+      const { user, system } = process.cpuUsage(started)
+      // In the square of it, each took 15 s and more.
+      expect((user + system) / 1000).to.be.below(2000)
+    })
+  }
+
   it('tells a long text from JSON by its beginning, whatever it is split into', () => {
     const long = 'x'.repeat(100_000)
     for (const text of [`"${long}" she said, and left.`, `{ ${long} }`, `"${long}`]) {
@@ -300,10 +400,74 @@ describe('Assembly', () => {
       '42',
       'null',
       'id: 7\nname: x',
+      '{"name":"Ada","age":3}',
+      '{"id":7,"name":"Ada"}',
+      '[{"name":"Ada"},{"name":"Bob"}]',
+      '{"name":"Ada"}\n{"name":"Bob"}\n',
     ]) {
       const end = endOf(runText('text/plain', text))
       expect(end.text, text).to.equal(text)
     }
+  })
+
+  it('takes a text for one that is announced as a web page, but a tag for its beginning', () => {
+    expect(endOf(runText('text/html; charset=utf-8', 'Hello'))).to.include({ text: 'Hello', complete: true })
+    expect(endOf(runText('text/html', ' <p>Sign in</p>')).failure?.kind).to.equal('unusable_answer')
+  })
+
+  it('does not take what keeps a connection open for a part of the answer', () => {
+    const body = `data: {"context_id":"c1"}\n\ndata: ping\n\n${events([{ delta: 'Hello' }])}`
+    expect(endOf(runText(sse, body))).to.include({ text: 'Hello', complete: true })
+  })
+
+  it('is what a person says that it is', () => {
+    const say = (format: StreamFormat, body: string, contentType = 'text/html') => {
+      const assembly = new Assembly({ contentType, format, status: 200, request })
+      const events = assembly.push(new TextEncoder().encode(body))
+      return endOf([...events, ...assembly.end()])
+    }
+    expect(say('text', 'data: {"delta":"a"}\n\n', sse).text).to.equal('data: {"delta":"a"}\n\n')
+    expect(say('text', '{"response":"a"}', 'application/json').text).to.equal('{"response":"a"}')
+    expect(say('sse', '<!doctype html>\ndata: {"delta":"a"}\n\ndata: [DONE]\n\n')).to.include({
+      text: 'a',
+      complete: true,
+    })
+    for (const format of ['ndjson', 'json-seq'] as const)
+      expect(say(format, '{"text":"a"}', 'application/json')).to.include({ text: 'a', complete: false })
+    expect(say('json', '{"text":"a"}', 'application/x-ndjson')).to.include({ text: 'a', complete: true })
+    expect(say('auto', '{"text":"a"}', 'application/json')).to.include({ text: 'a', complete: true })
+    expect(say('json', '<p>').complete).to.equal(false)
+  })
+
+  it('joins equal pieces that an empty last frame follows', () => {
+    const body = lines([{ response: '1' }, { response: '1' }, { response: '', done: true }])
+    expect(endOf(runText('application/x-ndjson', body))).to.include({ text: '11', complete: true })
+  })
+
+  it('reads the first of several answers to one question alone', () => {
+    const at = (index: number, content: string, more = {}) => ({
+      choices: [{ index, delta: { content }, ...more }],
+    })
+    const frames = [
+      at(0, 'Hel'),
+      at(1, 'Bye', { finish_reason: 'stop' }),
+      at(0, 'lo', { finish_reason: 'length' }),
+    ]
+    expect(endOf(runText(sse, events(frames)))).to.include({ text: 'Hello', finishReason: 'length' })
+  })
+
+  it('knows that a frame in the middle is missing, whatever is said at the end', () => {
+    const body = '{"delta":"Hel"}\n{"delta":NaN}\n{"delta":"lo"}\n{"done":true}\n'
+    const end = endOf(runText('application/x-ndjson', body))
+    expect(end).to.include({ text: 'Hello', complete: false })
+    expect(end.failure?.kind).to.equal('truncated')
+  })
+
+  it('takes an error at the end of bare SSE text for one, and quotes any other', () => {
+    const quoted = 'data: For example:\n\ndata: {"error":{"message":"Busy"}}\n\ndata:  is one.\n\n'
+    expect(endOf(runText(sse, quoted))).to.include({ complete: true })
+    const last = 'data: Hello\n\ndata: {"error":{"message":"Busy"}}\n\n'
+    expect(endOf(runText(sse, last))).to.include({ complete: false, reason: 'Busy' })
   })
 
   it('keeps bare SSE text verbatim, numbers and quotes included', () => {

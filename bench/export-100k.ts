@@ -1,0 +1,72 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { createSandbox } from '../test/support/sandbox.ts'
+import { type Program, timeInTurn } from './measure.ts'
+
+const binary = fileURLToPath(new URL('../bin/run.js', import.meta.url))
+const undici = new URL('../node_modules/undici/index.js', import.meta.url).href
+
+const messages = 100_000
+
+/** What anybody would write for a service of which they know everything: newest page first, as it comes. */
+const bareLoop = `
+import { request } from ${JSON.stringify(undici)}
+let before
+for (;;) {
+  const cursor = before === undefined ? '' : '&before=' + before
+  const { body } = await request(process.env.CHATCTL_BASE_URL + '/api/chat/history?limit=100' + cursor)
+  const page = await body.json()
+  process.stdout.write(page.messages.map((message) => JSON.stringify(message) + '\\n').join(''))
+  if (!page.has_more) break
+  before = page.messages[0].id
+}`
+
+/** Medians in ms of whole processes, and the first by the second. */
+export interface ExportFigures {
+  chatctl: number
+  bareUndici: number
+  ratio: number
+}
+
+/** `history export -o jsonl` of 100,000 messages against a bare loop over the same pages. */
+export async function measureExport(rounds: number): Promise<ExportFigures> {
+  const sandbox = createSandbox()
+  const server = await startHistory()
+  const { port } = server.address() as AddressInfo
+  const env = { ...sandbox.env, CHATCTL_BASE_URL: `http://127.0.0.1:${port}`, CHATCTL_API_KEY: 'bench-key' }
+  const programs: Program[] = [
+    { name: 'chatctl', command: process.execPath, args: [binary, 'history', 'export', '-o', 'jsonl'], env },
+    { name: 'bare', command: process.execPath, args: ['--input-type=module', '-e', bareLoop], env },
+  ]
+  try {
+    const medians = await timeInTurn(programs, rounds)
+    const [chatctl = Number.NaN, bareUndici = Number.NaN] = [medians.get('chatctl'), medians.get('bare')]
+    return { chatctl, bareUndici, ratio: chatctl / bareUndici }
+  } finally {
+    server.close()
+    server.closeAllConnections()
+    sandbox.remove()
+  }
+}
+
+/** Answers from texts that are ready, so that what is measured is the reader. */
+async function startHistory(): Promise<Server> {
+  const texts = Array.from({ length: messages }, (_, index) =>
+    JSON.stringify({
+      id: `msg_${String(index).padStart(22, '0')}`,
+      content: `Message ${index}: ${'some words that say what a short answer says. '.repeat(1 + (index % 7))}`,
+      role: index % 2 ? 'assistant' : 'user',
+      created_at: new Date(Date.UTC(2026, 0, 1) + index * 1000).toISOString(),
+    }),
+  )
+  const server = createServer((request, response) => {
+    const before = /before=msg_(\d+)/.exec(request.url ?? '')?.[1]
+    const end = before === undefined ? messages : Number(before)
+    const start = Math.max(0, end - 100)
+    const body = `{"messages":[${texts.slice(start, end).join(',')}],"has_more":${start > 0}}`
+    response.writeHead(200, { 'content-type': 'application/json' }).end(body)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return server
+}

@@ -1,0 +1,103 @@
+import { isRecord } from '../json.ts'
+import { readFrame } from './frame.ts'
+import { JsonValues } from './json-values.ts'
+import type { Unit } from './unit.ts'
+
+/** Characters by which JSON is told at the latest. */
+const enough = 64 * 1024
+
+/** What every frame that we know has one of: any other object is what the model was asked for. */
+const frameKeys = [
+  ...['choices', 'delta', 'message', 'response', 'content', 'text', 'error', 'done', 'usage', 'model', 'id'],
+  ...['context_id', 'finish_reason', 'done_reason', 'stop_reason', 'type', 'event', 'object'],
+]
+
+/**
+ * Tells JSON by its first whole value: a model's text may begin with a brace or a quotation mark,
+ * too, and a text that is JSON may be the answer.
+ */
+export class JsonProbe {
+  readonly #opening: string
+  readonly #values = new JsonValues()
+  #units: Unit[] = []
+  #length = 0
+  /** Whether the character behind the opening one has come. */
+  #isPlausible = false
+  /** The last character that has come. */
+  #last = ''
+  /** Of a string: what has come of it, and of what follows it. */
+  #string = ''
+  #escaped = false
+  #follows: string | undefined
+
+  /** @param opening the first character: a brace, a bracket or a quotation mark */
+  constructor(opening: string) {
+    this.#opening = opening
+  }
+
+  /** @returns undefined while more is needed */
+  push(text: string, ended: boolean): 'json' | 'text' | undefined {
+    const part = text.slice(0, enough - this.#length)
+    const isFirst = this.#length === 0
+    this.#length += part.length
+    const isOver = ended || this.#length === enough
+    return this.#opening === '"'
+      ? this.#pushString(isFirst ? part.slice(1) : part, isOver)
+      : this.#pushNested(part, isFirst, isOver)
+  }
+
+  #pushNested(part: string, isFirst: boolean, isOver: boolean): 'json' | 'text' | undefined {
+    const second = this.#isPlausible ? '' : (isFirst ? part.slice(1) : part).trimStart().charAt(0)
+    if (second !== '') {
+      if (!(this.#opening === '{' ? '"}' : '"{]').includes(second)) return 'text'
+      this.#isPlausible = true
+    }
+    this.#units.push(...this.#values.push(part))
+    this.#last = part.at(-1) ?? this.#last
+    const [first] = this.#units
+    if (!first) return isOver ? 'json' : undefined
+    if (this.#units.some(({ type }) => type === 'broken')) return 'text'
+    if (first.type === 'json' && isRecord(first.value) && !isFrame(first.value)) return 'text'
+    // What follows a lone object tells whether it is quoted in a sentence.
+    const isAlone = this.#values.array === 'none' && !/[\r\n]/.test(this.#last) && this.#units.length === 1
+    if (!isAlone) return 'json'
+    if (!isOver) return undefined
+    return first.type === 'json' && saysSomething(first.value) ? 'json' : 'text'
+  }
+
+  #pushString(part: string, isOver: boolean): 'json' | 'text' | undefined {
+    let at = 0
+    while (this.#follows === undefined && at < part.length) {
+      const character = part.charAt(at++)
+      if (this.#escaped) this.#escaped = false
+      else if (character === '\\') this.#escaped = true
+      else if (character === '"') this.#follows = ''
+    }
+    this.#string += part.slice(0, at)
+    if (this.#follows === undefined) return isOver ? 'text' : undefined
+    this.#follows += part.slice(at)
+    if (!isJsonText(`"${this.#string}`)) return 'text'
+    if (/^\r?\n/.test(this.#follows)) return 'json'
+    if (this.#follows !== '' && this.#follows !== '\r') return 'text'
+    return isOver ? 'json' : undefined
+  }
+}
+
+function isFrame(value: Record<string, unknown>): boolean {
+  return frameKeys.some((key) => Object.hasOwn(value, key))
+}
+
+/** Whether a value on its own can be an answer, rather than what an answer is about. */
+function saysSomething(value: unknown): boolean {
+  const { text, error, ends, continues } = readFrame(value)
+  return text !== undefined || error !== undefined || ends !== undefined || continues === true
+}
+
+function isJsonText(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

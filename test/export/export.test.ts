@@ -1,0 +1,249 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import {
+  type FaultServer,
+  failing,
+  json,
+  limited,
+  type Script,
+  startFaultServer,
+} from '../support/fault-server.ts'
+import { historyService, plainReading, type StoredMessage, storedAt } from '../support/history-service.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { idsOf, readLines, runExport } from './export-run.ts'
+
+/** As many messages as fill some pages, a minute apart. */
+const stored = storedAt(Array.from({ length: 450 }, (_, index) => index))
+
+describe('history export', () => {
+  let sandbox: Sandbox
+  let server: FaultServer | undefined
+  beforeEach(() => {
+    sandbox = createSandbox()
+  })
+  afterEach(async () => {
+    await server?.close()
+    server = undefined
+    sandbox.remove()
+  })
+
+  async function start(script: Script): Promise<string> {
+    server = await startFaultServer(script)
+    return server.url
+  }
+
+  const stateFolder = () => join(sandbox.home, '.local', 'state', 'chatctl', 'state', 'exports')
+  const left = () => (existsSync(stateFolder()) ? readdirSync(stateFolder()) : [])
+
+  it('writes everything, oldest first, each message as it was sent', async () => {
+    const odd: StoredMessage[] = stored.map((message, index) => ({
+      ...message,
+      x_extra: { index, list: [1, null, 'ü\u2028'] },
+    }))
+    const run = await runExport(sandbox, await start(historyService(plainReading, odd)))
+    expect(run).to.include({ exitCode: 0, stderr: '' })
+    expect(readLines(run.stdout)).to.deep.equal(odd)
+    expect(left()).to.deep.equal([])
+  })
+
+  it('asks for one conversation where it is told to, and for all else', async () => {
+    await runExport(sandbox, await start(historyService(plainReading, stored)), ['--context', 'c 1'])
+    expect(server?.requests.every(({ path }) => path.includes('context_id=c+1'))).to.equal(true)
+    await server?.close()
+    await runExport(sandbox, await start(historyService(plainReading, stored)))
+    expect(server?.requests.some(({ path }) => path.includes('context_id'))).to.equal(false)
+  })
+
+  it('writes JSON, whole and as a list', async () => {
+    const run = await runExport(sandbox, await start(historyService(plainReading, stored)), ['--json'])
+    expect(JSON.parse(run.stdout)).to.deep.equal({ messages: stored })
+  })
+
+  it('writes nothing, an empty list, or a document without messages for an empty history', async () => {
+    const url = await start(json(200, { messages: [], has_more: false }))
+    expect(await runExport(sandbox, url)).to.include({ exitCode: 0, stdout: '', stderr: '' })
+    expect(await runExport(sandbox, url, ['-o', 'json'])).to.include({
+      exitCode: 0,
+      stdout: '{"messages":[]}\n',
+    })
+    expect((await runExport(sandbox, url, ['-o', 'md'])).stdout).to.equal('# Chat history\n')
+    const to = join(sandbox.home, 'empty.jsonl')
+    expect(await runExport(sandbox, url, ['--to', to])).to.include({ exitCode: 0 })
+    expect(readFileSync(to, 'utf8')).to.equal('')
+  })
+
+  it('takes the form from the name of the file, and from the flag before that', async () => {
+    const url = await start(historyService(plainReading, stored.slice(0, 2)))
+    const begin = async (name: string, ...args: string[]) => {
+      const to = join(sandbox.home, name)
+      const run = await runExport(sandbox, url, ['--to', to, ...args], { env: { CHATCTL_OUTPUT: 'json' } })
+      expect(run, run.stderr).to.include({ exitCode: 0, stdout: '' })
+      expect(statSync(to).mode & 0o777).to.equal(0o600)
+      return readFileSync(to, 'utf8').slice(0, 12)
+    }
+    expect(await begin('a.md')).to.equal('# Chat histo')
+    expect(await begin('a.html')).to.equal('<!doctype ht')
+    expect(await begin('a.json')).to.equal('{"messages":')
+    expect(await begin('a.jsonl')).to.equal('{"id":"m0","')
+    expect(await begin('a.txt')).to.equal('{"messages":')
+    expect(await begin('b.md', '-o', 'jsonl')).to.equal('{"id":"m0","')
+    const refused = await runExport(sandbox, url, ['-o', 'csv'])
+    expect(refused).to.include({ exitCode: 2, stdout: '' })
+  })
+
+  it('replaces a file only when all is there', async () => {
+    const to = join(sandbox.home, 'kept.jsonl')
+    writeFileSync(to, 'old')
+    const service = historyService(plainReading, stored)
+    const url = await start({
+      choose: (request, index) =>
+        index === 2 ? failing(403, 'no', 'No more') : service.choose(request, index),
+    })
+    const run = await runExport(sandbox, url, ['--to', to])
+    expect(run).to.include({ exitCode: 5, stdout: '' })
+    expect(run.stderr).to.contain('199 messages kept: the same command goes on from there.')
+    expect(readFileSync(to, 'utf8')).to.equal('old')
+    expect(readdirSync(sandbox.home).filter((name) => name.includes('kept'))).to.deep.equal(['kept.jsonl'])
+    const again = await runExport(sandbox, url, ['--to', to])
+    expect(again.exitCode).to.equal(0)
+    expect(again.stderr).to.contain('Going on from 199 messages of an earlier run.')
+    expect(idsOf(readLines(readFileSync(to, 'utf8')))).to.deep.equal(idsOf(stored))
+    expect(left()).to.deep.equal([])
+  })
+
+  it('follows a link, writes into a device, and refuses a folder before it asks anything', async () => {
+    const url = await start(historyService(plainReading, stored.slice(0, 3)))
+    const file = join(sandbox.home, 'file.jsonl')
+    writeFileSync(file, 'old')
+    symlinkSync(file, join(sandbox.home, 'link.jsonl'))
+    await runExport(sandbox, url, ['--to', 'link.jsonl'])
+    expect(readLines(readFileSync(file, 'utf8'))).to.have.lengthOf(3)
+    expect(await runExport(sandbox, url, ['--to', '/dev/null'])).to.include({ exitCode: 0 })
+    expect(statSync('/dev/null').isCharacterDevice()).to.equal(true)
+    const asked = server?.requests.length
+    for (const to of [sandbox.home, join(sandbox.home, 'nowhere', 'x.md')]) {
+      const run = await runExport(sandbox, url, ['--to', to])
+      expect(run).to.include({ exitCode: 1, stdout: '' })
+      expect(run.stderr).to.contain(to)
+    }
+    expect(server?.requests.length).to.equal(asked)
+  })
+
+  it('leaves away what is older than --since, and does not fetch it', async () => {
+    const day = 86_400_000
+    const ages = Array.from({ length: 300 }, (_, index) => Date.now() - (300 - index) * day)
+    const daily = stored
+      .slice(0, 300)
+      .map((message, index) => ({ ...message, created_at: new Date(ages[index] ?? 0).toISOString() }))
+    const url = await start(historyService({ ...plainReading, largest: 20 }, daily))
+    const since = async (text: string) =>
+      idsOf(readLines((await runExport(sandbox, url, ['--since', text])).stdout)).length
+    expect(await since('30d')).to.equal(29)
+    expect(server?.requests).to.have.lengthOf(2)
+    expect(await since('36h')).to.equal(1)
+    expect(await since(new Date(ages[290] ?? 0).toISOString())).to.equal(10)
+    for (const text of ['yesterday', '2026-13-01', '5', '-3d']) {
+      const run = await runExport(sandbox, url, [`--since=${text}`])
+      expect(run, text).to.include({ exitCode: 2, stdout: '' })
+    }
+  })
+
+  it('waits a 429 out', async () => {
+    const service = historyService(plainReading, stored)
+    const url = await start({
+      choose: (request, index) =>
+        index % 2 ? service.choose(request, index) : limited({ 'retry-after': '0' }),
+    })
+    const run = await runExport(sandbox, url)
+    expect(run.exitCode, run.stderr).to.equal(0)
+    expect(idsOf(readLines(run.stdout))).to.deep.equal(idsOf(stored))
+  })
+
+  it('ends with 75 where it would have to wait too long, and keeps what it has', async () => {
+    const service = historyService(plainReading, stored)
+    const url = await start({
+      choose: (request, index) =>
+        index === 3 ? limited({ 'retry-after': '3600' }) : service.choose(request, index),
+    })
+    const run = await runExport(sandbox, url, ['--max-wait', '1s', '-o', 'json'])
+    expect(run).to.include({ exitCode: 75, stdout: '' })
+    const said = readLines(run.stderr) as unknown as Record<string, { message: string }>[]
+    expect(said.map((line) => Object.keys(line)[0])).to.deep.equal(['notice', 'error'])
+    expect(said[0]?.['notice']?.message).to.match(/^\d+ messages kept/)
+    // Another form is the same export.
+    const again = await runExport(sandbox, url, ['--quiet'])
+    expect(again).to.include({ exitCode: 0, stderr: '' })
+    expect(idsOf(readLines(again.stdout))).to.deep.equal(idsOf(stored))
+  })
+
+  it('starts again where the service knows no way on from an earlier run', async () => {
+    let gone: string | undefined
+    const service = historyService(plainReading, stored)
+    const url = await start({
+      choose: (request, index) => {
+        const before = new URL(request.path, 'http://x').searchParams.get('before') ?? undefined
+        if (index === 2) {
+          gone = before
+          return failing(403, 'no', 'No more')
+        }
+        // The message is deleted now, and there is no other cursor than ids.
+        return before !== undefined &&
+          index < 6 &&
+          (before === gone || !before.startsWith('m') || before === 'm250')
+          ? failing(400, 'bad_cursor', 'What is this?')
+          : service.choose(request, index)
+      },
+    })
+    await runExport(sandbox, url)
+    const again = await runExport(sandbox, url)
+    expect(again.exitCode, again.stderr).to.equal(0)
+    expect(idsOf(readLines(again.stdout))).to.deep.equal(idsOf(stored))
+  })
+
+  it('does not go on from what another key has left', async () => {
+    const service = historyService(plainReading, stored)
+    const url = await start({
+      choose: (request, index) =>
+        index === 2 ? failing(403, 'no', 'No more') : service.choose(request, index),
+    })
+    await runExport(sandbox, url)
+    const other = await runExport(sandbox, url, [], { env: { CHATCTL_API_KEY: 'another' } })
+    expect(other).to.include({ exitCode: 0, stderr: '' })
+    expect(left()).to.have.lengthOf(1)
+    for (const name of left()) {
+      for (const file of readdirSync(join(stateFolder(), name))) {
+        const path = join(stateFolder(), name, file)
+        expect(statSync(path).mode & 0o777).to.equal(0o600)
+        expect(readFileSync(path, 'utf8')).not.to.contain('key-for-exports')
+      }
+    }
+  })
+
+  it('removes what was left more than a week ago', async () => {
+    const old = join(stateFolder(), 'abc-1')
+    mkdirSync(old, { recursive: true })
+    writeFileSync(join(old, 'index'), '')
+    const then = new Date(Date.now() - 8 * 86_400_000)
+    utimesSync(join(old, 'index'), then, then)
+    await runExport(sandbox, await start(historyService(plainReading, stored.slice(0, 2))))
+    expect(existsSync(old)).to.equal(false)
+  })
+
+  it('warns once of messages that depart from the interface, and writes them as they are', async () => {
+    const strange = stored.map((message) => ({ ...message, content: 5 }))
+    const run = await runExport(sandbox, await start(historyService(plainReading, strange as never)))
+    expect(run.exitCode).to.equal(0)
+    expect(run.stderr.match(/^Warning: /gm)).to.have.lengthOf(1)
+    expect(readLines(run.stdout)).to.deep.equal(strange)
+  })
+})
