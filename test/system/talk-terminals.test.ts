@@ -27,7 +27,7 @@ describe('a session on terminals of all kinds', () => {
     expect(await terminal.styledScreen()).not.to.contain('␛[')
     await terminal.key('C-d')
     expect(await terminal.exitCode()).to.equal(0)
-    expect(await terminal.screen()).to.match(/^2 turns\. Resume with/m)
+    expect(await terminal.screen()).to.match(/^(> )?2 turns\. Resume with/m)
   })
 
   it('stops an answer by Ctrl-C on a terminal that is dumb', async () => {
