@@ -59,7 +59,7 @@ describe('the commands of a session', () => {
     await converse(terminal, 'of the first session')
     await command('/new', 'A new conversation')
     await converse(terminal, 'of the second session')
-    await command('/resume', /^\d\S+ +1 turn +of the first session$/m)
+    await command('/resume', /^s\d\S+ +1 turn +of the first session$/m)
     const first = (await sessions()).at(-1)?.id ?? ''
     await command('/clear', /^>$/)
     await command(`/resume ${first}`, 'You said: of the first session')
@@ -189,14 +189,14 @@ describe('the commands of a session', () => {
 
   it('/continue finds the rest of an answer that was stopped', async () => {
     const answer = talk.server.answerNext({
-      text: ['The begin', 'ning'],
+      text: ['The beginning ', 'of it'],
       held: true,
       finishLater: 'The beginning and the end.',
     })
     await terminal.say('Hello')
     await answer.begun
     answer.release(1)
-    await terminal.waitFor('The begin')
+    await terminal.waitFor('The beginning')
     await terminal.key('C-c')
     await terminal.waitFor('[interrupted]')
     await terminal.waitUntil(hasPrompt, 'the prompt')

@@ -3,6 +3,8 @@ import { failing, html502, reset } from '../support/fault-server.ts'
 import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 import type { Tmux } from './tmux.ts'
 
+const isFull = process.env['CHATCTL_TEST_FULL'] === '1'
+
 describe('a session whose network fails', () => {
   let talk: TalkSession
   beforeEach(async () => {
@@ -16,15 +18,14 @@ describe('a session whose network fails', () => {
   const part = 'The first half '
   const whole = 'The first half and the second half.'
 
-  for (const ending of ['reset', 'unmarked', 'stalled'] as const) {
-    // A stall is given up after --timeout at the earliest.
-    const args = ending === 'stalled' ? ['--timeout', '1'] : []
-
+  // A stall is given up after the two minutes for which a stream may be silent.
+  const endings = ['reset', 'unmarked', ...(isFull ? (['stalled'] as const) : [])] as const
+  for (const ending of endings) {
     it(`says how much came, asks the history and shows the rest (${ending})`, async () => {
       talk.server.answerNext({ text: part, ending, finishLater: whole })
-      const terminal = await talk.chat(args)
+      const terminal = await talk.chat()
       await terminal.say('Hello')
-      await terminal.waitFor(`[truncated after ${part.length} characters`)
+      await terminal.waitFor(`[truncated after ${part.length} characters`, 140_000)
       const screen = await terminal.waitFor('and the second half.')
       expect(count(screen, 'The first half')).to.equal(1)
       await terminal.waitUntil(hasPrompt, 'the prompt')
@@ -32,19 +33,32 @@ describe('a session whose network fails', () => {
       await terminal.key('C-d')
       const [, id] = /--resume (\S+)/.exec(await terminal.waitFor('--resume')) ?? []
       expect((await talk.run(['chat', 'show', id ?? ''])).stdout).to.contain(whole)
-    })
+    }).timeout(180_000)
 
     it(`keeps the part where the service has no more (${ending})`, async () => {
       talk.server.answerNext({ text: part, ending })
-      const terminal = await talk.chat(args)
+      const terminal = await talk.chat()
       await terminal.say('Hello')
-      await terminal.waitFor(`[truncated after ${part.length} characters`)
+      await terminal.waitFor(`[truncated after ${part.length} characters`, 140_000)
       await terminal.waitUntil((screen) => talk.server.historyRequests > 0 && hasPrompt(screen), 'the prompt')
       expect(await terminal.screen()).to.contain('The first half')
       expect(talk.server.sends).to.have.length(1)
       await converse(terminal, 'Still here')
-    })
+    }).timeout(180_000)
   }
+
+  it('says that nothing more comes while an answer stalls, and Ctrl-C keeps what came', async () => {
+    talk.server.answerNext({ text: part, ending: 'stalled', finishLater: whole })
+    const terminal = await talk.chat()
+    await terminal.say('Hello')
+    await terminal.waitFor(/nothing more for now.*Ctrl-C/)
+    await terminal.key('C-c')
+    await terminal.waitFor(/The first half\s+\[interrupted\]/)
+    await terminal.waitUntil(hasPrompt, 'the prompt')
+    await terminal.say('/continue')
+    await terminal.waitFor('and the second half.')
+    expect(talk.server.sends).to.have.length(1)
+  })
 
   it('stays where the history cannot be asked either', async () => {
     talk.server.answerNext({ text: part, ending: 'reset', finishLater: whole })

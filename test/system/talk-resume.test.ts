@@ -100,7 +100,7 @@ describe('a session that goes on', () => {
 
   it('resumes what the service finished after a cut', async () => {
     const answer = talk.server.answerNext({
-      text: ['A half', ' never sent'],
+      text: ['A half ', 'never sent'],
       held: true,
       finishLater: 'A half and a whole.',
     })

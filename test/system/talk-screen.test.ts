@@ -76,9 +76,11 @@ describe('the screen of a session', () => {
     talk.server.answerNext(numberedLines(1, 60).replaceAll('\n', '\n\n'))
     const terminal = await talk.chat()
     await converse(terminal, 'Count', 'line 60.')
-    const draft = 'a draft that is long enough to be wrapped, even where there are eighty columns to put it in'
+    const draft =
+      'a draft that is long enough to be wrapped, even where there are eighty columns to put it in'
     await terminal.type(draft)
-    const hasDraft = (screen: string) => promptOf(screen).replaceAll(/\s/g, '') === draft.replaceAll(/\s/g, '')
+    const hasDraft = (screen: string) =>
+      promptOf(screen).replaceAll(/\s/g, '') === draft.replaceAll(/\s/g, '')
     await terminal.waitUntil(hasDraft, 'the draft')
     for (const [columns, rows] of [
       [40, 24],
