@@ -2,7 +2,7 @@ import { Marked, type Tokens } from 'marked'
 import { escapeHtml } from './escape-html.ts'
 
 /** Characters. Beyond it a message is shown as it is, for a parser may take long over hostile ones. */
-const longest = 200_000
+const longest = 100_000
 
 /**
  * Markdown as HTML that is safe whatever the text holds: HTML in it is shown, not taken; a link goes
@@ -22,12 +22,23 @@ function asItIs(text: string): string {
   return `<pre class="raw">${escapeHtml(text)}</pre>\n`
 }
 
-/** Runs of mark-up that no person writes, over which the parser takes more than linear time. */
-function isHostile(text: string): boolean {
-  return hostile.test(text)
-}
+/** Marks in one paragraph, over which the parser takes quadratic time. */
+const mostMarks = 2_000
 
-const hostile = /([[\]*_`~<>!|()\\#+-])(?:\s?\1){299}|(?:[>\-+*]\s*){100}/
+/** Levels of quotes and lists that open in one line. */
+const deepLine = /(?:(?:[>*+-]|\d{1,9}[.)])[ \t]*){50}/
+
+/** Whether it holds what no person writes and what the parser would take long for. */
+function isHostile(text: string): boolean {
+  if (deepLine.test(text)) return true
+  return text.split(/\n[ \t>]*\n/).some((paragraph) => {
+    let marks = 0
+    for (let index = 0; index < paragraph.length && marks <= mostMarks; index++) {
+      if ('*_~`[]<>!|()\\&@:'.includes(paragraph[index] ?? '')) marks += 1
+    }
+    return marks > mostMarks
+  })
+}
 
 const parser = new Marked({
   gfm: true,

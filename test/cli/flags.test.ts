@@ -239,6 +239,15 @@ const others: Record<string, () => Promise<void>> = {
     expect(JSON.parse(requests[0]?.body ?? '').password).to.equal(stdout.trim())
     expect(stdout.trim()).to.match(/^[\w.-]{24}$/)
   },
+  'history:export context': async () => {
+    const page = json(200, { messages: [], has_more: false })
+    const asked = async (...flag: string[]) =>
+      (await run(['history', 'export', ...flag], page)).requests.map(({ path }) =>
+        path.includes('context_id=c+1'),
+      )
+    expect(await asked()).to.deep.equal([false])
+    expect(await asked('-c', 'c 1')).to.deep.equal([true])
+  },
   'chat:send continue': async () => {
     const sent = { response: 'x', context_id: 'c-kept' }
     await run(['chat', 'send', 'x'], json(200, sent), { env: { CHATCTL_API_KEY: 'k' } })
@@ -401,6 +410,8 @@ const others: Record<string, () => Promise<void>> = {
 /** Tried with every command that has it by another file. */
 const elsewhere: Record<string, string> = {
   'dry-run': 'test/cli/dry-run.test.ts',
+  since: 'test/export/export.test.ts',
+  to: 'test/export/export.test.ts',
   'auth-url': 'test/auth/sign-in.test.ts',
   'client-id': 'test/auth/sign-in.test.ts',
   'token-url': 'test/auth/authorization-request.test.ts',

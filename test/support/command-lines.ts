@@ -93,6 +93,18 @@ export const serviceCalls: readonly ServiceCall[] = [
     },
   },
   {
+    name: 'history:export',
+    args: ['history', 'export'],
+    endpoint: 'GET /api/chat/history',
+    shown: true,
+    answer: {
+      messages: [
+        { id: 'm1', content: 'Hello', role: 'user', created_at: '2026-01-02T03:04:05Z', x_extra: 1 },
+      ],
+      has_more: false,
+    },
+  },
+  {
     name: 'settings:get',
     args: ['settings', 'get'],
     endpoint: 'GET /v1/settings',

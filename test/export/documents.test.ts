@@ -1,0 +1,68 @@
+import { expect } from 'chai'
+import { lexer } from 'marked'
+import { htmlDocument } from '../../src/export/html-document.ts'
+import { markdownDocument } from '../../src/export/markdown-document.ts'
+import { hostileTexts } from './hostile-texts.ts'
+
+const message = (content: unknown, more = {}) =>
+  ({ role: 'user', created_at: '2026-01-02T03:04:05Z', ...more, content }) as never
+
+describe('an export as Markdown', () => {
+  it('has a heading for each message and its text below it', () => {
+    const text = markdownDocument.head('c1') + markdownDocument.message(message('Hello\n\n**you**\r\nthere'))
+    expect(text).to.equal(
+      '# Conversation c1\n\n## user · 2026-01-02 03:04:05 UTC\n\n> Hello\n>\n> **you**\n> there\n',
+    )
+  })
+
+  it('keeps its structure whatever a message holds', () => {
+    const document = hostileTexts.map((text) => markdownDocument.message(message(text))).join('')
+    // Not the nested and the huge ones, which only the parser of this test takes long for.
+    const short = hostileTexts.filter((text) => text.length < 2_000)
+    const tokens = lexer(short.map((text) => markdownDocument.message(message(text))).join(''))
+    const top = tokens.filter(({ type }) => type !== 'space').map(({ type }) => type)
+    expect(top).to.deep.equal(short.flatMap(() => ['heading', 'blockquote']))
+    expect(document.match(/^## user · 2026-01-02 03:04:05 UTC$/gm)).to.have.lengthOf(hostileTexts.length)
+  })
+
+  it('has no mark-up from a role, a time or a name', () => {
+    const odd = message('x', { role: 'user\n# <b>[a](b)', created_at: '`now`' })
+    expect(markdownDocument.message(odd)).to.equal('\n## user \\# \\<b\\>\\[a\\](b) · \\`now\\`\n\n> x\n')
+    expect(markdownDocument.head('*c*\n# d')).to.equal('# Conversation \\*c\\* \\# d\n')
+  })
+})
+
+describe('an export as HTML', () => {
+  const tags =
+    /<(?!\/?(?:article|header|h[2-6]|time|div|p|a|code|pre|ul|ol|li|blockquote|em|strong|del|br|hr|table|thead|tbody|tr|th|td)[ >])/
+
+  it('has only elements of its own, and links only to the web and to mailboxes', () => {
+    for (const text of hostileTexts) {
+      const html = htmlDocument.message(message(text))
+      expect(tags.exec(html)?.index, text.slice(0, 80)).to.equal(undefined)
+      for (const [, href = ''] of html.matchAll(/ href="([^"]*)"/g))
+        expect(href).to.match(/^(https?:\/\/|mailto:)/i)
+      expect(html).not.to.match(/<[^>]*\s(on\w+|style|src|srcset)=/i)
+      expect(html.match(/<article /g)).to.have.lengthOf(1)
+    }
+  })
+
+  it('renders Markdown', () => {
+    const html = htmlDocument.message(
+      message('# A\n\n**b** `c<` [d](https://e.example/?f=1&g=2)\n\n```js\nh < 1\n```\n\n- [x] i'),
+    )
+    expect(html).to.contain('<h3>A</h3>')
+    expect(html).to.contain('<strong>b</strong> <code>c&lt;</code>')
+    expect(html).to.contain(
+      '<a href="https://e.example/?f=1&amp;g=2" rel="noopener noreferrer nofollow">d</a>',
+    )
+    expect(html).to.contain('<pre><code>h &lt; 1\n</code></pre>')
+    expect(html).to.contain('☑ i')
+  })
+
+  it('shows what is no text, and what lacks its fields', () => {
+    expect(htmlDocument.message(message({ parts: ['<b>'] }))).to.contain('&lt;b&gt;')
+    expect(htmlDocument.message({})).to.contain('unknown')
+    expect(htmlDocument.message(message('x', { created_at: '<i>' }))).to.contain('&lt;i&gt;')
+  })
+})
