@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { loadHighlight } from '../../src/talk/markdown/highlight.ts'
-import { renderMarkdown } from '../../src/talk/markdown/render-markdown.ts'
+import { renderMarkdown } from './render-markdown.ts'
 import { plainStyle } from '../../src/talk/markdown/text-style.ts'
 import { readable } from './markdown-samples.ts'
 
