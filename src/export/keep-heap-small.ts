@@ -1,10 +1,12 @@
 /**
- * Has V8 collect its garbage rather than let the heap grow, for the rest of the process. A page is
- * garbage as soon as it is on disk, but with its defaults V8 finds that out after a hundred
- * megabytes. Measured on 100,000 messages: 104 instead of 174 MB at the same CPU time.
+ * Has V8 keep less for speed, for the rest of the process: the space for what is new does not grow,
+ * and there is one compiler less. A page is garbage as soon as it is on disk, but with its defaults
+ * V8 lets a hundred megabytes come together. Measured on 100,000 messages: 92 MB in place of 164 at
+ * most, of which an empty run takes 64, for a tenth to a fifth more CPU time.
  */
 export function keepHeapSmall(): void {
   const { setFlagsFromString } = process.getBuiltinModule('node:v8')
-  setFlagsFromString('--semi-space-growth-factor=1')
-  setFlagsFromString('--heap-growing-percent=10')
+  for (const flag of ['--semi-space-growth-factor=1', '--no-maglev', '--optimize-for-size']) {
+    setFlagsFromString(flag)
+  }
 }

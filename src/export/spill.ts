@@ -44,6 +44,8 @@ type IndexLine =
 /** Ms. A crash of the system, not of the program, loses what was written after the last time. */
 const syncInterval = 1000
 
+const newline = 10
+
 /**
  * The pages of an export on disk, for they come newest first and are wanted the other way round. A
  * file of pages is appended to, and beside it an index: what a killed run left of it is a whole
@@ -82,7 +84,7 @@ export class Spill {
       // A UTF-16 unit is at most three bytes of UTF-8.
       const room = this.#scratchOf(size + text.length * 3 + 1, size)
       size += room.write(text, size)
-      size += room.write('\n', size)
+      room[size++] = newline
     }
     const bytes = this.#scratch.subarray(0, size)
     const oldest = firstTime(messages)
