@@ -38,8 +38,8 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp }> = {
     entry: `export * from './src/talk/transcript/find-transcript.ts'
             export * from './src/talk/transcript/list-transcripts.ts'
             export * from './src/talk/transcript/render-transcript.ts'
-            export * from './src/talk/transcript/transcript.ts'`,
-    asked: /\/transcript\/(find-transcript|list-transcripts|render-transcript|transcript)\.ts$/,
+            export * from './src/talk/transcript/read-transcript.ts'`,
+    asked: /\/transcript\/(find-transcript|list-transcripts|read-transcript|render-transcript)\.ts$/,
   },
   links: { entry: `export * from 'supports-hyperlinks'`, asked: /^supports-hyperlinks$/ },
   http: { entry: `export * from './src/client/pool.ts'`, asked: /^\.\/pool\.ts$/ },

@@ -55,7 +55,8 @@ export async function attempt(
 async function readAll(exchange: Exchange): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   for (let chunk = await exchange.read(); chunk; chunk = await exchange.read()) chunks.push(chunk)
-  return Buffer.concat(chunks)
+  const [first, ...rest] = chunks
+  return first && rest.length === 0 ? first : Buffer.concat(chunks)
 }
 
 /** The status has said what matters: a body that breaks off is taken as far as it came. */

@@ -3,8 +3,8 @@ import { cursorOf } from '../contract/history-order.ts'
 
 /** 64 bits of hash for each message of a page. */
 export interface PageKeys {
-  readonly low: Uint32Array
-  readonly high: Uint32Array
+  readonly low: readonly number[]
+  readonly high: readonly number[]
 }
 
 /**
@@ -71,9 +71,10 @@ export class MessageKeys {
  * its own: two people may well say "ok" in the same second.
  */
 export function keysOf(messages: readonly HistoryMessage[]): PageKeys {
-  const keys = { low: new Uint32Array(messages.length), high: new Uint32Array(messages.length) }
+  // No typed arrays: each would be memory of its own outside of the heap.
+  const keys = { low: [] as number[], high: [] as number[] }
   const counts = new Map<string, number>()
-  for (const [index, message] of messages.entries()) {
+  for (const message of messages) {
     const { created_at: time, context_id: context } = message
     const id = cursorOf(message, 'id')
     hashing.start()
@@ -87,8 +88,8 @@ export function keysOf(messages: readonly HistoryMessage[]): PageKeys {
       hashing.take(String(time))
       if (typeof context === 'string') hashing.take(context)
     }
-    keys.low[index] = mix(hashing.low)
-    keys.high[index] = mix(hashing.high)
+    keys.low.push(mix(hashing.low))
+    keys.high.push(mix(hashing.high))
   }
   return keys
 }

@@ -2,8 +2,7 @@ import type { HistoryMessage } from '../contract/conversation.ts'
 import { linesOf, pagesInOrder } from './pages-in-order.ts'
 import type { Spill } from './spill.ts'
 
-const exportForms = ['jsonl', 'json', 'md', 'html'] as const
-export type ExportForm = (typeof exportForms)[number]
+export type ExportForm = 'jsonl' | 'json' | 'md' | 'html'
 
 /** Takes the next bytes of a document, and resolves when there is room for more. */
 export type Write = (bytes: Uint8Array) => Promise<void>

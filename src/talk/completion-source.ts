@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import type { Completions } from './editor/editor.ts'
+import type { Completions } from './editor/editor-options.ts'
 import { expandHome } from './save-text.ts'
 import type { Session } from './session.ts'
 import { slashCommands } from './slash/slash-commands.ts'

@@ -1,4 +1,5 @@
-import { Editor, type EditorOptions } from './editor/editor.ts'
+import { Editor } from './editor/editor.ts'
+import type { EditorOptions } from './editor/editor-options.ts'
 import { KeyDecoder } from './editor/key-decoder.ts'
 import { Recall } from './editor/recall.ts'
 import { LineInput } from './line-input.ts'

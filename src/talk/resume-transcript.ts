@@ -6,7 +6,8 @@ import { asMessage } from './history-message.ts'
 import { type Reconciled, reconcile } from './reconcile.ts'
 import type { Session } from './session.ts'
 import { showEarlier } from './show-earlier.ts'
-import { readTranscript, type Transcript } from './transcript/transcript.ts'
+import { readTranscript } from './transcript/read-transcript.ts'
+import type { Transcript } from './transcript/transcript.ts'
 import { TranscriptWriter } from './transcript/transcript-writer.ts'
 
 /**

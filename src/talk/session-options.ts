@@ -2,7 +2,7 @@ import type { Client, ClientOptions } from '../client/client.ts'
 import type { ClientEvent } from '../client/client-event.ts'
 import type { ContextOwner } from '../config/last-context.ts'
 import type { StreamFormat } from '../contract/stream-event.ts'
-import type { EditorStyle } from './editor/editor.ts'
+import type { EditorStyle } from './editor/editor-options.ts'
 import type { TextStyle } from './markdown/text-style.ts'
 import type { Terminal } from './terminal.ts'
 

@@ -1,11 +1,11 @@
 import type { Client } from '../client/client.ts'
-import type { Usage } from '../contract/completion.ts'
-import type { StreamEnd, StreamFormat } from '../contract/stream-event.ts'
+import type { StreamFormat } from '../contract/stream-event.ts'
 import { Failure } from '../failure.ts'
 import type { AnswerDisplay } from './answer-display.ts'
 import { completionEvents } from './completion-events.ts'
 import type { Conversation } from './conversation.ts'
 import type { Recorder } from './recorder.ts'
+import type { TurnOutcome } from './turn-outcome.ts'
 
 export interface TurnOptions {
   client: Client
@@ -16,17 +16,6 @@ export interface TurnOptions {
   /** Aborted with `stopped` by a person who has seen enough. */
   signal: AbortSignal
   streamFormat: StreamFormat | undefined
-}
-
-/** How a turn went. Times are milliseconds from sending; undefined where nothing came. */
-export interface TurnOutcome {
-  /** Undefined where no answer ended: it was stopped, or never began. */
-  end: StreamEnd | undefined
-  /** Why there is no answer at all. */
-  failure: Failure | undefined
-  usage: Usage | undefined
-  firstMs: number | undefined
-  totalMs: number
 }
 
 /** The reason of an abort by Ctrl-C. */

@@ -1,6 +1,6 @@
 import type { Usage } from '../contract/completion.ts'
 import type { Conversation } from './conversation.ts'
-import type { TurnOutcome } from './take-turn.ts'
+import type { TurnOutcome } from './turn-outcome.ts'
 
 /**
  * The one line after an answer: model, tokens where the service counted them, time to the first

@@ -224,6 +224,7 @@ export const localCalls: readonly { name: string; args: readonly string[] }[] = 
   { name: 'auth:token', args: ['auth', 'token'] },
   { name: 'auth:use', args: ['auth', 'use', 'local'] },
   { name: 'autocomplete', args: ['autocomplete', 'bash'] },
+  { name: 'chat', args: ['chat'] },
   { name: 'chat:sessions', args: ['chat', 'sessions', '--all'] },
   { name: 'chat:show', args: ['chat', 'show', 's2026'] },
   { name: 'complete', args: ['complete', '--', 'set'] },

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { Failure } from '../../src/failure.ts'
-import { readTranscript } from '../../src/talk/transcript/transcript.ts'
+import { readTranscript } from '../../src/talk/transcript/read-transcript.ts'
 import { TranscriptWriter } from '../../src/talk/transcript/transcript-writer.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 

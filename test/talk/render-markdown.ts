@@ -1,4 +1,5 @@
-import { type MarkdownOptions, MarkdownWriter } from '../../src/talk/markdown/markdown-writer.ts'
+import type { MarkdownOptions } from '../../src/talk/markdown/markdown-options.ts'
+import { MarkdownWriter } from '../../src/talk/markdown/markdown-writer.ts'
 
 /** A whole text as {@link MarkdownWriter} shows it while it comes. */
 export function renderMarkdown(text: string, options: MarkdownOptions): string {

@@ -35,7 +35,7 @@ export default class ChatShow extends BaseCommand {
   async run(): Promise<void> {
     const { args, context } = await this.start(ChatShow)
     const { findTranscript } = await import('../../talk/transcript/find-transcript.ts')
-    const { readTranscript } = await import('../../talk/transcript/transcript.ts')
+    const { readTranscript } = await import('../../talk/transcript/read-transcript.ts')
     const { renderTranscript } = await import('../../talk/transcript/render-transcript.ts')
     const transcript = readTranscript(findTranscript(sessionsFolder(), args.id))
     const form = forms.find((known) => known === context.options.output.value) ?? 'text'

@@ -1,5 +1,5 @@
 import { CompletionList } from './completion-list.ts'
-import type { EditorOptions } from './editor.ts'
+import type { EditorOptions } from './editor-options.ts'
 import type { TextBuffer } from './text-buffer.ts'
 
 /** What Tab does: asks for completions, puts one in, or has a list to choose from. */

@@ -1,4 +1,4 @@
-import type { Completions, EditorStyle } from './editor.ts'
+import type { Completions, EditorStyle } from './editor-options.ts'
 import { cleanText, showGrapheme, splitGraphemes, widthOf } from './graphemes.ts'
 import type { TextBuffer } from './text-buffer.ts'
 

@@ -1,54 +1,12 @@
 import { Completer } from './completer.ts'
+import type { EditorOptions, EditorView } from './editor-options.ts'
 import type { Key } from './key.ts'
 import { bindKeys, chordOf } from './key-bindings.ts'
 import { Layout, layOut, textWidth } from './layout.ts'
-import type { Recall } from './recall.ts'
 import { RecallSearch } from './recall-search.ts'
 import { RecallWalk } from './recall-walk.ts'
 import type { BufferState } from './text-buffer.ts'
 import { TextBuffer } from './text-buffer.ts'
-
-export type EditorEvent =
-  /** Enter on a text that is not blank; the buffer is empty then, and Up recalls the entry. */
-  | { type: 'submit'; text: string }
-  /** Ctrl+C: `text` is what was there, which Up recalls; empty on an empty line. */
-  | { type: 'interrupt'; text: string }
-  /** Ctrl+D on an empty text. */
-  | { type: 'end' }
-  | { type: 'suspend' }
-  | { type: 'edit-outside' }
-  | { type: 'clear-screen' }
-  /** There was nothing to do. */
-  | { type: 'bell' }
-
-/** What the editor shows: lines no wider than the columns, with escape sequences only from the style. */
-export interface EditorView {
-  lines: string[]
-  /** Counted from 0 in these lines. */
-  cursor: { row: number; column: number }
-}
-
-export interface EditorStyle {
-  dim(text: string): string
-  reverse(text: string): string
-}
-
-export interface EditorOptions {
-  recall: Recall
-  /** @param before text of the line before the cursor */
-  complete(before: string): Completions | Promise<Completions>
-  onEvent(event: EditorEvent): void
-  /** The view must be drawn again. */
-  onChange(): void
-  style: EditorStyle
-}
-
-export interface Completions {
-  /** UTF-16 index in `before` from which up to the cursor is replaced. */
-  start: number
-  /** One may end in a space. */
-  candidates: string[]
-}
 
 /** The line editor: keys in, a view and events out. It knows no terminal. */
 export class Editor {

@@ -1,4 +1,4 @@
-import type { EditorStyle } from './editor.ts'
+import type { EditorStyle } from './editor-options.ts'
 import { cleanText, showGrapheme, splitGraphemes, widthOf } from './graphemes.ts'
 import type { BufferState } from './text-buffer.ts'
 

@@ -1,18 +1,8 @@
 import { ControlStripper } from '../../view/strip-controls.ts'
 import { Blocks } from './blocks.ts'
-import type { Highlight } from './highlight.ts'
 import { type LineStart, readLineStart } from './line-start.ts'
+import type { MarkdownOptions } from './markdown-options.ts'
 import type { AnswerWriter } from './plain-writer.ts'
-import type { TextStyle } from './text-style.ts'
-
-export interface MarkdownOptions {
-  /** Of the terminal when the answer began. Prose takes 100 at most. */
-  columns: number
-  style: TextStyle
-  /** Makes text clickable without changing its width (OSC 8); without it, addresses are written out. */
-  link?: (text: string, url: string) => string
-  highlight?: Highlight
-}
 
 /**
  * Renders markdown while it comes: prose by words, code by lines, tables when they are whole. What

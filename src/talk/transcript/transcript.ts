@@ -1,10 +1,5 @@
-import { readFileSync } from 'node:fs'
 import type { Message, Usage } from '../../contract/completion.ts'
 import type { StreamEvent } from '../../contract/stream-event.ts'
-import { foldLines } from './fold-lines.ts'
-import { sessionIdOf } from './session-id.ts'
-import { withStorage } from './storage.ts'
-import { readLine } from './transcript-line.ts'
 
 /**
  * How a turn ended. `unverified`: as far as anybody can tell complete; `truncated`: by the service
@@ -61,22 +56,4 @@ export interface Transcript {
    * question that got no word of an answer is left out.
    */
   conversation: Message[]
-}
-
-/**
- * Reads a transcript. A torn last line, and lines of types that this version does not know, are
- * left out.
- *
- * @throws Failure `not_found`; `storage` where it cannot be read or a later version wrote it
- */
-export function readTranscript(path: string): Transcript {
-  const text = withStorage(path, 'read', () => readFileSync(path, 'utf8'))
-  return foldLines(sessionIdOf(path), readLines(text))
-}
-
-function* readLines(text: string) {
-  for (const part of text.split('\n')) {
-    const line = part === '' ? undefined : readLine(part)
-    if (line) yield line
-  }
 }

@@ -1,0 +1,43 @@
+import { expect } from 'chai'
+import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { storedAt } from '../support/history-service.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { exportEnvironment } from './export-run.ts'
+
+const page = storedAt([1, 2, 3]).toReversed()
+
+describe('history list of a service that sends the newest first', () => {
+  let sandbox: Sandbox
+  let server: FaultServer
+  beforeEach(() => {
+    sandbox = createSandbox()
+  })
+  afterEach(async () => {
+    await server.close()
+    sandbox.remove()
+  })
+
+  async function list(messages: unknown[], ...args: string[]) {
+    server = await startFaultServer(json(200, { messages, has_more: true }))
+    return runChatctl(sandbox, ['history', 'list', ...args], { env: exportEnvironment(server.url) })
+  }
+
+  it('has rows with the oldest first, and says how to see what is older', async () => {
+    const { stdout, stderr } = await list(page, '--context', "it's", '--before=m9', '-n', '3')
+    expect(stdout.match(/^m\d/gm)).to.deep.equal(['m0', 'm1', 'm2'])
+    expect(stderr).to.equal("There is more: chatctl history list --context 'it'\\''s' -n 3 --before m0\n")
+  })
+
+  it('prints JSON as it was sent', async () => {
+    const { stdout } = await list(page, '--json')
+    expect(JSON.parse(stdout).messages).to.deep.equal(page)
+  })
+
+  it('goes back by the time where there is no id, and says where there is neither', async () => {
+    const withoutIds = page.map(({ id: _, ...rest }) => rest)
+    expect((await list(withoutIds)).stderr).to.contain(`--before ${page[2]?.created_at}\n`)
+    await server.close()
+    expect((await list([{ content: 'x', role: 'user' }])).stderr).to.contain('no message has an id or a time')
+  })
+})
