@@ -169,6 +169,18 @@ describe('the editor of a session', () => {
     await terminal.waitUntil((screen) => promptOf(screen).trim() === '/model model-b', 'the model')
   })
 
+  it('completes sessions and contexts by Tab', async () => {
+    await converse(terminal, 'one')
+    await terminal.say('/new')
+    await terminal.waitFor('A new conversation')
+    await terminal.type('/resume ')
+    await terminal.key('Tab')
+    await terminal.waitFor(/^s\d\S+ +ctx_1$/m)
+    await terminal.type('ctx')
+    await terminal.key('Tab')
+    await shows('/resume ctx_1')
+  })
+
   it('opens $EDITOR by Ctrl-G with the text, and takes what was written', async () => {
     await terminal.key('C-c', 'C-d')
     await terminal.exitCode()

@@ -44,6 +44,22 @@ describe('Ctrl-C and Ctrl-D in a session', () => {
     await converse(terminal, 'Still here')
   })
 
+  it('gives back what waited behind an answer that is stopped', async () => {
+    const answer = talk.server.answerNext({ text: ['A part ', 'and more'], held: true })
+    const terminal = await talk.chat()
+    await terminal.say('one')
+    await answer.begun
+    answer.release(1)
+    await terminal.waitFor('A part')
+    await terminal.say('two')
+    await terminal.waitFor('next: two')
+    await terminal.key('C-c')
+    await answer.abandoned
+    await terminal.waitFor('[interrupted]')
+    await terminal.waitUntil((screen) => promptOf(screen) === 'two', 'the text in the prompt')
+    expect(talk.server.sends).to.have.length(1)
+  })
+
   it('clears a text, which Up brings back', async () => {
     const terminal = await talk.chat()
     await terminal.type('a long thought')
@@ -94,6 +110,15 @@ describe('Ctrl-C and Ctrl-D in a session', () => {
     expect(talk.server.sends).to.have.length(1)
     await terminal.key('Enter')
     await waitForTurn(terminal, 'You said: Too much')
+  })
+
+  it('does not wait longer than --max-wait, and gives the text back', async () => {
+    talk.server.failNext(limited({ 'retry-after': '3600' }))
+    const terminal = await talk.chat()
+    await terminal.say('Too much')
+    await terminal.waitFor('--max-wait')
+    await terminal.waitUntil((screen) => promptOf(screen) === 'Too much', 'the text in the prompt')
+    expect(talk.server.sends).to.have.length(1)
   })
 
   it('sends by itself after a short countdown, once', async () => {

@@ -157,6 +157,26 @@ describe('the screen of a session', () => {
     await waitForTurn(terminal, 'You said: And then?')
   })
 
+  it('sends what was submitted while an answer streamed, one after the other', async () => {
+    const answer = talk.server.answerNext({ text: ['The answer ', 'is over.'], held: true })
+    const terminal = await talk.chat()
+    await terminal.say('one')
+    await answer.begun
+    answer.release(1)
+    await terminal.waitFor('The answer')
+    await terminal.say('two')
+    await terminal.say('three')
+    await terminal.waitFor(/next: two\nnext: three/)
+    expect(talk.server.sends).to.have.length(1)
+    answer.release()
+    await waitForTurn(terminal, 'You said: three')
+    const screen = await terminal.waitUntil(hasPrompt, 'the prompt')
+    expect(screen).to.match(
+      /> one\n[\s\S]*is over\.[\s\S]*> two\nYou said: two[\s\S]*> three\nYou said: three/,
+    )
+    expect(talk.server.sends.map(({ message }) => message)).to.deep.equal(['one', 'two', 'three'])
+  })
+
   it('leaves the scrollback alone: no alternate screen, no mouse, nothing erased', async () => {
     const shell = await talk.shell()
     await shell.say('seq 1000 1040')
