@@ -45,7 +45,7 @@ export class AnswerDisplay {
   end(): void {
     this.#flush()
     const { screen, writer } = this.#options
-    screen.append(writer.end(), writer.column)
+    screen.append(writer.end())
   }
 
   #flush(): void {
@@ -54,6 +54,6 @@ export class AnswerDisplay {
     this.#pending = ''
     const { screen, writer, record } = this.#options
     record(piece)
-    screen.append(writer.push(piece), writer.column)
+    screen.append(writer.push(piece))
   }
 }

@@ -19,8 +19,8 @@ const eraseToEndOfLine = '\u001b[K'
  */
 export class Screen {
   readonly #terminal: Terminal
-  /** Width of the unfinished last line of the text; 0 at the start of a line. */
-  #column = 0
+  /** The last line of the text, where it is not finished. */
+  #line = ''
   #footer: Footer | undefined
   /** Columns of the terminal when the footer was drawn. */
   #drawnColumns = 0
@@ -36,27 +36,24 @@ export class Screen {
     return this.#terminal.columns - 1
   }
 
-  /**
-   * Appends to the text; a footer stays below it.
-   * @param column of the cursor after it, where the text does not end in a newline
-   */
-  append(text: string, column = 0): void {
+  /** Appends to the text; a footer stays below it. */
+  append(text: string): void {
     if (text === '') return
     this.#isSeparate = text === '\n' || text.endsWith('\n\n')
     const footer = this.#footer
     if (!footer) {
+      this.#advance(text)
       this.#terminal.write(asLines(text))
-      this.#column = column
       return
     }
     const back = this.#leaveFooter()
-    this.#column = column
+    this.#advance(text)
     this.#write(back + eraseBelow + asLines(text) + this.#enterFooter(footer))
   }
 
   /** Whole lines of text, on lines of their own. */
   appendLines(text: string): void {
-    const begin = this.#column > 0 ? '\n' : ''
+    const begin = this.#isMidLine ? '\n' : ''
     this.append(`${begin}${text}\n`)
   }
 
@@ -76,24 +73,34 @@ export class Screen {
     if (text !== '') this.#write(text)
   }
 
-  /** The footer becomes text: what comes next stands below it. */
+  /** The footer becomes text, or the line that the terminal had edited: what comes next stands below it. */
   keepFooter(): void {
-    if (!this.#footer) return
-    const { lines, cursor } = this.#footer
-    const down = lines.length - 1 - cursor.row
+    const footer = this.#footer
     this.#footer = undefined
-    this.#column = 0
+    this.#line = ''
     this.#isSeparate = false
+    if (!footer) return
+    const { lines, cursor } = footer
+    const down = lines.length - 1 - cursor.row
     this.#write(`${down > 0 ? `\u001b[${down}B` : ''}\r\n`)
   }
 
   clear(): void {
     const footer = this.#footer
     this.#footer = undefined
-    this.#column = 0
+    this.#line = ''
     this.#isSeparate = true
     if (this.#terminal.addressable) this.#write('\u001b[H\u001b[2J')
     if (footer) this.show(footer)
+  }
+
+  get #isMidLine(): boolean {
+    return stringWidth(this.#line) > 0
+  }
+
+  #advance(text: string): void {
+    const newline = text.lastIndexOf('\n')
+    this.#line = newline < 0 ? this.#line + text : text.slice(newline + 1)
   }
 
   /** From the cursor in the footer to where the text ended; a narrower terminal has wrapped both. */
@@ -106,8 +113,10 @@ export class Screen {
     const above = lines.slice(0, cursor.row).reduce((sum, line) => sum + rowsOf(line, columns), 0)
     // Behind the last character of a full row the cursor is still on that row.
     const within = Math.min(Math.floor(cursor.column / columns), rowsOf(lines[cursor.row] ?? '', columns) - 1)
-    const up = above + within + (this.#column > 0 ? 1 : 0)
-    const column = this.#column > 0 ? ((this.#column - 1) % columns) + 1 : 0
+    // Where a resized terminal has put the end of an unfinished line is anybody's guess: a new one begins.
+    if (this.#drawnColumns !== columns) this.#line = ''
+    const column = stringWidth(this.#line)
+    const up = above + within + (column > 0 ? 1 : 0)
     return `${up > 0 ? `\u001b[${up}A` : ''}\r${column > 0 ? `\u001b[${column}C` : ''}`
   }
 
@@ -115,7 +124,7 @@ export class Screen {
     this.#footer = footer
     this.#drawnColumns = this.#terminal.columns
     const { lines, cursor } = footer
-    const begin = this.#column > 0 ? '\r\n' : '\r'
+    const begin = this.#isMidLine ? '\r\n' : '\r'
     const drawn = lines.map((line) => `${line}${eraseToEndOfLine}`).join('\r\n')
     const up = lines.length - 1 - cursor.row
     const toCursor = `${up > 0 ? `\u001b[${up}A` : ''}\r${cursor.column > 0 ? `\u001b[${cursor.column}C` : ''}`
