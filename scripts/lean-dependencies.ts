@@ -29,6 +29,12 @@ const unusedByFastify = /^@fastify\/(ajv-compiler|fast-json-stringify-compiler)$
 /** Of node:http, undici wants one class to compare with and one number. */
 const http = `module.exports = { IncomingMessage: class {}, maxHeaderSize: 16384 }`
 
+/**
+ * What writes files for conf wants to clean up when the process ends, and for that it repeats each
+ * signal to itself: our second one, which ends the program at once. Signals are ours; an exit will do.
+ */
+const whenExit = 'export default (callback) => process.once("exit", callback)'
+
 /** `const name = require("…")`, bare or through TypeScript's helpers for default imports. */
 const requires = /^const (\w+) = ((?:__import(?:Default|Star)\()?require\("[^"]+"\)\)?);$/gm
 const lazy = `const __lazy = (load) => {
@@ -53,6 +59,9 @@ export const leanDependencies: Plugin = {
       undici.test(importer) ? { path, namespace: 'http' } : undefined,
     )
     build.onLoad({ filter: /./, namespace: 'http' }, () => ({ contents: http }))
+
+    build.onResolve({ filter: /^when-exit$/ }, ({ path }) => ({ path, namespace: 'when-exit' }))
+    build.onLoad({ filter: /./, namespace: 'when-exit' }, () => ({ contents: whenExit }))
 
     // Most of a run needs few of oclif's files: each is loaded when something of it is first used.
     build.onLoad({ filter: oclif }, ({ path }) => ({

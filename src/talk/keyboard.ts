@@ -38,7 +38,7 @@ export class Keyboard {
     terminal.open({
       onInput: (text) => this.input.feed(text),
       onEnd: () => this.leave(),
-      onInterrupt: () => this.#interrupt(''),
+      onInterrupt: () => this.#interruptBySignal(),
       onRedraw: () => this.draw(),
       onLine: (text) => this.#session.voice.say(text),
     })
@@ -135,6 +135,16 @@ export class Keyboard {
       case 'bell':
         options.terminal.write(bell)
     }
+  }
+
+  #interruptBySignal(): void {
+    const { isBusy, options } = this.#session
+    const { text } = this.input
+    this.input.setText('')
+    // The terminal has shown ^C, and has dropped the line behind the prompt.
+    if (!options.terminal.addressable && !isBusy) options.terminal.write('\n')
+    this.#interrupt(text)
+    if (!options.terminal.addressable && !isBusy && !this.#hasLeft) options.terminal.write('> ')
   }
 
   #interrupt(cleared: string): void {

@@ -17,9 +17,11 @@ export class LineInput implements SessionInput {
     return [...this.#lines, this.#typed].join('\n')
   }
 
-  /** The terminal cannot be told what its line holds. */
-  setText(): boolean {
-    return false
+  /** The terminal cannot be told what its line holds; the lines before that can be forgotten. */
+  setText(text: string): boolean {
+    if (text !== '') return false
+    this.#lines = []
+    return true
   }
 
   feed(typed: string): void {

@@ -43,6 +43,29 @@ describe('a session on terminals of all kinds', () => {
     await terminal.waitFor('[interrupted]')
   })
 
+  it('leaves by the second Ctrl-C, not the first, on a terminal that is dumb', async () => {
+    const terminal = await talk.start(['chat'], { env: { TERM: 'dumb' } })
+    await terminal.waitFor(/^>$/m)
+    await terminal.say('Hello')
+    await waitForTurn(terminal, 'You said: Hello')
+    await terminal.waitUntil(hasPrompt, 'the prompt')
+    await terminal.key('C-c')
+    await terminal.waitFor('Ctrl-C again or Ctrl-D leaves')
+    await terminal.say('Still here?')
+    await waitForTurn(terminal, 'You said: Still here?')
+  })
+
+  it('forgets the lines of an entry by Ctrl-C on a terminal that is dumb', async () => {
+    const terminal = await talk.start(['chat'], { env: { TERM: 'dumb' } })
+    await terminal.waitFor(/^>$/m)
+    await terminal.say('Two \\')
+    await terminal.key('C-c')
+    await terminal.waitFor(/\^C\n>$/m)
+    await terminal.say('One')
+    await waitForTurn(terminal, 'You said: One')
+    expect(talk.server.sends.at(-1)?.message).to.equal('One')
+  })
+
   it('uses no colour under NO_COLOR', async () => {
     talk.server.answerNext(markdown)
     const terminal = await talk.chat([], { env: { NO_COLOR: '1' } })
