@@ -124,6 +124,35 @@ describe('the screen of a session', () => {
     expect(all.split('\n').filter((line) => line === '>')).to.have.length(1)
   })
 
+  for (const [name, letters, columns] of [
+    ['a row is full to its edge', 'xx', 21],
+    ['a wide character does not fit at the edge', '漢', 41],
+  ] as const) {
+    it(`loses nothing where ${name} after the terminal has wrapped an unfinished line`, async () => {
+      const words = Array.from({ length: 19 }, (_, index) => `${letters}${String.fromCharCode(97 + index)} `)
+      const answer = talk.server.answerNext({ text: words, held: true })
+      const terminal = await talk.chat()
+      await terminal.say('Count')
+      await answer.begun
+      answer.release(14)
+      await terminal.waitFor(`${letters}m`)
+      // Below the answer there is something to be drawn again.
+      await terminal.type('draft')
+      await terminal.waitFor('> draft')
+      await terminal.resize(columns)
+      // tmux tells the program of a further resize only after a while.
+      await terminal.settle(400)
+      for (let left = 5; left > 0; left--) {
+        answer.release(1)
+        await terminal.settle(60)
+      }
+      answer.release()
+      await terminal.waitFor(/total/)
+      const shown = (await terminal.scrollback()).replaceAll(/\s/g, '')
+      expect(shown).to.contain(words.join('').replaceAll(' ', ''))
+    })
+  }
+
   it('writes each word of an answer once: what is shown is never drawn again', async () => {
     const words = Array.from({ length: 300 }, (_, index) => `word-${index}; `)
     const kinds = words.map((word, index) => (index % 50 === 0 ? `\n\n- ${word}` : word))
