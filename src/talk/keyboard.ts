@@ -53,12 +53,10 @@ export class Keyboard {
 
   /** The next entry, when there is one; undefined when the person leaves. */
   async next(): Promise<Entry | undefined> {
-    const { terminal } = this.#session.options
     while (!this.#hasLeft) {
       const entry = this.#queue.shift()
       if (entry) return entry
-      if (terminal.addressable) this.draw()
-      else terminal.write('> ')
+      this.#prompt()
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
@@ -93,7 +91,7 @@ export class Keyboard {
   draw(): void {
     const { options, screen, status, isBusy } = this.#session
     const { terminal, isPlain } = options
-    if (!terminal.addressable || this.#hasLeft) return
+    if (!terminal.addressable || !terminal.isOpen || this.#hasLeft) return
     // What was submitted is as good as under way.
     const isWaiting = isBusy || this.#queue.length > 0
     const footer = composeFooter({
@@ -134,17 +132,26 @@ export class Keyboard {
         break
       case 'bell':
         options.terminal.write(bell)
+        if (options.terminal.addressable || isBusy) break
+        screen.keepFooter()
+        this.#prompt()
     }
   }
 
   #interruptBySignal(): void {
-    const { isBusy, options } = this.#session
+    const { isBusy, options, screen } = this.#session
     const { text } = this.input
     this.input.setText('')
     // The terminal has shown ^C, and has dropped the line behind the prompt.
-    if (!options.terminal.addressable && !isBusy) options.terminal.write('\n')
+    if (!options.terminal.addressable && !isBusy) screen.append('\n')
     this.#interrupt(text)
-    if (!options.terminal.addressable && !isBusy && !this.#hasLeft) options.terminal.write('> ')
+    if (!isBusy) this.#prompt()
+  }
+
+  #prompt(): void {
+    const { options, screen } = this.#session
+    if (options.terminal.addressable) this.draw()
+    else if (!this.#hasLeft) screen.append('> ')
   }
 
   #interrupt(cleared: string): void {

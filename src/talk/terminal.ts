@@ -19,6 +19,8 @@ export interface Terminal {
   readonly rows: number
   /** Whether the cursor can be moved; where it cannot, the terminal edits lines itself. */
   readonly addressable: boolean
+  /** Whether it is ours: no other program has it, and the process is not suspended. */
+  readonly isOpen: boolean
   write(text: string): void
   /** Resolves when the terminal has taken what was written; undefined where it has. */
   drained(): Promise<void> | undefined

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { takeInterrupts } from '../interruption.ts'
 import { drainTerminal, takeLines, writeTerminal } from '../output/streams.ts'
 
@@ -40,6 +39,10 @@ export class SessionTerminal {
 
   get rows(): number {
     return process.stdout.rows || 24
+  }
+
+  get isOpen(): boolean {
+    return this.#restore !== undefined
   }
 
   write(text: string): void {
@@ -100,12 +103,16 @@ export class SessionTerminal {
 
   suspend(): void {
     this.close()
-    process.kill(0, 'SIGTSTP')
-    // Where nobody could continue us the signal does nothing, and this goes on at once.
-    void sleep(50).then(() => {
-      if (!this.#listener) return
+    const resume = (): void => {
+      clearTimeout(timer)
+      process.off('SIGCONT', resume)
+      if (this.isOpen || !this.#listener) return
       this.open(this.#listener)
       this.#listener.onRedraw()
-    })
+    }
+    process.on('SIGCONT', resume)
+    // Where nobody could continue us the signal does nothing, and nobody does.
+    const timer = setTimeout(resume, 50)
+    process.kill(0, 'SIGTSTP')
   }
 }
