@@ -1,5 +1,9 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { isEndName } from './frame.ts'
 import type { Decoder, Unit } from './unit.ts'
+
+/** Characters: longer than any name of an event that means the end. */
+const tailLength = 128
 
 /** Events that only keep a connection open. */
 const aliveNames = /^(ping|heartbeat|keep-?alive)$/i
@@ -14,6 +18,8 @@ export class EventStream implements Decoder {
   #foundJson = false
   #units: Unit[] = []
   #ending = false
+  /** The end of what came. */
+  #tail = ''
   readonly #holdsText: (value: unknown) => boolean
   readonly #parser = createParser({ onEvent: (message) => this.#read(message) })
 
@@ -23,6 +29,7 @@ export class EventStream implements Decoder {
   }
 
   push(text: string): Unit[] {
+    this.#tail = (this.#tail + text).slice(-tailLength)
     this.#parser.feed(text)
     return this.#units.splice(0)
   }
@@ -31,6 +38,9 @@ export class EventStream implements Decoder {
   end(): Unit[] {
     this.#ending = true
     this.#parser.feed('\n\n')
+    const name = /(?:^|[\r\n])event: ?([^\r\n]*)[\r\n]*$/.exec(this.#tail)?.[1]
+    // An event without data is none to the specification, but as the last thing said it says the end.
+    if (name !== undefined && isEndName(name)) this.#units.push({ type: 'done' })
     return this.#units.splice(0)
   }
 

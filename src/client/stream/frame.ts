@@ -34,6 +34,11 @@ const endNames =
   /^((message|response|chat|stream|completion|answer)[._:-])?(done|end|ended|finish|finished|complete|completed|stop)$/i
 const errorNames = /^((message|response|chat|stream|completion|answer)[._:-])?(error|failed)$/i
 
+/** Whether an event of that name ends an answer. */
+export function isEndName(name: string): boolean {
+  return endNames.test(name)
+}
+
 /** Reads a JSON value, whichever of the known shapes it has. */
 export function readFrame(value: unknown, event?: string): Frame {
   const frame: Frame = {}
@@ -61,7 +66,7 @@ export function readFrame(value: unknown, event?: string): Frame {
   assign(frame, 'finishReason', finish)
   const usage = cutDeeperThan(deepestUsage, value['usage'] ?? inner?.['usage'])
   if (isRecord(usage)) frame.usage = usage
-  if (value['done'] === true || endNames.test(name)) frame.ends = 'now'
+  if (value['done'] === true || isEndName(name)) frame.ends = 'now'
   else if (finish !== undefined) frame.ends = 'soon'
   frame.continues = value['done'] === false || choice?.['finish_reason'] === null
   return frame
@@ -113,6 +118,6 @@ function assign<K extends 'id' | 'contextId' | 'model' | 'finishReason'>(
 export function readTextFrame(text: string, event?: string): Frame {
   if (event !== undefined && errorNames.test(event)) return { error: { message: text } }
   // The data of a closing event is a status word, if anything.
-  if (event !== undefined && endNames.test(event)) return { ends: 'now' }
+  if (event !== undefined && isEndName(event)) return { ends: 'now' }
   return { text, source: 'plain' }
 }

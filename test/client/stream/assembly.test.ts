@@ -148,6 +148,11 @@ const forms: Record<string, { type: string; body: string; verified: boolean }> =
     body: events(parts.map((delta) => ({ delta }))).replaceAll('\n\n', '\n'),
     verified: true,
   },
+  'SSE with a last event that has a name and no data': {
+    type: sse,
+    body: `${parts.map((delta) => `data: ${JSON.stringify({ delta })}\n\n`).join('')}event: done\n\n`,
+    verified: true,
+  },
   'SSE of bare text after one of JSON': {
     type: sse,
     body: `event: start\ndata: {"context_id":"c1"}\n\n${parts
