@@ -64,7 +64,8 @@ function readAssignment(assignment: string): Parameters {
   const [, name, value = ''] = /^(\S+?)(?:\s*=\s*|\s+)(\S+)$/.exec(assignment) ?? []
   const number = value === 'off' ? undefined : Number(value)
   if (name === 'temperature') {
-    if (Number.isNaN(number)) throw new Failure('usage', `"${value}" is no temperature, such as 0.2`)
+    if (number !== undefined && !Number.isFinite(number))
+      throw new Failure('usage', `"${value}" is no temperature, such as 0.2`)
     return { temperature: number }
   }
   if (name === 'max_tokens') {
