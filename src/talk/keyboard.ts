@@ -141,7 +141,9 @@ export class Keyboard {
     const session = this.#session
     if (session.isBusy) {
       session.stop()
-      this.putBack(cleared)
+      // What was cleared was typed after what waits.
+      this.input.setText(cleared)
+      this.putBack('')
       return
     }
     session.replacesLastPrompt = false
