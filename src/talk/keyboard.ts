@@ -18,6 +18,8 @@ const bell = '\u0007'
 /** What the person types, at any time: one entry after the other, some of them ahead of their turn. */
 export class Keyboard {
   readonly input: SessionInput
+  /** Whether another program has the terminal: nothing is drawn then. */
+  isLent = false
   readonly #session: Session
   readonly #queue: Entry[] = []
   #wake: (() => void) | undefined
@@ -38,7 +40,7 @@ export class Keyboard {
     terminal.open({
       onInput: (text) => this.input.feed(text),
       onEnd: () => this.leave(),
-      onInterrupt: () => this.#interrupt(''),
+      onInterrupt: () => this.#interrupt(terminal.addressable ? '' : this.input.text),
       onRedraw: () => this.draw(),
       onLine: (text) => this.#session.voice.say(text),
     })
@@ -79,7 +81,9 @@ export class Keyboard {
   putBack(text: string): boolean {
     const ahead = this.#queue.splice(0).map((entry) => entry.text)
     const texts = [text, ...ahead, this.input.text].filter((part) => part !== '')
-    return texts.length === 0 || this.input.setText(texts.join('\n'))
+    if (texts.length === 0 || this.input.setText(texts.join('\n'))) return true
+    for (const one of ahead) this.#session.voice.note(`[not sent: ${one}]`)
+    return false
   }
 
   submit(text: string): void {
@@ -93,7 +97,7 @@ export class Keyboard {
   draw(): void {
     const { options, screen, status, isBusy } = this.#session
     const { terminal, isPlain } = options
-    if (!terminal.addressable || this.#hasLeft) return
+    if (!terminal.addressable || this.#hasLeft || this.isLent) return
     // What was submitted is as good as under way.
     const isWaiting = isBusy || this.#queue.length > 0
     const footer = composeFooter({
@@ -142,12 +146,15 @@ export class Keyboard {
     if (session.isBusy) {
       session.stop()
       // What was cleared was typed after what waits.
-      this.input.setText(cleared)
+      if (cleared !== '') this.input.setText(cleared)
       this.putBack('')
       return
     }
     session.replacesLastPrompt = false
-    if (cleared !== '') return
+    if (cleared !== '') {
+      this.input.setText('')
+      return
+    }
     if (Date.now() < this.#mayLeaveUntil) {
       this.leave()
       return

@@ -17,9 +17,11 @@ export class LineInput implements SessionInput {
     return [...this.#lines, this.#typed].join('\n')
   }
 
-  /** The terminal cannot be told what its line holds. */
-  setText(): boolean {
-    return false
+  /** The terminal cannot be told what its line holds; what went before that is forgotten. */
+  setText(text: string): boolean {
+    this.#lines = []
+    this.#typed = ''
+    return text === ''
   }
 
   feed(typed: string): void {

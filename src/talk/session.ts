@@ -157,6 +157,7 @@ export class Session {
   async editOutside(): Promise<void> {
     const { terminal, editorCommand } = this.options
     const { input } = this.keyboard
+    this.keyboard.isLent = true
     this.screen.show(undefined)
     try {
       const text = await terminal.lend(() => editOutside(input.text, editorCommand))
@@ -164,6 +165,8 @@ export class Session {
     } catch (error) {
       if (!(error instanceof Failure)) throw error
       this.voice.sayFailure(error)
+    } finally {
+      this.keyboard.isLent = false
     }
     this.keyboard.draw()
   }
