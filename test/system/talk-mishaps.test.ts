@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -169,6 +169,44 @@ describe('a session in which things come together badly', () => {
     const again = await talk.chat(['--continue'])
     await converse(again, 'Go on')
     expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_2')
+  })
+
+  it('draws nothing while another program has the terminal', async () => {
+    const done = join(talk.sandbox.home, 'done')
+    const editor = talk.editor(
+      `printf '\\033[H\\033[2JANOTHER PROGRAM'; until [ -e '${done}' ]; do sleep 0.1; done`,
+    )
+    const terminal = await talk.chat([], { env: editor })
+    await terminal.key('C-c')
+    await terminal.waitFor('Ctrl-C again')
+    await terminal.key('C-g')
+    await terminal.waitFor('ANOTHER PROGRAM')
+    // The hint goes after 2 s.
+    await sleep(2500)
+    expect(await terminal.screen()).to.equal('ANOTHER PROGRAM')
+    writeFileSync(done, '')
+    await terminal.waitUntil(hasPrompt, 'the prompt')
+  })
+
+  it('leaves the context for nothing that changes nothing', async () => {
+    const terminal = await talk.chat()
+    await terminal.say('/system off')
+    await terminal.waitFor('system: none')
+    await terminal.say('/set temperature off')
+    await converse(terminal, 'Hello')
+    expect(talk.server.sends).to.have.length(1)
+  })
+
+  it('clears by Ctrl-C the line that goes on, also on a terminal that is dumb', async () => {
+    const terminal = await talk.start(['chat'], { env: { TERM: 'dumb' } })
+    await terminal.waitFor(/^>$/m)
+    await terminal.say('not this \\')
+    await terminal.settle()
+    await terminal.key('C-c')
+    await terminal.settle()
+    await terminal.say('but this')
+    await terminal.waitFor('You said: but this')
+    expect(talk.server.sends.map(({ message }) => message)).to.deep.equal(['but this'])
   })
 
   it('refuses a temperature that JSON has no number for', async () => {
