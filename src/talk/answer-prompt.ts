@@ -112,7 +112,7 @@ export async function recover(session: Session, cut: CutAnswer, signal: AbortSig
   const { conversation, client } = session
   const { contextId } = conversation
   if (conversation.mode !== 'context' || contextId === undefined) return false
-  session.status.since('asking the history…')
+  session.status.during('asking the history…')
   const recovery = await recoverAnswer(client, { ...cut, contextId, said: conversation.messages }, signal)
   session.status.clear()
   switch (recovery.kind) {

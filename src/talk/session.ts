@@ -208,7 +208,7 @@ export class Session {
     } else if (event.type === 'retry') {
       if (this.isStill) this.voice.note(`${event.reason}; trying again`)
       else this.status.since(`${event.reason}; trying again…`)
-    } else if (event.type === 'request') this.status.since('waiting…')
+    } else if (event.type === 'request') this.status.request()
   }
 
   #sayGoodbye(): void {

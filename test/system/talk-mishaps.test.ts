@@ -34,7 +34,7 @@ describe('a session in which things come together badly', () => {
     await waitForTurn(terminal, '/continue asks again]')
     talk.server.failHistory(silent)
     await terminal.say('/continue')
-    await terminal.waitFor('waiting…')
+    await terminal.waitFor('asking the history…')
     await terminal.key('C-c')
     await terminal.waitUntil(hasPrompt, 'the prompt')
     await terminal.settle()
