@@ -105,7 +105,8 @@ async function chooseBeginning(
   const { listTranscripts } = await import('../talk/transcript/list-transcripts.ts')
   const [newest] = listTranscripts(folder, context.contextOwner())
   // A conversation that is kept on this machine is nothing that the last context could be.
-  if (newest && newest.contextId === undefined) return { kind: 'transcript', path: newest.path }
+  if (newest && (newest.mode === 'completions' || newest.contextId === undefined))
+    return { kind: 'transcript', path: newest.path }
   return { kind: 'context', id: continueContext(context) }
 }
 

@@ -3,7 +3,7 @@ import { keepHere } from './keep-here.ts'
 import { recoverAnswer } from './recover-answer.ts'
 import type { Session } from './session.ts'
 import { showAnswer } from './show-earlier.ts'
-import { takeTurn } from './take-turn.ts'
+import { stopped, takeTurn } from './take-turn.ts'
 import { describeTurn } from './turn-line.ts'
 
 /** An answer of which only a part came. */
@@ -25,7 +25,11 @@ export async function answerPrompt(session: Session, prompt: string, signal: Abo
   session.cutAnswer = undefined
   const stopWatch = watchSilence(session, display)
   const { streamFormat } = options
-  const turn = takeTurn({ client, conversation, recorder, display, prompt, signal, streamFormat })
+  // Also for `--continue` after a session that does not live to the end of this answer. Its words go first.
+  const onContext = (id: string): void => {
+    setImmediate(() => options.rememberContext(id).catch(() => {}))
+  }
+  const turn = takeTurn({ client, conversation, recorder, display, prompt, signal, streamFormat, onContext })
   const outcome = await turn.finally(stopWatch)
   session.status.clear()
   const { end, failure } = outcome
@@ -43,7 +47,13 @@ export async function answerPrompt(session: Session, prompt: string, signal: Abo
   else if (!end.complete)
     session.voice.note(`[truncated after ${Array.from(display.text).length} characters: ${end.reason}]`)
   if (!end?.complete) session.cutAnswer = cut
-  if (end && !end.complete) await recover(session, cut, signal)
+  if (end && !end.complete) {
+    await recover(session, cut, signal).catch((error) => {
+      // The turn is over all the same.
+      if (signal.reason !== stopped) throw error
+      session.status.clear()
+    })
+  }
   session.voice.note(`  ${describeTurn(outcome, conversation)}`)
   if (conversation.mode === 'context' && conversation.contextId === undefined) {
     await keepHere(session, 'the service named no context that it would go on with')
@@ -102,8 +112,8 @@ export async function recover(session: Session, cut: CutAnswer, signal: AbortSig
   const { conversation, client } = session
   const { contextId } = conversation
   if (conversation.mode !== 'context' || contextId === undefined) return false
-  session.status.since('asking the history…')
-  const recovery = await recoverAnswer(client, { ...cut, contextId }, signal)
+  session.status.during('asking the history…')
+  const recovery = await recoverAnswer(client, { ...cut, contextId, said: conversation.messages }, signal)
   session.status.clear()
   switch (recovery.kind) {
     case 'more': {

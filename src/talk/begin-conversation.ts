@@ -27,7 +27,10 @@ export async function beginConversation(
   session.recorder = new Recorder(begun.writer, begun.turns, (failure) =>
     session.voice.sayFailure(failure, 'The session goes on, but nothing more of it is kept on this machine.'),
   )
+  session.turns = 0
+  session.unsent = undefined
   session.cutAnswer = undefined
+  session.replacesLastPrompt = false
   greet()
   begun.show(session)
 }
@@ -54,7 +57,9 @@ function beginNew(session: Session): Begun {
 /** A conversation of which this machine may have a transcript. */
 async function beginWithContext(session: Session, id: string, signal: AbortSignal): Promise<Begun> {
   const { owner, sessionsFolder } = session.options
-  const known = listTranscripts(sessionsFolder, owner).find(({ contextId }) => contextId === id)
+  const known = listTranscripts(sessionsFolder, owner).find(
+    ({ contextId, mode }) => contextId === id && mode === 'context',
+  )
   if (known) return resumeTranscript(session, known.path, signal)
   const pages = session.client.history.pages({ context_id: id }, { signal })
   const { value: newest } = await pages.next()

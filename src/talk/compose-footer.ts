@@ -19,7 +19,7 @@ interface Parts {
 export function composeFooter({ status, queued, input, columns, rows, style }: Parts): Footer | undefined {
   const above = [...(status === undefined ? [] : [status]), ...queued.map((text) => `next: ${text}`)]
     .slice(0, Math.max(0, rows - 1))
-    .map((text) => style.dim(cutToWidth(stripControls(text).replaceAll('\n', ' '), columns)))
+    .map((text) => style.dim(cutToWidth(stripControls(text).replaceAll(/[\n\t]/g, ' '), columns)))
   const view = input?.view(columns, Math.max(1, rows - above.length))
   if (view) {
     const { row, column } = view.cursor

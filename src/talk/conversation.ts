@@ -88,7 +88,12 @@ export class Conversation {
 
   /** As a transcript has it: all that was said so far. */
   conversationLine(): TranscriptLine {
-    return { type: 'conversation', at: new Date().toISOString(), messages: this.messages }
+    return {
+      type: 'conversation',
+      at: new Date().toISOString(),
+      messages: this.messages,
+      ...(this.lacksBeginning && { lacks_beginning: true as const }),
+    }
   }
 
   #model(): { model?: string } {

@@ -2,14 +2,25 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Failure } from '../failure.ts'
+import { systemWords } from '../system-words.ts'
 
 /**
  * Has a text edited by another program on the same terminal.
  *
  * @param command as a shell takes it, such as `code --wait`
- * @throws Failure `refused` where the program fails; the text is as it was
+ * @throws Failure `refused` where the program fails, `storage` where its file cannot be written or
+ *   read; the text is as it was
  */
 export async function editOutside(text: string, command = 'vi'): Promise<string> {
+  try {
+    return await editFile(text, command)
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause
+    throw new Failure('storage', `The editor's file cannot be used: ${systemWords(cause)}`, { cause })
+  }
+}
+
+async function editFile(text: string, command: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'chatctl-'))
   const file = join(folder, 'message.md')
   try {

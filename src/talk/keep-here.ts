@@ -39,7 +39,7 @@ async function fetchBeginning(session: Session): Promise<void> {
   const { contextId } = conversation
   if (contextId === undefined) return
   await session.stoppable(async (signal) => {
-    session.status.since('fetching the whole conversation…')
+    session.status.during('fetching the whole conversation…')
     const pages = []
     for await (const { messages } of client.history.pages({ context_id: contextId }, { signal })) {
       pages.unshift(messages.flatMap(asMessage))

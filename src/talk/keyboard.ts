@@ -77,7 +77,9 @@ export class Keyboard {
   putBack(text: string): boolean {
     const ahead = this.#queue.splice(0).map((entry) => entry.text)
     const texts = [text, ...ahead, this.input.text].filter((part) => part !== '')
-    return texts.length === 0 || this.input.setText(texts.join('\n'))
+    if (texts.length === 0 || this.input.setText(texts.join('\n'))) return true
+    for (const one of ahead) this.#session.voice.note(`[not sent: ${one}]`)
+    return false
   }
 
   submit(text: string): void {
@@ -158,11 +160,16 @@ export class Keyboard {
     const session = this.#session
     if (session.isBusy) {
       session.stop()
-      this.putBack(cleared)
+      // What was cleared was typed after what waits.
+      if (cleared !== '') this.input.setText(cleared)
+      this.putBack('')
       return
     }
     session.replacesLastPrompt = false
-    if (cleared !== '') return
+    if (cleared !== '') {
+      this.input.setText('')
+      return
+    }
     if (Date.now() < this.#mayLeaveUntil) {
       this.leave()
       return

@@ -17,11 +17,11 @@ export class LineInput implements SessionInput {
     return [...this.#lines, this.#typed].join('\n')
   }
 
-  /** The terminal cannot be told what its line holds; the lines before that can be forgotten. */
+  /** The terminal cannot be told what its line holds; what went before that is forgotten. */
   setText(text: string): boolean {
-    if (text !== '') return false
     this.#lines = []
-    return true
+    this.#typed = ''
+    return text === ''
   }
 
   feed(typed: string): void {

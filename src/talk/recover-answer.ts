@@ -1,4 +1,5 @@
 import type { Client } from '../client/client.ts'
+import type { Message } from '../contract/completion.ts'
 import type { HistoryMessage } from '../contract/conversation.ts'
 import { Failure } from '../failure.ts'
 
@@ -19,22 +20,41 @@ export type Recovery =
  */
 export async function recoverAnswer(
   client: Client,
-  asked: { contextId: string; prompt: string; part: string; answerId: string | undefined },
+  asked: {
+    contextId: string
+    prompt: string
+    part: string
+    answerId: string | undefined
+    /** All that was said here, to tell an earlier answer to the same words. */
+    said: readonly Message[]
+  },
   signal: AbortSignal,
 ): Promise<Recovery> {
   try {
     const pages = client.history.pages({ context_id: asked.contextId, limit: 20 }, { signal })
     const newest = await pages.next()
     const messages: readonly HistoryMessage[] = newest.done ? [] : newest.value.messages
-    const index = messages.findLastIndex(({ role, content }) => role === 'user' && content === asked.prompt)
-    const named = messages.find(({ id }) => id !== undefined && id === asked.answerId)
-    const following = index < 0 ? [] : messages.slice(index + 1)
-    const text = (named ?? following.find(({ role }) => role === 'assistant'))?.content
+    const answers = messages.filter(({ role }) => role === 'assistant')
+    const named = answers.find(({ id }) => id !== undefined && id === asked.answerId)
+    const found = answersTo(asked.prompt, messages)
+    const text = named?.content ?? found.at(-1)
     if (typeof text !== 'string' || !text.startsWith(asked.part)) return { kind: 'absent' }
+    const times = (texts: readonly unknown[]) => texts.filter((one) => one === text).length
+    if (!named && times(found) <= times(answersTo(asked.prompt, asked.said.slice(0, -1)))) {
+      return { kind: 'absent' }
+    }
     if (text === asked.part) return { kind: 'same' }
     return { kind: 'more', text, rest: text.slice(asked.part.length) }
   } catch (error) {
     if (signal.aborted || !(error instanceof Failure)) throw error
     return { kind: 'unknown', reason: error.message }
   }
+}
+
+/** The first answer behind each question of these words. */
+function answersTo(prompt: string, messages: readonly Pick<HistoryMessage, 'role' | 'content'>[]): unknown[] {
+  return messages.flatMap(({ role, content }, index) => {
+    if (role !== 'user' || content !== prompt) return []
+    return [messages.slice(index + 1).find((next) => next.role === 'assistant')?.content]
+  })
 }

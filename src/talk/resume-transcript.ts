@@ -13,9 +13,12 @@ import { TranscriptWriter } from './transcript/transcript-writer.ts'
 /**
  * Goes on with a session of this machine, after a look at what the service's history says of it.
  *
- * @throws Failure `usage` where it belongs to another connection
+ * @throws Failure `usage` where it belongs to another connection, or is the session's own
  */
 export async function resumeTranscript(session: Session, path: string, signal: AbortSignal): Promise<Begun> {
+  if (session.recorder?.path === path) {
+    throw new Failure('usage', `Session ${session.recorder.id} is this one`)
+  }
   const transcript = readTranscript(path)
   demandSameConnection(session, transcript)
   const conversation = conversationOf(transcript)
@@ -29,8 +32,11 @@ export async function resumeTranscript(session: Session, path: string, signal: A
   if (isShared || differs) writer.append(conversation.conversationLine())
   const last = entries.at(-1)
   const turn = transcript.turns.at(-1)?.number ?? 0
-  if (!isShared && last?.mark === 'longer') {
-    writer.append({ type: 'recovered', turn, at: new Date().toISOString(), text: last.message.content })
+  // Questions that got no word of an answer may have come after it.
+  const cut = transcript.turns.findLast(({ answer }) => answer !== '')
+  if (!isShared && last?.mark === 'longer' && cut && last.message.content.startsWith(cut.answer)) {
+    const { content: text } = last.message
+    writer.append({ type: 'recovered', turn: cut.number, at: new Date().toISOString(), text })
   }
   return {
     conversation,
@@ -80,6 +86,7 @@ function conversationOf(transcript: Transcript): Conversation {
     maxTokens: transcript.maxTokens,
   }
   conversation.messages = [...transcript.conversation]
+  conversation.lacksBeginning = transcript.lacksBeginning
   return conversation
 }
 

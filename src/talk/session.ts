@@ -2,6 +2,7 @@ import type { Client } from '../client/client.ts'
 import type { ClientEvent } from '../client/client-event.ts'
 import { Failure } from '../failure.ts'
 import { answerPrompt, type CutAnswer } from './answer-prompt.ts'
+import { asTyped } from './as-typed.ts'
 import { beginConversation } from './begin-conversation.ts'
 import { CompletionSource } from './completion-source.ts'
 import { Conversation } from './conversation.ts'
@@ -104,9 +105,6 @@ export class Session {
    */
   async begin(beginning: Beginning, greet = () => {}): Promise<void> {
     await this.stoppable((signal) => beginConversation(this, beginning, signal, greet))
-    this.turns = 0
-    this.unsent = undefined
-    this.replacesLastPrompt = false
   }
 
   /** For the next answer; one is for one. */
@@ -152,7 +150,7 @@ export class Session {
   /** Gives a prompt back to be sent again or changed. */
   giveBack(prompt: string): void {
     this.unsent = prompt
-    if (!this.keyboard.putBack(prompt)) this.voice.note('/retry sends it again.')
+    if (!this.keyboard.putBack(asTyped(prompt))) this.voice.note('/retry sends it again.')
   }
 
   /** The person's own editor for the next prompt. */
@@ -166,6 +164,7 @@ export class Session {
     } catch (error) {
       if (!(error instanceof Failure)) throw error
       this.voice.sayFailure(error)
+    } finally {
     }
     this.keyboard.draw()
   }
@@ -207,7 +206,7 @@ export class Session {
     } else if (event.type === 'retry') {
       if (this.isStill) this.voice.note(`${event.reason}; trying again`)
       else this.status.since(`${event.reason}; trying again…`)
-    } else if (event.type === 'request') this.status.since('waiting…')
+    } else if (event.type === 'request') this.status.request()
   }
 
   #sayGoodbye(): void {

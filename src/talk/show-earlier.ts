@@ -7,7 +7,7 @@ const shownTurns = 2
 const words: Record<Reconciled['mark'], string | undefined> = {
   none: undefined,
   here: "[only on this machine: the service's history does not have it]",
-  service: "[only in the service's history: not said in this session]",
+  service: "[only in the service's history]",
   longer: "[as the service's history has it: more than had come here]",
   shorter: "[the service's history has less of it than came here]",
 }

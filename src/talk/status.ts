@@ -1,3 +1,5 @@
+const waiting = 'waiting…'
+
 /**
  * What a session waits for, in a line that changes while it waits: the seconds so far, or those
  * that are left.
@@ -6,6 +8,8 @@ export class Status {
   readonly #onChange: () => void
   #describe: (() => string) | undefined
   #timer: NodeJS.Timeout | undefined
+  /** What requests are for, as long as it lasts. */
+  #purpose = waiting
 
   constructor(onChange: () => void) {
     this.#onChange = onChange
@@ -24,6 +28,17 @@ export class Status {
     })
   }
 
+  /** The same, and `request` comes back to these words until they are cleared. */
+  during(words: string): void {
+    this.#purpose = words
+    this.since(words)
+  }
+
+  /** A request has left, perhaps not the first for what it is for. */
+  request(): void {
+    this.since(this.#purpose)
+  }
+
   /** `words` and how long it will be, in seconds. */
   until(at: number, words: (seconds: number) => string): void {
     this.#set(() => words(Math.max(0, Math.ceil((at - Date.now()) / 1000))))
@@ -38,6 +53,7 @@ export class Status {
   }
 
   clear(): void {
+    this.#purpose = waiting
     clearInterval(this.#timer)
     this.#timer = undefined
     if (!this.#describe) return

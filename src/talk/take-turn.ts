@@ -16,6 +16,8 @@ export interface TurnOptions {
   /** Aborted with `stopped` by a person who has seen enough. */
   signal: AbortSignal
   streamFormat: StreamFormat | undefined
+  /** Is told the context as soon as the service has named a new one. */
+  onContext(id: string): void
 }
 
 /** The reason of an abort by Ctrl-C. */
@@ -40,7 +42,11 @@ export async function takeTurn(options: TurnOptions): Promise<TurnOutcome> {
   }
   try {
     for await (const event of await openEvents(options)) {
-      if ('contextId' in event && event.contextId !== undefined) conversation.contextId = event.contextId
+      const contextId = 'contextId' in event ? event.contextId : undefined
+      if (contextId !== undefined && contextId !== conversation.contextId) {
+        conversation.contextId = contextId
+        options.onContext(contextId)
+      }
       if (event.type === 'start') {
         conversation.answeredBy = event.model ?? conversation.answeredBy
         turn.start(event)

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { takeInterrupts } from '../interruption.ts'
 import { drainTerminal, takeLines, writeTerminal } from '../output/streams.ts'
 
@@ -11,6 +12,9 @@ interface Listener {
 
 const pasteOn = '\u001b[?2004h'
 const pasteOff = '\u001b[?2004l'
+
+/** ms: in raw mode only a terminal that is gone ends, and SIGHUP, which is on its way, says so better. */
+const hangUpWait = 200
 
 /** Terminals of which it is known that they understand the kitty protocol, by which Shift-Enter is told. */
 const tellsKeysApart = /kitty|ghostty|foot|wezterm|iterm/i
@@ -58,16 +62,22 @@ export class SessionTerminal {
     const { stdin, stdout } = process
     const raw = this.addressable
     const releaseInterrupts = takeInterrupts(() => listener.onInterrupt())
-    const releaseLines = takeLines(listener.onLine)
+    // They may carry colours of ours, which the session has of its own.
+    const releaseLines = takeLines((text) => listener.onLine(stripVTControlCharacters(text)))
     const restore = (): void => {
       if (raw) writeTerminal(pasteOff + (this.#tellsKeysApart ? keysOff : ''))
       if (raw) stdin.setRawMode(false)
     }
+    const onEnd = (): void => {
+      setTimeout(listener.onEnd, raw ? hangUpWait : 0)
+    }
+    // A terminal that is gone takes no mode, and may be read no more.
+    stdin.on('error', onEnd)
     if (raw) stdin.setRawMode(true)
     if (raw) writeTerminal(pasteOn + (this.#tellsKeysApart ? keysOn : ''))
     stdin.setEncoding('utf8')
     stdin.on('data', listener.onInput)
-    stdin.on('end', listener.onEnd)
+    stdin.on('end', onEnd)
     stdin.resume()
     stdout.on('resize', listener.onRedraw)
     // However this process ends, the shell gets its terminal back.
@@ -76,9 +86,10 @@ export class SessionTerminal {
       process.off('exit', restore)
       stdout.off('resize', listener.onRedraw)
       stdin.off('data', listener.onInput)
-      stdin.off('end', listener.onEnd)
+      stdin.off('end', onEnd)
       stdin.pause()
       restore()
+      stdin.off('error', onEnd)
       releaseLines()
       releaseInterrupts()
     }

@@ -1,5 +1,6 @@
 import { Failure } from '../../failure.ts'
 import { recover } from '../answer-prompt.ts'
+import { asTyped } from '../as-typed.ts'
 import { copyText } from '../copy-text.ts'
 import { takeBackLastPrompt } from '../keep-here.ts'
 import { saveText } from '../save-text.ts'
@@ -31,7 +32,7 @@ export const answerCommands: readonly SlashCommand[] = [
     summary: 'Change the last question and ask it again',
     run: async (session) => {
       const prompt = demandPrompt(session)
-      if (!session.keyboard.input.setText(prompt)) {
+      if (!session.keyboard.input.setText(asTyped(prompt))) {
         throw new Failure('usage', 'This terminal cannot be given a line to change')
       }
       session.replacesLastPrompt = true
@@ -43,13 +44,14 @@ export const answerCommands: readonly SlashCommand[] = [
     summary: 'Get the rest of an answer that was cut off',
     run: async (session) => {
       const { cutAnswer } = session
-      let isFound = false
+      // Where the search is stopped, nothing is to be sent either.
+      let isOver = cutAnswer !== undefined
       if (cutAnswer) {
         await session.stoppable(async (signal) => {
-          isFound = await recover(session, cutAnswer, signal)
+          isOver = await recover(session, cutAnswer, signal)
         })
       }
-      if (isFound) return
+      if (isOver) return
       demandPrompt(session)
       showPrompt(session, goOn)
       await session.send(goOn)

@@ -118,7 +118,7 @@ async function showHistory(session: Session, argument: string): Promise<void> {
   if (mode === 'completions') return showMessages(session, messages.slice(-length), 'kept on this machine')
   if (contextId === undefined) throw new Failure('usage', 'This conversation has no history yet')
   await session.stoppable(async (signal) => {
-    session.status.since('asking the history…')
+    session.status.during('asking the history…')
     const found = []
     const pages = session.client.history.pages({ context_id: contextId, limit: length }, { signal })
     for await (const page of pages) {

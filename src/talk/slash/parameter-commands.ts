@@ -54,6 +54,11 @@ async function listModels(session: Session): Promise<void> {
 
 /** The send request has no field for them, so that the conversation has to be kept here. */
 async function change(session: Session, parameters: Parameters): Promise<void> {
+  const inForce = session.conversation.parameters
+  const names = Object.keys(parameters) as (keyof Parameters)[]
+  if (names.every((name) => parameters[name] === inForce[name])) {
+    return session.voice.note(describeParameters(inForce))
+  }
   await keepHere(session, 'the service takes this only with the whole conversation')
   Object.assign(session.conversation.parameters, parameters)
   session.recorder.options(session.conversation)
@@ -64,7 +69,8 @@ function readAssignment(assignment: string): Parameters {
   const [, name, value = ''] = /^(\S+?)(?:\s*=\s*|\s+)(\S+)$/.exec(assignment) ?? []
   const number = value === 'off' ? undefined : Number(value)
   if (name === 'temperature') {
-    if (Number.isNaN(number)) throw new Failure('usage', `"${value}" is no temperature, such as 0.2`)
+    if (number !== undefined && !Number.isFinite(number))
+      throw new Failure('usage', `"${value}" is no temperature, such as 0.2`)
     return { temperature: number }
   }
   if (name === 'max_tokens') {

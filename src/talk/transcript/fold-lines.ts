@@ -22,6 +22,7 @@ export function foldLines(id: string, lines: Iterable<TranscriptLine>): Transcri
     mode: 'context',
     turns: [],
     conversation: [],
+    lacksBeginning: false,
   }
   let told: Message[] = []
   /** The first turn that is not in `told`. */
@@ -38,12 +39,14 @@ export function foldLines(id: string, lines: Iterable<TranscriptLine>): Transcri
       case 'options':
         if (beginsAnew(transcript, line)) {
           told = []
+          transcript.lacksBeginning = false
           since = transcript.turns.length
         }
         setOptions(transcript, line)
         break
       case 'conversation':
         told = line.messages
+        transcript.lacksBeginning = line.lacks_beginning === true
         since = transcript.turns.length
         break
       case 'user':

@@ -4,6 +4,7 @@ import type { ContextOwner } from '../../config/last-context.ts'
 import { readEnds } from './read-ends.ts'
 import { extension } from './session-id.ts'
 import { withStorage } from './storage.ts'
+import type { Transcript } from './transcript.ts'
 
 /** What a list says of a session. */
 export interface TranscriptSummary {
@@ -17,7 +18,9 @@ export interface TranscriptSummary {
   /** Null is the embedded service. */
   baseUrl: string | null
   name?: string
-  /** The conversation on the service. */
+  /** Whether the service keeps the conversation, or this machine does. */
+  mode: Transcript['mode']
+  /** The conversation on the service, or the one that this began as. */
   contextId?: string
   /** The model that was asked for, or else the one that answered. */
   model?: string
@@ -52,7 +55,7 @@ export function transcriptPaths(folder: string): string[] {
 
 function summarize(path: string): TranscriptSummary | undefined {
   try {
-    const { id, at, updatedAt, profile, baseUrl, name, contextId, model: asked, turns } = readEnds(path)
+    const { id, at, updatedAt, profile, baseUrl, name, mode, contextId, model: asked, turns } = readEnds(path)
     const last = turns.at(-1)
     const model = asked ?? last?.model
     return {
@@ -63,6 +66,7 @@ function summarize(path: string): TranscriptSummary | undefined {
       turns: last?.number ?? 0,
       profile,
       baseUrl,
+      mode,
       ...(name === undefined ? {} : { name }),
       ...(contextId === undefined ? {} : { contextId }),
       ...(model === undefined ? {} : { model }),

@@ -33,7 +33,13 @@ const transcriptLine = z.discriminatedUnion('type', [
     max_tokens: z.optional(z.number()),
   }),
   /** What completions go on from, in place of all that came before. */
-  z.object({ type: z.literal('conversation'), at: z.string(), messages: z.array(message) }),
+  z.object({
+    type: z.literal('conversation'),
+    at: z.string(),
+    messages: z.array(message),
+    /** Only the service has what came before. */
+    lacks_beginning: z.optional(z.literal(true)),
+  }),
   z.object({ type: z.literal('user'), turn: z.number(), at: z.string(), text: z.string() }),
   z.object({
     type: z.literal('start'),

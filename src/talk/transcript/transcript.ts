@@ -56,4 +56,6 @@ export interface Transcript {
    * question that got no word of an answer is left out.
    */
   conversation: Message[]
+  /** Whether what came before that is on the service alone. */
+  lacksBeginning: boolean
 }

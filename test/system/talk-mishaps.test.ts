@@ -1,0 +1,242 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { failing, json, silent } from '../support/fault-server.ts'
+import { binary } from '../support/run-chatctl.ts'
+import { converse, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
+import { Tmux } from './tmux.ts'
+
+interface ShownSession {
+  turns: { user: string; answer: string; status: string }[]
+}
+
+describe('a session in which things come together badly', () => {
+  let talk: TalkSession
+  beforeEach(async () => {
+    talk = await TalkSession.begin()
+  })
+  afterEach(() => talk.end())
+
+  const leave = async (terminal: Tmux): Promise<string> => {
+    await terminal.key('C-d')
+    const [, id = ''] = /--resume (\S+)/.exec(await terminal.waitFor('--resume')) ?? []
+    await terminal.exitCode()
+    return id
+  }
+  const promptWith = (terminal: Tmux, text: string) =>
+    terminal.waitUntil((screen) => promptOf(screen) === text, `"${text}" in the prompt`)
+
+  it('sends nothing when /continue is stopped while it asks the history', async () => {
+    talk.server.answerNext({ text: 'Half of ', ending: 'reset' })
+    const terminal = await talk.chat()
+    await terminal.say('Hello')
+    await waitForTurn(terminal, '/continue asks again]')
+    talk.server.failHistory(silent)
+    await terminal.say('/continue')
+    await terminal.waitFor('asking the history…')
+    await terminal.key('C-c')
+    await terminal.waitUntil(hasPrompt, 'the prompt')
+    await terminal.settle()
+    expect(talk.server.sends.map(({ message }) => message)).to.deep.equal(['Hello'])
+  })
+
+  it('stays where $EDITOR has removed the file', async () => {
+    const terminal = await talk.chat([], { env: talk.editor('rm "$1"') })
+    await terminal.type('a draft')
+    await terminal.waitFor('> a draft')
+    await terminal.key('C-g')
+    await terminal.waitFor('Error: ')
+    await promptWith(terminal, 'a draft')
+  })
+
+  it('gives back a message that begins with a slash so that Enter sends it', async () => {
+    talk.server.failNext(failing(403, 'forbidden', 'Not now'))
+    const terminal = await talk.chat()
+    await terminal.say('//etc is a folder')
+    await terminal.waitFor('Error: Not now')
+    await promptWith(terminal, '//etc is a folder')
+    await terminal.key('Enter')
+    await waitForTurn(terminal, 'You said: /etc is a folder')
+  })
+
+  it('gives back what was typed ahead in the order in which it was typed', async () => {
+    const answer = talk.server.answerNext({ text: ['Words ', 'more'], held: true })
+    const terminal = await talk.chat()
+    await terminal.say('first')
+    await answer.begun
+    answer.release(1)
+    await terminal.waitFor('Words')
+    await terminal.say('second')
+    await terminal.waitFor('next: second')
+    await terminal.type('third')
+    await terminal.waitFor('> third')
+    await terminal.key('C-c')
+    await promptWith(terminal, 'second\nthird')
+  })
+
+  it('takes no earlier answer to the same words for the one that was cut', async () => {
+    const terminal = await talk.chat()
+    talk.server.answerNext('The one and only.')
+    await converse(terminal, 'Again', 'The one and only.')
+    const [context = ''] = talk.server.contexts
+    const earlier = talk.server.history(context)
+    talk.server.answerNext({ text: 'The ', ending: 'reset' })
+    talk.server.failHistory(json(200, { messages: earlier, has_more: false }))
+    await terminal.say('Again')
+    const screen = await waitForTurn(terminal, '/continue asks again]')
+    expect(screen).to.contain('the history does not have this answer')
+  })
+
+  it('records what the service finished with the turn that was cut, not with a later one', async () => {
+    talk.server.answerNext({ text: 'Half ', ending: 'reset', finishLater: 'Half and half.' })
+    talk.server.failHistory(failing(403, 'forbidden', 'Not now'))
+    const terminal = await talk.chat()
+    await terminal.say('Hello')
+    await waitForTurn(terminal, 'asks again]')
+    talk.server.failNext(failing(403, 'forbidden', 'Not now'))
+    await terminal.say('Are you there?')
+    await promptWith(terminal, 'Are you there?')
+    await terminal.key('C-u')
+    await terminal.waitUntil(hasPrompt, 'the prompt')
+    const id = await leave(terminal)
+    const resumed = await talk.chat(['--resume', id])
+    await resumed.waitFor('Half and half.')
+    await resumed.key('C-d')
+    await resumed.exitCode()
+    const { turns } = (await talk.json('chat', 'show', id)) as ShownSession
+    expect(turns.map(({ answer, status }) => [answer, status])).to.deep.equal([
+      ['Half and half.', 'complete'],
+      ['', 'failed'],
+    ])
+  })
+
+  it('knows after a resume that the beginning of a context is on the service alone', async () => {
+    for (let index = 1; index <= 15; index++) {
+      talk.server.say('ctx_old', 'user', `question ${index}`)
+      talk.server.say('ctx_old', 'assistant', `answer ${index}`)
+    }
+    const terminal = await talk.chat(['--context', 'ctx_old'])
+    await converse(terminal, 'one more')
+    const id = await leave(terminal)
+    const resumed = await talk.chat(['--resume', id])
+    await resumed.say('/retry')
+    await waitForTurn(resumed, 'You said: one more')
+    const [completion] = talk.server.completions
+    expect(completion?.messages).to.have.length(31)
+    expect(completion?.messages?.[0]?.content).to.equal('question 1')
+  })
+
+  it('does not take itself for another terminal', async () => {
+    const terminal = await talk.chat()
+    await converse(terminal, 'Hello')
+    await terminal.say('/resume ctx_1')
+    await terminal.waitFor('is this one')
+    await converse(terminal, 'Still here')
+    expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
+    await leave(terminal)
+    const sessions = (await talk.json('chat', 'sessions')) as { turns: number }[]
+    expect(sessions.map(({ turns }) => turns)).to.deep.equal([2])
+  })
+
+  it('goes on with a context on the service by --context, though a session has left it', async () => {
+    const terminal = await talk.chat()
+    await converse(terminal, 'Hello')
+    await terminal.say('/retry')
+    await terminal.waitFor('kept on this machine')
+    await terminal.waitFor('kept here')
+    await leave(terminal)
+    const again = await talk.chat(['--context', 'ctx_1'])
+    await converse(again, 'Go on')
+    expect(talk.server.sends.at(-1)).to.include({ message: 'Go on', context_id: 'ctx_1' })
+    await leave(again)
+  })
+
+  it('goes on by --continue with a conversation whose first answer was killed', async () => {
+    const first = await talk.chat()
+    await converse(first, 'An earlier conversation')
+    await leave(first)
+    const answer = talk.server.answerNext({ text: ['Words ', 'more'], held: true })
+    const terminal = await talk.chat()
+    await terminal.say('Hello')
+    await answer.begun
+    answer.release(1)
+    await terminal.waitFor('Words')
+    const remembered = join(talk.sandbox.home, '.local', 'state', 'chatctl', 'state', 'last-contexts.json')
+    await until(() => readFileSync(remembered, 'utf8').includes('ctx_2'))
+    process.kill(await terminal.pid(), 'SIGKILL')
+    await terminal.exitCode()
+    const again = await talk.chat(['--continue'])
+    await converse(again, 'Go on')
+    expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_2')
+  })
+
+  it('draws nothing while another program has the terminal', async () => {
+    const done = join(talk.sandbox.home, 'done')
+    const editor = talk.editor(
+      `printf '\\033[H\\033[2JANOTHER PROGRAM'; until [ -e '${done}' ]; do sleep 0.1; done`,
+    )
+    const terminal = await talk.chat([], { env: editor })
+    await terminal.key('C-c')
+    await terminal.waitFor('Ctrl-C again')
+    await terminal.key('C-g')
+    await terminal.waitFor('ANOTHER PROGRAM')
+    // The hint goes after 2 s.
+    await sleep(2500)
+    expect(await terminal.screen()).to.equal('ANOTHER PROGRAM')
+    writeFileSync(done, '')
+    await terminal.waitUntil(hasPrompt, 'the prompt')
+  })
+
+  it('leaves the context for nothing that changes nothing', async () => {
+    const terminal = await talk.chat()
+    await terminal.say('/system off')
+    await terminal.waitFor('system: none')
+    await terminal.say('/set temperature off')
+    await converse(terminal, 'Hello')
+    expect(talk.server.sends).to.have.length(1)
+  })
+
+  it('clears by Ctrl-C the line that goes on, also on a terminal that is dumb', async () => {
+    const terminal = await talk.start(['chat'], { env: { TERM: 'dumb' } })
+    await terminal.waitFor(/^>$/m)
+    await terminal.say('not this \\')
+    await terminal.settle()
+    await terminal.key('C-c')
+    await terminal.settle()
+    await terminal.say('but this')
+    await terminal.waitFor('You said: but this')
+    expect(talk.server.sends.map(({ message }) => message)).to.deep.equal(['but this'])
+  })
+
+  it('refuses a temperature that JSON has no number for', async () => {
+    const terminal = await talk.chat()
+    await terminal.say('/set temperature Infinity')
+    await terminal.waitFor('is no temperature')
+  })
+
+  it('ends with 129 and the answer as interrupted when the terminal goes away', async () => {
+    const answer = talk.server.answerNext({ text: ['Words ', 'more'], held: true })
+    const code = join(talk.sandbox.home, 'code')
+    // The kernel tells the leader alone, which for a person is the shell, and that passes it on.
+    const chat = `'${process.execPath}' '${binary}' chat </dev/tty & pid=$!`
+    const line = `trap 'kill -HUP $pid' HUP; ${chat}; wait $pid; wait $pid; echo $? >'${code}'`
+    const terminal = await Tmux.run(talk.sandbox, ['sh', '-c', line], { env: talk.env })
+    await terminal.waitUntil(hasPrompt, 'the prompt')
+    await terminal.say('Hello')
+    await answer.begun
+    answer.release(1)
+    await terminal.waitFor('Words')
+    await terminal.close()
+    await until(() => existsSync(code) && readFileSync(code, 'utf8') !== '')
+    expect(readFileSync(code, 'utf8')).to.equal('129\n')
+    const [session] = (await talk.json('chat', 'sessions')) as { id: string }[]
+    const { turns } = (await talk.json('chat', 'show', session?.id ?? '')) as ShownSession
+    expect(turns).to.have.length(1)
+    expect(turns[0]).to.include({ answer: 'Words ', status: 'interrupted' })
+  })
+})
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (let left = 500; !isSo() && left > 0; left--) await sleep(20)
+}
