@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { loadHighlight } from '../../src/talk/markdown/highlight.ts'
-import { renderMarkdown } from './render-markdown.ts'
 import { plainStyle } from '../../src/talk/markdown/text-style.ts'
 import { readable } from './markdown-samples.ts'
+import { renderMarkdown } from './render-markdown.ts'
 
 /**
  * How markdown looks at 40 columns, with styles written as tags, and without styles. After a change

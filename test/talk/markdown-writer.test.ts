@@ -3,10 +3,10 @@ import fc from 'fast-check'
 import stringWidth from 'string-width'
 import { type Highlight, loadHighlight } from '../../src/talk/markdown/highlight.ts'
 import { MarkdownWriter } from '../../src/talk/markdown/markdown-writer.ts'
-import { renderMarkdown } from './render-markdown.ts'
 import { plainStyle } from '../../src/talk/markdown/text-style.ts'
 import { stripControls } from '../../src/view/strip-controls.ts'
 import { markdownish, readable } from './markdown-samples.ts'
+import { renderMarkdown } from './render-markdown.ts'
 
 const link = (text: string, url: string): string => `{${text}}(${url})`
 
