@@ -44,6 +44,11 @@ const parser = new Marked({
   gfm: true,
   renderer: {
     html: ({ text }) => escapeHtml(text),
+    text(token) {
+      // Behind a `<code>` or `<script>` marked takes all text for HTML that is escaped already.
+      if ('escaped' in token) token.escaped = false
+      return false
+    },
     heading({ tokens, depth }) {
       const level = Math.min(6, depth + 2)
       return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>\n`

@@ -16,13 +16,18 @@ export function pagesInOrder({ pages, parts }: Spill): SpilledPage[] {
 }
 
 /**
- * The lines of a page, without those of before `since` (ms): an earlier run may have looked further
- * back, for `7d` was another day then.
+ * The lines of a page and how many they are, without those of before `since` (ms): an earlier run
+ * may have looked further back, for `7d` was another day then.
  */
-export function linesOf(spill: Spill, page: SpilledPage, since: number | undefined): Buffer {
+export function linesOf(
+  spill: Spill,
+  page: SpilledPage,
+  since: number | undefined,
+): { lines: Buffer; messages: number } {
   const bytes = spill.read(page)
-  if (since === undefined || page.oldest === undefined || page.oldest >= since) return bytes
+  if (since === undefined || page.oldest === undefined || page.oldest >= since)
+    return { lines: bytes, messages: page.messages }
   const lines = bytes.toString('utf8').split('\n').slice(0, -1)
   const kept = lines.filter((line) => !(timeOf(JSON.parse(line) as HistoryMessage) < since))
-  return Buffer.from(kept.map((line) => `${line}\n`).join(''))
+  return { lines: Buffer.from(kept.map((line) => `${line}\n`).join('')), messages: kept.length }
 }

@@ -30,10 +30,10 @@ export async function writeDocument(writing: Writing): Promise<number> {
   await chunks.add(Buffer.from(shape.head))
   for (const page of pages) {
     signal.throwIfAborted()
-    const lines = linesOf(spill, page, since)
-    if (lines.length === 0) continue
+    const { lines, messages } = linesOf(spill, page, since)
+    if (messages === 0) continue
     await chunks.add(shape.page(lines, written === 0))
-    written += page.messages
+    written += messages
     onWritten(written, total)
   }
   await chunks.add(Buffer.from(shape.tail(written === 0)))

@@ -6,6 +6,8 @@ import type { Grid } from './view.ts'
 export interface TableStyle {
   /** Columns of the terminal; what is longer wraps. */
   width: number
+  /** Indices of columns that give way last. */
+  whole: readonly number[]
   bold(text: string): string
 }
 
@@ -34,7 +36,7 @@ export function renderTable({ header, rows }: Grid, style: TableStyle): string {
   const natural = titles.map((title, index) =>
     Math.max(stringWidth(title), ...rows.map((row) => longestLine(row[index] ?? ''))),
   )
-  const widths = shrinkToFit(natural, style.width)
+  const widths = shrinkToFit(natural, style)
   const table = new Table({
     chars: noFrame,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
@@ -54,14 +56,19 @@ const gap = 2
 const narrowest = 8
 
 /** Takes width from the widest column, one at a time, until all fit. */
-function shrinkToFit(natural: readonly number[], width: number): number[] {
+function shrinkToFit(natural: readonly number[], { width, whole }: TableStyle): number[] {
   const widths = [...natural]
   const total = (): number => widths.reduce((sum, one) => sum + one + gap, -gap)
-  while (total() > width) {
-    const widest = widths.indexOf(Math.max(...widths))
-    if ((widths[widest] ?? 0) <= narrowest) break
-    widths[widest] = (widths[widest] ?? 0) - 1
+  const takeFrom = (isGiving: (index: number) => boolean): void => {
+    while (total() > width) {
+      const giving = widths.map((one, index) => (isGiving(index) ? one : 0))
+      const widest = giving.indexOf(Math.max(...giving))
+      if ((giving[widest] ?? 0) <= narrowest) break
+      widths[widest] = (widths[widest] ?? 0) - 1
+    }
   }
+  takeFrom((index) => !whole.includes(index))
+  takeFrom(() => true)
   return widths
 }
 

@@ -17,12 +17,21 @@ interface Column {
   open?: boolean
   /** Shown only where asked for by `--fields`. */
   hidden?: boolean
+  /** Left out of a table, for the room of what tells its rows apart, unless asked for. */
+  aside?: boolean
+  /** In a table the last to be broken: it is to be copied. */
+  whole?: boolean
 }
 
 /** One row of data that was chosen for showing: text by column, in order. */
 export interface Grid {
   header: readonly string[]
   rows: readonly (readonly string[])[]
+}
+
+/** The columns of a table: all that are shown, but those aside. */
+export function tableColumns({ columns }: View): Column[] {
+  return columns.filter(({ hidden, aside }) => !hidden && !aside)
 }
 
 /** The value at a dotted path; undefined where any step is missing. */

@@ -97,6 +97,7 @@ describe('history export', () => {
     expect(await begin('a.jsonl')).to.equal('{"id":"m0","')
     expect(await begin('a.txt')).to.equal('{"messages":')
     expect(await begin('b.md', '-o', 'jsonl')).to.equal('{"id":"m0","')
+    expect((await runExport(sandbox, url, ['--to', '-'])).stdout.slice(0, 12)).to.equal('{"id":"m0","')
     const refused = await runExport(sandbox, url, ['-o', 'csv'])
     expect(refused).to.include({ exitCode: 2, stdout: '' })
   })

@@ -2,6 +2,10 @@ import type { ChildProcess } from 'node:child_process'
 import { appendFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { beforeWalk } from '../../src/client/history-position.ts'
+import type { HistoryMessage } from '../../src/contract/conversation.ts'
+import { Spill } from '../../src/export/spill.ts'
+import { writeDocument } from '../../src/export/write-document.ts'
 import { delayed, type FaultServer, startFaultServer } from '../support/fault-server.ts'
 import {
   type HistoryReading,
@@ -121,6 +125,24 @@ describe('an export that was killed', function () {
     expect(code).to.equal(130)
     expect(stderr).to.match(/^\d+ messages kept: the same command goes on from there\.$/m)
     await expectWhole()
+  })
+
+  it('counts what it writes, not what an earlier run had of before --since', async () => {
+    await serve(plainReading)
+    const spill = new Spill(sandbox.home)
+    spill.append(0, storedAt([0, 1, 2]) as HistoryMessage[], beforeWalk)
+    spill.endPart(0, 'ended')
+    const written = await writeDocument({
+      form: 'jsonl',
+      spill,
+      context: undefined,
+      since: Date.UTC(2026, 0, 1, 0, 2),
+      write: async () => {},
+      onWritten: () => {},
+      signal: new AbortController().signal,
+    })
+    spill.close()
+    expect(written).to.equal(1)
   })
 
   it('takes only pages that are whole on disk', async () => {

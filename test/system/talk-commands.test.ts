@@ -29,6 +29,9 @@ describe('the commands of a session', () => {
   it('/help names every command', async () => {
     const screen = await command('/help', '/quit')
     for (const name of names.split(' ')) expect(screen).to.match(new RegExp(`^ *\\/${name}\\b`, 'm'))
+    // What is wrapped stands below its own column.
+    const [list = ''] = /^\/help[\s\S]*^\/quit/m.exec(screen) ?? []
+    for (const line of list.split('\n')) expect(line).to.match(/^(\/[a-z]+| {40})/)
     expect(talk.server.sends).to.deep.equal([])
   })
 

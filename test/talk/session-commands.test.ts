@@ -92,6 +92,13 @@ describe('sessions of this machine', function () {
     expect(await printed('chat', 'sessions', '-p', 'local', '--jq', '.[].name')).to.equal('trip\n')
   })
 
+  it('are listed in a table of 80 columns with ids to be copied', async () => {
+    const lines = (await printed('chat', 'sessions', '--all', '-o', 'table')).split('\n')
+    expect(lines[0]).to.match(/^ID +UPDATED_AT +TURNS +NAME +FIRST_MESSAGE$/)
+    expect(lines[1]).to.match(new RegExp(`^${idElsewhere} +${time(9)} +1 `))
+    for (const line of lines) expect(line.length).to.be.at.most(80)
+  })
+
   it('are none where nobody has talked', async () => {
     const XDG_DATA_HOME = join(sandbox.home, 'empty')
     const options = { env: { XDG_DATA_HOME } }

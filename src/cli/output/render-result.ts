@@ -2,7 +2,7 @@ import type { OutputForm } from '../../config/output-forms.ts'
 import { renderCsv, renderTsv } from '../../view/delimited.ts'
 import { absentFields, selectFields, undocumentedFields } from '../../view/select-fields.ts'
 import { stripControls } from '../../view/strip-controls.ts'
-import { gridOf, rowsOf, type View } from '../../view/view.ts'
+import { gridOf, rowsOf, tableColumns, type View } from '../../view/view.ts'
 import { absentField } from './field-failures.ts'
 import { filterWithJq } from './jq.ts'
 
@@ -57,7 +57,9 @@ async function renderJsonl(view: View, body: unknown, { fields, jq }: Rendering)
 
 /** A table; one record on its own stands upright, a line for each of its fields. */
 async function renderForTerminal(view: View, body: unknown, { fields, bold }: Rendering): Promise<string> {
-  const { header, rows } = gridOf(view, body, fields)
+  const isAside = view.columns.some(({ aside }) => aside)
+  const shown = fields ?? (isAside ? tableColumns(view).map(({ path }) => path) : undefined)
+  const { header, rows } = gridOf(view, body, shown)
   const [first] = rows
   const single = view.layout === 'records' && !Array.isArray(body) && !view.rows && first
   const grid = single
@@ -65,7 +67,9 @@ async function renderForTerminal(view: View, body: unknown, { fields, bold }: Re
     : { header, rows }
   const { renderTable } = await import('../../view/table.ts')
   const clean = grid.rows.map((row) => row.map(stripControls))
-  return renderTable({ header: grid.header, rows: clean }, { width: process.stdout.columns || 80, bold })
+  const whole = view.columns.flatMap(({ path, whole }) => (whole ? grid.header.indexOf(path) : []))
+  const width = process.stdout.columns || 80
+  return renderTable({ header: grid.header, rows: clean }, { width, whole, bold })
 }
 
 function withFinalNewline(text: string): string {

@@ -22,7 +22,7 @@ export default class HistoryExport extends BaseCommand {
   static override flags = {
     context: textFlag({ char: 'c', helpValue: '<id>', summary: 'Only this conversation.' }),
     since: textFlag({ helpValue: '<time>', summary: 'Only since 2026-01-31, a time, or 7d or 24h ago.' }),
-    to: textFlag({ helpValue: '<file>', summary: 'Replace this file when all is there.' }),
+    to: textFlag({ helpValue: '<file>', summary: 'Replace this file when all is there; - is stdout.' }),
     output: Flags.string({
       char: 'o',
       helpGroup: 'GLOBAL',
@@ -40,6 +40,7 @@ export default class HistoryExport extends BaseCommand {
     const named = forms.find((form) => flags.to?.toLowerCase().endsWith(`.${form}`))
     const form = (options.output.source === 'flag' ? asked : (named ?? asked)) ?? 'jsonl'
 
+    const to = flags.to === '-' ? undefined : flags.to
     const client = await context.connect()
     const { exportHistory } = await import('../../export/export-history.ts')
     const progress = new ExportProgress(output, since)
@@ -50,7 +51,7 @@ export default class HistoryExport extends BaseCommand {
         form,
         identity: { ...identify(context), context: flags.context, since: flags.since },
         since,
-        to: flags.to,
+        to,
         signal,
         writeToStdout: (bytes) => output.showBytes(bytes),
         onGoingOn: (messages) => {
@@ -73,7 +74,7 @@ export default class HistoryExport extends BaseCommand {
       })
       progress.end()
       if (isUnsure) await output.warn(hidden)
-      if (flags.to !== undefined) output.progress(`${countOf(written, 'message')} in ${flags.to}`)
+      if (to !== undefined) output.progress(`${countOf(written, 'message')} in ${to}`)
     } finally {
       progress.end()
     }

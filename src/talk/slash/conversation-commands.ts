@@ -48,7 +48,7 @@ export const conversationCommands: readonly SlashCommand[] = [
   },
   {
     name: 'name',
-    argument: '[NAME]',
+    argument: 'NAME',
     summary: 'Give this session a name',
     run: (session, name) => {
       if (name === '') throw new Failure('usage', 'What is it to be called?', { hint: '/name NAME' })

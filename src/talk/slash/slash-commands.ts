@@ -1,3 +1,4 @@
+import wrapAnsi from 'wrap-ansi'
 import { Failure } from '../../failure.ts'
 import type { Session } from '../session.ts'
 import { answerCommands } from './answer-commands.ts'
@@ -9,7 +10,7 @@ import type { SlashCommand } from './slash-command.ts'
 const help: SlashCommand = {
   name: 'help',
   summary: 'Show the commands and keys',
-  run: (session) => session.voice.say(describeCommands()),
+  run: (session) => session.voice.say(describeCommands(session.screen.columns)),
 }
 
 /** All of them, in the order of the help. */
@@ -52,10 +53,18 @@ function literally(line: string): string {
   return `To send it as a message, begin with two: /${line.trim().split('\n')[0]}`
 }
 
-function describeCommands(): string {
+/** Cells below which a summary is better on a line of its own. */
+const narrowest = 30
+
+function describeCommands(columns: number): string {
   const names = slashCommands.map(({ name, argument }) => `/${name}${argument ? ` ${argument}` : ''}`)
-  const width = Math.max(...names.map((name) => name.length))
-  const commands = slashCommands.map(({ summary }, index) => `${names[index]?.padEnd(width)}  ${summary}`)
+  const indent = Math.max(...names.map((name) => name.length)) + 2
+  const room = columns - indent
+  const commands = slashCommands.map(({ summary }, index) => {
+    const name = names[index] ?? ''
+    if (room < narrowest) return `${name}\n    ${summary}`
+    return `${name.padEnd(indent)}${wrapAnsi(summary, room).replaceAll('\n', `\n${' '.repeat(indent)}`)}`
+  })
   return [...commands, '', ...keys].join('\n')
 }
 
