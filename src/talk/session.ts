@@ -164,7 +164,6 @@ export class Session {
     } catch (error) {
       if (!(error instanceof Failure)) throw error
       this.voice.sayFailure(error)
-    } finally {
     }
     this.keyboard.draw()
   }
