@@ -1,5 +1,6 @@
 import { Failure } from '../failure.ts'
 import { nearest } from './nearest.ts'
+import { quoteWord } from './quote-word.ts'
 
 /**
  * @param argv a command line that names no command
@@ -24,12 +25,18 @@ export function unknownCommand(argv: readonly string[], ids: readonly string[]):
   const meant = nearest(wrong, [...choices])
   // oclif takes the words after a command without arguments for the name of a longer one.
   if (ids.includes(known.join(':'))) {
-    const hint = meant ? `Did you mean: ${typed} ${meant}` : `See: ${typed} --help`
+    const hint = meant ? `Did you mean: ${typed} ${meant}` : hintBehind(typed, words.slice(depth))
     return new Failure('usage', `Unexpected argument ${wrong || '""'}`, { hint })
   }
   return new Failure('usage', `Unknown command: ${typed} ${wrong || '""'}`, {
     hint: meant ? `Did you mean: ${typed} ${meant}` : `${typed} --help`,
   })
+}
+
+/** What stands behind `chatctl chat` is a message to many a newcomer. */
+function hintBehind(typed: string, words: readonly string[]): string {
+  const isMessage = typed === 'chatctl chat'
+  return isMessage ? `For one message: ${typed} send ${quoteWord(words.join(' '))}` : `See: ${typed} --help`
 }
 
 function leadingWords(argv: readonly string[]): readonly string[] {

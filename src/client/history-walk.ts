@@ -121,6 +121,7 @@ async function stepBack(
   const query = position.withoutLimit ? unlimited(asked) : asked
   let refusal: Failure | undefined
   let ended = false
+  let repeated = false
   for (const attempt of attemptsToStepBack(position, query.limit)) {
     try {
       const answer = await fetchPage({ ...query, ...attempt.query })
@@ -134,8 +135,12 @@ async function stepBack(
           attempt.skipsEqualTimes && !reading.all.some((message) => timeOf(message) === position.time)
         return { reading: { ...reading, position: { ...reading.position, order } }, order, unsure }
       }
+      // A full page of what is known may be that of a service that heeds no cursor.
+      const { has_more } = answer.body ?? {}
+      if (has_more === undefined && reading.all.length > 0 && reading.all.length === query.limit)
+        repeated = true
       // An empty page may be what a cursor leads to that is not understood, until it has led on once.
-      if (answer.body?.has_more !== true) ended = true
+      else if (has_more !== true) ended = true
       if (answer.body?.has_more === false && position.proven && attempt.field === position.cursor) break
     } catch (error) {
       if (!isRefusal(error)) throw error
@@ -143,6 +148,15 @@ async function stepBack(
     }
   }
   if (ended) return undefined
+  if (repeated && !position.proven) {
+    throw new Failure(
+      'unusable_answer',
+      'the service shows the same full page again, whatever is asked for',
+      {
+        hint: 'Older messages are out of reach: it does not say whether there are any.',
+      },
+    )
+  }
   // Where nothing is said about more, a page that is not full was the last.
   if (!position.saidMore && (!refusal || position.count < (query.limit ?? Number.POSITIVE_INFINITY)))
     return undefined

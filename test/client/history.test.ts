@@ -53,6 +53,12 @@ describe('history', () => {
     expect(server.requests).to.have.lengthOf(5)
   })
 
+  it('stops with an error when the same full page comes again and nothing says that it is all', async () => {
+    server = await startFaultServer(json(200, { messages: all.slice(-4) }))
+    client = new Client({ baseUrl: server.url })
+    expect((await failureOf(walk())).kind).to.equal('unusable_answer')
+  })
+
   it('passes a refusal on when neither cursor is understood', async () => {
     server = await startFaultServer({
       choose: (request) =>
