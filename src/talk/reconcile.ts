@@ -32,7 +32,10 @@ export function reconcile(
   // What comes before a page that is not the first is not missing from the history.
   const firstShared = isWhole ? 0 : merged.findIndex(({ mark }) => mark !== 'here')
   const before = local.slice(0, local.length - here.length)
+  // Where ours is compared whole, what precedes the service's end is older than all of it.
+  const older = before.length > 0 ? [] : remote.slice(0, remote.length - there.length)
   return [
+    ...older.map((message): Reconciled => ({ message, mark: 'service' })),
     ...before.map((message): Reconciled => ({ message, mark: 'none' })),
     ...merged.map((entry, index): Reconciled => (index < firstShared ? { ...entry, mark: 'none' } : entry)),
   ]

@@ -122,7 +122,12 @@ export class Session {
   /** Sends a prompt; Ctrl-C stops the answer. */
   async send(prompt: string): Promise<void> {
     if (this.replacesLastPrompt) {
-      await takeBackLastPrompt(this, 'the context would remember the question as it was')
+      try {
+        await takeBackLastPrompt(this, 'the context would remember the question as it was')
+      } catch (error) {
+        this.giveBack(prompt)
+        throw error
+      }
     }
     await this.stoppable((signal) => answerPrompt(this, prompt, signal))
   }

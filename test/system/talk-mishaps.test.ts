@@ -127,6 +127,23 @@ describe('a session in which things come together badly', () => {
     expect(completion?.messages?.[0]?.content).to.equal('question 1')
   })
 
+  it('gives an edited question back where the conversation cannot be fetched', async () => {
+    for (let index = 1; index <= 15; index++) {
+      talk.server.say('ctx_old', 'user', `question ${index}`)
+      talk.server.say('ctx_old', 'assistant', `answer ${index}`)
+    }
+    const terminal = await talk.chat(['--context', 'ctx_old'])
+    await terminal.say('/edit')
+    await promptWith(terminal, 'question 15')
+    talk.server.failHistory(failing(403, 'forbidden', 'Not now'))
+    await terminal.say(', please')
+    await terminal.waitFor('Error: Not now')
+    await promptWith(terminal, 'question 15, please')
+    await terminal.key('Enter')
+    await waitForTurn(terminal, 'You said: question 15, please')
+    expect(talk.server.completions[0]?.messages).to.have.length(29)
+  })
+
   it('does not take itself for another terminal', async () => {
     const terminal = await talk.chat()
     await converse(terminal, 'Hello')
