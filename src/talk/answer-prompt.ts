@@ -35,10 +35,12 @@ export async function answerPrompt(session: Session, prompt: string, signal: Abo
   const { end, failure } = outcome
   if (failure) {
     session.voice.sayFailure(failure, failure.kind === 'unauthorized' ? options.refusalHint() : undefined)
+    session.screen.separate()
     return session.giveBack(prompt)
   }
   if (!end && display.text === '') {
     session.voice.note('[stopped before an answer came]')
+    session.screen.separate()
     return session.giveBack(prompt)
   }
   session.turns++

@@ -21,5 +21,9 @@ export default class ChatSessions extends BaseCommand {
     const { listTranscripts } = await import('../../talk/transcript/list-transcripts.ts')
     const summaries = listTranscripts(sessionsFolder(), flags.all ? undefined : context.contextOwner())
     await context.output.show(sessionsView, summaries.map(describeSummary))
+    if (summaries.length === 0) {
+      const more = flags.all ? '' : ' with this service; --all shows those with every other'
+      context.output.progress(`There are no sessions${more}. chatctl chat begins one.`)
+    }
   }
 }

@@ -53,6 +53,7 @@ export const answerCommands: readonly SlashCommand[] = [
       }
       if (isOver) return
       demandPrompt(session)
+      if (!cutAnswer) session.voice.note('Nothing was cut off, as far as anybody can tell; asking for more.')
       showPrompt(session, goOn)
       await session.send(goOn)
     },
