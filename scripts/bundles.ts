@@ -31,8 +31,8 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp }> = {
     asked: /\/call-keychain-apart\.ts$/,
   },
   talk: {
-    entry: `export * from './src/talk/session.ts'`,
-    asked: /\/talk\/session\.ts$/,
+    entry: `export * from './src/talk/run-session.ts'`,
+    asked: /\/talk\/run-session\.ts$/,
   },
   transcript: {
     entry: `export * from './src/talk/transcript/find-transcript.ts'

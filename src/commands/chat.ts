@@ -56,8 +56,8 @@ export default class Chat extends BaseCommand {
     const owner = context.contextOwner()
     const isPlain = flags.plain || env['TERM'] === 'dumb'
     const hasColour = !isPlain && wantsColour(process.stdout, env, flags['no-color'])
-    const { Session } = await import('../talk/session.ts')
-    const session = new Session({
+    const { runSession } = await import('../talk/run-session.ts')
+    await runSession({
       terminal: new SessionTerminal(env),
       connect: (observe) => context.connect(observe),
       signal: context.signal,
@@ -78,7 +78,6 @@ export default class Chat extends BaseCommand {
       refusalHint: context.refusalHint,
       resumeCommand: (id, profile) => resumeCommand(id, context, profile),
     })
-    await session.run()
   }
 }
 

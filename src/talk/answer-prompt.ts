@@ -1,18 +1,10 @@
 import { AnswerDisplay } from './answer-display.ts'
 import { keepHere } from './keep-here.ts'
-import { recoverAnswer } from './recover-answer.ts'
+import { type CutAnswer, recoverAnswer } from './recover-answer.ts'
 import type { Session } from './session.ts'
 import { showAnswer } from './show-earlier.ts'
 import { stopped, takeTurn } from './take-turn.ts'
 import { describeTurn } from './turn-line.ts'
-
-/** An answer of which only a part came. */
-export interface CutAnswer {
-  prompt: string
-  part: string
-  /** The service's id of it, where it said one. */
-  answerId: string | undefined
-}
 
 /**
  * Sends a prompt, shows what comes and says how it ended. Where nothing came at all the prompt is

@@ -19,7 +19,7 @@ export async function beginConversation(
   session: Session,
   beginning: Beginning,
   signal: AbortSignal,
-  greet: () => void,
+  greet = (): void => {},
 ): Promise<void> {
   const begun = await findBeginning(session, beginning, signal)
   session.recorder?.close()

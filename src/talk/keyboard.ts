@@ -1,7 +1,28 @@
 import { composeFooter } from './compose-footer.ts'
+import type { EditorOptions } from './editor/editor-options.ts'
 import { openInput } from './open-input.ts'
-import type { Session } from './session.ts'
+import type { Screen } from './screen.ts'
 import type { InputEvent, SessionInput } from './session-input.ts'
+import type { SessionOptions, SessionStyle } from './session-options.ts'
+import type { Status } from './status.ts'
+import type { Voice } from './voice.ts'
+
+/** What a keyboard needs of its session. */
+export interface KeyboardHost {
+  readonly options: SessionOptions
+  readonly style: SessionStyle
+  readonly screen: Screen
+  readonly status: Status
+  readonly voice: Voice
+  /** Whether something is under way that Ctrl-C stops. */
+  readonly isBusy: boolean
+  /** Whether nothing on the screen may change by itself. */
+  readonly isStill: boolean
+  replacesLastPrompt: boolean
+  complete: EditorOptions['complete']
+  stop(): void
+  editOutside(): Promise<void>
+}
 
 /** What was submitted. */
 export interface Entry {
@@ -18,16 +39,16 @@ const bell = '\u0007'
 /** What the person types, at any time: one entry after the other, some of them ahead of their turn. */
 export class Keyboard {
   readonly input: SessionInput
-  readonly #session: Session
+  readonly #session: KeyboardHost
   readonly #queue: Entry[] = []
   #wake: (() => void) | undefined
   #hasLeft = false
   #mayLeaveUntil = 0
 
-  constructor(session: Session) {
+  constructor(session: KeyboardHost) {
     this.#session = session
     this.input = openInput(session.options, session.style, {
-      complete: (before) => session.completions.complete(before),
+      complete: (before) => session.complete(before),
       onEvent: (event) => this.#handle(event),
       onChange: () => this.draw(),
     })

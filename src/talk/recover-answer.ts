@@ -3,6 +3,14 @@ import type { Message } from '../contract/completion.ts'
 import type { HistoryMessage } from '../contract/conversation.ts'
 import { Failure } from '../failure.ts'
 
+/** An answer of which only a part came. */
+export interface CutAnswer {
+  prompt: string
+  part: string
+  /** The service's id of it, where it said one. */
+  answerId: string | undefined
+}
+
 /** What the history says about an answer that did not come whole. */
 export type Recovery =
   /** It holds more than came; `rest` is what follows. */

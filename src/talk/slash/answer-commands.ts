@@ -4,6 +4,7 @@ import { asTyped } from '../as-typed.ts'
 import { copyText } from '../copy-text.ts'
 import { takeBackLastPrompt } from '../keep-here.ts'
 import { saveText } from '../save-text.ts'
+import { sendPrompt } from '../send-prompt.ts'
 import type { Session } from '../session.ts'
 import { showPrompt } from '../show-earlier.ts'
 import type { SlashCommand } from './slash-command.ts'
@@ -19,12 +20,12 @@ export const answerCommands: readonly SlashCommand[] = [
       const { unsent } = session
       if (unsent !== undefined) {
         session.keyboard.input.setText('')
-        return session.send(unsent)
+        return sendPrompt(session, unsent)
       }
       const prompt = demandPrompt(session)
       await takeBackLastPrompt(session, 'the context would remember the first answer')
       showPrompt(session, prompt)
-      await session.send(prompt)
+      await sendPrompt(session, prompt)
     },
   },
   {
@@ -55,7 +56,7 @@ export const answerCommands: readonly SlashCommand[] = [
       demandPrompt(session)
       if (!cutAnswer) session.voice.note('Nothing was cut off, as far as anybody can tell; asking for more.')
       showPrompt(session, goOn)
-      await session.send(goOn)
+      await sendPrompt(session, goOn)
     },
   },
   {

@@ -1,5 +1,6 @@
 import { readLastContext } from '../../config/last-context.ts'
 import { Failure } from '../../failure.ts'
+import { beginConversation } from '../begin-conversation.ts'
 import { cutToWidth } from '../cut-to-width.ts'
 import { asMessage } from '../history-message.ts'
 import type { Session } from '../session.ts'
@@ -20,7 +21,7 @@ export const conversationCommands: readonly SlashCommand[] = [
     run: async (session) => {
       const { model } = session.conversation
       const { id, turns } = session.recorder
-      await session.begin({ kind: 'new' })
+      await session.stoppable((signal) => beginConversation(session, { kind: 'new' }, signal))
       session.conversation.model = model ?? session.conversation.model
       session.recorder.options(session.conversation)
       const before = turns > 0 ? ` The one before: /resume ${id}` : ''
@@ -38,7 +39,8 @@ export const conversationCommands: readonly SlashCommand[] = [
     },
     run: async (session, wanted) => {
       if (wanted === '') return listSessions(session)
-      await session.begin(findBeginning(session, wanted))
+      const beginning = findBeginning(session, wanted)
+      await session.stoppable((signal) => beginConversation(session, beginning, signal))
     },
   },
   {

@@ -10,7 +10,7 @@ export const parameterCommands: readonly SlashCommand[] = [
     name: 'model',
     argument: '[ID]',
     summary: 'Choose the model that answers, or list them',
-    candidates: (session) => session.completions.models(),
+    candidates: ({ models, client, options }) => models.recall(client, options.signal),
     run: async (session, id) => {
       if (id === '') return listModels(session)
       session.conversation.model = id
@@ -45,7 +45,7 @@ async function listModels(session: Session): Promise<void> {
   const { model, answeredBy } = session.conversation
   const inUse = model ?? answeredBy
   await session.stoppable(async (signal) => {
-    const models = await session.completions.fetchModels(signal)
+    const models = await session.models.fetch(session.client, signal)
     session.status.clear()
     const lines = models.map((id) => `${id === inUse ? '*' : ' '} ${id}`)
     session.voice.say(lines.length === 0 ? 'The service lists no models.' : lines.join('\n'))

@@ -1,0 +1,73 @@
+import { Failure } from '../failure.ts'
+import { beginConversation } from './begin-conversation.ts'
+import { completeInput } from './complete-input.ts'
+import type { Entry } from './keyboard.ts'
+import { sendPrompt } from './send-prompt.ts'
+import { Session } from './session.ts'
+import type { SessionOptions } from './session-options.ts'
+import { showClientEvent } from './show-client-event.ts'
+import { showPrompt } from './show-earlier.ts'
+import { runSlashCommand } from './slash/slash-commands.ts'
+
+/**
+ * Runs a session until the person leaves: what is typed is either sent or a slash command, one at
+ * a time.
+ *
+ * @throws Failure where it cannot begin; the signal's reason
+ */
+export async function runSession(options: SessionOptions): Promise<void> {
+  const { signal, begin, serviceName } = options
+  const session: Session = new Session(options, (before) => completeInput(session, before))
+  const { keyboard, voice } = session
+  const onAbort = (): void => session.stop(signal.reason)
+  const greet = (): void => {
+    voice.note(`chatctl · ${serviceName} · /help for commands, Ctrl-D leaves`)
+    session.screen.separate()
+  }
+  signal.addEventListener('abort', onAbort)
+  try {
+    session.client = await options.connect((event) => showClientEvent(session, event))
+    if (!options.isPlain) void loadHighlight(session)
+    await session.stoppable((stop) => beginConversation(session, begin, stop, greet))
+    keyboard.open()
+    for (let entry = await keyboard.next(); entry; entry = await keyboard.next()) {
+      await takeEntry(session, entry)
+    }
+    signal.throwIfAborted()
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    session.status.clear()
+    keyboard.close()
+    session.recorder?.close()
+  }
+  sayGoodbye(session)
+}
+
+/** @throws what is no failure, or ends the session */
+async function takeEntry(session: Session, { text, isShown }: Entry): Promise<void> {
+  const { options, voice, screen } = session
+  if (!isShown && options.terminal.addressable) showPrompt(session, text)
+  try {
+    if (!text.startsWith('/')) await sendPrompt(session, text)
+    else if (text.startsWith('//')) await sendPrompt(session, text.slice(1))
+    else {
+      await runSlashCommand(session, text)
+      screen.separate()
+    }
+  } catch (error) {
+    if (options.signal.aborted || !(error instanceof Failure)) throw error
+    voice.sayFailure(error)
+    screen.separate()
+  }
+}
+
+async function loadHighlight(session: Session): Promise<void> {
+  const { loadHighlight } = await import('./markdown/highlight.ts')
+  session.highlight = await loadHighlight()
+}
+
+function sayGoodbye({ recorder, options, turns, voice }: Session): void {
+  if (turns === 0) return
+  const resume = options.resumeCommand(recorder.id)
+  voice.say(`${turns} ${turns === 1 ? 'turn' : 'turns'}. Resume with: ${resume}`)
+}
