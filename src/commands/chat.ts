@@ -65,6 +65,7 @@ export default class Chat extends BaseCommand {
       owner,
       serviceName: serviceNameOf(context),
       model: context.options.model.value,
+      isModelAsked: context.options.model.source === 'flag',
       streamFormat: flags['stream-format'],
       isPlain,
       isQuiet: flags.quiet,

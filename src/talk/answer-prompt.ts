@@ -1,3 +1,5 @@
+import type { StreamEnd } from '../contract/stream-event.ts'
+import type { Failure } from '../failure.ts'
 import { AnswerDisplay } from './answer-display.ts'
 import { keepHere } from './keep-here.ts'
 import { type CutAnswer, recoverAnswer } from './recover-answer.ts'
@@ -24,7 +26,9 @@ export async function answerPrompt(session: Session, prompt: string, signal: Abo
   const turn = takeTurn({ client, conversation, recorder, display, prompt, signal, streamFormat, onContext })
   const outcome = await turn.finally(stopWatch)
   session.status.clear()
-  const { end, failure } = outcome
+  const { end } = outcome
+  // An error that the service says in place of an answer is none that was cut off.
+  const failure = outcome.failure ?? (display.text === '' ? refusalIn(end) : undefined)
   if (failure) {
     session.voice.sayFailure(failure, failure.kind === 'unauthorized' ? options.refusalHint() : undefined)
     session.screen.separate()
@@ -54,6 +58,10 @@ export async function answerPrompt(session: Session, prompt: string, signal: Abo
   }
   session.screen.separate()
   await remember(session)
+}
+
+function refusalIn(end: StreamEnd | undefined): Failure | undefined {
+  return end?.failure?.kind === 'truncated' ? undefined : end?.failure
 }
 
 /** The conversation is safe on the service: that `--continue` will not know it is no failure. */
@@ -113,7 +121,8 @@ export async function recover(session: Session, cut: CutAnswer, signal: AbortSig
     case 'more': {
       session.voice.note('[the service finished it; this is the rest]')
       showAnswer(session, recovery.rest)
-      conversation.replaceAnswer(recovery.text)
+      if (cut.part === '') conversation.add(cut.prompt, recovery.text)
+      else conversation.replaceAnswer(recovery.text)
       session.recorder.recovered(recovery.text)
       session.cutAnswer = undefined
       return true

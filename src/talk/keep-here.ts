@@ -22,18 +22,6 @@ export async function keepHere(session: Session, why: string): Promise<void> {
   session.voice.note(`[from here the conversation is kept on this machine and sent whole: ${why}.${left}]`)
 }
 
-/**
- * Takes back the last question and what was answered, here: what is asked next stands in its place.
- *
- * @param why as the person is told where that changes how the conversation is kept
- */
-export async function takeBackLastPrompt(session: Session, why: string): Promise<void> {
-  await keepHere(session, why)
-  session.replacesLastPrompt = false
-  session.conversation.takeBackLastPrompt()
-  session.recorder.conversation(session.conversation)
-}
-
 async function fetchBeginning(session: Session): Promise<void> {
   const { conversation, client } = session
   const { contextId } = conversation

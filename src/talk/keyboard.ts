@@ -105,7 +105,12 @@ export class Keyboard {
 
   submit(text: string): void {
     const isShown = !this.#session.isBusy && this.#queue.length === 0
-    if (isShown) this.#session.screen.keepFooter()
+    if (isShown) {
+      // Of what stands there, only what was typed is worth keeping.
+      this.#session.status.clear()
+      this.draw()
+      this.#session.screen.keepFooter()
+    }
     this.#queue.push({ text, isShown })
     this.#wake?.()
   }
@@ -143,6 +148,7 @@ export class Keyboard {
         break
       case 'suspend':
         screen.show(undefined)
+        screen.endLine()
         options.terminal.suspend()
         break
       case 'edit-outside':

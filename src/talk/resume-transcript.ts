@@ -22,7 +22,8 @@ export async function resumeTranscript(session: Session, path: string, signal: A
   const transcript = readTranscript(path)
   demandSameConnection(session, transcript)
   const conversation = conversationOf(transcript)
-  conversation.model = session.options.model ?? conversation.model
+  const { model, isModelAsked } = session.options
+  if (isModelAsked || conversation.model === undefined) conversation.model = model
   const { entries, doubt } = await compareWithHistory(session, conversation, signal)
   conversation.messages = entries.map(({ message }) => message)
 

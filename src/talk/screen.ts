@@ -53,8 +53,13 @@ export class Screen {
 
   /** Whole lines of text, on lines of their own. */
   appendLines(text: string): void {
-    const begin = this.#isMidLine ? '\n' : ''
-    this.append(`${begin}${text}\n`)
+    this.endLine()
+    this.append(`${text}\n`)
+  }
+
+  /** What comes next begins on a line of its own. */
+  endLine(): void {
+    if (this.#isMidLine) this.append('\n')
   }
 
   /** Leaves one line empty before what comes next. */

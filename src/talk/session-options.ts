@@ -28,6 +28,8 @@ export interface SessionOptions {
   /** The service, for a person. */
   serviceName: string
   model: string | undefined
+  /** Whether the command line names it, rather than a default. */
+  isModelAsked: boolean
   streamFormat: StreamFormat | undefined
   /** Raw text, and nothing that moves. */
   isPlain: boolean

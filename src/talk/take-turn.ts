@@ -66,7 +66,7 @@ export async function takeTurn(options: TurnOptions): Promise<TurnOutcome> {
     outcome.totalMs = elapsed()
     display.end()
     turn.end(outcome, signal.aborted)
-    if (outcome.end || display.text !== '') conversation.add(prompt, display.text)
+    if (outcome.end?.complete || display.text !== '') conversation.add(prompt, display.text)
   }
   return outcome
 }

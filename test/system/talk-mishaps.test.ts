@@ -252,6 +252,57 @@ describe('a session in which things come together badly', () => {
     expect(turns).to.have.length(1)
     expect(turns[0]).to.include({ answer: 'Words ', status: 'interrupted' })
   })
+
+  it('keeps the conversation as it was where /retry gets no answer', async () => {
+    const terminal = await talk.chat()
+    await converse(terminal, 'One')
+    await converse(terminal, 'Two')
+    talk.server.failNext(failing(403, 'forbidden', 'Not now'))
+    await terminal.say('/retry')
+    await terminal.waitFor('Error: Not now')
+    await promptWith(terminal, 'Two')
+    await terminal.key('C-c')
+    await terminal.waitUntil(hasPrompt, 'the prompt')
+    await terminal.say('Three')
+    await terminal.waitFor(/> Three[\s\S]*total/)
+    const contents = talk.server.completions.at(-1)?.messages?.map(({ content }) => content)
+    expect(contents).to.deep.equal(['One', 'You said: One', 'Two', 'You said: Two', 'Three'])
+  })
+
+  it('gives a question back where the stream holds an error and no text', async () => {
+    talk.server.failNext((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.end('event: error\ndata: {"error":{"code":"busy","message":"Too busy"}}\n\n')
+    })
+    const terminal = await talk.chat()
+    await terminal.say('Hello')
+    await terminal.waitFor('Error: Too busy')
+    await promptWith(terminal, 'Hello')
+  })
+
+  it('keeps the conversation here where the service names no context', async () => {
+    talk.server.failNext((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain' })
+      response.end('Hello yourself.')
+    })
+    const terminal = await talk.chat()
+    await terminal.say('Hello')
+    await terminal.waitFor('kept on this machine')
+    await terminal.waitUntil(hasPrompt, 'the prompt')
+    await terminal.say('More')
+    await terminal.waitFor(/> More[\s\S]*total/)
+    const contents = talk.server.completions.at(-1)?.messages?.map(({ content }) => content)
+    expect(contents).to.deep.equal(['Hello', 'Hello yourself.', 'More'])
+  })
+
+  it('leaves nothing of a hint behind when a line is sent', async () => {
+    const terminal = await talk.chat()
+    await terminal.key('C-c')
+    await terminal.waitFor('Ctrl-C again')
+    await terminal.say('Hello')
+    await waitForTurn(terminal, 'You said: Hello')
+    expect(await terminal.scrollback()).not.to.contain('Ctrl-C again')
+  })
 })
 
 async function until(isSo: () => boolean): Promise<void> {

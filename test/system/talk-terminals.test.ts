@@ -144,6 +144,24 @@ describe('a session on terminals of all kinds', () => {
     const sessions = (await talk.json('chat', 'sessions')) as { turns: number }[]
     expect(sessions.map(({ turns }) => turns)).to.deep.equal([1])
   })
+
+  it('takes --stream-format for what the stream is made of', async () => {
+    talk.server.answerNext('as it came')
+    const terminal = await talk.chat(['--stream-format', 'text'])
+    await terminal.say('Hello')
+    await terminal.waitFor('data: ')
+  })
+
+  it('says nothing but answers with --quiet, and what it sends with --debug', async () => {
+    const quiet = await talk.start(['chat', '--quiet'])
+    await quiet.waitFor(/^>$/m)
+    await quiet.say('Hello')
+    await quiet.waitFor(/You said: Hello\n+>/)
+    expect(await quiet.screen()).not.to.match(/total|Ctrl-D/)
+    const debug = await talk.chat(['--debug'])
+    await debug.say('Hello')
+    await debug.waitFor('> POST ')
+  })
 })
 
 function isAlive(pid: number): boolean {

@@ -1,7 +1,7 @@
 import type { Recall } from './recall.ts'
 
 export type EditorEvent =
-  /** Enter on a text that is not blank; the buffer is empty then, and Up recalls the entry. */
+  /** Enter on a text that is not blank; after it the buffer is empty, and Up recalls the entry. */
   | { type: 'submit'; text: string }
   /** Ctrl+C: `text` is what was there, which Up recalls; empty on an empty line. */
   | { type: 'interrupt'; text: string }

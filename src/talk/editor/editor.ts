@@ -139,8 +139,9 @@ export class Editor {
     const { text, lineEndsInBackslash } = this.#buffer
     if (lineEndsInBackslash) return this.#buffer.deleteBack() && this.#buffer.insert('\n')
     if (text.trim() === '') return true
-    this.#clear(text)
+    // It is told while the text is still shown, without what else was.
     this.#options.onEvent({ type: 'submit', text })
+    this.#clear(text)
     return true
   }
 

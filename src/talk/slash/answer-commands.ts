@@ -2,9 +2,8 @@ import { Failure } from '../../failure.ts'
 import { recover } from '../answer-prompt.ts'
 import { asTyped } from '../as-typed.ts'
 import { copyText } from '../copy-text.ts'
-import { takeBackLastPrompt } from '../keep-here.ts'
 import { saveText } from '../save-text.ts'
-import { sendPrompt } from '../send-prompt.ts'
+import { sendInstead, sendPrompt } from '../send-prompt.ts'
 import type { Session } from '../session.ts'
 import { showPrompt } from '../show-earlier.ts'
 import type { SlashCommand } from './slash-command.ts'
@@ -23,9 +22,8 @@ export const answerCommands: readonly SlashCommand[] = [
         return sendPrompt(session, unsent)
       }
       const prompt = demandPrompt(session)
-      await takeBackLastPrompt(session, 'the context would remember the first answer')
       showPrompt(session, prompt)
-      await sendPrompt(session, prompt)
+      await sendInstead(session, prompt)
     },
   },
   {
