@@ -99,7 +99,7 @@ describe('markdown while it streams', () => {
         const line = shown.slice(shown.lastIndexOf('\n') + 1)
         if (writer.column !== 0)
           expect(writer.column).to.be.within(stringWidth(line) - 1, stringWidth(line) + 1)
-        else expect(line).to.equal('')
+        else expect(stringWidth(line), line).to.equal(0)
         const all = shown + writer.end()
         expect(writer.column).to.equal(0)
         if (all !== '') expect(all).to.match(/[^\n]\n$/)
