@@ -1,12 +1,12 @@
 import { Failure } from '../failure.ts'
-import { beginConversation } from './begin-conversation.ts'
-import { completeInput } from './complete-input.ts'
-import type { Entry } from './keyboard.ts'
-import { sendPrompt } from './send-prompt.ts'
+import { sendPrompt } from './answer/send-prompt.ts'
+import { completeInput } from './input/complete-input.ts'
+import type { Entry } from './input/keyboard.ts'
+import { beginConversation } from './resume/begin-conversation.ts'
+import { showPrompt } from './resume/show-earlier.ts'
 import { Session } from './session.ts'
 import type { SessionOptions } from './session-options.ts'
 import { showClientEvent } from './show-client-event.ts'
-import { showPrompt } from './show-earlier.ts'
 import { runSlashCommand } from './slash/slash-commands.ts'
 
 /**

@@ -4,7 +4,7 @@ import type { ContextOwner } from '../config/last-context.ts'
 import type { StreamFormat } from '../contract/stream-event.ts'
 import type { EditorStyle } from './editor/editor-options.ts'
 import type { TextStyle } from './markdown/text-style.ts'
-import type { Terminal } from './terminal.ts'
+import type { Terminal } from './screen/terminal.ts'
 
 /** Where a session begins. */
 export type Beginning =

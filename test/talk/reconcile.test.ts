@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Message } from '../../src/contract/completion.ts'
-import { reconcile } from '../../src/talk/reconcile.ts'
+import { reconcile } from '../../src/talk/resume/reconcile.ts'
 
 const conversation = (length: number, name: string): Message[] =>
   Array.from({ length }, (_, index) => ({

@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts'
+import { keepHere } from '../answer/keep-here.ts'
 import type { Parameters } from '../conversation.ts'
-import { keepHere } from '../keep-here.ts'
 import type { Session } from '../session.ts'
 import type { SlashCommand } from './slash-command.ts'
 

@@ -1,10 +1,10 @@
 import { extname } from 'node:path'
 import { Failure } from '../../failure.ts'
-import { saveText } from '../save-text.ts'
-import { searchTranscripts } from '../search-transcripts.ts'
 import type { Session } from '../session.ts'
 import { readTranscript } from '../transcript/read-transcript.ts'
 import { renderTranscript, type TranscriptForm } from '../transcript/render-transcript.ts'
+import { saveText } from './save-text.ts'
+import { searchTranscripts } from './search-transcripts.ts'
 import type { SlashCommand } from './slash-command.ts'
 
 /** The session itself. */

@@ -1,9 +1,9 @@
-import type { Usage } from '../contract/completion.ts'
-import type { StreamEvent } from '../contract/stream-event.ts'
-import { Failure } from '../failure.ts'
-import type { Conversation } from './conversation.ts'
-import type { TranscriptLine } from './transcript/transcript-line.ts'
-import type { TranscriptWriter } from './transcript/transcript-writer.ts'
+import type { Usage } from '../../contract/completion.ts'
+import type { StreamEvent } from '../../contract/stream-event.ts'
+import { Failure } from '../../failure.ts'
+import type { Conversation } from '../conversation.ts'
+import type { TranscriptLine } from '../transcript/transcript-line.ts'
+import type { TranscriptWriter } from '../transcript/transcript-writer.ts'
 import type { TurnOutcome } from './turn-outcome.ts'
 
 /** What a turn tells while it goes on. */

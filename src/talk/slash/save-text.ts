@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
-import { Failure } from '../failure.ts'
-import { systemWords } from '../system-words.ts'
+import { Failure } from '../../failure.ts'
+import { systemWords } from '../../system-words.ts'
 
 /**
  * Writes a new file; `~/` is the home folder.

@@ -1,6 +1,6 @@
-import { Failure } from '../failure.ts'
-import { asMessage } from './history-message.ts'
-import type { Session } from './session.ts'
+import { Failure } from '../../failure.ts'
+import { asMessage } from '../resume/history-message.ts'
+import type { Session } from '../session.ts'
 
 /**
  * Goes over to completions: the conversation is kept here from now on, and the context on the

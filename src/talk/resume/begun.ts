@@ -1,6 +1,6 @@
-import type { Conversation } from './conversation.ts'
-import type { Session } from './session.ts'
-import type { TranscriptWriter } from './transcript/transcript-writer.ts'
+import type { Conversation } from '../conversation.ts'
+import type { Session } from '../session.ts'
+import type { TranscriptWriter } from '../transcript/transcript-writer.ts'
 
 /** What a session goes on with from here, and what there is to show of it. */
 export interface Begun {

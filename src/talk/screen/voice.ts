@@ -1,8 +1,8 @@
 import wrapAnsi from 'wrap-ansi'
-import type { Failure } from '../failure.ts'
-import { stripControls } from '../view/strip-controls.ts'
+import type { Failure } from '../../failure.ts'
+import { stripControls } from '../../view/strip-controls.ts'
+import type { SessionStyle } from '../session-options.ts'
 import type { Screen } from './screen.ts'
-import type { SessionStyle } from './session-options.ts'
 
 /** What the program itself says in a session. What it quotes cannot steer the terminal. */
 export class Voice {

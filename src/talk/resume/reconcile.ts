@@ -1,4 +1,4 @@
-import type { Message } from '../contract/completion.ts'
+import type { Message } from '../../contract/completion.ts'
 
 /** A message of the merged conversation, and where the two accounts of it differ. */
 export interface Reconciled {

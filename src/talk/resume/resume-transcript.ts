@@ -1,14 +1,14 @@
-import { Failure } from '../failure.ts'
+import { Failure } from '../../failure.ts'
+import { Conversation } from '../conversation.ts'
+import type { Session } from '../session.ts'
+import { readTranscript } from '../transcript/read-transcript.ts'
+import type { Transcript } from '../transcript/transcript.ts'
+import { TranscriptWriter } from '../transcript/transcript-writer.ts'
 import type { Begun } from './begun.ts'
-import { Conversation } from './conversation.ts'
 import { createTranscript } from './create-transcript.ts'
 import { asMessage } from './history-message.ts'
 import { type Reconciled, reconcile } from './reconcile.ts'
-import type { Session } from './session.ts'
 import { showEarlier } from './show-earlier.ts'
-import { readTranscript } from './transcript/read-transcript.ts'
-import type { Transcript } from './transcript/transcript.ts'
-import { TranscriptWriter } from './transcript/transcript-writer.ts'
 
 /**
  * Goes on with a session of this machine, after a look at what the service's history says of it.

@@ -1,5 +1,5 @@
+import type { Session } from '../session.ts'
 import type { Reconciled } from './reconcile.ts'
-import type { Session } from './session.ts'
 
 /** Turns of an earlier conversation that are shown when it is taken up again. */
 const shownTurns = 2

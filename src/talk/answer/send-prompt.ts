@@ -1,6 +1,6 @@
+import type { Session } from '../session.ts'
 import { answerPrompt } from './answer-prompt.ts'
 import { keepHere } from './keep-here.ts'
-import type { Session } from './session.ts'
 
 /** Sends a prompt, in place of the last one where that is being changed; Ctrl-C stops the answer. */
 export async function sendPrompt(session: Session, prompt: string): Promise<void> {

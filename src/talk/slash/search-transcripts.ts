@@ -1,7 +1,7 @@
-import type { ContextOwner } from '../config/last-context.ts'
-import { cutToWidth } from './cut-to-width.ts'
-import { listTranscripts } from './transcript/list-transcripts.ts'
-import { readTranscript } from './transcript/read-transcript.ts'
+import type { ContextOwner } from '../../config/last-context.ts'
+import { cutToWidth } from '../screen/cut-to-width.ts'
+import { listTranscripts } from '../transcript/list-transcripts.ts'
+import { readTranscript } from '../transcript/read-transcript.ts'
 
 /** The most places that are of use to a person. */
 const enough = 30

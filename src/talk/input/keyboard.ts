@@ -1,11 +1,11 @@
-import { composeFooter } from './compose-footer.ts'
-import type { EditorOptions } from './editor/editor-options.ts'
+import type { EditorOptions } from '../editor/editor-options.ts'
+import { composeFooter } from '../screen/compose-footer.ts'
+import type { Screen } from '../screen/screen.ts'
+import type { Status } from '../screen/status.ts'
+import type { Voice } from '../screen/voice.ts'
+import type { SessionOptions, SessionStyle } from '../session-options.ts'
 import { openInput } from './open-input.ts'
-import type { Screen } from './screen.ts'
 import type { InputEvent, SessionInput } from './session-input.ts'
-import type { SessionOptions, SessionStyle } from './session-options.ts'
-import type { Status } from './status.ts'
-import type { Voice } from './voice.ts'
 
 /** What a keyboard needs of its session. */
 export interface KeyboardHost {

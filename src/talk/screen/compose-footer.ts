@@ -1,8 +1,8 @@
-import { stripControls } from '../view/strip-controls.ts'
+import { stripControls } from '../../view/strip-controls.ts'
+import type { SessionInput } from '../input/session-input.ts'
+import type { TextStyle } from '../markdown/text-style.ts'
 import { cutToWidth } from './cut-to-width.ts'
-import type { TextStyle } from './markdown/text-style.ts'
 import type { Footer } from './screen.ts'
-import type { SessionInput } from './session-input.ts'
 
 interface Parts {
   status: string | undefined

@@ -1,9 +1,9 @@
-import type { Client } from '../client/client.ts'
-import type { StreamFormat } from '../contract/stream-event.ts'
-import { Failure } from '../failure.ts'
+import type { Client } from '../../client/client.ts'
+import type { StreamFormat } from '../../contract/stream-event.ts'
+import { Failure } from '../../failure.ts'
+import type { Conversation } from '../conversation.ts'
 import type { AnswerDisplay } from './answer-display.ts'
 import { completionEvents } from './completion-events.ts'
-import type { Conversation } from './conversation.ts'
 import type { Recorder } from './recorder.ts'
 import type { TurnOutcome } from './turn-outcome.ts'
 

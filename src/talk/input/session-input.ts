@@ -1,4 +1,4 @@
-import type { Footer } from './screen.ts'
+import type { Footer } from '../screen/screen.ts'
 
 /** What a person asks for with the keyboard. */
 export type InputEvent =

@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts'
+import { Failure } from '../../failure.ts'
 
 /** The programs that put stdin on the clipboard, and where they are of use. */
 function clipboardPrograms(env: NodeJS.ProcessEnv): [string, ...string[]][] {

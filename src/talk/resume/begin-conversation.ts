@@ -1,14 +1,14 @@
-import { Failure } from '../failure.ts'
+import { Failure } from '../../failure.ts'
+import { Recorder } from '../answer/recorder.ts'
+import { Conversation } from '../conversation.ts'
+import type { Session } from '../session.ts'
+import type { Beginning } from '../session-options.ts'
+import { listTranscripts } from '../transcript/list-transcripts.ts'
 import type { Begun } from './begun.ts'
-import { Conversation } from './conversation.ts'
 import { createTranscript } from './create-transcript.ts'
 import { asMessage } from './history-message.ts'
-import { Recorder } from './recorder.ts'
 import { resumeTranscript } from './resume-transcript.ts'
-import type { Session } from './session.ts'
-import type { Beginning } from './session-options.ts'
 import { showEarlier } from './show-earlier.ts'
-import { listTranscripts } from './transcript/list-transcripts.ts'
 
 /**
  * Begins a conversation, or goes on with one. The session stays as it was until all is known.

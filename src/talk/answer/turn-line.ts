@@ -1,5 +1,5 @@
-import type { Usage } from '../contract/completion.ts'
-import type { Conversation } from './conversation.ts'
+import type { Usage } from '../../contract/completion.ts'
+import type { Conversation } from '../conversation.ts'
 import type { TurnOutcome } from './turn-outcome.ts'
 
 /**

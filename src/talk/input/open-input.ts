@@ -1,10 +1,10 @@
-import { Editor } from './editor/editor.ts'
-import type { EditorOptions } from './editor/editor-options.ts'
-import { KeyDecoder } from './editor/key-decoder.ts'
-import { Recall } from './editor/recall.ts'
+import { Editor } from '../editor/editor.ts'
+import type { EditorOptions } from '../editor/editor-options.ts'
+import { KeyDecoder } from '../editor/key-decoder.ts'
+import { Recall } from '../editor/recall.ts'
+import type { SessionOptions, SessionStyle } from '../session-options.ts'
 import { LineInput } from './line-input.ts'
 import type { InputEvent, SessionInput } from './session-input.ts'
-import type { SessionOptions, SessionStyle } from './session-options.ts'
 
 interface Hooks extends Pick<EditorOptions, 'complete' | 'onChange'> {
   onEvent(event: InputEvent): void

@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import type { Completions } from './editor/editor-options.ts'
-import { expandHome } from './save-text.ts'
-import type { Session } from './session.ts'
-import { slashCommands } from './slash/slash-commands.ts'
+import type { Completions } from '../editor/editor-options.ts'
+import type { Session } from '../session.ts'
+import { expandHome } from '../slash/save-text.ts'
+import { slashCommands } from '../slash/slash-commands.ts'
 
 const none: Completions = { start: 0, candidates: [] }
 

@@ -1,6 +1,6 @@
-import type { Client } from '../client/client.ts'
-import type { CompletionRequest } from '../contract/completion.ts'
-import type { StreamEvent } from '../contract/stream-event.ts'
+import type { Client } from '../../client/client.ts'
+import type { CompletionRequest } from '../../contract/completion.ts'
+import type { StreamEvent } from '../../contract/stream-event.ts'
 
 /** A completion, which comes in one piece, as the events of a stream that came at once. */
 export async function* completionEvents(

@@ -1,5 +1,5 @@
-import type { Session } from './session.ts'
-import { TranscriptWriter } from './transcript/transcript-writer.ts'
+import type { Session } from '../session.ts'
+import { TranscriptWriter } from '../transcript/transcript-writer.ts'
 
 /** A new transcript, which lies nowhere until something is said. */
 export function createTranscript({ options: { sessionsFolder, owner } }: Session): TranscriptWriter {
