@@ -11,7 +11,7 @@ import { linkerFor } from '../cli/output/link.ts'
 import { isConversation } from '../cli/output/streams.ts'
 import { quoteWord } from '../cli/quote-word.ts'
 import { sharedFlags } from '../cli/shared-flags.ts'
-import { rememberLastContext } from '../config/last-context.ts'
+import { lastContextTime, readLastContext, rememberLastContext } from '../config/last-context.ts'
 import { sessionsFolder, stateFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
 import type { Beginning } from '../talk/session-options.ts'
@@ -105,8 +105,11 @@ async function chooseBeginning(
   const { listTranscripts } = await import('../talk/transcript/list-transcripts.ts')
   const [newest] = listTranscripts(folder, context.contextOwner())
   // A conversation that is kept on this machine is nothing that the last context could be.
-  if (newest && (newest.mode === 'completions' || newest.contextId === undefined))
-    return { kind: 'transcript', path: newest.path }
+  const isKeptHere = newest?.mode === 'completions' || newest?.contextId === undefined
+  const isLast =
+    readLastContext(context.contextOwner()) === undefined ||
+    Date.parse(newest?.updatedAt ?? '') >= lastContextTime()
+  if (newest && isKeptHere && isLast) return { kind: 'transcript', path: newest.path }
   return { kind: 'context', id: continueContext(context) }
 }
 

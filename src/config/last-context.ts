@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { withFileLock } from './file-lock.ts'
 import { stateFolder } from './paths.ts'
@@ -25,6 +25,11 @@ export function readLastContext(owner: ContextOwner): string | undefined {
     // No state is the normal first state, and a damaged one only costs a --context.
     return undefined
   }
+}
+
+/** When any was last remembered, in ms; 0 where none ever was. */
+export function lastContextTime(): number {
+  return statSync(join(stateFolder(), `${fileName}.json`), { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
 /** @throws Error when the state folder cannot be written; the conversation itself is safe on the service. */

@@ -54,6 +54,23 @@ describe('a session that goes on', () => {
     expect(await terminal.screen()).to.contain('chatctl chat sessions')
   })
 
+  it('goes on by --continue with what is kept here, until something else was said', async () => {
+    const first = await talk.chat()
+    await first.say('/system be brief')
+    await first.waitFor('system: be brief')
+    await first.say('Kept here')
+    await waitForTurn(first, 'You said: Kept here')
+    await first.key('C-d')
+    await first.exitCode()
+    const second = await talk.chat(['--continue'])
+    expect(await second.screen()).to.contain('> Kept here')
+    await second.key('C-d')
+    await second.exitCode()
+    await talk.run(['chat', 'send', 'outside'])
+    const third = await talk.chat(['--continue'])
+    expect(await third.screen()).to.contain('> outside')
+  })
+
   it('goes on with the last conversation by --continue, also one of chat send', async () => {
     await talk.run(['chat', 'send', 'said outside'])
     const terminal = await talk.chat(['--continue'])
