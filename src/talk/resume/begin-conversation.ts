@@ -66,7 +66,8 @@ async function beginWithContext(session: Session, id: string, signal: AbortSigna
   const conversation = new Conversation()
   conversation.model = session.options.model
   conversation.contextId = id
-  conversation.lacksBeginning = newest?.answer.body?.has_more === true
+  // A service that does not say may well have more.
+  conversation.lacksBeginning = newest?.answer.body?.has_more !== false
   conversation.messages = (newest?.messages ?? []).flatMap(asMessage)
   if (conversation.messages.length === 0) {
     throw new Failure('not_found', `The service's history has no messages of the context "${id}"`, {
