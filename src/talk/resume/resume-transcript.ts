@@ -43,11 +43,11 @@ export async function resumeTranscript(session: Session, path: string, signal: A
     conversation,
     writer,
     turns: isShared ? 0 : turn,
-    show: (shown) => {
-      showEarlier(shown, entries)
-      if (doubt !== undefined) shown.voice.note(`[the service's history could not be compared: ${doubt}]`)
+    show: () => {
+      showEarlier(session, entries)
+      if (doubt !== undefined) session.voice.note(`[the service's history could not be compared: ${doubt}]`)
       if (isShared)
-        shown.voice.note('[it is open in another terminal, so that this one keeps a transcript of its own]')
+        session.voice.note('[it is open in another terminal, so that this one keeps a transcript of its own]')
     },
   }
 }
