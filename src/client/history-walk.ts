@@ -141,7 +141,7 @@ async function stepBack(
         repeated = true
       // An empty page may be what a cursor leads to that is not understood, until it has led on once.
       else if (has_more !== true) ended = true
-      if (answer.body?.has_more === false && position.proven && attempt.field === position.cursor) break
+      if (has_more === false && position.proven && attempt.field === position.cursor) break
     } catch (error) {
       if (!isRefusal(error)) throw error
       refusal ??= error

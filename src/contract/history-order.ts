@@ -32,7 +32,7 @@ export function orderByRoles(messages: readonly HistoryMessage[]): HistoryOrder 
 }
 
 /** The messages of one page, the oldest first as far as they tell. */
-export function oldestFirst<M extends HistoryMessage>(messages: readonly M[]): readonly M[] {
+export function oldestFirst(messages: readonly HistoryMessage[]): readonly HistoryMessage[] {
   const order = orderByTimes(messages) ?? orderByRoles(messages)
   return order === 'newest first' ? messages.toReversed() : messages
 }

@@ -1,8 +1,7 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { stateFolder } from '../config/paths.ts'
-import { Failure } from '../failure.ts'
-import { systemWords } from '../system-words.ts'
+import { folderFailure } from './folder-failure.ts'
 
 /** Ms: what a run has left is of use for that long. */
 const keptFor = 7 * 86_400_000
@@ -47,10 +46,7 @@ export function openExportFolder(identity: ExportIdentity): ExportFolder {
     mkdirSync(path, { mode: 0o700 })
     return { path, leftBy: undefined }
   } catch (cause) {
-    throw new Failure('storage', `${all} cannot be used: ${systemWords(cause)}`, {
-      hint: 'The pages of an export are kept there until it is whole; XDG_STATE_HOME moves it.',
-      cause,
-    })
+    throw folderFailure(all, cause)
   }
 }
 

@@ -13,8 +13,7 @@ import { crc32 } from 'node:zlib'
 import type { HistoryPosition } from '../client/history-position.ts'
 import type { HistoryMessage } from '../contract/conversation.ts'
 import { firstTime } from '../contract/history-order.ts'
-import { Failure } from '../failure.ts'
-import { systemWords } from '../system-words.ts'
+import { folderFailure } from './folder-failure.ts'
 
 /** One page: its messages stand in the file of pages as lines of JSON, the oldest first. */
 export interface SpilledPage {
@@ -200,10 +199,7 @@ export class Spill {
     try {
       return work()
     } catch (cause) {
-      throw new Failure('storage', `${this.#folder} cannot be used: ${systemWords(cause)}`, {
-        hint: 'The pages of an export are kept there until it is whole; XDG_STATE_HOME moves it.',
-        cause,
-      })
+      throw folderFailure(this.#folder, cause)
     }
   }
 }

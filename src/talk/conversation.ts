@@ -27,7 +27,11 @@ export class Conversation {
   lacksBeginning = false
 
   sendRequest(message: string): SendRequest {
-    return { message, ...(this.contextId && { context_id: this.contextId }), ...this.#model() }
+    return {
+      message,
+      ...(this.contextId && { context_id: this.contextId }),
+      ...(this.model !== undefined && { model: this.model }),
+    }
   }
 
   completionRequest(prompt: string): CompletionRequest {
@@ -94,9 +98,5 @@ export class Conversation {
       messages: this.messages,
       ...(this.lacksBeginning && { lacks_beginning: true as const }),
     }
-  }
-
-  #model(): { model?: string } {
-    return this.model === undefined ? {} : { model: this.model }
   }
 }

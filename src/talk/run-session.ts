@@ -1,4 +1,5 @@
 import { Failure } from '../failure.ts'
+import { countOf } from '../view/count.ts'
 import { sendPrompt } from './answer/send-prompt.ts'
 import { completeInput } from './input/complete-input.ts'
 import type { Entry } from './input/keyboard.ts'
@@ -69,5 +70,5 @@ async function loadHighlight(session: Session): Promise<void> {
 function sayGoodbye({ recorder, options, turns, voice }: Session): void {
   if (turns === 0) return
   const resume = options.resumeCommand(recorder.id)
-  voice.say(`${turns} ${turns === 1 ? 'turn' : 'turns'}. Resume with: ${resume}`)
+  voice.say(`${countOf(turns, 'turn')}. Resume with: ${resume}`)
 }

@@ -39,7 +39,7 @@ export interface SessionOptions {
   link: ((text: string, url: string) => string) | undefined
   /** What the client does, for `--debug`; undefined where nobody asked. */
   describeEvent: ((event: ClientEvent) => string) | undefined
-  /** Say nothing but answers and errors. */
+  /** Leave out what is only good to know: see `Voice`. */
   isQuiet: boolean
   /** Folder of the transcripts. */
   sessionsFolder: string

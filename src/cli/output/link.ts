@@ -6,8 +6,8 @@
  */
 export async function linkTo(url: string, stream: NodeJS.WriteStream, plain: boolean): Promise<string> {
   if (plain || !stream.isTTY) return url
-  const { createSupportsHyperlinks } = await import('supports-hyperlinks')
-  return createSupportsHyperlinks(stream) ? `\u001b]8;;${url}\u0007${url}\u001b]8;;\u0007` : url
+  const link = await linkerFor(stream)
+  return link?.(url, url) ?? url
 }
 
 /** How a text becomes a link where the terminal knows links; undefined where it does not. */

@@ -1,5 +1,6 @@
 import type { StreamEnd } from '../../contract/stream-event.ts'
 import type { Failure } from '../../failure.ts'
+import { countOf } from '../../view/count.ts'
 import { showAnswer } from '../resume/show-earlier.ts'
 import type { Session } from '../session.ts'
 import { AnswerDisplay } from './answer-display.ts'
@@ -43,7 +44,9 @@ export async function answerPrompt(session: Session, prompt: string, signal: Abo
   const cut = { prompt, part: display.text, answerId: end?.id }
   if (!end) session.voice.note('[interrupted]')
   else if (!end.complete)
-    session.voice.note(`[truncated after ${Array.from(display.text).length} characters: ${end.reason}]`)
+    session.voice.note(
+      `[truncated after ${countOf(Array.from(display.text).length, 'character')}: ${end.reason}]`,
+    )
   if (!end?.complete) session.cutAnswer = cut
   if (end && !end.complete) {
     await recover(session, cut, signal).catch((error) => {

@@ -6,10 +6,9 @@ import type { TranscriptLine } from '../transcript/transcript-line.ts'
 import type { TranscriptWriter } from '../transcript/transcript-writer.ts'
 import type { TurnOutcome } from './turn-outcome.ts'
 
-/** What a turn tells while it goes on. */
+/** What a turn tells while it goes on, beside the pieces of its answer. */
 interface TurnRecord {
   start(event: Extract<StreamEvent, { type: 'start' }>): void
-  delta(text: string): void
   usage(usage: Usage): void
   end(outcome: TurnOutcome, isStopped: boolean): void
 }
@@ -23,7 +22,6 @@ export class Recorder {
   readonly #writer: TranscriptWriter
   readonly #onLost: (failure: Failure) => void
   #lost = false
-  #current: TurnRecord | undefined
 
   constructor(writer: TranscriptWriter, turns: number, onLost: (failure: Failure) => void) {
     this.#writer = writer
@@ -45,7 +43,7 @@ export class Recorder {
     const turn = this.turns
     this.#append({ type: 'user', turn, at: now(), text })
     this.#sync()
-    this.#current = {
+    return {
       start: ({ contextId, id, model }) =>
         this.#append({
           type: 'start',
@@ -55,19 +53,17 @@ export class Recorder {
           ...(id !== undefined && { id }),
           ...(model !== undefined && { model }),
         }),
-      delta: (piece) => this.#append({ type: 'delta', turn, text: piece }),
       usage: (usage) => this.#append({ type: 'usage', turn, usage }),
       end: (outcome, isStopped) => {
         this.#append({ type: 'end', turn, at: now(), ...describeEnd(outcome, isStopped) })
         this.#sync()
       },
     }
-    return this.#current
   }
 
   /** A piece of the answer of the turn that is under way. */
   delta(text: string): void {
-    this.#current?.delta(text)
+    this.#append({ type: 'delta', turn: this.turns, text })
   }
 
   /** The whole answer of the last turn, which came later. */

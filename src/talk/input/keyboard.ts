@@ -1,11 +1,11 @@
-import type { EditorOptions } from '../editor/editor-options.ts'
+import type { EditorEvent, EditorOptions } from '../editor/editor-options.ts'
 import { composeFooter } from '../screen/compose-footer.ts'
 import type { Screen } from '../screen/screen.ts'
 import type { Status } from '../screen/status.ts'
 import type { Voice } from '../screen/voice.ts'
 import type { SessionOptions, SessionStyle } from '../session-options.ts'
 import { openInput } from './open-input.ts'
-import type { InputEvent, SessionInput } from './session-input.ts'
+import type { SessionInput } from './session-input.ts'
 
 /** What a keyboard needs of its session. */
 export interface KeyboardHost {
@@ -134,7 +134,7 @@ export class Keyboard {
     screen.show(footer)
   }
 
-  #handle(event: InputEvent): void {
+  #handle(event: EditorEvent): void {
     const { screen, options, isBusy } = this.#session
     switch (event.type) {
       case 'submit':

@@ -1,15 +1,16 @@
-import type { InputEvent, SessionInput } from './session-input.ts'
+import type { EditorEvent } from '../editor/editor-options.ts'
+import type { SessionInput } from './session-input.ts'
 
 /**
  * Lines that the terminal itself lets a person edit: for one whose cursor cannot be moved. A
  * backslash at the end of a line goes on with the next.
  */
 export class LineInput implements SessionInput {
-  readonly #onEvent: (event: InputEvent) => void
+  readonly #onEvent: (event: EditorEvent) => void
   #typed = ''
   #lines: string[] = []
 
-  constructor(onEvent: (event: InputEvent) => void) {
+  constructor(onEvent: (event: EditorEvent) => void) {
     this.#onEvent = onEvent
   }
 

@@ -4,11 +4,9 @@ import { KeyDecoder } from '../editor/key-decoder.ts'
 import { Recall } from '../editor/recall.ts'
 import type { SessionOptions, SessionStyle } from '../session-options.ts'
 import { LineInput } from './line-input.ts'
-import type { InputEvent, SessionInput } from './session-input.ts'
+import type { SessionInput } from './session-input.ts'
 
-interface Hooks extends Pick<EditorOptions, 'complete' | 'onChange'> {
-  onEvent(event: InputEvent): void
-}
+type Hooks = Pick<EditorOptions, 'complete' | 'onEvent' | 'onChange'>
 
 /** The editor, where the terminal lets us draw one. */
 export function openInput(options: SessionOptions, style: SessionStyle, hooks: Hooks): SessionInput {

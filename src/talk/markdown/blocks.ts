@@ -173,7 +173,7 @@ export class Blocks {
     const level = /^#+/.exec(content)?.[0].length ?? 1
     const { style } = this.#options
     // The marks tell the levels apart, and show a heading even without colour.
-    this.page.write(style.dim(`${'#'.repeat(level)} `), level + 1)
+    this.page.write(style.dim(`${'#'.repeat(level)} `))
     const marks: readonly Mark[] = level === 1 ? ['bold', 'underline'] : ['bold']
     const filler = new LineFiller(Math.min(this.page.room, widestProse), this.page, this.#options)
     filler.skip(level + 1)
@@ -183,7 +183,7 @@ export class Blocks {
 
   #showRule(): void {
     const width = Math.min(this.page.room, widestProse)
-    this.page.write(this.#options.style.dim('─'.repeat(width)), width)
+    this.page.write(this.#options.style.dim('─'.repeat(width)))
     this.page.newLine()
   }
 
@@ -193,7 +193,7 @@ export class Blocks {
       this.page.leaveLine()
       return
     }
-    this.page.write(codeIndent + code, 0)
+    this.page.write(codeIndent + code)
     this.page.newLine()
   }
 }

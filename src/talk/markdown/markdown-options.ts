@@ -1,11 +1,8 @@
 import type { Highlight } from './highlight.ts'
-import type { TextStyle } from './text-style.ts'
+import type { Look } from './run.ts'
 
-export interface MarkdownOptions {
+export interface MarkdownOptions extends Look {
   /** Of the terminal when the answer began. Prose takes 100 at most. */
   columns: number
-  style: TextStyle
-  /** Makes text clickable without changing its width (OSC 8); without it, addresses are written out. */
-  link?: (text: string, url: string) => string
   highlight?: Highlight
 }

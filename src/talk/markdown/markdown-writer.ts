@@ -28,10 +28,6 @@ export class MarkdownWriter implements AnswerWriter {
     this.#blocks = new Blocks(options)
   }
 
-  get column(): number {
-    return this.#blocks.page.column
-  }
-
   push(text: string): string {
     this.#read(this.#stripper.push(text))
     return this.#blocks.page.take()

@@ -10,7 +10,6 @@ interface Level {
 
 /** The lines of an answer on their way to the screen: what has been written is never touched again. */
 export class Page implements Lines {
-  column = 0
   #look: Look
   #width: number
   #levels: Level[] = []
@@ -50,7 +49,7 @@ export class Page implements Lines {
     if (count >= this.#levels.length) return
     if (this.#levels.slice(count).some(({ isNew, container }) => isNew && container.kind === 'item')) {
       this.endLine()
-      this.write('', 0)
+      this.write('')
       this.endLine()
     }
     this.#levels.length = count
@@ -61,19 +60,16 @@ export class Page implements Lines {
     return Math.max(2, this.#width - this.#shownLevels().reduce((sum, level) => sum + widthOf(level), 0))
   }
 
-  write(text: string, width: number): void {
+  write(text: string): void {
     if (!this.#isInLine) {
       this.#out += this.#gap
       this.#gap = ''
-      const levels = this.#shownLevels()
-      for (const level of levels) this.#out += this.#margin(level)
-      this.column = levels.reduce((sum, level) => sum + widthOf(level), 0)
+      for (const level of this.#shownLevels()) this.#out += this.#margin(level)
       for (const level of this.#levels) level.isNew = false
       this.#isInLine = true
       this.#hasShown = true
     }
     this.#out += text
-    this.column += width
   }
 
   newLine(): void {
@@ -82,7 +78,6 @@ export class Page implements Lines {
       return
     }
     this.#out += '\n'
-    this.column = 0
     this.#isInLine = false
   }
 

@@ -80,7 +80,7 @@ export class TableBlock {
   #showHeader(widths: readonly number[]): void {
     this.#showRow(this.#names, widths, bold)
     const rule = widths.map((width) => '─'.repeat(width)).join('─┼─')
-    this.#put(this.#look.style.dim(rule), rule.length)
+    this.#put(this.#look.style.dim(rule))
   }
 
   #showRow(cells: readonly string[], widths: readonly number[], marks: readonly Mark[]): void {
@@ -89,8 +89,7 @@ export class TableBlock {
     const bar = this.#look.style.dim(' │ ')
     for (let line = 0; line < height; line++) {
       const parts = wrapped.map((lines, index) => this.#align(lines[line], widths[index] ?? 0, index))
-      const width = widths.reduce((sum, one) => sum + one + gap, -gap)
-      this.#put(parts.join(bar).trimEnd(), width)
+      this.#put(parts.join(bar).trimEnd())
     }
   }
 
@@ -139,8 +138,8 @@ export class TableBlock {
     }
   }
 
-  #put(text: string, width: number): void {
-    this.#page.write(text, width)
+  #put(text: string): void {
+    this.#page.write(text)
     this.#page.newLine()
   }
 }

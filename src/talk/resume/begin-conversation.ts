@@ -32,7 +32,7 @@ export async function beginConversation(
   session.cutAnswer = undefined
   session.replacesLastPrompt = false
   greet()
-  begun.show(session)
+  begun.show()
 }
 
 function findBeginning(session: Session, beginning: Beginning, signal: AbortSignal): Begun | Promise<Begun> {

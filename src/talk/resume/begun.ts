@@ -1,5 +1,4 @@
 import type { Conversation } from '../conversation.ts'
-import type { Session } from '../session.ts'
 import type { TranscriptWriter } from '../transcript/transcript-writer.ts'
 
 /** What a session goes on with from here, and what there is to show of it. */
@@ -8,5 +7,5 @@ export interface Begun {
   writer: TranscriptWriter
   /** Turns that the transcript has already. */
   turns: number
-  show(session: Session): void
+  show(): void
 }

@@ -1,6 +1,7 @@
 import { Failure } from '../../failure.ts'
 import { Conversation } from '../conversation.ts'
 import type { Session } from '../session.ts'
+import { belongsTo } from '../transcript/list-transcripts.ts'
 import { readTranscript } from '../transcript/read-transcript.ts'
 import type { Transcript } from '../transcript/transcript.ts'
 import { TranscriptWriter } from '../transcript/transcript-writer.ts'
@@ -43,11 +44,11 @@ export async function resumeTranscript(session: Session, path: string, signal: A
     conversation,
     writer,
     turns: isShared ? 0 : turn,
-    show: (shown) => {
-      showEarlier(shown, entries)
-      if (doubt !== undefined) shown.voice.note(`[the service's history could not be compared: ${doubt}]`)
+    show: () => {
+      showEarlier(session, entries)
+      if (doubt !== undefined) session.voice.note(`[the service's history could not be compared: ${doubt}]`)
       if (isShared)
-        shown.voice.note('[it is open in another terminal, so that this one keeps a transcript of its own]')
+        session.voice.note('[it is open in another terminal, so that this one keeps a transcript of its own]')
     },
   }
 }
@@ -62,9 +63,9 @@ function openWriter(session: Session, path: string): { writer: TranscriptWriter;
   }
 }
 
-function demandSameConnection({ options }: Session, { id, profile, baseUrl }: Transcript): void {
-  const { owner } = options
-  if (profile === (owner.profile ?? null) && baseUrl === (owner.baseUrl ?? null)) return
+function demandSameConnection({ options }: Session, transcript: Transcript): void {
+  if (belongsTo(transcript, options.owner)) return
+  const { id, profile, baseUrl } = transcript
   const other = [baseUrl ?? 'the embedded service', profile && `profile ${profile}`]
     .filter(Boolean)
     .join(', ')

@@ -1,3 +1,4 @@
+import { countOf } from '../../view/count.ts'
 import type { Session } from '../session.ts'
 import type { Reconciled } from './reconcile.ts'
 
@@ -17,8 +18,7 @@ export function showEarlier(session: Session, entries: readonly Reconciled[]): v
   const prompts = entries.flatMap(({ message }, index) => (message.role === 'user' ? [index] : []))
   const first = prompts.at(-shownTurns) ?? 0
   const hidden = prompts.filter((index) => index < first).length
-  if (hidden > 0)
-    session.voice.note(`… ${hidden} earlier ${hidden === 1 ? 'turn' : 'turns'}; /history shows them`)
+  if (hidden > 0) session.voice.note(`… ${countOf(hidden, 'earlier turn')}; /history shows them`)
   for (const { message, mark } of entries.slice(first)) {
     if (message.role === 'user') showPrompt(session, message.content)
     else showAnswer(session, message.content)

@@ -1,5 +1,6 @@
 import { readLastContext } from '../../config/last-context.ts'
 import { Failure } from '../../failure.ts'
+import { countOf } from '../../view/count.ts'
 import { beginConversation } from '../resume/begin-conversation.ts'
 import { asMessage } from '../resume/history-message.ts'
 import { showAnswer, showPrompt } from '../resume/show-earlier.ts'
@@ -73,7 +74,7 @@ function listOwn({ options: { sessionsFolder, owner } }: Session): TranscriptSum
 function listSessions(session: Session): void {
   const lines = listOwn(session).map(({ id, turns, name, firstMessage }) => {
     const about = name ?? firstMessage ?? ''
-    return cutLine(session, `${id}  ${turns} ${turns === 1 ? 'turn' : 'turns'}  ${about}`)
+    return cutLine(session, `${id}  ${countOf(turns, 'turn')}  ${about}`)
   })
   session.voice.say(
     lines.length === 0 ? 'There are no earlier sessions of this connection.' : lines.join('\n'),

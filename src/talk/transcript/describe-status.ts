@@ -1,3 +1,4 @@
+import { countOf } from '../../view/count.ts'
 import type { Turn } from './transcript.ts'
 
 /**
@@ -8,6 +9,6 @@ export function describeStatus({ status, answer, reason }: Turn): string | undef
   if (status === 'complete') return undefined
   if (status === 'unverified') return 'unverified: the service did not say that this is all'
   const length = Array.from(answer).length
-  const after = length === 0 ? '' : ` after ${length} ${length === 1 ? 'character' : 'characters'}`
+  const after = length === 0 ? '' : ` after ${countOf(length, 'character')}`
   return `${status}${after}${reason === undefined ? '' : `: ${reason}`}`
 }

@@ -1,5 +1,5 @@
 import { describeStreamEvent } from '../../view/stream-event.ts'
-import { replayTurn } from './replay.ts'
+import { replayTurn } from './replay-turn.ts'
 import type { Transcript, Turn } from './transcript.ts'
 
 /** A session as one object, version 1, with the interface's spelling; what is not known is left out. */

@@ -35,9 +35,16 @@ export interface TranscriptSummary {
  */
 export function listTranscripts(folder: string, owner?: ContextOwner): TranscriptSummary[] {
   const summaries = transcriptPaths(folder).flatMap((path) => summarize(path) ?? [])
-  const isWanted = ({ profile, baseUrl }: TranscriptSummary) =>
-    !owner || (profile === (owner.profile ?? null) && baseUrl === (owner.baseUrl ?? null))
-  return summaries.filter(isWanted).sort((a, b) => compare(b.updatedAt, a.updatedAt) || compare(b.id, a.id))
+  const wanted = owner ? summaries.filter((summary) => belongsTo(summary, owner)) : summaries
+  return wanted.sort((a, b) => compare(b.updatedAt, a.updatedAt) || compare(b.id, a.id))
+}
+
+/** Whether a session was one of this connection. */
+export function belongsTo(
+  { profile, baseUrl }: Pick<Transcript, 'profile' | 'baseUrl'>,
+  owner: ContextOwner,
+): boolean {
+  return profile === (owner.profile ?? null) && baseUrl === (owner.baseUrl ?? null)
 }
 
 /** Every transcript of a folder; none where there is no folder yet. */

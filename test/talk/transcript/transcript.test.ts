@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { Failure } from '../../../src/failure.ts'
 import { readTranscript } from '../../../src/talk/transcript/read-transcript.ts'
-import { replay } from '../../../src/talk/transcript/replay.ts'
+import { replayTurn } from '../../../src/talk/transcript/replay-turn.ts'
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
 import { withFolder } from './temporary-folder.ts'
@@ -174,7 +174,9 @@ describe('a transcript', () => {
         const transcript = readTranscript(path)
         expect(transcript.turns[0]).to.include({ answer: 'Hello', status: 'complete' })
         expect(transcript.turns[0]).not.to.have.property('reason')
-        const texts = [...replay(transcript)].flatMap((event) => (event.type === 'delta' ? [event.text] : []))
+        const texts = transcript.turns
+          .flatMap((turn) => [...replayTurn(turn)])
+          .flatMap((event) => (event.type === 'delta' ? [event.text] : []))
         expect(texts.filter((text) => text !== '')).to.deep.equal(events)
       })
     })
@@ -328,7 +330,7 @@ describe('a replay', () => {
         { ...end, turn: 1, id: 'm1', finish_reason: 'stop', context_id: 'c1' },
         { type: 'user', turn: 2, at, text: 'More' },
       ])
-      expect([...replay(readTranscript(path))]).to.deep.equal([
+      expect(readTranscript(path).turns.flatMap((turn) => [...replayTurn(turn)])).to.deep.equal([
         { type: 'start', contextId: 'c1', model: 'small' },
         { type: 'delta', text: 'Hel' },
         { type: 'usage', usage: { total_tokens: 3 } },

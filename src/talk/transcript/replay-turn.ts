@@ -1,12 +1,10 @@
 import type { StreamEnd, StreamEvent } from '../../contract/stream-event.ts'
 import type { Turn } from './transcript.ts'
 
-/** The events of every answer, as the service's stream gave them. */
-export function* replay({ turns }: { turns: readonly Turn[] }): Generator<StreamEvent> {
-  for (const turn of turns) yield* replayTurn(turn)
-}
-
-/** The events of one answer; an answer that never began has a `start` and an `end`, too. */
+/**
+ * The events of an answer, as the service's stream gave them; one that never began has a `start`
+ * and an `end`, too.
+ */
 export function* replayTurn(turn: Turn): Generator<StreamEvent> {
   if (turn.events[0]?.type !== 'start') yield { type: 'start' }
   yield* turn.events
