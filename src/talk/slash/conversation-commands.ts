@@ -40,7 +40,7 @@ export const conversationCommands: readonly SlashCommand[] = [
     },
     run: async (session, wanted) => {
       if (wanted === '') return listSessions(session)
-      const beginning = findBeginning(session, wanted)
+      const beginning = beginningOf(session, wanted)
       await session.stoppable((signal) => beginConversation(session, beginning, signal))
     },
   },
@@ -104,7 +104,7 @@ function cutLine({ screen }: Session, line: string): string {
   return cutToWidth(line.replaceAll('\n', ' '), screen.columns)
 }
 
-function findBeginning(session: Session, wanted: string): Beginning {
+function beginningOf(session: Session, wanted: string): Beginning {
   const isContext =
     wanted === readLastContext(session.options.owner) ||
     listOwn(session).some(({ contextId }) => contextId === wanted)
