@@ -1,15 +1,6 @@
 import { expect } from 'chai'
-import { Failure } from '../../src/failure.ts'
+import { failureOf } from '../client/capture.ts'
 import { state, withListener } from './temporary-listener.ts'
-
-async function failureOf(run: Promise<unknown>): Promise<Failure> {
-  const error = await run.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  )
-  if (!(error instanceof Failure)) throw new Error(`no failure but ${String(error)}`)
-  return error
-}
 
 describe('the address of the listener for the browser', () => {
   it('tries the ports in their order, and says when none can be had', () =>

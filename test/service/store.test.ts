@@ -3,25 +3,15 @@ import { once } from 'node:events'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { Failure } from '../../src/failure.ts'
 import { loadSqlite } from '../../src/load-sqlite.ts'
 import { updateSettings } from '../../src/service/domain/settings.ts'
 import { startService } from '../../src/service/start-service.ts'
 import { migrations } from '../../src/service/store/migrate.ts'
 import { openDatabase } from '../../src/service/store/open-database.ts'
+import { thrownFailure } from '../support/thrown-failure.ts'
 import { equip, withFolder } from './temporary-service.ts'
 
 const next = { number: 2, name: 'next', statements: 'create table extra (id integer primary key) strict;' }
-
-function failureOf(act: () => unknown): Failure {
-  try {
-    act()
-  } catch (error) {
-    if (error instanceof Failure) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
-}
 
 const { DatabaseSync } = loadSqlite()
 
@@ -69,7 +59,7 @@ describe('the store of the embedded service', () => {
       const newer = openDatabase(folder, [...migrations, next])
       await newer.close()
       const before = readFileSync(newer.file)
-      const failure = failureOf(() => openDatabase(folder))
+      const failure = thrownFailure(() => openDatabase(folder))
       expect(failure.kind).to.equal('storage')
       expect(failure.message).to.include(newer.file).and.include('newer')
       expect(readFileSync(newer.file).equals(before)).to.equal(true)
@@ -80,7 +70,7 @@ describe('the store of the embedded service', () => {
       const other = openDatabase(folder, [...migrations, next])
       await other.close()
       const changed = { ...next, statements: `${next.statements} -- changed` }
-      const failure = failureOf(() => openDatabase(folder, [...migrations, changed]))
+      const failure = thrownFailure(() => openDatabase(folder, [...migrations, changed]))
       expect(failure.kind).to.equal('storage')
       expect(failure.message).to.include(other.file).and.include('migration 2 (next)')
     }))
@@ -90,7 +80,7 @@ describe('the store of the embedded service', () => {
       const file = join(folder, 'chatctl.db')
       const content = Buffer.from('this is not a database, however long it may go on. '.repeat(100))
       writeFileSync(file, content)
-      const failure = failureOf(() => openDatabase(folder))
+      const failure = thrownFailure(() => openDatabase(folder))
       expect(failure.kind).to.equal('storage')
       expect(failure.message).to.include(file).and.include('damaged')
       expect(failure.hint).to.include('backup')
@@ -104,7 +94,7 @@ describe('the store of the embedded service', () => {
       foreign.exec('create table users (id integer)')
       foreign.close()
       const content = readFileSync(file)
-      const failure = failureOf(() => openDatabase(folder))
+      const failure = thrownFailure(() => openDatabase(folder))
       expect(failure.kind).to.equal('storage')
       expect(failure.message).to.include('another program')
       expect(readFileSync(file).equals(content)).to.equal(true)
@@ -115,13 +105,13 @@ describe('the store of the embedded service', () => {
       const file = join(folder, 'file')
       writeFileSync(file, '')
       for (const data of [file, join(file, 'inside')]) {
-        const failure = failureOf(() => openDatabase(data))
+        const failure = thrownFailure(() => openDatabase(data))
         expect(failure.kind).to.equal('storage')
         expect(failure.message).to.include(data)
         expect(failure.hint).to.be.a('string')
       }
       mkdirSync(join(folder, 'taken', 'chatctl.db'), { recursive: true })
-      expect(failureOf(() => openDatabase(join(folder, 'taken'))).kind).to.equal('storage')
+      expect(thrownFailure(() => openDatabase(join(folder, 'taken'))).kind).to.equal('storage')
     }))
 
   it('says that a folder cannot be written', function () {
@@ -129,7 +119,7 @@ describe('the store of the embedded service', () => {
     return withFolder((folder) => {
       const data = join(folder, 'locked')
       mkdirSync(data, { mode: 0o500 })
-      const failure = failureOf(() => openDatabase(data))
+      const failure = thrownFailure(() => openDatabase(data))
       expect(failure.kind).to.equal('storage')
       expect(failure.message).to.include(data).and.include('EACCES')
     })

@@ -1,36 +1,25 @@
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { Failure } from '../../src/failure.ts'
 import { readTranscript } from '../../src/talk/transcript/read-transcript.ts'
 import { TranscriptWriter } from '../../src/talk/transcript/transcript-writer.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { thrownFailure } from '../support/thrown-failure.ts'
+import { mountSmallDisk } from './small-disk.ts'
 
 /** Needs root, to mount. */
 describe('a transcript on a disk that is full', () => {
   let sandbox: Sandbox
   let disk: string
+  let unmount: () => void
   before(() => {
     sandbox = createSandbox()
-    disk = join(sandbox.home, 'disk')
-    mkdirSync(disk)
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', disk])
+    ;({ path: disk, unmount } = mountSmallDisk(sandbox, '256k'))
   })
   after(() => {
-    execFileSync('umount', [disk])
+    unmount()
     sandbox.remove()
   })
-
-  function failureOf(act: () => unknown): Failure {
-    try {
-      act()
-    } catch (error) {
-      if (error instanceof Failure) return error
-      throw error
-    }
-    throw new Error('nothing was thrown')
-  }
 
   it('says so, keeps what fitted, and goes on when there is room', () => {
     const at = new Date().toISOString()
@@ -40,7 +29,7 @@ describe('a transcript on a disk that is full', () => {
     const { bavail, bsize } = statfsSync(disk)
     writeFileSync(ballast, Buffer.alloc((bavail - 2) * bsize))
     let fitted = 0
-    const failure = failureOf(() => {
+    const failure = thrownFailure(() => {
       for (; ; fitted++) writer.append({ type: 'delta', turn: 1, text: `${'x'.repeat(99)} ` })
     })
     expect(failure.kind).to.equal('storage')
@@ -63,7 +52,7 @@ describe('a transcript on a disk that is full', () => {
     writeFileSync(ballast, Buffer.alloc(bavail * bsize))
     const writer = TranscriptWriter.create(join(disk, 'sessions'), { profile: null, baseUrl: null })
     const say = () => writer.append({ type: 'user', turn: 1, at: new Date().toISOString(), text: 'Hi' })
-    expect(failureOf(say).kind).to.equal('storage')
+    expect(thrownFailure(say).kind).to.equal('storage')
     rmSync(ballast)
     say()
     writer.close()

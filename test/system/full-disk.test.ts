@@ -1,14 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
@@ -16,20 +6,20 @@ import { expectFailure } from '../support/expect-failure.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { runOnto } from './run-as.ts'
+import { mountSmallDisk } from './small-disk.ts'
 import { loginWithKey, storedKey } from './stored-key.ts'
 
 /** Needs root, to mount. */
 describe('a disk that is full', () => {
   let sandbox: Sandbox
   let disk: string
+  let unmount: () => void
   before(() => {
     sandbox = createSandbox()
-    disk = join(sandbox.home, 'disk')
-    mkdirSync(disk)
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk])
+    ;({ path: disk, unmount } = mountSmallDisk(sandbox, '1m'))
   })
   after(() => {
-    execFileSync('umount', [disk])
+    unmount()
     sandbox.remove()
   })
 

@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
-import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { showDocument } from '../../cli/output/show-document.ts'
+import { sharedFlags } from '../../cli/shared-flags.ts'
 import { sessionsFolder } from '../../config/paths.ts'
 
 const forms = ['text', 'md', 'json', 'jsonl'] as const
@@ -22,12 +22,7 @@ export default class ChatShow extends BaseCommand {
     }),
   }
   static override flags = {
-    output: Flags.string({
-      char: 'o',
-      helpGroup: 'GLOBAL',
-      helpValue: '<form>',
-      summary: 'text, md, json or jsonl.',
-    }),
+    output: { ...sharedFlags.output, summary: 'text, md, json or jsonl.' },
   }
 
   protected override readonly documentForms = forms

@@ -1,9 +1,9 @@
-import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/create-context.ts'
 import { describeFaults } from '../../cli/describe-faults.ts'
 import { textFlag } from '../../cli/flag-types.ts'
 import { ExportProgress } from '../../cli/output/export-progress.ts'
+import { sharedFlags } from '../../cli/shared-flags.ts'
 import { parseMoment } from '../../config/moment.ts'
 import { Failure } from '../../failure.ts'
 import { countOf } from '../../view/count.ts'
@@ -23,12 +23,7 @@ export default class HistoryExport extends BaseCommand {
     context: textFlag({ char: 'c', helpValue: '<id>', summary: 'Only this conversation.' }),
     since: textFlag({ helpValue: '<time>', summary: 'Only since 2026-01-31, a time, or 7d or 24h ago.' }),
     to: textFlag({ helpValue: '<file>', summary: 'Replace this file when all is there; - is stdout.' }),
-    output: Flags.string({
-      char: 'o',
-      helpGroup: 'GLOBAL',
-      helpValue: '<form>',
-      summary: 'jsonl, json, md or html (as the file is named, else jsonl).',
-    }),
+    output: { ...sharedFlags.output, summary: 'jsonl, json, md or html (as the file is named, else jsonl).' },
   }
   protected override readonly documentForms = forms
 

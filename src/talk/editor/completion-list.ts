@@ -1,5 +1,6 @@
+import { cutToWidth } from './cut-to-width.ts'
 import type { Completions, EditorStyle } from './editor-options.ts'
-import { cleanText, showGrapheme, splitGraphemes, widthOf } from './graphemes.ts'
+import { cleanText, splitGraphemes } from './graphemes.ts'
 import type { TextBuffer } from './text-buffer.ts'
 
 const gap = 2
@@ -44,7 +45,7 @@ export class CompletionList {
   /** The candidates in columns, in so many lines at most; the last one says how many are not shown. */
   show(columns: number, rows: number, style: EditorStyle): string[] {
     const room = Math.max(1, columns - 1)
-    const names = this.#candidates.map((candidate) => shorten(candidate.trimEnd(), room))
+    const names = this.#candidates.map((candidate) => cutToWidth(candidate.trimEnd(), room))
     const widest = Math.max(...names.map(({ width }) => width))
     const perLine = Math.max(1, Math.floor((room + gap) / (widest + gap)))
     const needed = Math.ceil(names.length / perLine)
@@ -61,7 +62,7 @@ export class CompletionList {
         .join(''),
     )
     const hidden = names.length - Math.max(0, listed) * perLine
-    if (needed > rows && rows > 0) lines.push(style.dim(shorten(`… ${hidden} more`, room).text))
+    if (needed > rows && rows > 0) lines.push(style.dim(cutToWidth(`… ${hidden} more`, room).text))
     return lines
   }
 
@@ -76,17 +77,4 @@ function commonStart(texts: readonly string[]): string {
   const first = all[0] ?? []
   const end = first.findIndex((grapheme, index) => all.some((one) => one[index] !== grapheme))
   return first.slice(0, end < 0 ? undefined : end).join('')
-}
-
-function shorten(text: string, room: number): { text: string; width: number } {
-  let [shown, width] = ['', 0]
-  const graphemes = splitGraphemes(text)
-  const whole = graphemes.reduce((sum, grapheme) => sum + widthOf(grapheme), 0)
-  const most = whole > room ? room - 1 : room
-  for (const grapheme of graphemes) {
-    if (width + widthOf(grapheme) > most) break
-    shown += showGrapheme(grapheme)
-    width += widthOf(grapheme)
-  }
-  return whole > room ? { text: `${shown}…`, width: width + 1 } : { text: shown, width }
 }

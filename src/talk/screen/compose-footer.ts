@@ -1,7 +1,6 @@
-import { stripControls } from '../../view/strip-controls.ts'
+import { cutToWidth } from '../editor/cut-to-width.ts'
 import type { SessionInput } from '../input/session-input.ts'
 import type { TextStyle } from '../markdown/text-style.ts'
-import { cutToWidth } from './cut-to-width.ts'
 import type { Footer } from './screen.ts'
 
 interface Parts {
@@ -19,7 +18,7 @@ interface Parts {
 export function composeFooter({ status, queued, input, columns, rows, style }: Parts): Footer | undefined {
   const above = [...(status === undefined ? [] : [status]), ...queued.map((text) => `next: ${text}`)]
     .slice(0, Math.max(0, rows - 1))
-    .map((text) => style.dim(cutToWidth(stripControls(text).replaceAll(/[\n\t]/g, ' '), columns)))
+    .map((text) => style.dim(cutToWidth(text, columns).text))
   const view = input?.view(columns, Math.max(1, rows - above.length))
   if (view) {
     const { row, column } = view.cursor

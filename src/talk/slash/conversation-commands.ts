@@ -1,10 +1,10 @@
 import { readLastContext } from '../../config/last-context.ts'
 import { Failure } from '../../failure.ts'
 import { countOf } from '../../view/count.ts'
+import { cutToWidth } from '../editor/cut-to-width.ts'
 import { beginConversation } from '../resume/begin-conversation.ts'
 import { asMessage } from '../resume/history-message.ts'
 import { showAnswer, showPrompt } from '../resume/show-earlier.ts'
-import { cutToWidth } from '../screen/cut-to-width.ts'
 import type { Session } from '../session.ts'
 import type { Beginning } from '../session-options.ts'
 import { findTranscript } from '../transcript/find-transcript.ts'
@@ -101,7 +101,7 @@ function listContexts(session: Session): void {
 }
 
 function cutLine({ screen }: Session, line: string): string {
-  return cutToWidth(line.replaceAll('\n', ' '), screen.columns)
+  return cutToWidth(line, screen.columns).text
 }
 
 function beginningOf(session: Session, wanted: string): Beginning {

@@ -1,5 +1,5 @@
 import type { ContextOwner } from '../../config/last-context.ts'
-import { cutToWidth } from '../screen/cut-to-width.ts'
+import { cutToWidth } from '../editor/cut-to-width.ts'
 import { listTranscripts } from '../transcript/list-transcripts.ts'
 import { readTranscript } from '../transcript/read-transcript.ts'
 
@@ -26,7 +26,7 @@ export function searchTranscripts(
       const text = [user, answer].find((said) => said.toLowerCase().includes(wanted))
       if (text === undefined) continue
       if (found.length === enough) return [...found, '… and more']
-      found.push(cutToWidth(`${id} turn ${number}: ${around(text, wanted)}`, columns))
+      found.push(cutToWidth(`${id} turn ${number}: ${around(text, wanted)}`, columns).text)
     }
   }
   return found

@@ -1,11 +1,11 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { Failure } from '../../../src/failure.ts'
 import { findTranscript } from '../../../src/talk/transcript/find-transcript.ts'
 import { listTranscripts } from '../../../src/talk/transcript/list-transcripts.ts'
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
+import { thrownFailure } from '../../support/thrown-failure.ts'
 import { withFolder } from './temporary-folder.ts'
 
 const work = { profile: 'work', baseUrl: 'https://chat.example/' }
@@ -39,16 +39,6 @@ function place(folder: string, id: string, lines: readonly TranscriptLine[]): st
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll(own, id))
   renameSync(path, to)
   return to
-}
-
-function failureOf(act: () => unknown): Failure {
-  try {
-    act()
-  } catch (error) {
-    if (error instanceof Failure) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
 }
 
 describe('the list of transcripts', () => {
@@ -176,15 +166,15 @@ describe('a transcript is found', () => {
       for (const letter of 'abcdefg')
         place(folder, `s20260102-030405-aaa${letter}`, [{ type: 'name', name: 'same' }, ...turn(1)])
       for (const wanted of ['', 'nope', '..', '../x', 's20260102-030405-aaaa.jsonl'])
-        expect(failureOf(() => findTranscript(folder, wanted)).kind, wanted).to.equal('not_found')
+        expect(thrownFailure(() => findTranscript(folder, wanted)).kind, wanted).to.equal('not_found')
       for (const wanted of ['s2026', 'same']) {
-        const failure = failureOf(() => findTranscript(folder, wanted))
+        const failure = thrownFailure(() => findTranscript(folder, wanted))
         expect(failure.kind).to.equal('usage')
         expect(failure.message)
           .to.include('s20260102-030405-aaag, s20260102-030405-aaaf')
           .and.to.include(' and 2 more')
       }
-      expect(failureOf(() => findTranscript(join(folder, 'none'), 'x')).kind).to.equal('not_found')
+      expect(thrownFailure(() => findTranscript(join(folder, 'none'), 'x')).kind).to.equal('not_found')
     })
   })
 })

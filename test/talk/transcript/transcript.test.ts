@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
-import { Failure } from '../../../src/failure.ts'
 import { readTranscript } from '../../../src/talk/transcript/read-transcript.ts'
 import { replayTurn } from '../../../src/talk/transcript/replay-turn.ts'
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
+import { thrownFailure } from '../../support/thrown-failure.ts'
 import { withFolder } from './temporary-folder.ts'
 
 const at = '2026-01-02T03:04:05.000Z'
@@ -29,16 +29,6 @@ function answered(turn: number, text: string, answer: string): TranscriptLine[] 
     { type: 'delta', turn, text: answer },
     { ...end, turn },
   ]
-}
-
-function failureOf(act: () => unknown): Failure {
-  try {
-    act()
-  } catch (error) {
-    if (error instanceof Failure) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
 }
 
 describe('a transcript', () => {
@@ -236,15 +226,15 @@ describe('a transcript', () => {
     withFolder((folder) => {
       const path = write(folder, answered(1, 'a', 'b'))
       writeFileSync(path, readFileSync(path, 'utf8').replace('"v":1', '"v":2'))
-      expect(failureOf(() => readTranscript(path)).message).to.include('later chatctl (version 2)')
+      expect(thrownFailure(() => readTranscript(path)).message).to.include('later chatctl (version 2)')
     })
   })
 
   it('that is not there is not made', () => {
     withFolder((folder) => {
       const path = join(folder, 's.jsonl')
-      expect(failureOf(() => readTranscript(path)).kind).to.equal('not_found')
-      expect(failureOf(() => TranscriptWriter.reopen(path)).kind).to.equal('not_found')
+      expect(thrownFailure(() => readTranscript(path)).kind).to.equal('not_found')
+      expect(thrownFailure(() => TranscriptWriter.reopen(path)).kind).to.equal('not_found')
       expect(readdirSync(folder)).to.deep.equal([])
     })
   })
@@ -253,11 +243,11 @@ describe('a transcript', () => {
     withFolder((folder) => {
       const first = TranscriptWriter.create(folder, about)
       first.append({ type: 'user', turn: 1, at, text: 'Hi' })
-      const refused = failureOf(() => TranscriptWriter.reopen(first.path))
+      const refused = thrownFailure(() => TranscriptWriter.reopen(first.path))
       expect(refused).to.include({ kind: 'conflict' })
       expect(refused.message).to.include(first.id)
       // The refused one did not take the lock away.
-      expect(failureOf(() => TranscriptWriter.reopen(first.path)).kind).to.equal('conflict')
+      expect(thrownFailure(() => TranscriptWriter.reopen(first.path)).kind).to.equal('conflict')
       first.append({ type: 'delta', turn: 1, text: 'still here' })
       first.close()
       first.close()
@@ -273,7 +263,7 @@ describe('a transcript', () => {
     if (process.getuid?.() === 0) this.skip()
     withFolder((folder) => {
       chmodSync(folder, 0o500)
-      const failure = failureOf(() => write(folder, answered(1, 'a', 'b')))
+      const failure = thrownFailure(() => write(folder, answered(1, 'a', 'b')))
       expect(failure).to.include({ kind: 'storage' })
       expect(failure.message).to.include(folder).and.to.include('EACCES')
     })
@@ -284,7 +274,7 @@ describe('a transcript', () => {
       const place = join(folder, 'sessions')
       writeFileSync(place, '')
       const writer = TranscriptWriter.create(place, about)
-      const failure = failureOf(() => writer.append({ type: 'user', turn: 1, at, text: 'Hi' }))
+      const failure = thrownFailure(() => writer.append({ type: 'user', turn: 1, at, text: 'Hi' }))
       expect(failure).to.include({ kind: 'storage' })
       expect(failure.message).to.include(writer.path)
       expect(failure.hint).to.include('XDG_DATA_HOME')
@@ -299,7 +289,7 @@ describe('a transcript', () => {
   it('keeps what was appended when its process is killed, and can be opened at once', async () => {
     const child = fork(new URL('write-until-killed.ts', import.meta.url), [], { silent: true })
     const [{ path }] = (await once(child, 'message')) as [{ path: string }]
-    expect(failureOf(() => TranscriptWriter.reopen(path)).kind).to.equal('conflict')
+    expect(thrownFailure(() => TranscriptWriter.reopen(path)).kind).to.equal('conflict')
     let told = 0
     child.on('message', ({ number }: { number?: number }) => {
       told = number ?? told

@@ -1,0 +1,12 @@
+import { Failure } from '../../src/failure.ts'
+
+/** The failure that something throws; anything else that it does is an error. */
+export function thrownFailure(act: () => unknown): Failure {
+  try {
+    act()
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
