@@ -20,6 +20,7 @@ export type FailureKind =
   | 'truncated'
   | 'rate_limited'
   | 'storage'
+  | 'incomplete'
   | 'config'
 
 /** The request that failed: its URL never holds a secret. */
@@ -39,6 +40,8 @@ export interface FailureOptions {
   status?: number
   details?: unknown
   request?: FailedRequest
+  /** Whether the request may have taken effect all the same: nobody knows. */
+  inDoubt?: boolean
   cause?: unknown
 }
 
@@ -57,6 +60,7 @@ export class Failure extends Error {
   readonly status: number | undefined
   readonly details: unknown
   readonly request: FailedRequest | undefined
+  readonly inDoubt: boolean
 
   constructor(kind: FailureKind, message: string, options: FailureOptions = {}) {
     super(message, { cause: options.cause })
@@ -66,5 +70,6 @@ export class Failure extends Error {
     this.status = options.status
     this.details = options.details
     this.request = options.request
+    this.inDoubt = options.inDoubt ?? false
   }
 }

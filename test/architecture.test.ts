@@ -60,7 +60,7 @@ const allowed: Record<string, readonly string[]> = {
   auth: ['contract', 'config', 'credentials', 'client', 'system-words.ts'],
   talk: ['contract', 'config', 'credentials', 'client', 'view', 'process-lock.ts', 'system-words.ts'],
   plan: ['contract', 'config', 'credentials', 'client', 'view', 'system-words.ts'],
-  bulk: ['contract', 'config', 'credentials', 'client', 'view', 'system-words.ts'],
+  bulk: ['contract', 'config', 'credentials', 'client', 'view', 'process-lock.ts', 'system-words.ts'],
   export: ['contract', 'config', 'credentials', 'client', 'view', 'system-words.ts'],
   cli: ['contract', 'config', 'credentials', 'view', 'end-process.ts', 'system-words.ts'],
   commands: [

@@ -62,10 +62,11 @@ export interface Context {
   /** Whose last conversation `--continue` goes on with. */
   contextOwner(): ContextOwner
   /**
-   * @param observe is told what the client does, in place of the lines on stderr
+   * @param other what the client does otherwise than the options say; `observe` is told what it
+   *   does, in place of the lines on stderr. Only the first call is heard.
    * @throws Failure `unauthorized` where there is no credential
    */
-  connect(observe?: ClientOptions['observe']): Promise<Client>
+  connect(other?: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal'>): Promise<Client>
   /** What helps when the service refuses the credential that `connect` sends. */
   refusalHint(): string | undefined
   /** Another service, or this one as somebody else. */
@@ -122,7 +123,7 @@ export function createContext(invocation: Invocation): Context {
     })
   })
 
-  const open = async (options: Pick<ClientOptions, 'baseUrl' | 'credential' | 'gate' | 'observe'>) => {
+  const open = async (options: Omit<ClientOptions, keyof typeof transport> & Partial<ClientOptions>) => {
     const { Client } = await import('../client/client.ts')
     const client = new Client({ ...transport, ...options })
     closers.push(() => client.close())
@@ -130,13 +131,13 @@ export function createContext(invocation: Invocation): Context {
   }
 
   let refusalHint: string | undefined
-  const connectOnce = async (observe: ClientOptions['observe'] = transport.observe) => {
+  const connectOnce = async (other: Partial<ClientOptions> = {}) => {
     const to = target()
     refusalHint = describeRefusal(to)
     // The keychain is another process: it is asked before the network is loaded, and answers meanwhile.
     if (!invocation.dryRun) signedIn()?.stored().catch(ignored)
     return open({
-      observe,
+      ...other,
       ...(to.kind === 'remote'
         ? { baseUrl: to.baseUrl, credential: credentialOf(to, signedIn()) }
         : {
@@ -168,8 +169,8 @@ export function createContext(invocation: Invocation): Context {
       if (to.kind === 'local') return { profile: localProfile, baseUrl: undefined }
       return { profile: options.profile.value, baseUrl: readBaseUrl(to.baseUrl).href }
     },
-    connect: (observe) => {
-      connected ??= connectOnce(observe)
+    connect: (other) => {
+      connected ??= connectOnce(other)
       return connected
     },
     refusalHint: () => refusalHint,

@@ -13,7 +13,12 @@ export class Interruption extends Error {
 }
 
 /** Work that does not see the signal gets this long, in ms, before the process ends anyway. */
-const grace = 5_000
+let grace = 5_000
+
+/** Gives the work that is under way longer to end in good order; a second signal ends it at once. */
+export function allowGrace(ms: number): void {
+  grace = ms
+}
 
 const controller = new AbortController()
 

@@ -56,7 +56,9 @@ export function answerFailure(
   if (complaint.code !== undefined) options.code = complaint.code
   if (complaint.details !== undefined) options.details = complaint.details
   // A service that fell over, or a gateway before one that did, may have done its work first.
-  const hint = asked === undefined ? doubtHint(request.method, status >= 500) : waitHint(asked, now)
+  const doubt = doubtHint(request.method, status >= 500)
+  options.inDoubt = doubt !== undefined
+  const hint = asked === undefined ? doubt : waitHint(asked, now)
   if (hint !== undefined) options.hint = hint
   return new Failure(kindOfStatus(status), complaint.message ?? describeAnswer(answered), options)
 }

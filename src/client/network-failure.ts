@@ -49,12 +49,13 @@ export function networkFailure(interrupted: Interrupted, request: FailedRequest)
   const origin = new URL(request.url).origin
   const what = describeInterruption(interrupted)
   const doubt = doubtHint(request.method, stage !== 'connect')
-  const unknown = doubt === undefined ? {} : { hint: doubt }
+  const unknown = doubt === undefined ? {} : { hint: doubt, inDoubt: true }
   const code = codeOf(cause)
   if (tlsCode.test(code)) {
     return new Failure('tls', `no secure connection to ${origin}: ${what}`, {
       cause,
       request,
+      inDoubt: doubt !== undefined,
       hint: 'If the service has a certificate of your own authority, name its file in NODE_EXTRA_CA_CERTS.',
     })
   }

@@ -59,7 +59,7 @@ export default class Chat extends BaseCommand {
     const { runSession } = await import('../talk/run-session.ts')
     await runSession({
       terminal: new SessionTerminal(env),
-      connect: (observe) => context.connect(observe),
+      connect: (observe) => context.connect({ observe }),
       signal: context.signal,
       begin: await chooseBeginning(flags, context, folder),
       owner,
