@@ -65,7 +65,11 @@ export async function withoutSecret<T>(redact: Redact, run: () => T | Promise<T>
 
 /** The same failure without the credential. */
 export function concealFailure(failure: Failure, redact: Redact): Failure {
-  const options: FailureOptions = { code: redact(failure.code), cause: failure.cause, inDoubt: failure.inDoubt }
+  const options: FailureOptions = {
+    code: redact(failure.code),
+    cause: failure.cause,
+    inDoubt: failure.inDoubt,
+  }
   if (failure.hint !== undefined) options.hint = redact(failure.hint)
   if (failure.status !== undefined) options.status = failure.status
   if (failure.details !== undefined) options.details = redact(failure.details)
