@@ -1,6 +1,7 @@
 import type { Imported, ImportOptions, Prospect } from '../bulk/import-rows.ts'
 import type { RowResult } from '../bulk/results/row-result.ts'
 import { roundDuration } from '../config/duration.ts'
+import { dataFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
 import { countOf } from '../view/count.ts'
 import { describeOutline, importView, outlineView } from '../view/import.ts'
@@ -18,23 +19,14 @@ const mostTold = 20
 /** What a command says of its file of rows; the rest is the same for all. */
 export interface FileOptions
   extends Pick<
-    ImportOptions,
-    | 'file'
-    | 'form'
-    | 'kind'
-    | 'skipInvalid'
-    | 'restart'
-    | 'concurrency'
-    | 'quota'
-    | 'results'
-    | 'makePassword'
-    | 'settlement'
-    | 'line'
-  > {
+      ImportOptions,
+      'file' | 'form' | 'kind' | 'skipInvalid' | 'restart' | 'concurrency' | 'quota' | 'results'
+    >,
+    Partial<Pick<ImportOptions, 'makePassword' | 'settlement' | 'line'>> {
   /** Whether no question is asked. */
   yes: boolean
-  /** The command line that settles the row on a line, by what is said of it. */
-  settle(as: 'created' | 'retry' | 'skip', line: number): string
+  /** The command line that settles a row, by what is said of it; absent where nothing is created. */
+  settle?(as: 'created' | 'retry' | 'skip', line: number): string
 }
 
 /**
@@ -54,9 +46,12 @@ export async function importFile(
   let imported: Imported | undefined
   try {
     imported = await importRows({
+      makePassword: undefined,
+      settlement: undefined,
+      line: undefined,
       ...options,
       ...outside,
-      service: context.contextOwner().baseUrl ?? 'local',
+      service: context.contextOwner().baseUrl ?? `local ${dataFolder()}`,
       dryRun: context.dryRun,
       maxWait: context.options.max_wait.value,
       signal: context.signal,
@@ -67,6 +62,9 @@ export async function importFile(
   if (!imported) return
   await outside.tellUnknown(imported.counts.unknown)
   await showImported(context, imported, options.results)
+  if (imported.requests === 0 && imported.counts.unknown === 0) {
+    context.output.notice('Nothing was left to send; --restart sends all of it again.')
+  }
   throwWhatIsLeft(context, imported)
 }
 
@@ -111,7 +109,7 @@ function throwWhatIsLeft({ output }: Context, { counts, ended, remaining, failed
 }
 
 /** What an import needs of its outside: a client, a person, a place for its progress. */
-function outsideOf(context: Context, { file, yes, concurrency, settle }: FileOptions) {
+function outsideOf(context: Context, { file, kind, yes, concurrency, settle }: FileOptions) {
   const { output, prompter, transport, dryRun } = context
   const name = file === '-' ? 'stdin' : file
   const unknown: string[] = []
@@ -129,7 +127,8 @@ function outsideOf(context: Context, { file, yes, concurrency, settle }: FileOpt
       if (dryRun) return showOutline(context, prospect)
       const outline = `${name}: ${describeOutline(prospect)}`
       output.notice(`${outline}.\n${describeTime(context, prospect, concurrency)}`)
-      if (!yes) await prompter.confirm('Send them?')
+      // Who is created stays; what is assigned can be assigned otherwise, by a script too.
+      if (!yes && (kind === 'users' || prompter.canAsk)) await prompter.confirm('Send them?')
     },
     onBegin: ({ rows, estimate }: Parameters<ImportOptions['onBegin']>[0]) => {
       progress = new BulkProgress(output, { noun: 'row', total: rows, estimate })
@@ -160,7 +159,7 @@ function describeTime(
   { quota, duration, requests }: Prospect,
   concurrency: number,
 ): string {
-  const about = `about ${roundDuration(duration)}, ${concurrency} at a time`
+  const about = `about ${roundDuration(Math.max(1000, duration))}, ${concurrency} at a time`
   if (quota?.limit === undefined && quota?.remaining === undefined) {
     return `No quota is known (--quota 100/h names one); without one it takes ${about}.`
   }
@@ -184,7 +183,7 @@ function describeUnknown(
   settle: FileOptions['settle'],
 ): string {
   const what = `Line ${line} (${email || id}) is unknown: ${error}`
-  if (!canBeSettled) return `${what}\nThe same command sends it again.`
+  if (!canBeSettled || !settle) return `${what}\nThe same command sends it again.`
   return [
     what,
     `Look whether it was created. If so: ${settle('created', line)}`,

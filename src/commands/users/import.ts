@@ -28,7 +28,7 @@ export default class UsersImport extends BaseCommand {
     }),
   }
   static override flags = {
-    ...bulkFlags,
+    ...bulkFlags(),
     'generate-passwords': Flags.boolean({
       dependsOn: ['results'],
       summary: 'Make up a password for every new user that has none; only --results has them.',
