@@ -68,6 +68,8 @@ export interface UsersReport {
   assignments: ReadonlyMap<string, readonly AssignPermissionsRequest[]>
   /** Those that were done, by the user's id, oldest first. */
   updates: ReadonlyMap<string, readonly UpdateUserRequest[]>
+  /** Ids of the users with an update or an assignment that got no answer, or 500. */
+  doubts: ReadonlySet<string>
   /** Requests answered with 429. */
   limited: number
 }
@@ -76,8 +78,8 @@ export interface UsersReport {
 interface Deed {
   /** Whose luck it shares: the same words meet the same fate in every run. */
   words: string
-  /** The creates that it is one of. */
-  of?: Creates
+  /** The creates that it is one of, or else the user that it changes. */
+  of?: Creates | string
   do(): { status: number; behaviour: Behaviour }
 }
 
@@ -102,6 +104,7 @@ export class UsersServer {
   readonly #emails = new Set<string>()
   readonly #assignments = new Map<string, AssignPermissionsRequest[]>()
   readonly #updates = new Map<string, UpdateUserRequest[]>()
+  readonly #doubts = new Set<string>()
   readonly #times = new Map<string, number>()
   #server: FaultServer | undefined
   #url = ''
@@ -153,6 +156,7 @@ export class UsersServer {
       users: this.#users,
       assignments: this.#assignments,
       updates: this.#updates,
+      doubts: this.#doubts,
       limited: this.#quota?.refused ?? 0,
     }
   }
@@ -165,7 +169,8 @@ export class UsersServer {
     if (taken && !taken.allowed) return taken.behaviour
     const fate = request.method === 'GET' ? undefined : this.#fateOf(deed)
     const met = (what: number | Fate): void => {
-      deed.of?.met.push(what)
+      if (typeof deed.of === 'object') deed.of.met.push(what)
+      else if (typeof what === 'string' && deed.of !== undefined) this.#doubts.add(deed.of)
     }
     const broken = (): Behaviour => failing(500, 'internal', 'Something broke')
     if (fate && fate !== 'slow') met(fate)
@@ -208,11 +213,11 @@ export class UsersServer {
         this.#update(user, JSON.parse(body))
         return answered(200, show())
       }
-      return { words, do: change }
+      return { words, of: user.id, do: change }
     }
     if (method === 'POST' && below) {
       const assigned: AssignPermissionsRequest = JSON.parse(body)
-      return { words, do: () => answered(200, append(this.#assignments, user.id, assigned)) }
+      return { words, of: user.id, do: () => answered(200, append(this.#assignments, user.id, assigned)) }
     }
     return { words, do: () => refused(405, 'method_not_allowed', 'No') }
   }
