@@ -118,7 +118,7 @@ export class ImportTrial {
 
   /** Text of all that was written below the state folder, file by file. */
   stateFiles(): { path: string; text: string; mode: number }[] {
-    const folder = join(this.sandbox.home, '.local', 'state')
+    const folder = this.sandbox.env['XDG_STATE_HOME'] ?? join(this.sandbox.home, '.local', 'state')
     if (!existsSync(folder)) return []
     return globSync('**/*', { cwd: folder })
       .map((name) => join(folder, name))
