@@ -41,8 +41,7 @@ export function expectExactlyOnce(trial: ImportTrial): void {
 /** The row's user is there, with all that the row asked for. */
 function expectDone(trial: ImportTrial, line: number, result: ResultRow): void {
   const { creates, users, assignments } = trial.server.report()
-  const row = trial.rows.find((candidate) => candidate.line === line)
-  if (!row) throw new Error(`no row at line ${line}`)
+  const row = trial.rowAt(line)
   const about = `line ${line}, ${result.status}`
   expect(result.status, about).to.equal(row.id === undefined ? 'created' : 'updated')
   const id = row.id ?? creates.get(row.email)?.ids[0] ?? ''
@@ -59,17 +58,16 @@ function expectDone(trial: ImportTrial, line: number, result: ResultRow): void {
 
 /** A row that failed was turned away, or has the id of what was made of it. */
 function expectNotMade(trial: ImportTrial, line: number, result: ResultRow): void {
-  const row = trial.rows.find((candidate) => candidate.line === line)
-  if (!row || row.id !== undefined) return
+  const row = trial.rowAt(line)
+  if (row.id !== undefined) return
   const made = trial.server.report().creates.get(row.email)?.ids[0]
   expect(result.id, `line ${line} failed: ${result.error}`).to.equal(made ?? '')
 }
 
 /** Whether the service gave one of the row's requests no answer that says what it did. */
 function isDoubtful(trial: ImportTrial, line: number): boolean {
-  const row = trial.rows.find((candidate) => candidate.line === line)
+  const row = trial.rowAt(line)
   const { creates, doubts } = trial.server.report()
-  if (!row) return false
   const create = creates.get(row.email)
   const id = row.id ?? create?.ids[0]
   return create?.met.some((met) => doubtful.has(met)) === true || (id !== undefined && doubts.has(id))

@@ -18,7 +18,7 @@ describe('an import that is interrupted', function () {
     ['SIGTERM', 143],
   ] as const) {
     it(`by ${signal} waits for what is in flight, so that it knows all of it, and goes on later`, async () => {
-      const run = await trial.run({ atRequest: 40 }, (kill) => kill(signal))
+      const run = await trial.run({ at: { atRequest: 40 }, act: (kill) => kill(signal) })
       expect(run.exitCode, run.stderr).to.equal(exitCode)
       expect(statuses(trial, 'unknown')).to.deep.equal([])
       expect(statuses(trial, 'created').length).to.be.above(0)
@@ -32,7 +32,7 @@ describe('an import that is interrupted', function () {
   }
 
   it('by the loss of the network stops, and goes on when it is back', async () => {
-    const run = await trial.run({ atRequest: 40 }, () => void trial.server.close())
+    const run = await trial.run({ at: { atRequest: 40 }, act: () => void trial.server.close() })
     expect(run.exitCode, run.stderr).to.equal(69)
     await trial.server.open()
     const again = await trial.run()
@@ -66,7 +66,7 @@ describe('an import of users whose passwords it makes', function () {
     })
     try {
       for (const atRequest of [1, 30, 31]) {
-        const run = await trial.run({ atRequest }, (kill) => kill('SIGKILL'))
+        const run = await trial.run({ at: { atRequest }, act: (kill) => kill('SIGKILL') })
         expect(run.exitCode).to.equal(null)
         const kept = trial.resultsText()
         for (const { password = '' } of trial.createdUsers()) expect(kept).to.contain(password)

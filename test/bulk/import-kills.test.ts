@@ -41,16 +41,17 @@ describe('an import that is killed', function () {
       const random = createRandom(moment)
       const trial = await ImportTrial.begin({ ...hardships, rows, seed: moment })
       // The first kill goes through the whole run evenly, the others come where they come.
-      const at = (share: number): Moment =>
+      const momentAt = (share: number): Moment =>
         moment % 2
           ? { afterMs: share * whole.ms }
           : { atRequest: Math.max(1, Math.floor(share * whole.requests)) }
-      const kills = [at(moment / moments.length), ...Array.from({ length: moment % 4 }, () => at(random()))]
+      const kills = [momentAt(moment / moments.length)]
+      for (let more = moment % 4; more > 0; more--) kills.push(momentAt(random()))
       try {
         let killed = 0
         let run = { exitCode: null as number | null, stderr: '' }
-        for (const kill of [...kills, undefined]) {
-          run = await trial.run(kill, cut)
+        for (const at of [...kills, undefined]) {
+          run = await trial.run({ at, act: cut })
           expectExactlyOnce(trial)
           if (run.exitCode !== null) break
           killed++

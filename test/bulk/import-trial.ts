@@ -20,6 +20,14 @@ export interface ResultRow {
   password?: string
 }
 
+interface RunOptions {
+  /** When `act` is called, unless the run has ended before. */
+  at?: Moment | undefined
+  act?: (kill: (signal: NodeJS.Signals) => void) => void
+  /** Besides those of the trial. */
+  flags?: readonly string[]
+}
+
 interface TrialOptions extends UsersServerOptions {
   rows: number
   /** Further flags of each run. */
@@ -59,16 +67,13 @@ export class ImportTrial {
     return join(this.sandbox.home, 'results.csv')
   }
 
-  /**
-   * Runs the import until it ends.
-   * @param moment when `end` is called, unless it has ended before
-   */
-  async run(moment?: Moment, end?: (kill: (signal: NodeJS.Signals) => void) => void): Promise<Run> {
+  /** Runs the import until it ends. */
+  async run({ at, act, flags = [] }: RunOptions = {}): Promise<Run> {
     const child = startChatctl(
       this.sandbox,
       [
         ...['users', 'import', this.input, '--yes', '--results', this.results],
-        ...['--concurrency', String(concurrency), ...this.#flags],
+        ...['--concurrency', String(concurrency), ...this.#flags, ...flags],
       ],
       { env: { CHATCTL_BASE_URL: this.server.url, CHATCTL_API_KEY: 'canary-api-key' } },
     )
@@ -86,16 +91,22 @@ export class ImportTrial {
     this.requests = 0
     this.server.onRequest = () => {
       this.requests++
-      if (moment && 'atRequest' in moment && this.requests === moment.atRequest) end?.(kill)
+      if (at && 'atRequest' in at && this.requests === at.atRequest) act?.(kill)
     }
-    if (moment && 'afterMs' in moment) {
-      await Promise.race([closed, sleep(moment.afterMs)])
-      end?.(kill)
+    if (at && 'afterMs' in at) {
+      await Promise.race([closed, sleep(at.afterMs)])
+      act?.(kill)
     }
     run.exitCode = await closed
     clearTimeout(hung)
     this.server.onRequest = undefined
     return run
+  }
+
+  rowAt(line: number): TestRow {
+    const row = this.rows.find((candidate) => candidate.line === line)
+    if (!row) throw new Error(`there is no row at line ${line}`)
+    return row
   }
 
   readResults(): ResultRow[] {

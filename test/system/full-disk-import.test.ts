@@ -28,7 +28,7 @@ describe('an import whose journal is on a disk that is full', function () {
   }
 
   it('sends nothing that it cannot write down, and goes on when there is room', async () => {
-    const run = await trial.run({ atRequest: 40 }, fill)
+    const run = await trial.run({ at: { atRequest: 40 }, act: fill })
     expect(run.exitCode, run.stderr).to.equal(1)
     expect(run.stderr).to.contain('ENOSPC')
     expectExactlyOnce(trial)
