@@ -1,4 +1,5 @@
 import * as Flags from '@oclif/core/flags'
+import { parseQuota, type Quota } from '../config/quota.ts'
 import { readTimeout } from '../config/resolve-options.ts'
 import { streamFormats } from '../contract/stream-event.ts'
 
@@ -38,6 +39,12 @@ export const durationFlag = Flags.custom<number>({
       throw new Error(`"${input}" ${(error as Error).message}`)
     }
   },
+})
+
+/** No more than so many requests in a window: `100/h`, or the name of a tier. */
+export const quotaFlag = Flags.custom<Quota>({
+  helpValue: '<quota>',
+  parse: async (input) => parseQuota(input),
 })
 
 /** What a streamed answer is made of, for a service of which that is not found out. */

@@ -1,7 +1,9 @@
 import * as z from 'zod/mini'
 import { answer, request } from './shapes.ts'
 
-const email = z.string().check(z.regex(/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address'))
+export const emailForm = /^[^\s@]+@[^\s@]+$/
+export const emailWords = 'must be an e-mail address'
+const email = z.string().check(z.regex(emailForm, emailWords))
 const metadata = z.record(z.string(), z.unknown())
 const userSettings = { theme: z.string(), notifications_enabled: z.boolean() }
 
@@ -28,9 +30,9 @@ export const user = answer({
 })
 export type User = z.infer<typeof user>
 
-const permission = z
-  .string()
-  .check(z.regex(/^[^\s:]+:[^\s:]+$/, 'must have the form <action>:<resource>, such as read:chat'))
+export const permissionForm = /^[^\s:]+:[^\s:]+$/
+export const permissionWords = 'must have the form <action>:<resource>, such as read:chat'
+const permission = z.string().check(z.regex(permissionForm, permissionWords))
 
 /** POST /v1/users/{id}/permissions. Whether it replaces or adds is not shown. */
 export const assignPermissionsRequest = request({

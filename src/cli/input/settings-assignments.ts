@@ -3,9 +3,9 @@ import { faultsOf } from '../../contract/faults.ts'
 import type { SettingsPatch } from '../../contract/settings.ts'
 import { type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
 import { Failure } from '../../failure.ts'
+import { nearest } from '../../nearest.ts'
 import type { Context } from '../create-context.ts'
 import { readSwitch } from '../flag-types.ts'
-import { nearest } from '../nearest.ts'
 import { readStdin, readTextFile, withoutFinalNewline } from './read-input.ts'
 
 const paths = settingsKeys.map(({ path }) => path)

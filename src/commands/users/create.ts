@@ -5,6 +5,8 @@ import { generatePassword } from '../../cli/input/generate-password.ts'
 import { parseKeyValues } from '../../cli/input/key-values.ts'
 import { readPassword } from '../../cli/input/read-password.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { idOfCreated } from '../../client/created-id.ts'
+import { isRecord } from '../../client/json.ts'
 import { newUserView, userView } from '../../view/users.ts'
 
 export default class UsersCreate extends BaseCommand {
@@ -51,34 +53,15 @@ export default class UsersCreate extends BaseCommand {
       ...(flags.name === undefined ? {} : { name: flags.name }),
       ...(metadata === undefined ? {} : { metadata }),
     })
-    const body = withLocationId(answer.body, answer.location)
-    if (generated === undefined) await context.show(userView, { ...answer, body: body ?? answer.body })
+    const id = idOfCreated(answer)
+    const sent = isRecord(answer.body) ? answer.body : undefined
+    const body = sent?.['id'] == null && id !== undefined ? { ...sent, id } : answer.body
+    if (generated === undefined) await context.show(userView, { ...answer, body })
     else {
       const secret = { name: 'generated_password', value: generated }
-      const shown = { ...body, generated_password: generated }
+      const shown = { ...(isRecord(body) ? body : {}), generated_password: generated }
       await context.show(newUserView, { ...answer, body: shown }, secret)
     }
-    if (body?.['id'] == null) await context.output.warn('The service did not say the id of the new user')
-  }
-}
-
-type Body = Record<string, unknown> | undefined
-
-/** Where the answer has no id, a Location header may name it as its last segment. */
-function withLocationId(body: unknown, location: string | undefined): Body {
-  const object =
-    typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as Body) : undefined
-  if (object?.['id'] != null || location === undefined) return object
-  const id = lastSegment(location)
-  return id ? { ...object, id } : object
-}
-
-function lastSegment(location: string): string | undefined {
-  try {
-    return decodeURIComponent(
-      new URL(location, 'http://any.invalid').pathname.split('/').filter(Boolean).at(-1) ?? '',
-    )
-  } catch {
-    return undefined
+    if (id === undefined) await context.output.warn('The service did not say the id of the new user')
   }
 }

@@ -1,8 +1,8 @@
 import { accessSync, constants, realpathSync, rmSync, statSync } from 'node:fs'
 import { type FileHandle, open, rename } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { Failure } from '../failure.ts'
-import { systemWords } from '../system-words.ts'
+import { Failure } from './failure.ts'
+import { systemWords } from './system-words.ts'
 
 /**
  * A file that is replaced when its new content is whole, and not before. What is no regular file,

@@ -1,0 +1,80 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { Failure } from '../failure.ts'
+import { systemWords } from '../system-words.ts'
+import { failedRowText } from './failed-row-text.ts'
+import type { InputForm } from './input/input.ts'
+import type { InputRow } from './input/read-rows.ts'
+
+/** UTF-16 units that are held before they are written. */
+const heldText = 64 * 1024
+
+/** The rows that failed, in the form of the input, ready to be given again. */
+export class FailedRows {
+  count = 0
+  readonly #path: string
+  readonly #form: InputForm
+  #file: number | undefined
+  #held = ''
+
+  /** @param path is replaced when it is whole; without a row it is left as it is */
+  constructor(path: string, form: InputForm) {
+    this.#path = path
+    this.#form = form
+  }
+
+  /**
+   * @param id of the user that was made of the row before a later step failed: the row has that now,
+   *   and no password
+   * @throws Failure `storage`
+   */
+  add(row: InputRow, id: string | undefined): void {
+    this.#held += failedRowText(row, id, this.#form, this.count === 0)
+    this.count++
+    if (this.#held.length > heldText) this.#guard(() => this.#write())
+  }
+
+  /** Puts the file in its place. @throws Failure `storage` */
+  async finish(): Promise<void> {
+    if (this.count === 0) return
+    if (this.#form === 'json') this.#held += '\n]\n'
+    this.#guard(() => {
+      const file = this.#write()
+      fsyncSync(file)
+      closeSync(file)
+      this.#file = undefined
+      renameSync(this.#aside(), this.#path)
+    })
+  }
+
+  /** Leaves what was there before. */
+  discard(): void {
+    if (this.#file === undefined) return
+    closeSync(this.#file)
+    this.#file = undefined
+    rmSync(this.#aside(), { force: true })
+  }
+
+  #write(): number {
+    if (this.#file === undefined) {
+      rmSync(this.#aside(), { force: true })
+      this.#file = openSync(this.#aside(), 'wx', 0o600)
+    }
+    const bytes = Buffer.from(this.#held)
+    for (let at = 0; at < bytes.length; ) at += writeSync(this.#file, bytes, at)
+    this.#held = ''
+    return this.#file
+  }
+
+  #aside(): string {
+    return join(dirname(this.#path), `.${basename(this.#path)}.${process.pid}.part`)
+  }
+
+  #guard(work: () => void): void {
+    try {
+      work()
+    } catch (cause) {
+      throw new Failure('storage', `${this.#path} cannot be written: ${systemWords(cause)}`, { cause })
+    }
+  }
+}

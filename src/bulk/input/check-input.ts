@@ -1,0 +1,70 @@
+import { type RowKind, type Step, stepsOf } from '../rows/user-row.ts'
+import type { Input } from './input.ts'
+import { type InputRow, type RowFault, readRows } from './read-rows.ts'
+import { RowSet } from './row-set.ts'
+
+export interface CheckedInput {
+  rows: number
+  /** Of the bytes, in hexadecimal. */
+  sha256: string
+  /** The rows with faults, by index: duplicates too. */
+  faulty: RowSet
+  /** How many requests of each kind the rows without faults need. */
+  steps: Record<Step, number>
+  /** Users to be created without a password. */
+  withoutPassword: number
+  /** Rows with an id and an email, which cannot be changed. */
+  labelledUpdates: number
+}
+
+/**
+ * Reads the whole input before anything of it is used.
+ *
+ * @param onFault is told of each fault, by line
+ * @throws Failure as `readRows` does
+ */
+export async function checkInput(
+  input: Input,
+  kind: RowKind,
+  onFault: (fault: RowFault) => void,
+): Promise<CheckedInput> {
+  const hash = process.getBuiltinModule('node:crypto').createHash('sha256')
+  async function* read(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of input.read()) {
+      hash.update(chunk)
+      yield chunk
+    }
+  }
+  const tally = emptyTally()
+  for await (const batch of readRows({ ...input, read }, kind)) {
+    for (const row of batch) {
+      count(tally, row, row.faults.length > 0)
+      for (const fault of row.faults) onFault(fault)
+    }
+  }
+  return { ...tally, sha256: hash.digest('hex') }
+}
+
+type Tally = Omit<CheckedInput, 'sha256'>
+
+function emptyTally(): Tally {
+  return {
+    rows: 0,
+    faulty: new RowSet(),
+    steps: { create: 0, update: 0, assign: 0 },
+    withoutPassword: 0,
+    labelledUpdates: 0,
+  }
+}
+
+function count(tally: Tally, { index, row }: InputRow, isFaulty: boolean): void {
+  tally.rows++
+  if (isFaulty || !row) {
+    tally.faulty.add(index)
+    return
+  }
+  const steps = stepsOf(row)
+  for (const step of steps) tally.steps[step]++
+  if (row.id === undefined && row.password === undefined) tally.withoutPassword++
+  if (row.id !== undefined && row.email !== undefined) tally.labelledUpdates++
+}

@@ -1,0 +1,141 @@
+import { largestRow, rowTooLarge } from './largest-row.ts'
+
+export interface CsvRecord {
+  line: number
+  /** As it stands in the text, without the end of its line. */
+  raw: string
+  cells: string[]
+  /** What is wrong with its quotes, and where in `raw`. */
+  broken: CsvBreak | undefined
+}
+
+interface CsvBreak {
+  offset: number
+  message: string
+}
+
+interface Scanned {
+  /** Behind the record, and behind the end of its line. */
+  end: number
+  next: number
+  cells: string[]
+}
+
+/**
+ * Splits CSV (RFC 4180) into records. One whose quotes are wrong ends with its first line, so that
+ * it takes no other row with it. Blank lines are none.
+ */
+export class CsvRecords {
+  readonly #name: string
+  #text = ''
+  #line = 1
+
+  /** @param name of the input, for errors */
+  constructor(name: string) {
+    this.#name = name
+  }
+
+  /**
+   * @param isLast nothing comes after this
+   * @throws Failure `refused` for a record that is too large
+   */
+  take(text: string, isLast: boolean): CsvRecord[] {
+    const all = this.#text + text
+    const records: CsvRecord[] = []
+    let at = 0
+    let quote = all.indexOf('"')
+    while (at < all.length) {
+      const newline = all.indexOf('\n', at)
+      const next = newline === -1 ? all.length : newline + 1
+      if (next - at > largestRow) throw rowTooLarge(this.#name, this.#line)
+      if (newline === -1 && !isLast) break
+      if (quote !== -1 && quote < at) quote = all.indexOf('"', at)
+      const isQuoted = quote !== -1 && quote < next
+      const scanned = isQuoted ? scanQuoted(all, at, isLast) : undefined
+      const known = scanned === 'more' ? all.length : scanned && 'cells' in scanned ? scanned.next : at
+      if (known - at > largestRow) throw rowTooLarge(this.#name, this.#line)
+      if (scanned === 'more') break
+      const line = this.#line
+      if (scanned && 'cells' in scanned) {
+        const raw = all.slice(at, scanned.end)
+        records.push({ line, raw, cells: scanned.cells, broken: undefined })
+        this.#line += countLines(all, at, scanned.next)
+        at = scanned.next
+        continue
+      }
+      const raw = all.slice(at, lineEnd(all, at, next))
+      if (scanned) {
+        records.push({ line, raw, cells: [], broken: { ...scanned, offset: scanned.offset - at } })
+      } else if (raw !== '') records.push({ line, raw, cells: raw.split(','), broken: undefined })
+      this.#line++
+      at = next
+    }
+    this.#text = all.slice(at)
+    return records
+  }
+}
+
+/** The end of a line without what ends it. */
+function lineEnd(text: string, start: number, next: number): number {
+  let end = Math.min(next, text.length)
+  if (end > start && text.charAt(end - 1) === '\n') end--
+  if (end > start && text.charAt(end - 1) === '\r') end--
+  return end
+}
+
+/** @returns `more` where the record may go on in what has not come yet */
+function scanQuoted(text: string, start: number, isLast: boolean): Scanned | CsvBreak | 'more' {
+  const cells: string[] = []
+  const limit = start + largestRow
+  for (let at = start; ; ) {
+    if (text.charAt(at) !== '"') {
+      const end = endOfBare(text, at)
+      if (end === text.length && !isLast) return 'more'
+      const bare = text.slice(at, text.charAt(end) === ',' ? end : lineEnd(text, at, end + 1))
+      const quote = bare.indexOf('"')
+      if (quote !== -1)
+        return { offset: at + quote, message: 'a quote in a field that does not begin with one' }
+      cells.push(bare)
+      at = end
+    } else {
+      const close = closingQuote(text, at)
+      if (close === -1 || close >= limit) {
+        const isOver = isLast || text.length > limit
+        return isOver ? { offset: at, message: 'a quote that is not closed' } : 'more'
+      }
+      // What follows decides whether it closes, and an end of line may be two characters.
+      if (close + 2 >= text.length && !isLast) return 'more'
+      cells.push(text.slice(at + 1, close).replaceAll('""', '"'))
+      at = close + 1
+      if (text.charAt(at) === '\r' && (at + 1 === text.length || text.charAt(at + 1) === '\n')) at++
+    }
+    if (at >= text.length) return { end: lineEnd(text, start, text.length), next: text.length, cells }
+    const character = text.charAt(at)
+    if (character === '\n') return { end: lineEnd(text, start, at + 1), next: at + 1, cells }
+    if (character !== ',') return { offset: at, message: 'a quote is closed before its field ends' }
+    at++
+    if (at === text.length && !isLast) return 'more'
+  }
+}
+
+/** The quote that closes the field; one that is doubled stands for itself. */
+function closingQuote(text: string, open: number): number {
+  for (let at = open + 1; ; at += 2) {
+    at = text.indexOf('"', at)
+    if (at === -1 || text.charAt(at + 1) !== '"') return at
+  }
+}
+
+function endOfBare(text: string, start: number): number {
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 44 || code === 10) return at
+  }
+  return text.length
+}
+
+function countLines(text: string, start: number, end: number): number {
+  let count = 0
+  for (let at = text.indexOf('\n', start); at !== -1 && at < end; at = text.indexOf('\n', at + 1)) count++
+  return count
+}

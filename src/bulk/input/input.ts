@@ -1,0 +1,121 @@
+import { type BigIntStats, realpathSync } from 'node:fs'
+import { type FileHandle, open, stat } from 'node:fs/promises'
+import { Failure } from '../../failure.ts'
+import { systemWords } from '../../system-words.ts'
+import { formOfEnding, formOfText } from './input-form.ts'
+import { spool } from './spool.ts'
+
+/** Bytes that are read at once. */
+const chunkSize = 256 * 1024
+
+/** Enough of the beginning to see the form by. */
+const beginning = 4096
+
+export const inputForms = ['csv', 'jsonl', 'json', 'yaml'] as const
+export type InputForm = (typeof inputForms)[number]
+
+/** A file of rows, or what came through a pipe, which may be read as often as one likes. */
+export interface Input {
+  /** As it was given; `stdin` for that. */
+  name: string
+  /** Absolute, with links followed; undefined for a pipe. */
+  path: string | undefined
+  form: InputForm
+  /**
+   * All of it from the beginning. A chunk is good until the next one is asked for.
+   * @throws Failure `conflict` when the file was changed since it was opened
+   */
+  read(): AsyncIterable<Uint8Array>
+  close(): void
+}
+
+export interface InputOptions {
+  /** Where the ending of the name does not say it. */
+  form?: InputForm | undefined
+  signal: AbortSignal
+  /** Where stdin and pipes are kept while they are used. */
+  spoolFolder: string
+  stdin: AsyncIterable<Uint8Array>
+}
+
+/**
+ * @param path of a file; `-` for stdin, which is kept in a file without a name, as any pipe is
+ * @throws Failure `refused` when it cannot be read, `storage` when a pipe cannot be kept; the
+ *   signal's reason when that comes first
+ */
+export async function openInput(path: string, options: InputOptions): Promise<Input> {
+  const { signal, spoolFolder } = options
+  signal.throwIfAborted()
+  if (path === '-') {
+    const file = await spool(options.stdin, spoolFolder, signal)
+    return inputOf('stdin', undefined, file, options)
+  }
+  try {
+    const found = await stat(path)
+    if (found.isDirectory()) throw new Failure('refused', `${path} is a folder, not a file of rows`)
+    if (found.isFile()) {
+      const file = { handle: await open(path, 'r'), remove: () => {} }
+      return await inputOf(path, realpathSync(path), file, options)
+    }
+    const handle = await open(path, 'r')
+    const file = await spool(handle.createReadStream(), spoolFolder, signal)
+    return await inputOf(path, undefined, file, options)
+  } catch (cause) {
+    if (cause instanceof Failure || signal.aborted) throw cause
+    throw new Failure('refused', `${path || 'A file without a name'} cannot be read: ${systemWords(cause)}`, {
+      cause,
+    })
+  }
+}
+
+interface OpenFile {
+  handle: FileHandle
+  /** Removes it where that could not be done while it was open. */
+  remove(): void
+}
+
+async function inputOf(
+  name: string,
+  path: string | undefined,
+  { handle, remove }: OpenFile,
+  { form, signal }: InputOptions,
+): Promise<Input> {
+  const opened = await handle.stat({ bigint: true })
+  const read = (): AsyncIterable<Uint8Array> => readWhole(name, handle, opened, signal)
+  return {
+    name,
+    path,
+    form: formOfEnding(name) ?? form ?? formOfText(await readBeginning(handle)),
+    read,
+    close: () => {
+      handle.close().then(remove, remove)
+    },
+  }
+}
+
+async function readBeginning(handle: FileHandle): Promise<string> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(beginning), 0, beginning, 0)
+  return buffer.toString('utf8', 0, bytesRead)
+}
+
+async function* readWhole(
+  name: string,
+  handle: FileHandle,
+  opened: BigIntStats,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const chunk = Buffer.allocUnsafe(chunkSize)
+  for (let position = 0; ; ) {
+    signal.throwIfAborted()
+    const { bytesRead } = await handle.read(chunk, 0, chunkSize, position)
+    const now = await handle.stat({ bigint: true })
+    if (now.size !== opened.size || now.mtimeNs !== opened.mtimeNs) {
+      throw new Failure('conflict', `${name} was changed while it was read`, {
+        hint: 'Run the same command again when nothing writes to it any more.',
+      })
+    }
+    if (bytesRead === 0) return
+    position += bytesRead
+    yield chunk.subarray(0, bytesRead)
+  }
+}

@@ -1,0 +1,59 @@
+import { Failure } from '../../failure.ts'
+import type { RowKind, UserRow } from '../rows/user-row.ts'
+import { CsvRows } from './csv-rows.ts'
+import type { Input } from './input.ts'
+import { readText } from './read-text.ts'
+
+/** What is wrong with a row, and where: see `Place`. */
+export interface RowFault {
+  line: number
+  column: number
+  message: string
+}
+
+export interface InputRow {
+  /** From 0; broken rows count, blank lines do not. */
+  index: number
+  /** Where it begins, from 1. */
+  line: number
+  /** What could be read of it, even where it has faults. */
+  row: UserRow | undefined
+  faults: readonly RowFault[]
+  /** As it stands in the input. */
+  raw: string
+  /** Of CSV: the columns, and the texts of its cells; none where its quotes are broken. */
+  csv?: { names: readonly string[]; cells: readonly string[] }
+}
+
+/** Makes rows of a text of one form that comes in pieces. */
+export interface RowReader {
+  /** @param isLast nothing comes after this */
+  take(text: string, isLast: boolean): InputRow[]
+}
+
+/**
+ * All rows, in batches of no certain size.
+ * @throws Failure `refused` for what is wrong with the input as a whole, `conflict` when it was
+ *   changed while it was read
+ */
+export async function* readRows(input: Input, kind: RowKind): AsyncGenerator<readonly InputRow[]> {
+  const reader = await readerOf(input, kind)
+  let count = 0
+  for await (const text of readText(input)) {
+    const rows = reader.take(text, false)
+    count += rows.length
+    if (rows.length > 0) yield rows
+  }
+  const rows = reader.take('', true)
+  if (count + rows.length === 0) throw new Failure('refused', `${input.name} holds no ${kind}`)
+  if (rows.length > 0) yield rows
+}
+
+async function readerOf({ name, form }: Input, kind: RowKind): Promise<RowReader> {
+  switch (form) {
+    case 'csv':
+      return new CsvRows(name, kind)
+    default:
+      throw new Failure('refused', `${name} cannot be read as ${form}`)
+  }
+}

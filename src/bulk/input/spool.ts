@@ -1,0 +1,77 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Failure } from '../../failure.ts'
+import { systemWords } from '../../system-words.ts'
+
+interface Spooled {
+  handle: FileHandle
+  /** For a system that cannot remove a file that is open. */
+  remove(): void
+}
+
+/**
+ * Keeps what comes only once in a file without a name, which ends with the process however that
+ * ends: there may be passwords in it.
+ *
+ * @throws Failure `storage`; the signal's reason when that comes first
+ */
+export async function spool(
+  source: AsyncIterable<Uint8Array>,
+  folder: string,
+  signal: AbortSignal,
+): Promise<Spooled> {
+  const path = join(folder, `spool-${process.pid}-${Math.random().toString(36).slice(2)}`)
+  const handle = await guard(folder, async () => {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    return open(path, 'wx+', 0o600)
+  })
+  const isRemoved = process.platform !== 'win32'
+  const remove = (): void => rmSync(path, { force: true })
+  try {
+    if (isRemoved) remove()
+    for await (const chunk of untilAborted(source, signal)) {
+      await guard(folder, async () => {
+        for (let at = 0; at < chunk.length; ) at += (await handle.write(chunk, at)).bytesWritten
+      })
+    }
+  } catch (error) {
+    await handle.close()
+    remove()
+    throw error
+  }
+  return { handle, remove: isRemoved ? () => {} : remove }
+}
+
+/** A pipe may be silent for ever, and then only the signal ends the wait. */
+async function* untilAborted(
+  source: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const aborted = Promise.withResolvers<never>()
+  aborted.promise.catch(() => {})
+  const abort = (): void => aborted.reject(signal.reason)
+  signal.addEventListener('abort', abort)
+  try {
+    signal.throwIfAborted()
+    const chunks = source[Symbol.asyncIterator]()
+    for (;;) {
+      const next = await Promise.race([chunks.next(), aborted.promise])
+      if (next.done) return
+      yield next.value
+    }
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+async function guard<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    throw new Failure('storage', `${folder} cannot be used: ${systemWords(cause)}`, {
+      hint: 'What comes through a pipe is kept there while it is used; XDG_STATE_HOME moves it.',
+      cause,
+    })
+  }
+}

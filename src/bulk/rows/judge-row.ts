@@ -1,0 +1,42 @@
+import { expandPath } from '../../client/address.ts'
+import { emailForm, emailWords, permissionForm, permissionWords } from '../../contract/user.ts'
+import { type RowKind, stepsOf, type UserRow } from './user-row.ts'
+
+/** Where a fault is in a row: names of fields and indexes of lists; empty for the row itself. */
+export type FieldPath = readonly (string | number)[]
+
+/** Is told of each fault of a row. */
+export type SayFault = (path: FieldPath, message: string) => void
+
+/** What a row of its types must still be: forms of values, and fields that need each other. */
+export function judgeRow(row: UserRow, kind: RowKind, say: SayFault): void {
+  const { id, email, password, permissions } = row
+  if (id !== undefined) judgeId(id, say)
+  if (email !== undefined && !emailForm.test(email)) say(['email'], `email ${emailWords}`)
+  if (password === '') say(['password'], 'password is empty')
+  if (password !== undefined && id !== undefined) {
+    say(['password'], 'a password cannot be changed: the row has an id')
+  }
+  if (row.role === '') say(['role'], 'role is empty')
+  permissions?.forEach((permission, index) => {
+    if (!permissionForm.test(permission)) say(['permissions', index], `permission ${permissionWords}`)
+  })
+  if (id !== undefined) {
+    if (stepsOf(row).length === 0) say([], 'the row has nothing to send beside its id')
+  } else if (kind === 'assignments') say([], 'id is missing')
+  else if (email === undefined) {
+    say([], isEmpty(row) ? 'the row has nothing to send' : 'email is missing: a row without id is created')
+  }
+}
+
+function isEmpty(row: UserRow): boolean {
+  return Object.keys(row).length === 0
+}
+
+function judgeId(id: string, say: SayFault): void {
+  try {
+    expandPath('{id}', { id })
+  } catch (error) {
+    say(['id'], (error as Error).message)
+  }
+}

@@ -1,0 +1,14 @@
+/** Lets any number wait for the next time that something has changed. */
+export class Bell {
+  #next = Promise.withResolvers<void>()
+
+  heard(): Promise<void> {
+    return this.#next.promise
+  }
+
+  ring(): void {
+    const { resolve } = this.#next
+    this.#next = Promise.withResolvers<void>()
+    resolve()
+  }
+}

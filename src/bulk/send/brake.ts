@@ -1,0 +1,215 @@
+import type { ClientEvent } from '../../client/client-event.ts'
+import type { Clock } from '../../client/clock.ts'
+import { readWait } from '../../client/rate-limit-headers.ts'
+import type { Quota } from '../../config/quota.ts'
+import { Failure } from '../../failure.ts'
+import { Bell } from './bell.ts'
+import { pausedTooLong } from './paused-too-long.ts'
+import { QuotaCount, type Spent } from './quota-count.ts'
+import { QuotaHeaders } from './quota-headers.ts'
+
+/** Times are milliseconds. */
+export interface Pause {
+  ms: number
+  /** Since the epoch. */
+  until: number
+  why: 'limited' | 'quota'
+}
+
+/** What is known of a quota: `reset` and `window` are milliseconds, `reset` from now. */
+export interface KnownQuota {
+  limit?: number
+  remaining?: number
+  reset?: number
+  window?: number
+}
+
+export interface BrakeOptions {
+  clock: Clock
+  /** Milliseconds; Infinity is no bound. */
+  maxWait: number
+  signal: AbortSignal
+  quota?: Quota | undefined
+  /** Of the quota's window, from an earlier run. */
+  spent?: Spent | undefined
+  /** Told again where a pause becomes longer. */
+  onPause?(pause: Pause): void
+  onGo?(): void
+}
+
+/**
+ * What all workers share to keep within a quota. A 429, or a quota that is used up, pauses all of
+ * them; then one request goes first, and the others when it was answered with something else.
+ */
+export class Brake {
+  readonly #options: BrakeOptions
+  readonly #count: QuotaCount | undefined
+  readonly #headers = new QuotaHeaders()
+  readonly #changed = new Bell()
+  #pause: Pause | undefined
+  /** Grows with each pause, so that an answer can be told from one to a request of before it. */
+  #generation = 0
+  #isHalfOpen = false
+  #isProbing = false
+  #inFlight = 0
+  /** 429s and waits since the last answer that was none. */
+  #limits = 0
+  #waited = 0
+  #lastLimit: Failure | undefined
+
+  constructor(options: BrakeOptions) {
+    this.#options = options
+    this.#count = options.quota && new QuotaCount(options.quota, options.spent, options.clock.now())
+    options.signal.addEventListener('abort', () => this.#changed.ring(), { once: true })
+  }
+
+  /**
+   * Runs `attempt` when a request may leave; again after a pause as often as it is answered with
+   * 429, for that was not done.
+   *
+   * @param onLimited is awaited after each 429, before the pause
+   * @throws Failure `rate_limited` where a pause would be longer than `maxWait`; the signal's reason;
+   *   what `attempt` throws
+   */
+  async through<T>(attempt: () => Promise<T>, onLimited?: () => void | Promise<void>): Promise<T> {
+    let patience = this.#options.maxWait
+    for (;;) {
+      const pass = await this.#enter()
+      const { now } = this.#options.clock
+      try {
+        const result = await attempt()
+        this.#leave(pass, true)
+        return result
+      } catch (error) {
+        const status = error instanceof Failure ? error.status : undefined
+        this.#leave(pass, status !== undefined && status !== 429)
+        if (error instanceof Failure && status === 429) {
+          this.#lastLimit = error
+          if (pass.generation === this.#generation) this.#limited(undefined)
+          await onLimited?.()
+        } else {
+          // A service that is down for a while has named the end of it, and nothing was done.
+          const wait = (this.#pause?.until ?? 0) - now()
+          const mayRepeat = error instanceof Failure && status === 503 && !error.inDoubt
+          if (!mayRepeat || wait <= 0 || wait > patience) throw error
+          patience -= wait
+        }
+      }
+    }
+  }
+
+  /** Told of the client's events: the client is made with `maxWait` 0, so that every 429 comes here. */
+  observe(event: ClientEvent): void {
+    // The client's own further attempts have not come through here.
+    if (event.type === 'request' && event.attempt > 1) this.#count?.take(this.#now())
+    if (event.type !== 'answer') return
+    this.#headers.read(event.headers, this.#now())
+    if (event.status === 429) this.#limited(readWait(event.headers, this.#now()))
+    if (event.status === 503 && event.headers['retry-after'] !== undefined) {
+      const asked = readWait(event.headers, this.#now())
+      if (asked) this.#stop(asked, 'limited')
+    }
+    this.#changed.ring()
+  }
+
+  /** What is known of the quota: the one that was given, else what the headers of answers say. */
+  get known(): KnownQuota | undefined {
+    return this.#count?.known(this.#now()) ?? this.#headers.known(this.#now())
+  }
+
+  /** What is used up of the quota that was given, for the next run. */
+  get spent(): Spent | undefined {
+    return this.#count?.spent(this.#now())
+  }
+
+  #now(): number {
+    return this.#options.clock.now()
+  }
+
+  async #enter(): Promise<{ generation: number; isProbe: boolean }> {
+    const { signal, clock } = this.#options
+    for (;;) {
+      signal.throwIfAborted()
+      const wait = this.#pause ? this.#pause.until - this.#now() : 0
+      if (this.#pause && wait > 0) {
+        if (this.#waited > this.#options.maxWait) throw this.#tooLong(this.#pause)
+        await clock.sleep(wait, signal)
+        continue
+      }
+      this.#go()
+      if (this.#isHalfOpen && this.#isProbing) {
+        await this.#changed.heard()
+        continue
+      }
+      const used = this.#usedUpFor()
+      if (used > 0) {
+        this.#stop(used, 'quota')
+        continue
+      }
+      if (!this.#headers.hasRoom(this.#inFlight, this.#now())) {
+        await this.#changed.heard()
+        continue
+      }
+      this.#count?.take(this.#now())
+      this.#inFlight++
+      this.#isProbing = this.#isHalfOpen
+      return { generation: this.#generation, isProbe: this.#isHalfOpen }
+    }
+  }
+
+  #usedUpFor(): number {
+    return Math.max(this.#count?.usedUpFor(this.#now()) ?? 0, this.#headers.usedUpFor(this.#now()))
+  }
+
+  /** @param isTaken whether there was an answer other than 429 */
+  #leave(pass: { generation: number; isProbe: boolean }, isTaken: boolean): void {
+    this.#inFlight--
+    if (pass.isProbe) this.#isProbing = false
+    if (isTaken && pass.generation === this.#generation) {
+      this.#isHalfOpen = false
+      this.#limits = 0
+      this.#waited = 0
+    }
+    this.#changed.ring()
+  }
+
+  /** @param asked milliseconds, where the answer said so */
+  #limited(asked: number | undefined): void {
+    const now = this.#now()
+    if (this.#pause && this.#pause.until > now) {
+      // Others that were under way hear of the same limit.
+      if (asked !== undefined) this.#stop(asked, 'limited')
+      return
+    }
+    const growing = Math.min(30_000, 1000 * 2 ** this.#limits) * (1 - this.#options.clock.random() / 2)
+    // Who keeps asking for nothing is still not asked more than once a second.
+    const wait = asked === undefined ? growing : this.#limits === 0 ? asked : Math.max(asked, 1000)
+    this.#limits++
+    this.#stop(wait, 'limited')
+  }
+
+  /** Begins a pause, or makes it longer. */
+  #stop(ms: number, why: Pause['why']): void {
+    const now = this.#now()
+    const until = now + ms
+    const before = this.#pause && this.#pause.until > now ? this.#pause : undefined
+    if (before && before.until >= until) return
+    this.#waited += until - (before?.until ?? now)
+    this.#pause = { ms, until, why }
+    if (!before) this.#generation++
+    this.#isHalfOpen = true
+    // A few milliseconds more are no news.
+    if (!before || until - before.until >= 1000) this.#options.onPause?.(this.#pause)
+  }
+
+  #go(): void {
+    if (!this.#pause) return
+    this.#pause = undefined
+    this.#options.onGo?.()
+  }
+
+  #tooLong({ until, why }: Pause): Failure {
+    const limit = why === 'limited' ? this.#lastLimit : undefined
+    return pausedTooLong({ until, why, waited: this.#waited, now: this.#now(), limit })
+  }
+}

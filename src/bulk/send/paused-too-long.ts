@@ -1,0 +1,39 @@
+import { describeDuration } from '../../client/clock.ts'
+import { Failure } from '../../failure.ts'
+
+/** The longest value that --max-wait takes, in seconds: what a timer of Node can wait. */
+const longestWait = Math.floor((2 ** 31 - 1) / 1000)
+
+/** Beyond the year 275760 there is no date to show. */
+const longestPlan = 365 * 24 * 3600 * 1000
+
+/**
+ * The failure of a pause that would be longer than `--max-wait`. Times are milliseconds.
+ *
+ * @param pause.waited all the waiting that would be needed, what has passed of it included
+ * @param pause.limit the answer that asked for it, where one did
+ */
+export function pausedTooLong(pause: {
+  until: number
+  why: 'limited' | 'quota'
+  waited: number
+  now: number
+  limit: Failure | undefined
+}): Failure {
+  const { until, why, waited, now, limit } = pause
+  const message = limit?.message ?? (why === 'quota' ? 'the quota is used up' : 'the service is rate limited')
+  return new Failure('rate_limited', message, {
+    ...(limit ? { code: limit.code, details: limit.details, cause: limit } : {}),
+    ...(limit?.status === undefined ? {} : { status: limit.status }),
+    ...(limit?.request === undefined ? {} : { request: limit.request }),
+    hint: hintFor(until - now, until, waited),
+  })
+}
+
+function hintFor(left: number, until: number, waited: number): string {
+  if (left > longestPlan) return 'The service asks for a wait of more than a year.'
+  const at = new Date(until).toISOString().replace(/\.\d+Z$/, 'Z')
+  const again = `Try again in ${describeDuration(left)} (at ${at})`
+  const seconds = Math.ceil(waited / 1000)
+  return seconds > longestWait ? `${again}.` : `${again}, or let it wait with --max-wait ${seconds}s.`
+}

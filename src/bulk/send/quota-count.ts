@@ -1,0 +1,44 @@
+import type { Quota } from '../../config/quota.ts'
+import type { KnownQuota } from './brake.ts'
+
+/** Requests that have left since the window began, in milliseconds since the epoch. */
+export interface Spent {
+  since: number
+  requests: number
+}
+
+/** A quota that was given, kept by counting. All times are milliseconds since the epoch. */
+export class QuotaCount {
+  readonly #quota: Quota
+  #spent: Spent | undefined
+
+  constructor(quota: Quota, spent: Spent | undefined, now: number) {
+    this.#quota = quota
+    // A window that begins later than now is of a clock that was set back.
+    this.#spent = spent && { ...spent, since: Math.min(spent.since, now) }
+  }
+
+  take(now: number): void {
+    const { since, requests } = this.spent(now) ?? { since: now, requests: 0 }
+    this.#spent = { since, requests: requests + 1 }
+  }
+
+  /** What the window that is open has used up. */
+  spent(now: number): Spent | undefined {
+    return this.#spent && now - this.#spent.since < this.#quota.window ? this.#spent : undefined
+  }
+
+  /** Milliseconds until a request may leave. */
+  usedUpFor(now: number): number {
+    const spent = this.spent(now)
+    if (!spent || spent.requests < this.#quota.requests) return 0
+    return spent.since + this.#quota.window - now
+  }
+
+  known(now: number): KnownQuota {
+    const { requests, window } = this.#quota
+    const spent = this.spent(now)
+    const remaining = Math.max(0, requests - (spent?.requests ?? 0))
+    return { limit: requests, remaining, window, ...(spent ? { reset: spent.since + window - now } : {}) }
+  }
+}

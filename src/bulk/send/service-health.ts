@@ -1,0 +1,48 @@
+import type { Failure } from '../../failure.ts'
+
+/** Failures in a row after which the service, rather than a row, is what is wrong. */
+const most = { unknown: 10, forbidden: 20 }
+
+/** Whether it is worth going on with the rows that are left. */
+export class ServiceHealth {
+  #hasTaken = false
+  #unknown = 0
+  #forbidden = 0
+
+  took(): void {
+    this.#hasTaken = true
+    this.#unknown = 0
+    this.#forbidden = 0
+  }
+
+  /** @throws Failure the same, where the run should stop */
+  failed(failure: Failure): void {
+    const { kind, inDoubt } = failure
+    this.#unknown = inDoubt || kind === 'server_error' || kind === 'truncated' ? this.#unknown + 1 : 0
+    this.#forbidden = kind === 'forbidden' ? this.#forbidden + 1 : 0
+    if (
+      isOfAllRows(failure) ||
+      this.#unknown >= most.unknown ||
+      (this.#forbidden >= most.forbidden && !this.#hasTaken)
+    ) {
+      throw failure
+    }
+  }
+}
+
+/** What every further row would meet too: the client has tried again as often as it was let. */
+function isOfAllRows({ kind, inDoubt }: Failure): boolean {
+  switch (kind) {
+    case 'unauthorized':
+    case 'rate_limited':
+    case 'storage':
+    case 'config':
+      return true
+    case 'unreachable':
+    case 'timeout':
+    case 'tls':
+      return !inDoubt
+    default:
+      return false
+  }
+}

@@ -1,0 +1,156 @@
+import type { Imported, ImportOptions, Prospect } from '../bulk/import-rows.ts'
+import type { RowResult } from '../bulk/results/row-result.ts'
+import { roundDuration } from '../config/duration.ts'
+import { Failure } from '../failure.ts'
+import { countOf } from '../view/count.ts'
+import { describeOutline, importView, outlineView } from '../view/import.ts'
+import type { Context } from './create-context.ts'
+import { allowGrace, Interruption } from './interruption.ts'
+import { BulkProgress } from './output/bulk-progress.ts'
+import { demandNamedService } from './target.ts'
+
+/** Ms to come to an end in good order: what is under way is waited for, and results are written. */
+const grace = 60_000
+
+/** So many rows of which nobody knows are told one by one. */
+const mostTold = 20
+
+/** What a command says of its file of rows; the rest of the options is the same for all. */
+export type FileOptions = Omit<ImportOptions, keyof ReturnType<typeof outsideOf> | 'maxWait' | 'signal'> & {
+  /** Whether no question is asked. */
+  yes: boolean
+  /** The command line that settles the row on a line, by what is said of it. */
+  settle(as: 'created' | 'retry' | 'skip', line: number | undefined): string
+}
+
+/**
+ * Imports a file of rows for a command, with all that is said on the way, and shows what became of it.
+ *
+ * @param importRows of the bulk layer, which the command has loaded
+ * @throws Failure `incomplete` where rows failed or are unknown; what ended it early
+ */
+export async function importFile(
+  context: Context,
+  options: FileOptions,
+  importRows: (options: ImportOptions) => Promise<Imported | undefined>,
+): Promise<void> {
+  const { output } = context
+  demandNamedService(context.target())
+  allowGrace(grace)
+  const outside = outsideOf(context, options)
+  let imported: Imported | undefined
+  try {
+    imported = await importRows({
+      ...options,
+      ...outside,
+      maxWait: context.options.max_wait.value,
+      signal: context.signal,
+    })
+  } finally {
+    outside.endProgress()
+  }
+  if (!imported) return
+  await outside.tellUnknown(imported.counts.unknown)
+  const { counts, rows, remaining, requests, failedRows: failed_rows, journal } = imported
+  const files = {
+    ...(options.results !== undefined && { results: options.results }),
+    ...(failed_rows !== undefined && { failed_rows }),
+  }
+  await output.show(importView, { rows, ...counts, skipped: counts.skipped - remaining, remaining, requests, ...files, journal })
+  throwWhatIsLeft(context, imported)
+}
+
+/** @throws Failure, or what ended the run */
+function throwWhatIsLeft({ output }: Context, { counts, ended, remaining, failedRows }: Imported): void {
+  if (ended !== undefined) {
+    const left = countOf(remaining, 'row')
+    output.notice(`${left} ${remaining === 1 ? 'is' : 'are'} left; the same command goes on with what is not done.`)
+    if (ended instanceof Failure || ended instanceof Interruption) throw ended
+    throw ended
+  }
+  const { failed, unknown } = counts
+  if (failed === 0 && unknown === 0) return
+  const words = [
+    ...(failed > 0 ? [`${countOf(failed, 'row')} failed`] : []),
+    ...(unknown > 0 ? [`nobody knows what became of ${countOf(unknown, 'row')}`] : []),
+  ]
+  throw new Failure('incomplete', words.join(', and '), {
+    ...(failedRows !== undefined && {
+      hint: `The failed rows are in ${failedRows}: mend that and import it, or run the same command again.`,
+    }),
+  })
+}
+
+/** What an import needs of its outside: a client, a person, a place for its progress. */
+function outsideOf(context: Context, { input, yes, dryRun, concurrency, settle }: FileOptions) {
+  const { output, prompter, transport } = context
+  const unknown: string[] = []
+  let progress: BulkProgress | undefined
+  return {
+    connect: (other: Parameters<ImportOptions['connect']>[0]) =>
+      context.connect({
+        ...other,
+        observe: (event) => {
+          other.observe?.(event)
+          transport.observe?.(event)
+        },
+      }),
+    confirm: async (prospect: Prospect) => {
+      if (dryRun) return showOutline(context, prospect)
+      const outline = `${input.name}: ${describeOutline(prospect)}`
+      output.notice(`${outline}.\n${describeTime(context, prospect, concurrency)}`)
+      if (!yes) await prompter.confirm('Send them?')
+    },
+    onBegin: ({ rows, estimate }: Parameters<ImportOptions['onBegin']>[0]) => {
+      progress = new BulkProgress(output, { noun: 'row', total: rows, estimate })
+    },
+    onProgress: (tally: Parameters<ImportOptions['onProgress']>[0]) => progress?.update(tally),
+    onPause: (pause: Parameters<NonNullable<ImportOptions['onPause']>>[0]) => progress?.pause(pause),
+    onGo: () => progress?.go(),
+    endProgress: () => progress?.end(),
+    onUnknown: (result: RowResult, canBeSettled: boolean) => {
+      if (unknown.length < mostTold) unknown.push(describeUnknown(result, canBeSettled, settle))
+    },
+    tellUnknown: async (count: number) => {
+      for (const line of unknown) await output.warn(line)
+      if (count > mostTold) await output.warn(`and ${count - mostTold} more; --results FILE lists them`)
+    },
+    warn: (text: string) => output.warn(text),
+  }
+}
+
+async function showOutline({ output }: Context, { rows, done, steps, requests }: Prospect): Promise<void> {
+  const { create: creates, update: updates, assign: assignments } = steps
+  await output.show(outlineView, { rows, done, creates, updates, assignments, requests })
+}
+
+/** What is known of the quota, and how long it will take with it. */
+function describeTime({ options }: Context, { quota, duration, requests }: Prospect, concurrency: number): string {
+  const about = `about ${roundDuration(duration)}, ${concurrency} at a time`
+  if (quota?.limit === undefined && quota?.remaining === undefined) {
+    return `No quota is known (--quota 100/h names one); without one it takes ${about}.`
+  }
+  const { limit, remaining, window = 3_600_000, reset } = quota
+  const per = limit === undefined ? '' : `${limit} requests in ${roundDuration(window)}`
+  const left = remaining === undefined ? '' : `${per ? ', ' : ''}${remaining} of them left`
+  const pause = Math.max(reset ?? 0, limit === undefined || requests - (remaining ?? limit) <= limit ? 0 : window)
+  const isTooLong = requests > (remaining ?? limit ?? requests) && pause > options.max_wait.value
+  const stops = isTooLong
+    ? `\nA pause for it is longer than --max-wait ${roundDuration(options.max_wait.value)}: the run will stop there, and the same command goes on. --max-wait ${roundDuration(pause)} waits.`
+    : ''
+  return `The quota is ${per}${left}: it takes ${about}.${stops}`
+}
+
+function describeUnknown(
+  { line, email, id, error }: RowResult,
+  canBeSettled: boolean,
+  settle: FileOptions['settle'],
+): string {
+  const what = `Line ${line} (${email || id}) is unknown: ${error}`
+  if (!canBeSettled) return `${what}\nThe same command sends it again.`
+  return [
+    what,
+    `Look whether it was created. If so: ${settle('created', line)}`,
+    `Else: ${settle('retry', line)} (a 409 then means that it was), or ${settle('skip', line)}`,
+  ].join('\n')
+}

@@ -1,0 +1,22 @@
+import type { Answer } from './answer.ts'
+import { isRecord } from './json.ts'
+
+/**
+ * The id of what was just created: the body's, else the last segment of the Location header
+ * (interface.md does not show the body). Undefined where neither names one.
+ */
+export function idOfCreated({ body, location }: Answer<unknown>): string | undefined {
+  const id = isRecord(body) ? body['id'] : undefined
+  if (typeof id === 'string' && id !== '') return id
+  if (typeof id === 'number') return String(id)
+  return location === undefined ? undefined : lastSegment(location)
+}
+
+function lastSegment(location: string): string | undefined {
+  try {
+    const segment = new URL(location, 'http://any.invalid').pathname.split('/').filter(Boolean).at(-1)
+    return segment === undefined ? undefined : decodeURIComponent(segment)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,99 @@
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { bulkFlags } from '../../cli/bulk-flags.ts'
+import { commandWith } from '../../cli/command-with.ts'
+import { integerFlag, textFlag } from '../../cli/flag-types.ts'
+import { importFile } from '../../cli/import-file.ts'
+import { generatePassword } from '../../cli/input/generate-password.ts'
+import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { Failure } from '../../failure.ts'
+import { importView } from '../../view/import.ts'
+
+export default class UsersImport extends BaseCommand {
+  static override summary = 'Create and update users from a file of any size, under any quota.'
+  static override description =
+    'A row without id is created, one with id updated; role and permissions are assigned after. The whole file is checked before anything is sent. Whatever stops the import, the same command goes on from there, and sends nothing twice.'
+  static override examples = [
+    '<%= config.bin %> users import users.csv --dry-run',
+    '<%= config.bin %> users import users.csv --quota 100/h --max-wait 1h --yes',
+    '<%= config.bin %> users import users.jsonl --generate-passwords --results results.csv',
+    '<%= config.bin %> users import users.csv --on-unknown created --id ID --line 12',
+  ]
+  static override args = {
+    file: Args.string({
+      description: 'CSV, JSONL, JSON or YAML; - reads stdin.',
+      required: true,
+      ignoreStdin: true,
+    }),
+  }
+  static override flags = {
+    ...bulkFlags,
+    'generate-passwords': Flags.boolean({
+      dependsOn: ['results'],
+      summary: 'Make up a password for every new user that has none; only --results has them.',
+    }),
+    'on-unknown': Flags.option({
+      options: ['retry', 'created', 'skip'] as const,
+      helpValue: '<how>',
+      summary: 'retry, created (with --id) or skip: rows of which nobody knows if they were created.',
+    })(),
+    id: textFlag({ helpValue: '<id>', dependsOn: ['on-unknown'], summary: 'Id of a row that was created.' }),
+    line: integerFlag({
+      helpValue: '<n>',
+      min: 1,
+      dependsOn: ['on-unknown'],
+      summary: 'Only the row on this line of the file.',
+    }),
+    'dry-run': dryRunFlag,
+  }
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(UsersImport, importView)
+    const { results, 'on-unknown': onUnknown, id, line } = flags
+    const settlement = readSettlement(onUnknown, id)
+    const { importRows, openInput, importsFolder } = await import('../../bulk/import-rows.ts')
+    const input = await openInput(args.file, {
+      form: flags.format,
+      signal: context.signal,
+      spoolFolder: importsFolder(),
+      stdin: process.stdin,
+    })
+    const options = {
+      input,
+      kind: 'users' as const,
+      service: context.contextOwner().baseUrl ?? 'local',
+      skipInvalid: flags['skip-invalid'],
+      restart: flags.restart,
+      concurrency: flags.concurrency,
+      quota: flags.quota,
+      results,
+      makePassword: flags['generate-passwords'] ? generatePassword : undefined,
+      dryRun: context.dryRun,
+      settlement,
+      line,
+      yes: flags.yes,
+      settle: (as: 'created' | 'retry' | 'skip', at: number | undefined) =>
+        commandWith(this, {
+          'on-unknown': as,
+          line: at === undefined ? undefined : String(at),
+          id: as === 'created' ? 'ID' : undefined,
+        }),
+    }
+    try {
+      await importFile(context, options, importRows)
+    } finally {
+      input.close()
+    }
+  }
+}
+
+/** @throws Failure `usage` for an id where none belongs, or where one is missing */
+function readSettlement(as: 'retry' | 'created' | 'skip' | undefined, id: string | undefined) {
+  if (as === 'created') {
+    if (id !== undefined) return { as, id }
+    throw new Failure('usage', '--on-unknown created needs --id, the id that the service gave the user')
+  }
+  if (id !== undefined) throw new Failure('usage', `--id goes with --on-unknown created, not ${as}`)
+  return as === undefined ? undefined : { as }
+}

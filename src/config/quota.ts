@@ -1,0 +1,34 @@
+/** No more than so many requests in one window, which begins with its first request. */
+export interface Quota {
+  requests: number
+  /** Milliseconds. */
+  window: number
+}
+
+const second = 1000
+const hour = 3600 * second
+const windows: Record<string, number> = { s: second, m: 60 * second, h: hour, d: 24 * hour }
+
+/** interface.md, "Limits". */
+const tiers: Record<string, Quota> = {
+  free: { requests: 100, window: hour },
+  pro: { requests: 1000, window: hour },
+}
+
+/**
+ * Reads `100/h`, `60/m`, `5/s`, `10000/d`, or the name of a tier.
+ * @throws Error that says in words what the text is not
+ */
+export function parseQuota(text: string): Quota {
+  const word = text.trim().toLowerCase()
+  const tier = Object.hasOwn(tiers, word) ? tiers[word] : undefined
+  if (tier) return { ...tier }
+  if (word === 'enterprise') {
+    throw new Error('the quota of the enterprise tier is not the same for all: give a number, as in 5000/h')
+  }
+  const [, count = '', unit = ''] = /^(\d{1,9})\s*\/\s*([smhd])$/.exec(word) ?? []
+  const window = windows[unit]
+  if (window === undefined) throw new Error(`"${text}" is no quota, such as 100/h, 60/m, free or pro`)
+  if (Number(count) === 0) throw new Error(`"${text}" would let nothing through`)
+  return { requests: Number(count), window }
+}
