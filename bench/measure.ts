@@ -30,7 +30,8 @@ export async function timeInTurn(
   return new Map([...times].map(([name, values]) => [name, median(values)]))
 }
 
-function untilExit({ name, command, args, env }: Program): Promise<number> {
+/** Milliseconds that a whole process takes. */
+export function untilExit({ name, command, args, env }: Program): Promise<number> {
   return new Promise((resolve, reject) => {
     const startedAt = performance.now()
     const child = spawn(command, args, { env: env ?? process.env, stdio: ['ignore', 'ignore', 'ignore'] })

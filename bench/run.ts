@@ -1,3 +1,4 @@
+import { benchAdmin } from './admin.ts'
 import { benchSignedIn } from './signed-in.ts'
 import { benchStartup } from './startup.ts'
 import { benchTalk } from './talk.ts'
@@ -6,6 +7,7 @@ const benches: Record<string, (rounds: number) => Promise<void>> = {
   startup: benchStartup,
   'signed-in': benchSignedIn,
   talk: benchTalk,
+  admin: benchAdmin,
 }
 const [name = 'startup', rounds = '41'] = process.argv.slice(2)
 const bench = benches[name]

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { type FaultServer, startFaultServer } from '../support/fault-server.ts'
 import { historyService, plainReading, storedAt } from '../support/history-service.ts'
+import { watchPeakMemory } from '../support/peak-memory.ts'
 import { binary } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { exportEnvironment } from './export-run.ts'
@@ -43,17 +43,8 @@ describe('the memory of an export', function () {
       env: { ...sandbox.env, ...exportEnvironment(server.url) },
       stdio: ['ignore', 'ignore', 'inherit'],
     })
-    let peak = 0
-    const timer = setInterval(() => {
-      try {
-        const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
-        peak = Math.max(peak, Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024)
-      } catch {
-        // It has ended.
-      }
-    }, 10)
-    expect(await new Promise((resolve) => child.once('close', resolve))).to.equal(0)
-    clearInterval(timer)
+    const { exitCode, peak } = await watchPeakMemory(child)
+    expect(exitCode).to.equal(0)
     return peak
   }
 

@@ -32,8 +32,11 @@ export interface FaultServer {
   close(): Promise<void>
 }
 
-/** Starts a server on loopback that behaves as scripted. */
-export async function startFaultServer(script: Script): Promise<FaultServer> {
+/**
+ * Starts a server on loopback that behaves as scripted.
+ * @param at the port; any that is free unless said
+ */
+export async function startFaultServer(script: Script, at = 0): Promise<FaultServer> {
   const requests: RecordedRequest[] = []
   const server = createServer(async (incoming, response) => {
     let body = ''
@@ -50,7 +53,7 @@ export async function startFaultServer(script: Script): Promise<FaultServer> {
     const behaviour = chooseBehaviour(script, request, index)
     await behaviour(request, response, incoming)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,

@@ -1,3 +1,5 @@
+import { createRandom } from './random.ts'
+
 /**
  * Some of many cases, for tests that are too slow to run whole every time. CHATCTL_TEST_FULL=1
  * takes all; otherwise a seed decides, which CHATCTL_TEST_SEED sets.
@@ -19,15 +21,4 @@ export function takeSample<T>(all: readonly T[], size: number): { sample: readon
   )
   const sample = all.filter((_, index) => chosen.has(index))
   return { sample, words: `${size} of ${all.length}, CHATCTL_TEST_SEED=${seed}` }
-}
-
-/** Mulberry32: a number in [0, 1) for each call, the same sequence for the same seed. */
-function createRandom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }

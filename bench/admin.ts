@@ -1,0 +1,46 @@
+import { measureApply } from './apply-settings.ts'
+import { measureImport, measureImportMemory } from './import-users.ts'
+
+/** Rounds of what takes half a minute each. */
+const longRounds = 3
+
+/** The figures of administration: one change of settings, many users, and the memory of a million. */
+export async function benchAdmin(rounds: number): Promise<void> {
+  await benchApply(rounds)
+  await benchImport(Math.min(rounds, longRounds))
+  await benchMemory()
+}
+
+async function benchApply(rounds: number): Promise<void> {
+  const { chatctl, bareUndici, ratio } = await measureApply(rounds)
+  print(
+    `settings apply of one change, median of ${rounds} rounds in turn, Node ${process.versions.node} (bound 2)`,
+  )
+  line('settings apply', `${chatctl.toFixed(1)} ms`, `${ratio.toFixed(2)} of bare undici`)
+  line('bare undici', `${bareUndici.toFixed(1)} ms`)
+}
+
+async function benchImport(rounds: number): Promise<void> {
+  const { users, chatctl, bareUndici, ratio, oneSync } = await measureImport(rounds)
+  const rate = (ms: number) => `${Math.round(users / (ms / 1000))}/s`
+  print(`import of ${users} users, median of ${rounds} rounds in turn (bound 0.8)`)
+  line('users import', rate(chatctl), `${ratio.toFixed(2)} of bare undici`)
+  line('bare undici', rate(bareUndici))
+  line('one fdatasync', `${oneSync.toFixed(3)} ms`)
+}
+
+async function benchMemory(): Promise<void> {
+  const { few, many, ratio } = await measureImportMemory()
+  const megabytes = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(0)} MB`
+  print(`peak memory of an import (bound 1.3)`)
+  line(`${few.users} users`, megabytes(few.peak))
+  line(`${many.users} users`, megabytes(many.peak), `${ratio.toFixed(2)} of that`)
+}
+
+function line(name: string, figure: string, words = ''): void {
+  print(`${name.padEnd(20)} ${figure.padStart(10)}  ${words}`.trimEnd())
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}

@@ -1,0 +1,168 @@
+import { fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, createWriteStream, fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { fileURLToPath } from 'node:url'
+import { watchPeakMemory } from '../test/support/peak-memory.ts'
+import { createSandbox, type Sandbox } from '../test/support/sandbox.ts'
+import { type Program, timeInTurn, untilExit } from './measure.ts'
+
+const binary = fileURLToPath(new URL('../bin/run.js', import.meta.url))
+const undici = new URL('../node_modules/undici/index.js', import.meta.url).href
+const service = fileURLToPath(new URL('./users-service.ts', import.meta.url))
+
+const users = 20_000
+const concurrency = 16
+/** Milliseconds that the service takes for a request. */
+const delay = 10
+
+/** What anybody would write who has heard of power cuts: a line on the disk before each request. */
+const bareLoop = `
+import { open, readFile } from 'node:fs/promises'
+import { Pool } from ${JSON.stringify(undici)}
+const pool = new Pool(process.env.CHATCTL_BASE_URL, { connections: ${concurrency} })
+const journal = await open(process.env.BENCH_JOURNAL, 'a')
+const rows = (await readFile(process.env.BENCH_USERS, 'utf8')).trim().split('\\n').slice(1)
+const headers = { authorization: 'Bearer bench-key', 'content-type': 'application/json' }
+let next = 0
+async function work() {
+  for (let row = rows[next++]; row !== undefined; row = rows[next++]) {
+    const [email, name, company] = row.split(',')
+    await journal.write(email + '\\n')
+    await journal.datasync()
+    const body = JSON.stringify({ email, name, metadata: { company } })
+    const answer = await pool.request({ method: 'POST', path: '/v1/users', headers, body })
+    if (answer.statusCode !== 201) throw new Error('answered ' + answer.statusCode)
+    await answer.body.json()
+  }
+}
+await Promise.all(Array.from({ length: ${concurrency} }, work))
+await journal.close()
+await pool.close()`
+
+/** Medians in ms of whole processes. */
+export interface ImportFigures {
+  users: number
+  chatctl: number
+  bareUndici: number
+  /** The rate of the first by that of the second. */
+  ratio: number
+  /** Milliseconds of writing one line and forcing it to the disk. */
+  oneSync: number
+}
+
+/** `users import` against a bare loop that forces a line to the disk before each request. */
+export async function measureImport(rounds: number): Promise<ImportFigures> {
+  const sandbox = createSandbox()
+  const { url, close } = await startService(delay)
+  try {
+    const path = await writeUsers(sandbox, users)
+    const programs: Program[] = [
+      importOf(sandbox, url, path),
+      {
+        name: 'bare',
+        command: process.execPath,
+        args: ['--input-type=module', '-e', bareLoop],
+        env: {
+          ...sandbox.env,
+          CHATCTL_BASE_URL: url,
+          BENCH_USERS: path,
+          BENCH_JOURNAL: join(sandbox.home, 'bare.journal'),
+        },
+      },
+    ]
+    const medians = await timeInTurn(programs, rounds, (program) => {
+      forgetImports(sandbox)
+      return untilExit(program)
+    })
+    const [chatctl = Number.NaN, bareUndici = Number.NaN] = [medians.get('chatctl'), medians.get('bare')]
+    return { users, chatctl, bareUndici, ratio: bareUndici / chatctl, oneSync: timeOneSync(sandbox) }
+  } finally {
+    close()
+    sandbox.remove()
+  }
+}
+
+/** Most memory in bytes of an import of few users, and of one of many. */
+export interface MemoryFigures {
+  few: { users: number; peak: number }
+  many: { users: number; peak: number }
+  ratio: number
+}
+
+/** Longer than that nobody waits for one figure: it takes fewer users then. */
+const longestSeconds = 240
+
+/** The memory of `users import` against a service that answers at once. */
+export async function measureImportMemory(): Promise<MemoryFigures> {
+  const sandbox = createSandbox()
+  const { url, close } = await startService(0)
+  const peakOf = async (count: number): Promise<{ users: number; peak: number }> => {
+    forgetImports(sandbox)
+    const { command, args, env } = importOf(sandbox, url, await writeUsers(sandbox, count))
+    const child = spawn(command, args, { env: env ?? {}, stdio: ['ignore', 'ignore', 'ignore'] })
+    const { exitCode, peak } = await watchPeakMemory(child)
+    if (exitCode !== 0) throw new Error(`an import of ${count} users ended with ${exitCode}`)
+    return { users: count, peak }
+  }
+  try {
+    const few = await peakOf(10_000)
+    const startedAt = performance.now()
+    await peakOf(10_000)
+    const perSecond = 10_000 / ((performance.now() - startedAt) / 1000)
+    const affordable = Math.floor((perSecond * longestSeconds) / 10_000) * 10_000
+    const many = await peakOf(Math.min(1_000_000, Math.max(affordable, 20_000)))
+    return { few, many, ratio: many.peak / few.peak }
+  } finally {
+    close()
+    sandbox.remove()
+  }
+}
+
+function importOf(sandbox: Sandbox, url: string, path: string): Program {
+  return {
+    name: 'chatctl',
+    command: process.execPath,
+    args: [binary, 'users', 'import', path, '--yes', '--concurrency', String(concurrency)],
+    env: { ...sandbox.env, CHATCTL_BASE_URL: url, CHATCTL_API_KEY: 'bench-key' },
+  }
+}
+
+/** An import that is over would not be done again. */
+function forgetImports(sandbox: Sandbox): void {
+  rmSync(join(sandbox.home, '.local', 'state'), { recursive: true, force: true })
+}
+
+async function writeUsers(sandbox: Sandbox, count: number): Promise<string> {
+  const path = join(sandbox.home, `users-${count}.csv`)
+  const lines = function* () {
+    yield 'email,name,metadata.company\n'
+    for (let number = 0; number < count; number++) {
+      yield `user${number}@example.com,User ${number},Company ${number % 100}\n`
+    }
+  }
+  await pipeline(Readable.from(lines()), createWriteStream(path))
+  return path
+}
+
+async function startService(ms: number): Promise<{ url: string; close: () => void }> {
+  const child = fork(service, [String(ms)])
+  const [port] = await once(child, 'message')
+  return { url: `http://127.0.0.1:${port}`, close: () => child.disconnect() }
+}
+
+/** The median of some hundreds, one after the other, on the disk that the imports use. */
+function timeOneSync(sandbox: Sandbox): number {
+  const file = openSync(join(sandbox.home, 'sync'), 'a')
+  const times = Array.from({ length: 300 }, () => {
+    const startedAt = performance.now()
+    writeSync(file, 'user1@example.com\n')
+    fdatasyncSync(file)
+    return performance.now() - startedAt
+  })
+  closeSync(file)
+  return times.sort((a, b) => a - b)[150] ?? Number.NaN
+}

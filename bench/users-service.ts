@@ -1,0 +1,24 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/**
+ * A process of its own: creates users and forgets them, so that a million costs it nothing. Tells
+ * its port, and ends with whoever started it.
+ */
+const [delay = '0'] = process.argv.slice(2)
+let made = 0
+
+const server = createServer((request, response) => {
+  request.resume()
+  request.once('end', () => {
+    const answer = () => {
+      response
+        .writeHead(request.method === 'POST' ? 201 : 200, { 'content-type': 'application/json' })
+        .end(`{"id":"usr_${String(made++).padStart(8, '0')}"}`)
+    }
+    if (delay === '0') answer()
+    else setTimeout(answer, Number(delay))
+  })
+})
+server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port))
+process.once('disconnect', () => process.exit(0))

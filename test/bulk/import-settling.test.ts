@@ -1,0 +1,74 @@
+import { expect } from 'chai'
+import { ImportTrial } from './import-trial.ts'
+
+describe('rows of which nobody knows whether they were created', function () {
+  this.timeout(60_000)
+  let trial: ImportTrial
+  beforeEach(async () => {
+    // Half of what got no answer was done.
+    trial = await ImportTrial.begin({ rows: 120, seed: 5, delay: 3, fates: { lost: 0.06, refused: 0.06 } })
+  })
+  afterEach(() => trial.end())
+
+  const unknown = () => trial.readResults().filter(({ status }) => status === 'unknown')
+  /** Those that could be created twice; the rest is sent again by itself. */
+  const unknownCreates = () => unknown().filter(({ line }) => trial.rowAt(Number(line)).id === undefined)
+  const creates = () => trial.server.report().creates
+
+  it('are each named with what settles them, in every run, and not sent again', async () => {
+    const first = await trial.run()
+    expect(first.exitCode, first.stderr).to.equal(9)
+    const open = unknownCreates().filter(({ id }) => id === '')
+    expect(open.length).to.be.above(5)
+    const second = await trial.run()
+    for (const { line, email } of open) {
+      const command = new RegExp(`chatctl users import .*--on-unknown .*--line ${line}\\b`)
+      for (const { stderr } of [first, second]) {
+        expect(stderr).to.contain(email)
+        expect(stderr).to.match(command)
+      }
+      expect(creates().get(email)?.met, email).to.have.length(1)
+    }
+  })
+
+  it('are all done in the end: sent again, or with the id that somebody found', async () => {
+    await trial.run()
+    const ids = () => [...creates().values()].map((create) => create.ids)
+    for (let round = 0; unknown().length > 0; round++) {
+      if (round === 10) throw new Error(`still unknown: ${JSON.stringify(unknown())}`)
+      const run = await trial.run({ flags: ['--on-unknown', 'retry'] })
+      expect(run.exitCode, run.stderr).to.equal(9)
+      expect(ids().every((made) => made.length <= 1)).to.equal(true)
+      // What was created all along is known by its email alone, and its other steps need the id.
+      for (const { line, email, id } of unknownCreates()) {
+        const [made] = creates().get(email)?.ids ?? []
+        if (made === undefined || id !== '') continue
+        const flags = ['--on-unknown', 'created', '--id', made, '--line', line]
+        expect((await trial.run({ flags })).exitCode).to.equal(9)
+      }
+    }
+    const results = trial.readResults()
+    const failed = results.filter(({ status }) => status === 'failed')
+    // The users that were in the way from the beginning.
+    expect(failed.map(({ email }) => email)).to.deep.equal(['user0@example.com', 'user100@example.com'])
+    expect(results.filter(({ status }) => status !== 'failed')).to.satisfy((rest: typeof results) =>
+      rest.every(({ status }) => status === 'created' || status === 'updated'),
+    )
+    const { assignments } = trial.server.report()
+    for (const { line, id, status } of results) {
+      const { permissions } = trial.rowAt(Number(line))
+      if (status !== 'failed' && permissions.length > 0) {
+        expect(assignments.get(id)?.at(-1)?.permissions, `line ${line}`).to.deep.equal(permissions)
+      }
+    }
+  })
+
+  it('can be left as they are', async () => {
+    await trial.run()
+    const open = unknownCreates().filter(({ id }) => id === '')
+    await trial.run({ flags: ['--on-unknown', 'skip'] })
+    const statuses = new Map(trial.readResults().map(({ line, status }) => [line, status]))
+    expect(open.map(({ line }) => statuses.get(line))).to.deep.equal(open.map(() => 'skipped'))
+    for (const { email } of open) expect(creates().get(email)?.met, email).to.have.length(1)
+  })
+})
