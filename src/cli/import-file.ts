@@ -14,7 +14,7 @@ import { demandNamedService } from './target.ts'
 const grace = 60_000
 
 /** So many rows of which nobody knows are told one by one. */
-const mostTold = 20
+const mostTold = 1000
 
 /** What a command says of its file of rows; the rest is the same for all. */
 export interface FileOptions
