@@ -30,7 +30,7 @@ export interface Input {
 }
 
 export interface InputOptions {
-  /** Where the ending of the name does not say it. */
+  /** Whatever the ending of the name says. */
   form?: InputForm | undefined
   signal: AbortSignal
   /** Where stdin and pipes are kept while they are used. */
@@ -85,7 +85,7 @@ async function inputOf(
   return {
     name,
     path,
-    form: formOfEnding(name) ?? form ?? formOfText(await readBeginning(handle)),
+    form: form ?? formOfEnding(name) ?? formOfText(await readBeginning(handle)),
     read,
     close: () => {
       handle.close().then(remove, remove)
