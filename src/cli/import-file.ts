@@ -1,4 +1,4 @@
-import type { Imported, ImportOptions, Prospect } from '../bulk/import-rows.ts'
+import type { Imported, ImportOptions, Prospect } from '../bulk/import-options.ts'
 import type { RowResult } from '../bulk/results/row-result.ts'
 import { roundDuration } from '../config/duration.ts'
 import { dataFolder } from '../config/paths.ts'
