@@ -6,7 +6,7 @@ import { type Place, placeAfter } from './place.ts'
 import type { InputRow, RowReader } from './read-rows.ts'
 
 /** What the list begins with: itself, or the object that it is the `users` of. */
-const opening = /^\s*(?:\[|\{\s*"users"\s*:\s*\[)/
+const opening = /\[|\{\s*"users"\s*:\s*\[/y
 
 /** UTF-16 units: an opening with more white space is none. */
 const longestOpening = 1024
@@ -52,15 +52,16 @@ export class JsonListRows implements RowReader {
 
   /** @returns whether all of it has come */
   #open(isLast: boolean): boolean {
-    const found = opening.exec(this.#text)
-    if (found) {
-      this.#isWrapped = found[0].includes('{')
-      this.#at = found[0].length
+    this.#at = skipSpace(this.#text, 0)
+    opening.lastIndex = this.#at
+    const [found] = opening.exec(this.#text) ?? []
+    if (found && found.length <= longestOpening) {
+      this.#isWrapped = found.startsWith('{')
+      this.#at += found.length
       this.#awaited = 'row or end'
       return true
     }
-    this.#at = skipSpace(this.#text, 0)
-    if (!isLast && this.#text.length < longestOpening) return false
+    if (!isLast && this.#text.length - this.#at <= longestOpening) return false
     if (this.#at === this.#text.length)
       throw new Failure('refused', `${this.#name} holds no ${this.#judgement.kind}`)
     const hint = 'One object a line is JSONL: --format jsonl.'

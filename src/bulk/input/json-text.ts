@@ -1,8 +1,12 @@
 import type { FieldPath } from '../rows/judge-row.ts'
 
+/** Codes of characters. What closes is two above what opens. */
+const quote = 34
+const bracket = 91
+const brace = 123
+
 const space = /[ \t\r\n]*/y
 const scalar = /[^\s,:{}[\]"]*/y
-const mark = /["{}[\]]/g
 
 /** The offset of the first character that is no white space of JSON (RFC 8259 section 2). */
 export function skipSpace(text: string, at: number): number {
@@ -13,10 +17,10 @@ export function skipSpace(text: string, at: number): number {
 
 /** Behind the string that begins at `at`; -1 where it does not end. */
 export function endOfString(text: string, at: number): number {
-  for (let quote = text.indexOf('"', at + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+  for (let end = text.indexOf('"', at + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let slashes = 0
-    while (text.charAt(quote - 1 - slashes) === '\\') slashes++
-    if (slashes % 2 === 0) return quote + 1
+    while (text.charAt(end - 1 - slashes) === '\\') slashes++
+    if (slashes % 2 === 0) return end + 1
   }
   return -1
 }
@@ -27,19 +31,15 @@ export function endOfValue(text: string, at: number): number {
   if (first === '"') return endOfString(text, at)
   if (first !== '{' && first !== '[') return endOfScalar(text, at)
   let depth = 0
-  for (let next = at; ; ) {
-    mark.lastIndex = next
-    const found = mark.exec(text)
-    if (!found) return -1
-    if (found[0] === '"') {
-      next = endOfString(text, found.index)
-      if (next === -1) return -1
-      continue
-    }
-    depth += found[0] === '{' || found[0] === '[' ? 1 : -1
-    next = found.index + 1
-    if (depth === 0) return next
+  for (let next = at; next < text.length; next++) {
+    const code = text.charCodeAt(next)
+    if (code === quote) {
+      next = endOfString(text, next) - 1
+      if (next < 0) return -1
+    } else if (code === brace || code === bracket) depth++
+    else if ((code === brace + 2 || code === bracket + 2) && --depth === 0) return next + 1
   }
+  return -1
 }
 
 /** Behind what is neither punctuation nor in quotes: a number, a word, or neither. */

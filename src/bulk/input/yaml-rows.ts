@@ -34,7 +34,9 @@ export class YamlRows implements RowReader {
     // Its words quote the text, which may hold a password; nor may it write any itself.
     const document = this.#yaml.parseDocument(raw, { prettyErrors: false, logLevel: 'error' })
     const broken = (offset: number, message: string): InputRow[] => {
-      const fault = { ...placeAfter({ line, column: 1 }, raw.slice(0, offset)), message }
+      // What is missing at its end is not missing in the next row.
+      const before = raw.slice(0, Math.min(offset, raw.trimEnd().length))
+      const fault = { ...placeAfter({ line, column: 1 }, before), message }
       return [{ index: this.#index++, line, row: undefined, faults: [fault], raw: asItem(part) }]
     }
     const [problem] = [...document.errors, ...document.warnings]
