@@ -16,7 +16,7 @@ import { userView } from '../../view/users.ts'
 export default class UsersGet extends BaseCommand {
   static override summary = 'Show one user or several.'
   static override description =
-    'One id prints its body, several an array. With - the ids come from stdin, separated by white space, as many as there are. What cannot be read is said on stderr, and the others are shown in the order of their ids.'
+    'One id prints its body, several an array. With - the ids come from stdin, separated by white space. What cannot be read is said on stderr, and the others are shown in the order of their ids.'
   static override examples = [
     '<%= config.bin %> users get ID',
     '<%= config.bin %> users get ID ID --json --fields id,email',
@@ -37,7 +37,7 @@ export default class UsersGet extends BaseCommand {
       min: 1,
       max: 256,
       helpValue: '<n>',
-      summary: 'Requests at a time (8).',
+      summary: 'Requests at a time.',
     }),
   }
 

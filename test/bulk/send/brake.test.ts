@@ -242,20 +242,13 @@ describe('the brake of all workers', () => {
     const { clock, brake } = stage({})
     expect(brake.known).to.equal(undefined)
     const headers = { 'x-ratelimit-limit': '100', 'x-ratelimit-remaining': '7', 'x-ratelimit-reset': '30' }
-    brake.observe({
-      type: 'answer',
-      method: 'GET',
-      url: 'https://chat.example/',
-      attempt: 1,
-      status: 200,
-      statusText: '',
-      headers,
-      elapsed: 1,
-    })
+    answered(brake, 200, headers)
     await clock.run(clock.sleep(10_000))
     expect(brake.known).to.deep.equal({ limit: 100, remaining: 7, reset: 20_000 })
     await clock.run(clock.sleep(20_000))
     expect(brake.known).to.deep.equal({ limit: 100 })
+    answered(brake, 200, { 'ratelimit-policy': '"hour";q=50;w=3600' })
+    expect(brake.known).to.deep.equal({ limit: 50, window: hour })
   })
 
   it('costs nothing that the last answer leaves nothing', async () => {
@@ -268,16 +261,7 @@ describe('the brake of all workers', () => {
   describe('a service that is down and says until when', () => {
     const down = new Failure('server_error', 'closed for repair', { status: 503 })
     const tell = (brake: Brake) => {
-      brake.observe({
-        type: 'answer',
-        method: 'GET',
-        url: 'https://chat.example/',
-        attempt: 1,
-        status: 503,
-        statusText: '',
-        headers: { 'retry-after': '20' },
-        elapsed: 1,
-      })
+      answered(brake, 503, { 'retry-after': '20' })
       return down
     }
 
@@ -333,4 +317,10 @@ function answers(...outcomes: (Failure | undefined | (() => Failure))[]): () => 
     const failure = typeof outcome === 'function' ? outcome() : outcome
     if (failure) throw failure
   }
+}
+
+/** The client tells of an answer. */
+function answered(brake: Brake, status: number, headers: Record<string, string>): void {
+  const about = { method: 'GET', url: 'https://chat.example/', attempt: 1, statusText: '', elapsed: 1 }
+  brake.observe({ ...about, type: 'answer', status, headers })
 }
