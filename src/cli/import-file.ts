@@ -1,6 +1,6 @@
 import type { Imported, ImportOptions, Prospect } from '../bulk/import-options.ts'
 import type { RowResult } from '../bulk/results/row-result.ts'
-import { roundDuration } from '../config/duration.ts'
+import { describeSpan, durationFlagFor } from '../config/duration.ts'
 import { dataFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
 import { countOf } from '../view/count.ts'
@@ -159,12 +159,12 @@ function describeTime(
   { quota, duration, requests }: Prospect,
   concurrency: number,
 ): string {
-  const about = `about ${roundDuration(Math.max(1000, duration))}, ${concurrency} at a time`
+  const about = `about ${describeSpan(Math.max(1000, duration))}, ${concurrency} at a time`
   if (quota?.limit === undefined && quota?.remaining === undefined) {
     return `No quota is known (--quota 100/h names one); without one it takes ${about}.`
   }
   const { limit, remaining, window = 3_600_000, reset } = quota
-  const per = limit === undefined ? '' : `${limit} requests in ${roundDuration(window)}`
+  const per = limit === undefined ? '' : `${limit} requests in ${describeSpan(window)}`
   const left = remaining === undefined ? '' : `${per ? ', ' : ''}${remaining} of them left`
   const pause = Math.max(
     reset ?? 0,
@@ -172,7 +172,7 @@ function describeTime(
   )
   const isTooLong = requests > (remaining ?? limit ?? requests) && pause > options.max_wait.value
   const stops = isTooLong
-    ? `\nA pause for it is longer than --max-wait ${roundDuration(options.max_wait.value)}: the run will stop there, and the same command goes on. --max-wait ${roundDuration(pause)} waits.`
+    ? `\nA pause for it is longer than --max-wait ${durationFlagFor(options.max_wait.value)}: the run will stop there, and the same command goes on. --max-wait ${durationFlagFor(pause)} waits.`
     : ''
   return `The quota is ${per}${left}: it takes ${about}.${stops}`
 }
