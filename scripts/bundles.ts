@@ -41,6 +41,7 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp }> = {
             export * from './src/talk/transcript/read-transcript.ts'`,
     asked: /\/transcript\/(find-transcript|list-transcripts|read-transcript|render-transcript)\.ts$/,
   },
+  bulk: { entry: `export * from './src/bulk/import-rows.ts'`, asked: /\/bulk\/import-rows\.ts$/ },
   links: { entry: `export * from 'supports-hyperlinks'`, asked: /^supports-hyperlinks$/ },
   http: { entry: `export * from './src/client/pool.ts'`, asked: /^\.\/pool\.ts$/ },
   table: { entry: `export * from './src/view/table.ts'`, asked: /\/view\/table\.ts$/ },

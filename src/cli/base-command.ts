@@ -45,11 +45,12 @@ export abstract class BaseCommand extends Command {
   /**
    * Reads the command line and makes what the command works with.
    *
-   * @param view what will be shown; `--fields` and `--jq` are checked against it before anything is sent
+   * @param view what will be shown, which may depend on the flags; `--fields` and `--jq` are checked
+   *   against it before anything is sent
    */
   protected async start<F extends Values, B extends Values, A extends Values>(
     command: Input<F, B, A>,
-    view?: View,
+    view?: View | ((flags: F) => View),
   ): Promise<ParserOutput<F, B, A> & { context: Context }> {
     const parsed = await this.parse(command)
     const flags: Values = parsed.flags
@@ -77,7 +78,8 @@ export abstract class BaseCommand extends Command {
     })
     this.#context = context
     const changes = Object.hasOwn(command.flags ?? {}, 'dry-run')
-    if (view && changes) context.output.checkFields(view)
+    const shown = typeof view === 'function' ? view(parsed.flags) : view
+    if (shown && changes) context.output.checkFields(shown)
     if (typeof flags['jq'] === 'string') await checkFilter(flags['jq'])
     return { ...parsed, context }
   }

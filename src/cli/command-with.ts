@@ -7,12 +7,22 @@ interface RunningCommand {
   argv: readonly string[]
 }
 
-/** The same command line with another value of a flag, to be pasted into a shell. */
-export function commandWith({ id = '', argv }: RunningCommand, flag: Record<string, string>): string {
-  const [[name, value] = ['', '']] = Object.entries(flag)
+/**
+ * The same command line with other values of some flags, to be pasted into a shell.
+ *
+ * @param flags undefined: without that one
+ */
+export function commandWith(
+  { id = '', argv }: RunningCommand,
+  flags: Record<string, string | undefined>,
+): string {
+  const names = Object.keys(flags)
   const kept = argv.filter((word, index) => {
-    const isValue = argv[index - 1] === `--${name}`
-    return !isValue && word !== `--${name}` && !word.startsWith(`--${name}=`)
+    const isValue = names.some((name) => argv[index - 1] === `--${name}`)
+    return !isValue && !names.some((name) => word === `--${name}` || word.startsWith(`--${name}=`))
   })
-  return ['chatctl', ...id.split(':'), ...kept, `--${name}`, value].map(quoteWord).join(' ')
+  const added = Object.entries(flags).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, value],
+  )
+  return ['chatctl', ...id.split(':'), ...kept, ...added].map(quoteWord).join(' ')
 }

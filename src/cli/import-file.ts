@@ -1,11 +1,12 @@
 import type { Imported, ImportOptions, Prospect } from '../bulk/import-rows.ts'
 import type { RowResult } from '../bulk/results/row-result.ts'
 import { roundDuration } from '../config/duration.ts'
+import { dataFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
 import { countOf } from '../view/count.ts'
 import { describeOutline, importView, outlineView } from '../view/import.ts'
 import type { Context } from './create-context.ts'
-import { allowGrace, Interruption } from './interruption.ts'
+import { allowGrace } from './interruption.ts'
 import { BulkProgress } from './output/bulk-progress.ts'
 import { demandNamedService } from './target.ts'
 
@@ -15,12 +16,17 @@ const grace = 60_000
 /** So many rows of which nobody knows are told one by one. */
 const mostTold = 20
 
-/** What a command says of its file of rows; the rest of the options is the same for all. */
-export type FileOptions = Omit<ImportOptions, keyof ReturnType<typeof outsideOf> | 'maxWait' | 'signal'> & {
+/** What a command says of its file of rows; the rest is the same for all. */
+export interface FileOptions
+  extends Pick<
+      ImportOptions,
+      'file' | 'form' | 'kind' | 'skipInvalid' | 'restart' | 'concurrency' | 'quota' | 'results'
+    >,
+    Partial<Pick<ImportOptions, 'makePassword' | 'settlement' | 'line'>> {
   /** Whether no question is asked. */
   yes: boolean
-  /** The command line that settles the row on a line, by what is said of it. */
-  settle(as: 'created' | 'retry' | 'skip', line: number | undefined): string
+  /** The command line that settles a row, by what is said of it; absent where nothing is created. */
+  settle?(as: 'created' | 'retry' | 'skip', line: number): string
 }
 
 /**
@@ -31,18 +37,22 @@ export type FileOptions = Omit<ImportOptions, keyof ReturnType<typeof outsideOf>
  */
 export async function importFile(
   context: Context,
-  options: FileOptions,
   importRows: (options: ImportOptions) => Promise<Imported | undefined>,
+  options: FileOptions,
 ): Promise<void> {
-  const { output } = context
   demandNamedService(context.target())
   allowGrace(grace)
   const outside = outsideOf(context, options)
   let imported: Imported | undefined
   try {
     imported = await importRows({
+      makePassword: undefined,
+      settlement: undefined,
+      line: undefined,
       ...options,
       ...outside,
+      service: context.contextOwner().baseUrl ?? `local ${dataFolder()}`,
+      dryRun: context.dryRun,
       maxWait: context.options.max_wait.value,
       signal: context.signal,
     })
@@ -51,21 +61,38 @@ export async function importFile(
   }
   if (!imported) return
   await outside.tellUnknown(imported.counts.unknown)
-  const { counts, rows, remaining, requests, failedRows: failed_rows, journal } = imported
+  await showImported(context, imported, options.results)
+  if (imported.requests === 0 && imported.counts.unknown === 0) {
+    context.output.notice('Nothing was left to send; --restart sends all of it again.')
+  }
+  throwWhatIsLeft(context, imported)
+}
+
+async function showImported(
+  { output }: Context,
+  imported: Imported,
+  results: string | undefined,
+): Promise<void> {
+  const { counts, rows, remaining, requests, failedRows: failed_rows } = imported
+  const { created, updated, failed, unknown } = counts
   const files = {
-    ...(options.results !== undefined && { results: options.results }),
+    ...(results !== undefined && { results }),
     ...(failed_rows !== undefined && { failed_rows }),
   }
-  await output.show(importView, { rows, ...counts, skipped: counts.skipped - remaining, remaining, requests, ...files, journal })
-  throwWhatIsLeft(context, imported)
+  const skipped = counts.skipped - remaining
+  await output.show(importView, {
+    ...{ rows, created, updated, failed, unknown, skipped, remaining, requests },
+    ...files,
+  })
 }
 
 /** @throws Failure, or what ended the run */
 function throwWhatIsLeft({ output }: Context, { counts, ended, remaining, failedRows }: Imported): void {
   if (ended !== undefined) {
     const left = countOf(remaining, 'row')
-    output.notice(`${left} ${remaining === 1 ? 'is' : 'are'} left; the same command goes on with what is not done.`)
-    if (ended instanceof Failure || ended instanceof Interruption) throw ended
+    output.notice(
+      `${left} ${remaining === 1 ? 'is' : 'are'} left; the same command goes on with what is not done.`,
+    )
     throw ended
   }
   const { failed, unknown } = counts
@@ -82,8 +109,9 @@ function throwWhatIsLeft({ output }: Context, { counts, ended, remaining, failed
 }
 
 /** What an import needs of its outside: a client, a person, a place for its progress. */
-function outsideOf(context: Context, { input, yes, dryRun, concurrency, settle }: FileOptions) {
-  const { output, prompter, transport } = context
+function outsideOf(context: Context, { file, kind, yes, concurrency, settle }: FileOptions) {
+  const { output, prompter, transport, dryRun } = context
+  const name = file === '-' ? 'stdin' : file
   const unknown: string[] = []
   let progress: BulkProgress | undefined
   return {
@@ -97,15 +125,16 @@ function outsideOf(context: Context, { input, yes, dryRun, concurrency, settle }
       }),
     confirm: async (prospect: Prospect) => {
       if (dryRun) return showOutline(context, prospect)
-      const outline = `${input.name}: ${describeOutline(prospect)}`
+      const outline = `${name}: ${describeOutline(prospect)}`
       output.notice(`${outline}.\n${describeTime(context, prospect, concurrency)}`)
-      if (!yes) await prompter.confirm('Send them?')
+      // Who is created stays; what is assigned can be assigned otherwise, by a script too.
+      if (!yes && (kind === 'users' || prompter.canAsk)) await prompter.confirm('Send them?')
     },
     onBegin: ({ rows, estimate }: Parameters<ImportOptions['onBegin']>[0]) => {
       progress = new BulkProgress(output, { noun: 'row', total: rows, estimate })
     },
     onProgress: (tally: Parameters<ImportOptions['onProgress']>[0]) => progress?.update(tally),
-    onPause: (pause: Parameters<NonNullable<ImportOptions['onPause']>>[0]) => progress?.pause(pause),
+    onPause: (pause: Parameters<ImportOptions['onPause']>[0]) => progress?.pause(pause),
     onGo: () => progress?.go(),
     endProgress: () => progress?.end(),
     onUnknown: (result: RowResult, canBeSettled: boolean) => {
@@ -125,15 +154,22 @@ async function showOutline({ output }: Context, { rows, done, steps, requests }:
 }
 
 /** What is known of the quota, and how long it will take with it. */
-function describeTime({ options }: Context, { quota, duration, requests }: Prospect, concurrency: number): string {
-  const about = `about ${roundDuration(duration)}, ${concurrency} at a time`
+function describeTime(
+  { options }: Context,
+  { quota, duration, requests }: Prospect,
+  concurrency: number,
+): string {
+  const about = `about ${roundDuration(Math.max(1000, duration))}, ${concurrency} at a time`
   if (quota?.limit === undefined && quota?.remaining === undefined) {
     return `No quota is known (--quota 100/h names one); without one it takes ${about}.`
   }
   const { limit, remaining, window = 3_600_000, reset } = quota
   const per = limit === undefined ? '' : `${limit} requests in ${roundDuration(window)}`
   const left = remaining === undefined ? '' : `${per ? ', ' : ''}${remaining} of them left`
-  const pause = Math.max(reset ?? 0, limit === undefined || requests - (remaining ?? limit) <= limit ? 0 : window)
+  const pause = Math.max(
+    reset ?? 0,
+    limit === undefined || requests - (remaining ?? limit) <= limit ? 0 : window,
+  )
   const isTooLong = requests > (remaining ?? limit ?? requests) && pause > options.max_wait.value
   const stops = isTooLong
     ? `\nA pause for it is longer than --max-wait ${roundDuration(options.max_wait.value)}: the run will stop there, and the same command goes on. --max-wait ${roundDuration(pause)} waits.`
@@ -147,7 +183,7 @@ function describeUnknown(
   settle: FileOptions['settle'],
 ): string {
   const what = `Line ${line} (${email || id}) is unknown: ${error}`
-  if (!canBeSettled) return `${what}\nThe same command sends it again.`
+  if (!canBeSettled || !settle) return `${what}\nThe same command sends it again.`
   return [
     what,
     `Look whether it was created. If so: ${settle('created', line)}`,

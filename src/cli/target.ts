@@ -62,8 +62,16 @@ const chatPaths = /^\/(v1|api)\/chat\//
  * @throws Failure `usage`
  */
 export function guardLocalChange(target: Target, request: OutgoingRequest): void {
+  if (request.method !== 'GET' && !chatPaths.test(request.path)) demandNamedService(target)
+}
+
+/**
+ * The same, for many changes before the first of them.
+ *
+ * @throws Failure `usage`
+ */
+export function demandNamedService(target: Target): void {
   if (target.kind === 'remote' || target.named || isInteractive()) return
-  if (request.method === 'GET' || chatPaths.test(request.path)) return
   throw new Failure('usage', 'No service was named, and this would change the embedded one on this machine', {
     hint: 'Name the service with --base-url URL or --profile NAME; --profile local if the embedded one is meant.',
   })

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
-import { type Collecting, collectHistory } from './collect-history.ts'
 import { DocumentFile } from '../document-file.ts'
+import { type Collecting, collectHistory } from './collect-history.ts'
 import { type ExportIdentity, openExportFolder } from './export-folder.ts'
 import { keepHeapSmall } from './keep-heap-small.ts'
 import { Spill } from './spill.ts'

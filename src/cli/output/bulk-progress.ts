@@ -1,5 +1,5 @@
 import { roundDuration } from '../../config/duration.ts'
-import { countOf } from '../../view/count.ts'
+import { countOf, groupDigits } from '../../view/count.ts'
 import { describeTime } from './describe-time.ts'
 import type { Output } from './output.ts'
 import { drawBar, ProgressLine } from './progress-line.ts'
@@ -105,7 +105,7 @@ export class BulkProgress {
     const { noun, total } = this.#options
     const { done, failed, unknown } = this.#tally
     const all = total === undefined ? '' : ` of ${countOf(total, noun)}`
-    const some = total === undefined ? countOf(done, noun) : countOf(done, '').trimEnd()
+    const some = total === undefined ? countOf(done, noun) : groupDigits(done)
     return [
       `${some}${all} done`,
       ...(failed > 0 ? [`${failed} failed`] : []),

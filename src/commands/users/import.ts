@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { bulkFlags } from '../../cli/bulk-flags.ts'
+import { bulkFlags, readBulkFlags } from '../../cli/bulk-flags.ts'
 import { commandWith } from '../../cli/command-with.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
 import { importFile } from '../../cli/import-file.ts'
@@ -28,7 +28,7 @@ export default class UsersImport extends BaseCommand {
     }),
   }
   static override flags = {
-    ...bulkFlags,
+    ...bulkFlags(),
     'generate-passwords': Flags.boolean({
       dependsOn: ['results'],
       summary: 'Make up a password for every new user that has none; only --results has them.',
@@ -50,41 +50,17 @@ export default class UsersImport extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(UsersImport, importView)
-    const { results, 'on-unknown': onUnknown, id, line } = flags
-    const settlement = readSettlement(onUnknown, id)
-    const { importRows, openInput, importsFolder } = await import('../../bulk/import-rows.ts')
-    const input = await openInput(args.file, {
-      form: flags.format,
-      signal: context.signal,
-      spoolFolder: importsFolder(),
-      stdin: process.stdin,
-    })
-    const options = {
-      input,
-      kind: 'users' as const,
-      service: context.contextOwner().baseUrl ?? 'local',
-      skipInvalid: flags['skip-invalid'],
-      restart: flags.restart,
-      concurrency: flags.concurrency,
-      quota: flags.quota,
-      results,
+    const { importRows } = await import('../../bulk/import-rows.ts')
+    await importFile(context, importRows, {
+      ...readBulkFlags(flags),
+      file: args.file,
+      kind: 'users',
       makePassword: flags['generate-passwords'] ? generatePassword : undefined,
-      dryRun: context.dryRun,
-      settlement,
-      line,
-      yes: flags.yes,
-      settle: (as: 'created' | 'retry' | 'skip', at: number | undefined) =>
-        commandWith(this, {
-          'on-unknown': as,
-          line: at === undefined ? undefined : String(at),
-          id: as === 'created' ? 'ID' : undefined,
-        }),
-    }
-    try {
-      await importFile(context, options, importRows)
-    } finally {
-      input.close()
-    }
+      settlement: readSettlement(flags['on-unknown'], flags.id),
+      line: flags.line,
+      settle: (as, line) =>
+        commandWith(this, { 'on-unknown': as, line: String(line), id: as === 'created' ? 'ID' : undefined }),
+    })
   }
 }
 

@@ -1,21 +1,28 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
+import { bulkFlags, readBulkFlags } from '../../../cli/bulk-flags.ts'
 import { textFlag } from '../../../cli/flag-types.ts'
+import { importFile } from '../../../cli/import-file.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { Failure } from '../../../failure.ts'
+import { importView } from '../../../view/import.ts'
 import { permissionsView } from '../../../view/users.ts'
 
 export default class UsersPermissionsAssign extends BaseCommand {
-  static override summary = 'Assign permissions and a role to a user.'
+  static override summary = 'Assign permissions and a role to a user, or to those of a file.'
   static override description =
-    'Exactly what is given is sent. Whether a service replaces the earlier permissions or adds to them is its own choice; the embedded one replaces.'
+    'Exactly what is given is sent. Whether a service replaces the earlier permissions or adds to them is its own choice; the embedded one replaces. A file is sent as users import does it: checked first, under a quota, and resumed by the same command.'
   static override examples = [
     '<%= config.bin %> users permissions assign ID read:chat write:users --role editor',
     '<%= config.bin %> users permissions assign ID --role admin',
+    '<%= config.bin %> users permissions assign --file roles.csv --yes',
   ]
-  static override usage = 'users permissions assign ID [PERMISSION...]'
+  static override usage = [
+    'users permissions assign ID [PERMISSION...] [--role <name>]',
+    'users permissions assign --file <file>',
+  ]
   static override args = {
-    id: Args.string({ description: 'Id of the user.', required: true, ignoreStdin: true }),
+    id: Args.string({ description: 'Id of the user.', ignoreStdin: true }),
     permission: Args.string({
       description: '<action>:<resource>, such as read:chat.',
       multiple: true,
@@ -24,19 +31,42 @@ export default class UsersPermissionsAssign extends BaseCommand {
   }
   static override flags = {
     role: textFlag({ char: 'r', helpValue: '<name>', summary: 'Role of the user.' }),
+    file: textFlag({
+      char: 'f',
+      helpValue: '<file>',
+      exclusive: ['role'],
+      summary: 'Rows of id, role and permissions: CSV, JSONL, JSON or YAML; - is stdin.',
+    }),
+    ...bulkFlags('file'),
     'dry-run': dryRunFlag,
   }
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(UsersPermissionsAssign, permissionsView)
-    const { permission: permissions } = args
+    const { args, flags, context } = await this.start(UsersPermissionsAssign, ({ file }) =>
+      file === undefined ? permissionsView : importView,
+    )
+    const { id, permission: permissions } = args
+    if (flags.file !== undefined) {
+      if (id !== undefined) throw new Failure('usage', `--file names the users, and so does ${id}`)
+      const { importRows } = await import('../../../bulk/import-rows.ts')
+      return importFile(context, importRows, {
+        ...readBulkFlags(flags),
+        file: flags.file,
+        kind: 'assignments',
+      })
+    }
+    if (id === undefined) {
+      throw new Failure('usage', 'Missing argument ID', {
+        hint: 'See: chatctl users permissions assign --help',
+      })
+    }
     if (permissions === undefined && flags.role === undefined) {
       throw new Failure('usage', 'Neither a permission nor a role was given', {
         hint: 'chatctl users permissions assign ID read:chat --role editor',
       })
     }
     const client = await context.connect()
-    const answer = await client.users.assignPermissions(args.id, {
+    const answer = await client.users.assignPermissions(id, {
       ...(permissions === undefined ? {} : { permissions }),
       ...(flags.role === undefined ? {} : { role: flags.role }),
     })

@@ -1,0 +1,35 @@
+/** Ms: how long what is under way is waited for when a run is to end. */
+const patience = 4_000
+
+/**
+ * The signal of the requests of a run: while it sends, that comes some time after the one that ends
+ * the run, for a request that is cut off is one of which nobody knows what became.
+ */
+export class Draining {
+  readonly #controller = new AbortController()
+  #isSending = false
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(signal: AbortSignal) {
+    const abort = () => this.#controller.abort(signal.reason)
+    const onAbort = () => {
+      if (this.#isSending) this.#timer = setTimeout(abort, patience)
+      else abort()
+    }
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  begin(): void {
+    this.#isSending = true
+  }
+
+  end(): void {
+    this.#isSending = false
+    clearTimeout(this.#timer)
+  }
+}

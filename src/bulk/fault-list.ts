@@ -1,0 +1,40 @@
+import { Failure } from '../failure.ts'
+import type { RowFault } from './input/read-rows.ts'
+
+/** So many are shown; a file of a million rows may have as many faults. */
+const most = 1000
+
+/** What is wrong with a file of rows, each at its place. */
+export class FaultList {
+  count = 0
+  readonly #name: string
+  readonly shown: RowFault[] = []
+
+  constructor(name: string) {
+    this.#name = name
+  }
+
+  add(fault: RowFault): void {
+    this.count++
+    if (this.shown.length < most) this.shown.push(fault)
+  }
+
+  /** A line for each. */
+  describe(): string {
+    const lines = this.shown.map(({ line, column, message }) => `${this.#name}:${line}:${column}: ${message}`)
+    if (this.count > most) lines.push(`and ${this.count - most} more`)
+    return lines.join('\n')
+  }
+
+  get name(): string {
+    return this.#name
+  }
+}
+
+export function faultsFailure(faults: FaultList): Failure {
+  const what = faults.count === 1 ? 'a fault' : `${faults.count} faults`
+  return new Failure('refused', `${faults.name} has ${what}; nothing was sent:\n${faults.describe()}`, {
+    hint: 'Mend them, or go on with the other rows by --skip-invalid.',
+    details: { faults: faults.shown, count: faults.count },
+  })
+}

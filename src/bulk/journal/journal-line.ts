@@ -1,0 +1,57 @@
+import type { Step } from '../rows/user-row.ts'
+
+/**
+ * What became of a step. `unsent`: it surely was not done, and is to be sent again, as after a 429.
+ * `nameless`: the user was created, and what comes next needs an id that the service did not say.
+ */
+export type Outcome = 'took' | 'refused' | 'unknown' | 'unsent' | 'nameless' | 'skipped'
+
+/** The first line: what is imported, and where to. */
+export interface JournalHeader {
+  v: 1
+  type: 'import'
+  kind: string
+  /** Address of the service. */
+  service: string
+  input: { name: string; form: string; sha256: string; rows: number }
+  /** ISO 8601 UTC. */
+  at: string
+}
+
+/** A step that is about to be sent, while there is no `did`; else what became of it. */
+export interface StepLine {
+  /** From 0. */
+  row: number
+  step: Step
+  /** Ms since the epoch, of an intent. */
+  at?: number
+  did?: Outcome
+  /** The user's, in every line since it is known. */
+  id?: string
+  /** Why it was refused, or is unknown. */
+  error?: string
+}
+
+/** A file that the import has written: the one with the passwords that it made up, or the failed rows. */
+export interface FileLine {
+  type: 'passwords' | 'failed_rows'
+  path: string
+}
+
+export type JournalLine = JournalHeader | StepLine | FileLine
+
+/** @returns undefined for what is no whole line of a journal */
+export function readJournalLine(text: string): JournalLine | undefined {
+  try {
+    const line: unknown = JSON.parse(text)
+    return isJournalLine(line) ? line : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isJournalLine(line: unknown): line is JournalLine {
+  if (typeof line !== 'object' || line === null) return false
+  if ('row' in line) return typeof line.row === 'number' && 'step' in line
+  return 'type' in line
+}

@@ -1,0 +1,141 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { stateFolder } from '../../config/paths.ts'
+import { Failure } from '../../failure.ts'
+import { tryProcessLock } from '../../process-lock.ts'
+import { systemWords } from '../../system-words.ts'
+import { Journal } from './journal.ts'
+import { type JournalHeader, readJournalLine } from './journal-line.ts'
+
+const extension = '.jsonl'
+
+interface Found {
+  path: string
+  header: JournalHeader
+}
+
+/** Where the journals are. */
+export function importsFolder(): string {
+  return join(stateFolder(), 'imports')
+}
+
+/**
+ * The journal of these rows for that service: a file keeps it when it is renamed or copied.
+ *
+ * @param window ms, of the quota that is kept
+ * @param restart forgets what was done of the file, whatever it held then
+ * @throws Failure `conflict` where another process has it, or where the file has changed since it was
+ *   imported; `storage`
+ */
+export function openJournal(
+  header: JournalHeader,
+  { window, restart }: { window: number; restart: boolean },
+): Journal {
+  const folder = importsFolder()
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const path = join(folder, `${nameOf(header)}${extension}`)
+    const release = lock(path, header)
+    try {
+      for (const old of findChanged(folder, header)) {
+        if (!restart) assertNothingTaken(old, header)
+        retire(old.path)
+      }
+      if (restart) retire(path)
+      const journal = Journal.open({ path, header, window, release })
+      syncFolder(folder)
+      return journal
+    } catch (error) {
+      release()
+      throw error
+    }
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause
+    throw new Failure('storage', `${folder} cannot be used: ${systemWords(cause)}`, { cause })
+  }
+}
+
+function lock(path: string, { input }: JournalHeader): () => void {
+  const release = tryProcessLock(`${path}.lock`)
+  if (release) return release
+  throw new Failure('conflict', `Another chatctl is importing ${input.name}`, {
+    hint: 'Wait until it is done: what it leaves, the same command goes on with.',
+  })
+}
+
+function nameOf({ kind, service, input }: JournalHeader): string {
+  const { createHash } = process.getBuiltinModule('node:crypto')
+  return createHash('sha256')
+    .update(JSON.stringify([kind, service, input.form, input.sha256]))
+    .digest('hex')
+    .slice(0, 24)
+}
+
+/** Journals of the same path that held something else then, unless what it holds now has its own. */
+function findChanged(folder: string, header: JournalHeader): Found[] {
+  if (header.input.name === 'stdin') return []
+  const own = `${nameOf(header)}${extension}`
+  const entries = readdirSync(folder).filter((entry) => entry.endsWith(extension))
+  if (entries.includes(own)) return []
+  return entries.flatMap((entry) => {
+    const path = join(folder, entry)
+    const other = readHeader(path)
+    const isSame =
+      other?.kind === header.kind &&
+      other.service === header.service &&
+      other.input.name === header.input.name
+    return isSame ? [{ path, header: other }] : []
+  })
+}
+
+function readHeader(path: string): JournalHeader | undefined {
+  const file = openSync(path, 'r')
+  try {
+    const bytes = Buffer.alloc(64 * 1024)
+    const text = bytes.toString('utf8', 0, readSync(file, bytes, 0, bytes.length, 0))
+    const line = readJournalLine(text.slice(0, text.indexOf('\n')))
+    return line && 'type' in line && line.type === 'import' ? line : undefined
+  } finally {
+    closeSync(file)
+  }
+}
+
+/**
+ * A file that was mended after nothing of it was taken is as good as new.
+ *
+ * @throws Failure `conflict` where some of it was, and would be sent again
+ */
+function assertNothingTaken({ path, header }: Found, { input }: JournalHeader): void {
+  const journal = Journal.open({ path, header, window: 0, release: lock(path, header) })
+  const isTaken = journal.rows.mayHaveTaken
+  journal.abandon()
+  if (!isTaken) return
+  throw new Failure('conflict', `${input.name} has changed since it was imported at ${header.at}`, {
+    hint: 'Import what is new from a file of its own; --restart sends all of this one, also what is done.',
+  })
+}
+
+/** What is forgotten can still be looked at, until the next is. */
+function retire(path: string): void {
+  if (existsSync(path)) renameSync(path, `${path}.old`)
+}
+
+/** A new file is safe only when its folder's entry is. */
+function syncFolder(folder: string): void {
+  try {
+    const file = openSync(folder, 'r')
+    fsyncSync(file)
+    closeSync(file)
+  } catch {
+    // Windows opens no folders.
+  }
+}

@@ -1,0 +1,70 @@
+import type { Step } from '../rows/user-row.ts'
+import type { Outcome, StepLine } from './journal-line.ts'
+
+const steps: readonly Step[] = ['create', 'update', 'assign']
+const phases = ['intended', 'took', 'refused', 'unknown', 'unsent', 'nameless', 'skipped'] as const
+
+/** How far a row has come: its last step, and what became of that. */
+export interface RowState {
+  step: Step
+  /** `intended`: sent, or about to be, and nothing was heard of it. */
+  phase: Outcome | 'intended'
+}
+
+/** Where every row stands, in nine bytes each: a million rows are no reason for much memory. */
+export class RowStates {
+  readonly #states: Uint8Array
+  /** Byte of the journal where a row's last line begins. */
+  readonly #offsets: Float64Array
+
+  constructor(rows: number) {
+    this.#states = new Uint8Array(rows)
+    this.#offsets = new Float64Array(rows)
+  }
+
+  /** @param offset of the line in the journal */
+  take({ row, step, did }: StepLine, offset: number): void {
+    if (row >= this.#states.length) return
+    this.#states[row] = 1 + phases.indexOf(did ?? 'intended') * steps.length + steps.indexOf(step)
+    this.#offsets[row] = offset
+  }
+
+  /** Undefined for a row of which nothing was tried. */
+  of(row: number): RowState | undefined {
+    const state = this.#states[row]
+    if (!state) return undefined
+    const step = steps[(state - 1) % steps.length]
+    const phase = phases[Math.floor((state - 1) / steps.length)]
+    return step && phase && { step, phase }
+  }
+
+  offsetOf(row: number): number {
+    return this.#offsets[row] ?? 0
+  }
+
+  /** Whether anything was sent of any row. */
+  get isUntouched(): boolean {
+    return this.#states.every((state) => state === 0)
+  }
+
+  /** Whether any row was, or may have been, changed or created. */
+  get mayHaveTaken(): boolean {
+    return this.#states.some((_, row) => {
+      const phase = this.of(row)?.phase
+      return phase !== undefined && phase !== 'refused' && phase !== 'unsent'
+    })
+  }
+
+  /** How many rows wait for somebody to say what became of their user. */
+  get unsettled(): number {
+    let count = 0
+    for (let row = 0; row < this.#states.length; row++) if (isUnsettled(this.of(row))) count++
+    return count
+  }
+}
+
+/** A create is not sent again of which nobody knows whether it was done. */
+export function isUnsettled(state: RowState | undefined): boolean {
+  if (state?.step !== 'create') return false
+  return state.phase === 'unknown' || state.phase === 'intended' || state.phase === 'nameless'
+}

@@ -1,0 +1,103 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { Failure } from '../../failure.ts'
+import type { CheckedInput } from '../input/check-input.ts'
+import type { Input } from '../input/input.ts'
+import { type InputRow, readRows } from '../input/read-rows.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { RowKind } from '../rows/user-row.ts'
+import { openResults } from './report-rows.ts'
+import { type RowResult, resultOf } from './row-result.ts'
+import { holdsPasswords, lacksPassword, PasswordsInOrder } from './stored-passwords.ts'
+
+interface Preparing {
+  input: Input
+  kind: RowKind
+  checked: CheckedInput
+  journal: Journal
+  results: string
+  makePassword(): string
+}
+
+/**
+ * Has a password in the file of results for every user that is to be created without one, and the
+ * file on disk, before any request leaves.
+ *
+ * @returns how many rows were sent with a password that the file no longer has
+ */
+export async function preparePasswords(preparing: Preparing): Promise<number> {
+  const { input, kind, checked, journal, results, makePassword } = preparing
+  journal.noteFile('passwords', resolve(results))
+  await journal.sync()
+  const passwords = new PasswordsInOrder(results)
+  const writer = openResults(results, true)
+  let lost = 0
+  for await (const batch of readRows(input, kind)) {
+    const written: (RowResult & { password?: string })[] = []
+    for (const row of batch) {
+      const result = resultOf(row, checked.faulty, journal)
+      if (!lacksPassword(row) || checked.faulty.has(row.index)) {
+        written.push(result)
+        continue
+      }
+      const kept = await passwords.at(row.line)
+      const password = kept ?? (isToBeCreated(row, journal) ? makePassword() : undefined)
+      if (password === undefined) lost++
+      written.push(password === undefined ? result : { ...result, password })
+    }
+    await writer.write(written)
+  }
+  await passwords.close()
+  await writer.finish()
+  return lost
+}
+
+function isToBeCreated({ index }: InputRow, journal: Journal): boolean {
+  const state = journal.rows.of(index)
+  if (!state) return true
+  return state.step === 'create' && (state.phase === 'unsent' || state.phase === 'refused')
+}
+
+/**
+ * Refuses to lose passwords that were made up: those of another import, which the file of results
+ * would replace, and those of this one, where it is to go on without them.
+ *
+ * @throws Failure `usage`
+ */
+export async function guardPasswords(
+  journal: Journal,
+  { results, generates }: { results: string | undefined; generates: boolean },
+): Promise<void> {
+  const own = journal.fileOf('passwords')
+  const path = results === undefined ? undefined : resolve(results)
+  if (own !== undefined && (path !== own || !generates)) {
+    throw new Failure('usage', `The passwords that this import made up are in ${own}`, {
+      hint: `Go on with --generate-passwords --results ${own}`,
+    })
+  }
+  if (path !== undefined && own === undefined && existsSync(path) && (await holdsPasswords(path))) {
+    throw new Failure('usage', `${path} has the passwords of another import, which would be lost`, {
+      hint: 'Name another file with --results, or move that one away.',
+    })
+  }
+}
+
+/** Gives each row that lacks one its password from the file of results, as the rows come. */
+export async function* withPasswords(
+  batches: AsyncIterable<readonly InputRow[]>,
+  results: string,
+): AsyncIterable<readonly InputRow[]> {
+  const passwords = new PasswordsInOrder(results)
+  try {
+    for await (const batch of batches) {
+      for (const input of batch) {
+        if (!lacksPassword(input) || !input.row) continue
+        const password = await passwords.at(input.line)
+        if (password !== undefined) input.row.password = password
+      }
+      yield batch
+    }
+  } finally {
+    await passwords.close()
+  }
+}

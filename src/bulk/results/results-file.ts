@@ -1,0 +1,59 @@
+import type { DocumentFile } from '../../document-file.ts'
+import { Failure } from '../../failure.ts'
+import type { RowResult } from './row-result.ts'
+
+export type ResultsForm = 'csv' | 'jsonl'
+
+/** @throws Failure `usage` for a name that says neither form */
+export function formOfResults(path: string): ResultsForm {
+  if (/\.csv$/i.test(path)) return 'csv'
+  if (/\.(jsonl|ndjson)$/i.test(path)) return 'jsonl'
+  throw new Failure('usage', `--results ${path} says no form`, { hint: 'End its name in .csv or .jsonl.' })
+}
+
+/** A result, with the password where one was made up. */
+export type WrittenResult = RowResult & { password?: string }
+
+const columns = ['line', 'email', 'id', 'status', 'error'] as const
+
+/** Writes results row by row: a million of them are never held. */
+export class ResultsWriter {
+  readonly #file: DocumentFile
+  readonly #form: ResultsForm
+  readonly #columns: readonly (keyof WrittenResult)[]
+  #isBegun = false
+
+  constructor(file: DocumentFile, { form, hasPasswords }: { form: ResultsForm; hasPasswords: boolean }) {
+    this.#file = file
+    this.#form = form
+    this.#columns = hasPasswords ? [...columns, 'password'] : columns
+  }
+
+  async write(results: readonly WrittenResult[]): Promise<void> {
+    await this.#file.write(
+      Buffer.from(this.#form === 'csv' ? await this.#csvOf(results) : this.#jsonlOf(results)),
+    )
+  }
+
+  async finish(): Promise<void> {
+    if (!this.#isBegun) await this.write([])
+    await this.#file.finish()
+  }
+
+  async #csvOf(results: readonly WrittenResult[]): Promise<string> {
+    const { stringify } = await import('csv-stringify/sync')
+    const header = this.#isBegun ? [] : [[...this.#columns]]
+    this.#isBegun = true
+    return stringify([...header, ...results.map((result) => this.#columns.map((name) => result[name] ?? ''))])
+  }
+
+  #jsonlOf(results: readonly WrittenResult[]): string {
+    this.#isBegun = true
+    return results
+      .map((result) => {
+        const shown = Object.fromEntries(this.#columns.map((name) => [name, result[name] ?? null]))
+        return `${JSON.stringify(shown)}\n`
+      })
+      .join('')
+  }
+}

@@ -1,0 +1,77 @@
+import type { InputRow } from '../input/read-rows.ts'
+import type { RowSet } from '../input/row-set.ts'
+import type { Journal } from '../journal/journal.ts'
+import { isUnsettled } from '../journal/row-states.ts'
+import { remainingSteps } from '../rows/remaining-steps.ts'
+
+export const rowStatuses = ['created', 'updated', 'failed', 'unknown', 'skipped'] as const
+export type RowStatus = (typeof rowStatuses)[number]
+
+/** How a row stands, all runs of the journal together. */
+export interface Standing {
+  status: RowStatus
+  /** Whether something of it is still to be sent, which the same command does. */
+  remains: boolean
+}
+
+/** A row of the file of results. */
+export interface RowResult {
+  line: number
+  email: string
+  id: string
+  status: RowStatus
+  error: string
+}
+
+export function standingOf(input: InputRow, faulty: RowSet, journal: Journal): Standing {
+  const { index, row } = input
+  if (!row || faulty.has(index)) return { status: 'skipped', remains: false }
+  const state = journal.rows.of(index)
+  if (state?.phase === 'skipped') return { status: 'skipped', remains: false }
+  if (isUnsettled(state)) return { status: 'unknown', remains: false }
+  if (state?.phase === 'refused') return { status: 'failed', remains: true }
+  if (state?.phase === 'unknown' || state?.phase === 'intended') return { status: 'unknown', remains: true }
+  if (remainingSteps(row, journal, index).length > 0) return { status: 'skipped', remains: true }
+  return { status: row.id === undefined ? 'created' : 'updated', remains: false }
+}
+
+export function resultOf(input: InputRow, faulty: RowSet, journal: Journal): RowResult {
+  const { line, row } = input
+  const { status, remains } = standingOf(input, faulty, journal)
+  const last = journal.lastLine(input.index)
+  return {
+    line,
+    email: row?.email ?? '',
+    id: row?.id ?? last?.id ?? '',
+    status,
+    error: isDone(status) ? '' : explain(input, faulty, journal, { status, remains }),
+  }
+}
+
+function isDone(status: RowStatus): boolean {
+  return status === 'created' || status === 'updated'
+}
+
+function explain(input: InputRow, faulty: RowSet, journal: Journal, { status, remains }: Standing): string {
+  if (faulty.has(input.index)) {
+    const own = input.faults.map(({ message }) => message).join('; ')
+    return own || 'its email or id is that of an earlier row'
+  }
+  const state = journal.rows.of(input.index)
+  const last = journal.lastLine(input.index)
+  const words = last?.error ?? ''
+  const isBehindCreate = input.row?.id === undefined && state !== undefined && state.step !== 'create'
+  if (status === 'skipped' && !remains) return 'skipped as --on-unknown said'
+  if (status === 'skipped') {
+    const created = isBehindCreate || state?.phase === 'took'
+    return created ? 'it was created; the rest of it is not sent yet' : words || 'not sent yet'
+  }
+  const what = isBehindCreate ? `it was created, but its ${nameOf(state.step)} was not taken: ` : ''
+  if (status === 'failed') return `${what}${words}`
+  const doubt = words || 'the run ended before an answer came'
+  return state?.step === 'create' ? doubt : `its ${nameOf(state?.step)} may have been taken: ${doubt}`
+}
+
+function nameOf(step: string | undefined): string {
+  return step === 'assign' ? 'assignment' : 'update'
+}

@@ -1,0 +1,146 @@
+import type { Answer } from '../../client/answer.ts'
+import { idOfCreated } from '../../client/created-id.ts'
+import type { Users } from '../../client/users.ts'
+import { Failure } from '../../failure.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { Outcome } from '../journal/journal-line.ts'
+import { isUnsettled } from '../journal/row-states.ts'
+import { remainingSteps } from '../rows/remaining-steps.ts'
+import type { Step, UserRow } from '../rows/user-row.ts'
+import type { Brake } from './brake.ts'
+import type { ServiceHealth } from './service-health.ts'
+
+/** What somebody says of a create of which nobody knows whether it was done. */
+export type Settlement = { as: 'retry' } | { as: 'skip' } | { as: 'created'; id: string }
+
+export interface RowSending {
+  users: Pick<Users, 'create' | 'update' | 'assignPermissions'>
+  journal: Journal
+  brake: Brake
+  health: ServiceHealth
+}
+
+/**
+ * Sends what is left to do of one row, step by step. The journal has every intent before its request
+ * leaves, and every outcome after.
+ *
+ * @param settlement of the row where its user may or may not have been created: without one, nothing
+ *   is sent
+ * @throws whatever means that the run should end; the row is then in the journal as it stands
+ */
+export async function sendRow(
+  sending: RowSending,
+  index: number,
+  row: UserRow,
+  settlement: Settlement | undefined,
+): Promise<void> {
+  const { journal } = sending
+  const state = journal.rows.of(index)
+  if (isUnsettled(state)) {
+    if (settlement === undefined || (settlement.as === 'retry' && state?.phase === 'nameless')) return
+    if (settlement.as === 'skip') journal.record({ row: index, step: 'create', did: 'skipped' })
+    if (settlement.as === 'created') {
+      journal.record({ row: index, step: 'create', did: 'took', id: settlement.id })
+    }
+    if (settlement.as === 'skip') return
+  }
+  const isRetry = settlement?.as === 'retry' && isUnsettled(state)
+  const steps = remainingSteps(row, journal, index)
+  let id = row.id ?? journal.lastLine(index)?.id
+  for (const step of steps) {
+    const hasNext = step !== steps.at(-1)
+    const done = await sendStep(sending, { index, row, step, id, hasNext, isRetry })
+    if (!done) return
+    id = done.id
+  }
+}
+
+interface Sent {
+  index: number
+  row: UserRow
+  step: Step
+  id: string | undefined
+  /** Whether another step needs the id of the user. */
+  hasNext: boolean
+  /** Whether this create may have been done before. */
+  isRetry: boolean
+}
+
+/** @returns undefined where the row goes no further */
+async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string | undefined } | undefined> {
+  const { journal, brake, health } = sending
+  const { index, step, hasNext } = sent
+  const record = (did: Outcome, id: string | undefined, error?: string): void =>
+    journal.record({
+      row: index,
+      step,
+      did,
+      ...(id !== undefined && { id }),
+      ...(error !== undefined && { error: withoutPassword(error, sent.row.password) }),
+    })
+  let isUnderWay = false
+  try {
+    const answer = await brake.through(
+      async () => {
+        await journal.intend(index, step, sent.id)
+        isUnderWay = true
+        return request(sending.users, sent)
+      },
+      () => record('unsent', sent.id),
+    )
+    health.took()
+    const id = step === 'create' ? idOfCreated(answer) : sent.id
+    if (id === undefined && hasNext)
+      record('nameless', id, 'it was created, but the service did not say its id')
+    else record('took', id)
+    return id === undefined && hasNext ? undefined : { id }
+  } catch (error) {
+    if (!isUnderWay || isLimit(error)) throw error
+    const failure = error instanceof Failure ? error : undefined
+    if (!failure || failure.inDoubt) record('unknown', sent.id, failure?.message ?? String(error))
+    else if (neverArrived(failure)) record('unsent', sent.id, failure.message)
+    else if (sent.isRetry && step === 'create' && failure.status === 409) {
+      // It is there, so the create of which nobody knew was done.
+      const did = hasNext ? 'nameless' : 'took'
+      record(did, undefined, hasNext ? 'it was created, but its id is not known' : undefined)
+    } else record('refused', sent.id, failure.message)
+    if (!failure) throw error
+    health.failed(failure)
+    return undefined
+  }
+}
+
+function request(users: RowSending['users'], { row, step, id = '' }: Sent): Promise<Answer<unknown>> {
+  const { email, password, name, metadata, settings, role, permissions } = row
+  switch (step) {
+    case 'create':
+      return users.create(given({ email, password, name, metadata }))
+    case 'update':
+      return users.update(id, given(row.id === undefined ? { settings } : { name, metadata, settings }))
+    case 'assign':
+      return users.assignPermissions(id, given({ permissions, role }))
+  }
+}
+
+/** Only what was given is sent. */
+function given<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as ReturnType<
+    typeof given<T>
+  >
+}
+
+/** The brake has recorded it, and nothing left after that. */
+function isLimit(error: unknown): boolean {
+  return error instanceof Failure && error.kind === 'rate_limited'
+}
+
+/** Nothing was done, and it was nothing about the row: nobody was let in, or nobody was there. */
+function neverArrived({ kind }: Failure): boolean {
+  return kind === 'unauthorized' || kind === 'unreachable' || kind === 'timeout' || kind === 'tls'
+}
+
+/** A service may quote what it refuses, and nothing that we keep may hold a password. */
+function withoutPassword(error: string, password: string | undefined): string {
+  const isQuoted = password !== undefined && password !== '' && error.includes(password)
+  return isQuoted ? 'its answer is not shown, for it quotes the password' : error
+}

@@ -1,0 +1,67 @@
+import * as Flags from '@oclif/core/flags'
+import type { InputForm } from '../bulk/input/input.ts'
+import type { Quota } from '../config/quota.ts'
+import { integerFlag, quotaFlag, textFlag } from './flag-types.ts'
+import { yesFlag } from './shared-flags.ts'
+
+/** Requests at the same time, where nothing is said. */
+export const usualConcurrency = 8
+
+/** @param dependsOn flags without which it means nothing */
+export function concurrencyFlag(dependsOn: string[] = []) {
+  return integerFlag({
+    dependsOn,
+    helpValue: '<n>',
+    min: 1,
+    max: 256,
+    summary: `Most requests at the same time (${usualConcurrency}).`,
+  })
+}
+
+/**
+ * What all commands have that send a file of rows.
+ *
+ * @param dependsOn the flag that names the file, where it is none that is always there
+ */
+export function bulkFlags(...dependsOn: string[]) {
+  return {
+    format: Flags.option({
+      dependsOn,
+      options: ['csv', 'jsonl', 'json', 'yaml'] as const,
+      helpValue: '<form>',
+      summary: 'csv, jsonl, json or yaml, where the name of the file does not say.',
+    })(),
+    'skip-invalid': Flags.boolean({ dependsOn, summary: 'Leave out the rows that have faults.' }),
+    concurrency: concurrencyFlag(dependsOn),
+    quota: quotaFlag({
+      dependsOn,
+      summary: 'Send no more than that, such as 100/h; free or pro for those tiers.',
+    }),
+    results: textFlag({
+      dependsOn,
+      helpValue: '<file>',
+      summary: 'Write what became of each row, as .csv or .jsonl.',
+    }),
+    restart: Flags.boolean({
+      dependsOn,
+      summary: 'Forget what was done of this file, and send all of it.',
+    }),
+    yes: { ...yesFlag, dependsOn },
+  }
+}
+
+interface BulkFlags {
+  format: InputForm | undefined
+  'skip-invalid': boolean
+  concurrency: number | undefined
+  quota: Quota | undefined
+  results: string | undefined
+  restart: boolean
+  yes: boolean
+}
+
+/** What they say, as an import takes it. */
+export function readBulkFlags({ format: form, 'skip-invalid': skipInvalid, ...rest }: BulkFlags) {
+  const { concurrency = usualConcurrency, quota, results, restart, yes } = rest
+  return { form, skipInvalid, concurrency, quota, results, restart, yes }
+}

@@ -1,0 +1,52 @@
+import { countOf, groupDigits } from './count.ts'
+import type { View } from './view.ts'
+
+/** What became of a file of rows, in counts by status. */
+export const importView: View = {
+  layout: 'pairs',
+  columns: [
+    { path: 'rows' },
+    { path: 'created' },
+    { path: 'updated' },
+    { path: 'failed' },
+    { path: 'unknown' },
+    { path: 'skipped' },
+    { path: 'remaining' },
+    { path: 'requests' },
+    { path: 'results' },
+    { path: 'failed_rows' },
+  ],
+}
+
+/** What would be sent of a file of rows. */
+export const outlineView: View = {
+  layout: 'pairs',
+  columns: [
+    { path: 'rows' },
+    { path: 'done' },
+    { path: 'creates' },
+    { path: 'updates' },
+    { path: 'assignments' },
+    { path: 'requests' },
+  ],
+}
+
+/** How many requests a run makes, of which kind. */
+export interface OutlineWords {
+  rows: number
+  done: number
+  steps: { create: number; update: number; assign: number }
+  requests: number
+}
+
+/** `300 rows, 470 requests: 300 creates, 20 updates, 150 assignments`. */
+export function describeOutline({ rows, done, steps, requests }: OutlineWords): string {
+  const { create, update, assign } = steps
+  const kinds = [
+    ...(create > 0 ? [countOf(create, 'create')] : []),
+    ...(update > 0 ? [countOf(update, 'update')] : []),
+    ...(assign > 0 ? [countOf(assign, 'assignment')] : []),
+  ]
+  const left = done > 0 ? ` (${groupDigits(done)} done before)` : ''
+  return `${countOf(rows, 'row')}${left}, ${countOf(requests, 'request')}: ${kinds.join(', ') || 'nothing is left to send'}`
+}
