@@ -107,14 +107,20 @@ export interface Imported extends Report {
 export async function importRows(options: ImportOptions): Promise<Imported | undefined> {
   const { file, form, signal, results } = options
   if (results !== undefined) formOfResults(results)
+  // What ends the sending does not end the reading: the results are still to be written.
+  const reading = new AbortController()
+  const stop = () => reading.abort(signal.reason)
+  if (signal.aborted) stop()
+  signal.addEventListener('abort', stop)
   const input = await openInput(file, {
     ...(form !== undefined && { form }),
-    signal,
+    signal: reading.signal,
     spoolFolder: importsFolder(),
     stdin: process.stdin,
   })
   try {
     const checked = await check(input, options)
+    signal.removeEventListener('abort', stop)
     signal.throwIfAborted()
     return await importChecked(input, checked, options)
   } finally {
