@@ -19,6 +19,8 @@ export interface Progress {
 /** What the progress of a run is shown with. */
 export interface Pace {
   rows: number
+  /** What earlier runs have left. */
+  tally: Progress
   /** Ms that so many rows will take at so many a second, pauses for the quota among it. */
   estimate(rows: number, perSecond: number): number
 }

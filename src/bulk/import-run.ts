@@ -2,7 +2,7 @@ import type { Client } from '../client/client.ts'
 import { systemClock } from '../client/clock.ts'
 import { Failure } from '../failure.ts'
 import { Draining } from './draining.ts'
-import type { Imported, ImportOptions, Prospect } from './import-options.ts'
+import type { Imported, ImportOptions, Progress, Prospect } from './import-options.ts'
 import type { CheckedInput } from './input/check-input.ts'
 import type { Input } from './input/input.ts'
 import { type InputRow, readRows } from './input/read-rows.ts'
@@ -10,7 +10,6 @@ import type { Journal } from './journal/journal.ts'
 import { type Outline, outlineRun } from './outline.ts'
 import { preparePasswords, withPasswords } from './results/prepare-passwords.ts'
 import { reportRows } from './results/report-rows.ts'
-import { type RowStatus, standingOf } from './results/row-result.ts'
 import { Brake } from './send/brake.ts'
 import { estimateDuration } from './send/estimate.ts'
 import { runRows } from './send/run-rows.ts'
@@ -133,7 +132,7 @@ export class ImportRun {
   /** @returns what ended it early; undefined where all was sent */
   async #send(client: Client, outline: Outline): Promise<unknown> {
     const { kind, concurrency, results, makePassword, signal, onBegin, onProgress } = this.#options
-    const counts = { created: 0, updated: 0, failed: 0, unknown: 0, skipped: 0 } as Record<RowStatus, number>
+    const tally = { done: outline.done, failed: 0, unknown: outline.unknown }
     const sending = {
       users: client.users,
       journal: this.#journal,
@@ -142,16 +141,20 @@ export class ImportRun {
     }
     const rows = readRows(this.#input, kind)
     const batches = makePassword && results !== undefined ? withPasswords(rows, results) : rows
-    const work = async (row: InputRow) => {
-      if (row.row && !this.#checked.faulty.has(row.index)) {
-        await sendRow(sending, row.index, row.row, this.#settling.of(row.index, row.line))
-      }
-      counts[standingOf(row, this.#checked.faulty, this.#journal).status]++
-      const { created, updated, failed, unknown } = counts
-      onProgress({ done: created + updated, failed, unknown })
+    const work = async ({ index, line, row }: InputRow) => {
+      if (!row || this.#checked.faulty.has(index)) return
+      const settlement = this.#settling.of(index, line)
+      const before = this.#journal.rows.offsetOf(index)
+      await sendRow(sending, index, row, settlement)
+      // What an earlier run has settled is counted already.
+      if (this.#journal.rows.offsetOf(index) === before) return
+      const status = this.#statusOf(index)
+      if (status !== undefined) tally[status]++
+      onProgress({ ...tally })
     }
     onBegin({
       rows: outline.rows,
+      tally: { ...tally },
       estimate: (rows, perSecond) => {
         // A row is as many requests as the others are.
         const perRow = outline.requests / Math.max(1, outline.rows - outline.done)
@@ -168,6 +171,13 @@ export class ImportRun {
     } finally {
       this.#draining.end()
     }
+  }
+
+  #statusOf(index: number): keyof Progress | undefined {
+    const phase = this.#journal.rows.of(index)?.phase
+    if (phase === 'took') return 'done'
+    if (phase === 'refused') return 'failed'
+    return phase === 'unknown' || phase === 'nameless' ? 'unknown' : undefined
   }
 
   async #report(ended: unknown): Promise<Imported> {

@@ -130,8 +130,9 @@ function outsideOf(context: Context, { file, kind, yes, concurrency, settle }: F
       // Who is created stays; what is assigned can be assigned otherwise, by a script too.
       if (!yes && (kind === 'users' || prompter.canAsk)) await prompter.confirm('Send them?')
     },
-    onBegin: ({ rows, estimate }: Parameters<ImportOptions['onBegin']>[0]) => {
+    onBegin: ({ rows, tally, estimate }: Parameters<ImportOptions['onBegin']>[0]) => {
       progress = new BulkProgress(output, { noun: 'row', total: rows, estimate })
+      progress.goOn(tally)
     },
     onProgress: (tally: Parameters<ImportOptions['onProgress']>[0]) => progress?.update(tally),
     onPause: (pause: Parameters<ImportOptions['onPause']>[0]) => progress?.pause(pause),

@@ -77,6 +77,7 @@ function isDoubtful(trial: ImportTrial, line: number): boolean {
 function expectNoSecrets(trial: ImportTrial): void {
   for (const { path, text, mode } of trial.stateFiles()) {
     expect(text.match(/canary-[\w-]*/g) ?? [], path).to.deep.equal([])
-    expect(mode.toString(8), path).to.equal('600')
+    // A lock is an empty file, of which the folder says enough.
+    if (text !== '') expect(mode.toString(8), path).to.equal('600')
   }
 }

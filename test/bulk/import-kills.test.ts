@@ -14,6 +14,13 @@ const hardships: UsersServerOptions = {
   fates: { lost: 0.02, refused: 0.01, 'failed after': 0.01, 'failed before': 0.01, slow: 0.03 },
 }
 
+/** Storms of 429, with and without a word of how long to wait. */
+const storms: UsersServerOptions['quota'][] = [
+  undefined,
+  { requests: 120, window: 500, headers: 'none' },
+  { requests: 120, window: 500, headers: 'RateLimit' },
+]
+
 const cut = (kill: (signal: NodeJS.Signals) => void) => kill('SIGKILL')
 
 describe('an import that is killed', function () {
@@ -39,12 +46,14 @@ describe('an import that is killed', function () {
   for (const moment of sample) {
     it(`does each row once, and says of which nobody knows (moment ${moment}; ${words})`, async () => {
       const random = createRandom(moment)
-      const trial = await ImportTrial.begin({ ...hardships, rows, seed: moment })
+      const quota = storms[moment % storms.length]
+      const trial = await ImportTrial.begin({ ...hardships, rows, seed: moment, ...(quota && { quota }) })
       // The first kill goes through the whole run evenly, the others come where they come.
-      const momentAt = (share: number): Moment =>
-        moment % 2
-          ? { afterMs: share * whole.ms }
-          : { atRequest: Math.max(1, Math.floor(share * whole.requests)) }
+      const momentAt = (share: number): Moment => {
+        const request = Math.floor(share * whole.requests)
+        const kinds = [{ afterMs: share * whole.ms }, { atRequest: request }, { atCreate: request }]
+        return kinds[Math.floor(random() * kinds.length)] ?? { atRequest: request }
+      }
       const kills = [momentAt(moment / moments.length)]
       for (let more = moment % 4; more > 0; more--) kills.push(momentAt(random()))
       try {

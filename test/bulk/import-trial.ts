@@ -7,8 +7,8 @@ import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { type StoredUser, UsersServer, type UsersServerOptions } from '../support/users-server.ts'
 import { composeCsv, makeRows, type TestRow } from './import-rows.ts'
 
-/** When a run is ended from outside. */
-export type Moment = { afterMs: number } | { atRequest: number }
+/** When a run is ended from outside; `atCreate` is the first create from that request on. */
+export type Moment = { afterMs: number } | { atRequest: number } | { atCreate: number }
 
 /** One row of the results file. */
 export interface ResultRow {
@@ -89,9 +89,13 @@ export class ImportTrial {
     const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
     const hung = setTimeout(() => child.kill('SIGKILL'), 60_000)
     this.requests = 0
-    this.server.onRequest = () => {
+    let isOver = false
+    this.server.onRequest = ({ method, path }) => {
       this.requests++
-      if (at && 'atRequest' in at && this.requests === at.atRequest) act?.(kill)
+      if (isOver || !at || 'afterMs' in at) return
+      const isCreate = method === 'POST' && path === '/v1/users'
+      isOver = 'atRequest' in at ? this.requests >= at.atRequest : isCreate && this.requests >= at.atCreate
+      if (isOver) act?.(kill)
     }
     if (at && 'afterMs' in at) {
       await Promise.race([closed, sleep(at.afterMs)])

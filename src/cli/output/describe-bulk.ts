@@ -1,4 +1,4 @@
-import { roundDuration } from '../../config/duration.ts'
+import { describeSpan } from '../../config/duration.ts'
 import { countOf, groupDigits } from '../../view/count.ts'
 import { describeTime } from './describe-time.ts'
 import { drawBar } from './progress-line.ts'
@@ -45,7 +45,7 @@ export function describeBulk(
   ]
   if (pause) return `${bar}${[...counts, describePause(pause, now)].join(', ')}`
   const rate = `${perSecond < 9.95 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`
-  const rest = left === undefined || !Number.isFinite(left) ? [] : [`${roundDuration(left)} left`]
+  const rest = left === undefined || !Number.isFinite(left) ? [] : [`${describeSpan(left)} left`]
   return `${bar}${[...counts, rate, ...rest].join(', ')}`
 }
 
