@@ -425,6 +425,22 @@ describe('applying settings', () => {
       expect(told.sideEffects).to.deep.equal([{ path: 'app_name', from: 'Chat', to: 'y' }])
     })
 
+    it('says once what the settings did alongside', async () => {
+      await begin({ patched: (before, patch) => ({ ...before, ...patch }) })
+      await apply(dark, { version: '2' })
+      expect(told.sideEffects).to.deep.equal([{ path: 'theme.primary_color', from: '#3366FF', to: null }])
+    })
+
+    it('ends with an interruption, and may have taken effect then', async () => {
+      await begin({
+        answerPost: () => {
+          abort.abort(new Error('ended'))
+        },
+      })
+      expect(await reasonOf(apply({}, { version: '2' }))).to.equal(abort.signal.reason)
+      expect(told.taken).to.equal(1)
+    })
+
     it('says what is done where it fails', async () => {
       await begin({ answerPost: failing(403, 'no', 'You may not') })
       const failure = await failureOf(apply(dark, { version: '2' }))
