@@ -43,6 +43,8 @@ export async function changeAndVerify(
   changing: Changing,
 ): Promise<Answer<unknown> | undefined> {
   const outcome = await changeSettings(patch, changing)
+  // With nothing to compare, a refusal is taken at its word: what was right already proves nothing.
+  if (!before && outcome.failure && !outcome.failure.inDoubt) throw outcome.failure
   await verifySettings(managed, before, outcome, changing)
   return outcome.answer
 }
@@ -62,12 +64,17 @@ export async function changeSettings(
   } catch (failure) {
     const inDoubt = failure instanceof Failure ? failure.inDoubt : signal.aborted
     if (inDoubt) await onTaken?.()
-    // Where it is sure that nothing left, there is nothing to find by reading.
-    if (!(failure instanceof Failure) || !(inDoubt || failure.status !== undefined)) throw failure
+    // Where it is sure that nothing was done, there is nothing to find by reading.
+    if (!(failure instanceof Failure) || !(inDoubt || mayHaveDoneSome(failure))) throw failure
     return { what: 'PATCH', failure }
   }
   await onTaken?.()
   return { what: 'PATCH', answer }
+}
+
+/** A service may refuse the whole after it has done a part; not where it let nobody in. */
+function mayHaveDoneSome({ kind, status }: Failure): boolean {
+  return status !== undefined && kind !== 'unauthorized' && kind !== 'rate_limited'
 }
 
 /** Milliseconds before each further reading: a service may answer for a while with what was there before. */
@@ -129,12 +136,11 @@ function untakenOf(managed: Leaves, settings: Settings): Untaken[] {
   })
 }
 
-/** Without `before`, that none of the keys is as it was wanted has to do. */
 function isAsBefore(managed: Leaves, before: Settings | undefined, now: Settings): boolean {
-  return [...managed].every(([path, wanted]) => {
-    const found = valueAt(now, path) ?? null
-    return before ? isSame(path, found, valueAt(before, path) ?? null) : !isSame(path, found, wanted)
-  })
+  if (!before) return false
+  return [...managed.keys()].every((path) =>
+    isSame(path, valueAt(now, path) ?? null, valueAt(before, path) ?? null),
+  )
 }
 
 /** Of the documented keys alone: others, such as a time of the last change, change by nature. */
