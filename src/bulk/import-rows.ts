@@ -1,5 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { Failure } from '../failure.ts'
+import { keepHeapSmall } from '../keep-heap-small.ts'
 import { countOf } from '../view/count.ts'
 import { FaultList, faultsFailure } from './fault-list.ts'
 import type { Imported, ImportOptions } from './import-options.ts'
@@ -24,6 +25,7 @@ const hour = 3_600_000
  */
 export async function importRows(options: ImportOptions): Promise<Imported | undefined> {
   const { file, form, signal, results, makePassword } = options
+  keepHeapSmall()
   // What could not be written in the end is better known now.
   if (results !== undefined) openResults(results, makePassword !== undefined)
   const input = await openInput(file, {

@@ -38,7 +38,15 @@ export async function attempt(
 ): Promise<Arrival> {
   const deadline = new AbortController()
   const stopTimer = startTimer(options.timeout, () => deadline.abort(new Expired(options.timeout)))
-  const signal = options.signal ? AbortSignal.any([options.signal, deadline.signal]) : deadline.signal
+  const given = options.signal
+  // A stream goes on after this. For all others, of which there may be a million, `any` costs memory:
+  // what it makes stays with a signal that lives as long as the process until long after its use.
+  const signal = given && options.stream ? AbortSignal.any([given, deadline.signal]) : deadline.signal
+  const pass = (): void => deadline.abort(given?.reason)
+  if (!options.stream) {
+    if (given?.aborted) pass()
+    given?.addEventListener('abort', pass, { once: true })
+  }
   try {
     const exchange = await openExchange(dispatcher, envelope, signal)
     const { status, statusText, headers } = exchange
@@ -49,6 +57,7 @@ export async function attempt(
     return { ...head, bytes: first ?? new Uint8Array(), cut: false, rest: exchange }
   } finally {
     stopTimer()
+    given?.removeEventListener('abort', pass)
   }
 }
 
