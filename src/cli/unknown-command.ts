@@ -1,5 +1,5 @@
 import { Failure } from '../failure.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '../nearest.ts'
 import { quoteWord } from './quote-word.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { Failure } from '../failure.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '../nearest.ts'
 
 /** What a command line could have said. */
 export interface Usage {

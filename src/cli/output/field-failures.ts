@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts'
+import { nearest } from '../../nearest.ts'
 import type { View } from '../../view/view.ts'
-import { nearest } from '../nearest.ts'
 
 export function unknownField(view: View, field: string): Failure {
   const known = view.columns.map(({ path }) => path)
