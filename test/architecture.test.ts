@@ -71,7 +71,16 @@ const allowed: Record<string, readonly string[]> = {
   plan: ['contract', 'config', 'credentials', 'client', 'view', 'nearest.ts', 'system-words.ts'],
   bulk: ['contract', 'config', 'credentials', 'client', 'view', 'process-lock.ts', 'system-words.ts'],
   export: ['contract', 'config', 'credentials', 'client', 'view', 'system-words.ts'],
-  cli: ['contract', 'config', 'credentials', 'view', 'end-process.ts', 'nearest.ts', 'system-words.ts'],
+  cli: [
+    'contract',
+    'config',
+    'credentials',
+    'view',
+    'edit-outside.ts',
+    'end-process.ts',
+    'nearest.ts',
+    'system-words.ts',
+  ],
   commands: [
     'cli',
     'talk',

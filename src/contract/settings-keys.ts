@@ -13,6 +13,13 @@ export interface SettingsKey {
 
 type Definition = { type: string; shape?: Record<string, z.ZodMiniType>; innerType?: z.ZodMiniType }
 
+/** By zod's name for the type. */
+const typeNames: Record<string, SettingsKey['type']> = {
+  number: 'integer',
+  boolean: 'boolean',
+  array: 'list',
+}
+
 /** Every leaf, read from the schema that requests are built with. */
 export const settingsKeys: readonly SettingsKey[] = keysOf(settingsPatch, [])
 
@@ -24,13 +31,6 @@ function keysOf(schema: z.ZodMiniType, path: string[]): SettingsKey[] {
   if (innerType) return keysOf(innerType, path)
   if (shape) return Object.entries(shape).flatMap(([name, inner]) => keysOf(inner, [...path, name]))
   return [{ path: path.join('.'), type: typeNames[type] ?? 'string', schema }]
-}
-
-/** By zod's name for the type. */
-const typeNames: Record<string, SettingsKey['type']> = {
-  number: 'integer',
-  boolean: 'boolean',
-  array: 'list',
 }
 
 /** What a setting is, in a sentence. */

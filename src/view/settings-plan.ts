@@ -77,6 +77,11 @@ function lines(changes: readonly Change[]): Span[] {
   ])
 }
 
+/** A change in one line, without colour. */
+export function describeChange({ path, from, to }: Change): string {
+  return `${path} from ${valueText(from)} to ${valueText(to)}`
+}
+
 /** As JSON has it, so that `"on"` and `true`, `""` and nothing, look different. */
 function valueText(value: unknown): string {
   return value === null || value === undefined ? 'none' : JSON.stringify(value)

@@ -54,6 +54,11 @@ export class Output {
     return isJsonForm(form) || (form === undefined && jq !== undefined)
   }
 
+  /** Whether colour was forbidden, wherever it would be. */
+  get isColourless(): boolean {
+    return this.#options.noColour
+  }
+
   /** Whether the view's text is what will be shown, rather than data. */
   showsText(view: View): boolean {
     const { form, jq } = this.#options
