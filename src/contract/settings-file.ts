@@ -13,7 +13,7 @@ const schemaLink = z.optional(
 )
 
 /** The form of a file with the settings at the top. */
-export const bareSettingsFile = z.extend(settingsPatch, { $schema: schemaLink })
+const bareSettingsFile = z.extend(settingsPatch, { $schema: schemaLink })
 
 /** The form of a file that has a name for each part. */
 export const namedSettingsFile = z.strictObject({

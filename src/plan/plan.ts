@@ -1,9 +1,9 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { ApiConfiguration } from '../contract/api-configuration.ts'
 import type { Settings, SettingsPatch } from '../contract/settings.ts'
 import type { SettingsFile } from '../contract/settings-file.ts'
 import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../contract/settings-keys.ts'
 import { valueAt } from '../view/view.ts'
+import { canonicalJson } from './canonical-json.ts'
 import { leavesOf, patchOf } from './leaves.ts'
 import type { SentConfiguration } from './sent-configuration.ts'
 
@@ -101,9 +101,12 @@ function isChange({ path, from, to }: Managed): boolean {
   return !isSame(path, from, to)
 }
 
-/** Deep equality; a colour's letters may have any case, for a service may write it its own way. */
+/**
+ * Whether two JSON values say the same. A colour's letters may have any case, for a service may
+ * write it its own way.
+ */
 export function isSame(path: string, one: unknown, other: unknown): boolean {
   if (path === 'theme.primary_color' && typeof one === 'string' && typeof other === 'string')
     return one.toLowerCase() === other.toLowerCase()
-  return isDeepStrictEqual(one, other)
+  return canonicalJson(one) === canonicalJson(other)
 }

@@ -1,0 +1,125 @@
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  type Pair,
+  parseDocument,
+  type YAMLError,
+  type YAMLMap,
+} from 'yaml'
+import { deepest, type Located, type LocatedMap, Unreadable } from './located.ts'
+
+/** Values that aliases may make of one file: more is an attack, or an accident. */
+const mostValues = 10_000
+
+/**
+ * Reads one YAML 1.2 document with the place of every value, anchors and `<<` resolved.
+ *
+ * @throws Unreadable for what is no YAML, a key that is there twice, several documents, warnings
+ */
+export function locateYaml(text: string): Located {
+  const document = parseDocument(text, { merge: true, prettyErrors: false })
+  const faults = faultsOf([...document.errors, ...document.warnings], text)
+  if (faults.length > 0) throw new Unreadable(faults)
+  return new YamlReader(document, text).read(document.contents, 0, 0)
+}
+
+/** The first, as those behind it are mostly its echo, and every key that is there twice. */
+function faultsOf(errors: readonly YAMLError[], text: string): { at: number; words: string }[] {
+  const [first] = errors.filter(({ code }) => code !== 'DUPLICATE_KEY')
+  return errors
+    .filter((error) => error === first || error.code === 'DUPLICATE_KEY')
+    .map(({ code, message, pos: [at] }) => {
+      if (code === 'DUPLICATE_KEY') return { at, words: `${keyAt(text, at)} is there twice` }
+      if (code === 'MULTIPLE_DOCS') return { at, words: 'a second document begins; write one' }
+      return { at, words: (message.split('\n')[0] ?? '').replace(/:$/, '') }
+    })
+}
+
+function keyAt(text: string, at: number): string {
+  return /^[\w.$-]+/.exec(text.slice(at).replace(/^["']/, ''))?.[0] ?? 'a key'
+}
+
+type Entries = Map<string, LocatedMap['entries'][number]>
+
+class YamlReader {
+  readonly #document: Document
+  readonly #text: string
+  #count = 0
+
+  constructor(document: Document, text: string) {
+    this.#document = document
+    this.#text = text
+  }
+
+  /** @param at the place of a value that is not there */
+  read(node: unknown, at: number, depth: number): Located {
+    const start = (node as Node | null)?.range?.[0] ?? at
+    if (depth > deepest) fail(start, 'nested too deep')
+    if (++this.#count > mostValues) fail(start, `its aliases make more than ${mostValues} values`)
+    if (isAlias(node)) return this.read(this.#resolve(node), start, depth + 1)
+    if (isMap(node)) {
+      return { kind: 'map', at: start, entries: [...this.#entriesOf(node, depth).values()] }
+    }
+    if (isSeq(node)) {
+      const items = node.items.map((item) => this.read(item, start, depth + 1))
+      return { kind: 'list', at: start, items }
+    }
+    const value = isScalar(node) ? node.value : null
+    return { kind: 'scalar', at: start, value, end: (node as Node | null)?.range?.[1] ?? start }
+  }
+
+  #resolve(node: unknown): unknown {
+    if (!isAlias(node)) return node
+    const target = node.resolve(this.#document)
+    if (target === undefined) fail(node.range?.[0] ?? 0, `there is no anchor &${node.source} before it`)
+    return target
+  }
+
+  /** What a map names itself goes before what `<<` brings, and an earlier source of it before a later. */
+  #entriesOf(map: YAMLMap, depth: number): Entries {
+    const own: Entries = new Map()
+    const merged: Entries = new Map()
+    for (const { key, value } of map.items as Pair<unknown, unknown>[]) {
+      if (isScalar(key) && typeof key.value === 'symbol') {
+        for (const [name, entry] of this.#mergedBy(value, depth)) {
+          if (!merged.has(name)) merged.set(name, entry)
+        }
+        continue
+      }
+      const name = isScalar(key) ? String(key.value) : String(key)
+      const [keyAt = 0, keyEnd = keyAt] = (key as Node | null)?.range ?? []
+      own.set(name, { key: name, keyAt, value: this.#readValue(value, keyAt, keyEnd, depth) })
+    }
+    for (const [name, entry] of merged) if (!own.has(name)) own.set(name, entry)
+    return own
+  }
+
+  #readValue(node: unknown, keyAt: number, keyEnd: number, depth: number): Located {
+    const value = this.read(node, keyAt, depth + 1)
+    if (value.kind !== 'scalar' || value.value !== null || isAlias(node) || value.end > value.at) return value
+    const comment = /^[ \t]*:[ \t]+(?=#)/.exec(this.#text.slice(keyEnd))
+    const at = comment ? keyEnd + comment[0].length : keyAt
+    return { ...value, at, ...(comment ? { comment: at } : {}) }
+  }
+
+  #mergedBy(source: unknown, depth: number): Entries {
+    const at = (source as Node | null)?.range?.[0] ?? 0
+    const target = this.#resolve(source)
+    if (depth > deepest || ++this.#count > mostValues) fail(at, 'nested too deep')
+    if (isMap(target)) return this.#entriesOf(target, depth + 1)
+    if (!isSeq(target)) fail(at, '<< takes a map, an alias of one, or a list of these')
+    const all: Entries = new Map()
+    for (const item of target.items) {
+      for (const [name, entry] of this.#mergedBy(item, depth + 1)) if (!all.has(name)) all.set(name, entry)
+    }
+    return all
+  }
+}
+
+function fail(at: number, words: string): never {
+  throw new Unreadable([{ at, words }])
+}
