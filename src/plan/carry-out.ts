@@ -14,9 +14,11 @@ export interface CarryingOut {
   agree(plan: Plan): Promise<void>
   /** Makes a new plan where the old one is out of date; without it that is a failure. */
   renew?(current: Settings, sent: SentConfiguration | undefined): Promise<Plan>
+  /** What helps where the plan is out of date and is not made anew. */
+  driftHint?: string
   warn(words: string): Promise<void>
   /** Told once something was changed, or may have been. */
-  onTaken?(): void
+  onTaken?(): void | Promise<void>
   /** Under `--dry-run`: does what would send a request, which is then held back. */
   hold?(send: () => Promise<unknown>): Promise<void>
 }
@@ -37,7 +39,7 @@ export async function carryOut(first: Plan, work: CarryingOut): Promise<Plan> {
     const current = (await work.settings.get()).body ?? {}
     const sent = readSent(plan.service)
     try {
-      assertCurrent(plan, current, sent)
+      assertCurrent(plan, current, sent, work.driftHint)
     } catch (error) {
       const isRenewable = error instanceof Failure && work.renew && renewals < mostRenewals
       if (!isRenewable || !work.renew) throw error
@@ -66,6 +68,7 @@ async function send(plan: Plan, current: Settings, work: CarryingOut): Promise<v
       signal,
       onDoubt: (failure) => warn(describeDoubt(failure)),
       onSideEffect: (changes) => warn(describeSideEffect(changes)),
+      onWarning: warn,
       ...(onTaken ? { onTaken } : {}),
     },
     current,

@@ -1,7 +1,8 @@
-import { lstatSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, readFileSync, realpathSync } from 'node:fs'
 import { Failure } from '../failure.ts'
 import { systemWords } from '../system-words.ts'
 import { isPlanFile } from './plan-file.ts'
+import { writeAside } from './write-aside.ts'
 
 /**
  * Writes a plan file for its owner alone, whole or not at all.
@@ -10,34 +11,22 @@ import { isPlanFile } from './plan-file.ts'
  *   cannot be written
  */
 export function savePlan(path: string, text: string): void {
-  const found = guard(path, () => lstatSync(path, { throwIfNoEntry: false }))
-  // What a link leads to is replaced, not the link.
-  const target = found ? guard(path, () => realpathSync(path)) : path
-  if (found) demandPlan(path, target)
-  const aside = `${target}.${process.pid}.tmp`
-  guard(path, () => {
-    try {
-      writeFileSync(aside, text, { mode: 0o600, flag: 'wx', flush: true })
-      renameSync(aside, target)
-    } catch (error) {
-      rmSync(aside, { force: true })
-      throw error
-    }
-  })
-}
-
-function demandPlan(path: string, target: string): void {
-  const isFile = guard(path, () => lstatSync(target).isFile())
-  if (isFile && isPlanFile(guard(path, () => readFileSync(target, 'utf8')))) return
-  throw new Failure('refused', `${path} is there and is no plan, so it is not written over`, {
-    hint: 'Name another file with --save, or remove this one.',
-  })
-}
-
-function guard<T>(path: string, work: () => T): T {
   try {
-    return work()
+    const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined
+    // What a link leads to is replaced, not the link.
+    const target = isThere ? realpathSync(path) : path
+    if (isThere && !isPlan(target)) {
+      throw new Failure('refused', `${path} is there and is no plan, so it is not written over`, {
+        hint: 'Name another file with --save, or remove this one.',
+      })
+    }
+    writeAside(target, text)
   } catch (cause) {
+    if (cause instanceof Failure) throw cause
     throw new Failure('storage', `The plan ${path} cannot be written: ${systemWords(cause)}`, { cause })
   }
+}
+
+function isPlan(path: string): boolean {
+  return lstatSync(path).isFile() && isPlanFile(readFileSync(path, 'utf8'))
 }

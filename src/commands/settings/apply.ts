@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
+import type { Context } from '../../cli/create-context.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
 import { readSources } from '../../cli/input/read-sources.ts'
 import { agreeTo, serviceOf, settingsIn } from '../../cli/plan-service.ts'
@@ -45,7 +46,6 @@ export default class SettingsApply extends BaseCommand {
     const { readSent } = await import('../../plan/sent-configuration.ts')
     const { carryOut } = await import('../../plan/carry-out.ts')
     const { assertCurrent } = await import('../../plan/apply-plan.ts')
-    const { markApplied } = await import('../../plan/applied-plans.ts')
     const { coverageOf, resultOf } = await import('../../plan/plan-result.ts')
 
     const client = await context.connect()
@@ -67,7 +67,7 @@ export default class SettingsApply extends BaseCommand {
           return renew(now, sent)
         },
       }),
-      ...(saved && { onTaken: () => markApplied(saved.id) }),
+      ...(saved && { onTaken: () => this.#markApplied(saved.id, context) }),
       ...(context.dryRun && { hold: held.hold }),
     })
     if (held.all.length > 0) return this.showHeld(held.all)
@@ -75,6 +75,16 @@ export default class SettingsApply extends BaseCommand {
     const applied = result.changes.length > 0
     if (!applied) context.output.notice('Nothing to do: the service has these settings already.')
     await context.output.show(appliedView, { ...result, applied })
+  }
+
+  /** What was changed is yet to be verified, so that nothing may go wrong here. */
+  async #markApplied(id: string, { output }: Context): Promise<void> {
+    const { markApplied } = await import('../../plan/applied-plans.ts')
+    try {
+      markApplied(id)
+    } catch (error) {
+      await output.warn((error as Error).message)
+    }
   }
 
   /** What is wanted, and the plan where it was a plan that was named. */

@@ -48,6 +48,7 @@ export default class SettingsEdit extends BaseCommand {
         settings: client.settings,
         signal: context.signal,
         agree: (shown) => agreeTo({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),
+        driftHint: 'Somebody else changes the settings, too.',
         warn: (words) => context.output.warn(words),
         ...(context.dryRun && { hold: held.hold }),
       })
