@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type FaultServer, startFaultServer } from '../support/fault-server.ts'
 import { type Run, type RunOptions, runChatctl } from '../support/run-chatctl.ts'
@@ -38,6 +38,10 @@ export class SettingsRun {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text, { mode })
     return path
+  }
+
+  read(name: string): string {
+    return readFileSync(join(this.sandbox.home, name), 'utf8')
   }
 
   /** Requests so far but those that read, as method and body. */
