@@ -64,10 +64,10 @@ class LayerCheck {
       return
     }
     for (const { key, value } of parts) this.#readBranch(value, key, '', key === 'api' ? api : settings)
-    const names = parts.map(({ key }) => `${key}:`).join(' and ')
+    const names = parts.map(({ key }) => key).join(' and ')
     for (const entry of entries.filter((one) => !parts.includes(one))) {
       if (isKnown(settings, entry.key))
-        this.#fault(entry.keyAt, entry.key, `stands beside ${names}; put it below settings:`)
+        this.#fault(entry.keyAt, entry.key, `stands beside ${names}; put it below settings`)
       else this.#unknown(entry, '', settings)
     }
   }
@@ -91,12 +91,13 @@ class LayerCheck {
 
   #readLeaf(located: Located, key: SettingsKey, part: Part): void {
     const path = shownPath(part, key.path)
-    const before = this.layer.faults.length
+    const { faults } = this.layer
+    const before = faults.length
     const value = this.#plain(located, key, path)
-    if (this.layer.faults.length > before) return
+    const faulty = faults.slice(before).map((fault) => fault.path)
     const parsed = z.safeParse(key.schema, value)
     if (parsed.success) {
-      this.layer[part.name].set(key.path, parsed.data)
+      if (faulty.length === 0) this.layer[part.name].set(key.path, parsed.data)
       return
     }
     const messages = faultsOf(parsed.error).map(({ message }) => message)
@@ -104,6 +105,8 @@ class LayerCheck {
       const [step] = steps
       const item = located.kind === 'list' && typeof step === 'number' ? located.items[step] : undefined
       const shown = item === undefined ? path : `${path}.${String(step)}`
+      // What has no value, or could not be expanded, has its fault already.
+      if (faulty.includes(shown)) continue
       const given = item === undefined ? value : (value as unknown[])[step as number]
       const type = item === undefined ? key.type : 'string'
       const words = code === 'invalid_type' ? this.#typeWords(type, given) : messages[index]
@@ -123,9 +126,14 @@ class LayerCheck {
       )
     if (this.#env === undefined || typeof located.value !== 'string') return located.value
     const { text, expanded, faults } = expandReferences(located.value, this.#env)
-    const source = this.#text.slice(located.at, located.end)
-    for (const { reference, words } of faults)
-      this.#fault(located.at + Math.max(0, source.indexOf(reference)), path, words)
+    let from = located.at
+    for (const { reference, words } of faults) {
+      const at = this.#text.indexOf(reference, from)
+      // An escape may write it otherwise.
+      const isThere = at >= 0 && at < located.end
+      this.#fault(isThere ? at : located.at, path, words)
+      if (isThere) from = at + 1
+    }
     return expanded ? valueOfText(key.type, text) : text
   }
 
@@ -157,9 +165,9 @@ class LayerCheck {
     const shown = shownPath(part, path)
     if (key.includes('.') && isKnown(part, path)) {
       const steps = path.split('.')
-      this.#fault(keyAt, shown, `is written as one name; put ${steps.pop()}: below ${steps.join('.')}:`)
+      this.#fault(keyAt, shown, `is written as one name; put ${steps.pop()} below ${steps.join('.')}`)
     } else if (above === '' && part === settings && isKnown(api, path)) {
-      this.#fault(keyAt, shown, 'is part of the API configuration; put it below api:')
+      this.#fault(keyAt, shown, 'is part of the API configuration; put it below api')
     } else {
       const meant = nearest(path, knownPaths(part))
       const more = meant === undefined ? '' : `; did you mean ${shownPath(part, meant)}?`

@@ -1,4 +1,4 @@
-import { deepest, type Located, Unreadable } from './located.ts'
+import { deepest, type Located, mostValues, Unreadable } from './located.ts'
 
 /** RFC 8259 section 7. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a string may not hold
@@ -25,6 +25,7 @@ class JsonReader {
   readonly duplicates: { at: number; words: string }[] = []
   readonly #text: string
   #at = 0
+  #count = 0
 
   constructor(text: string) {
     this.#text = text
@@ -34,6 +35,7 @@ class JsonReader {
     const next = this.#peek()
     const at = this.#at
     if (depth > deepest) this.#fail('nested too deep')
+    if (++this.#count > mostValues) this.#fail(`a settings file has no more than ${mostValues} values`)
     if (next === '{') return { kind: 'map', at, entries: this.#readEntries(depth) }
     if (next === '[') return { kind: 'list', at, items: this.#readItems(depth) }
     const source = this.#take(next === '"' ? string : literal)

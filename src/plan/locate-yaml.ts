@@ -10,10 +10,7 @@ import {
   type YAMLError,
   type YAMLMap,
 } from 'yaml'
-import { deepest, type Located, type LocatedMap, Unreadable } from './located.ts'
-
-/** Values that aliases may make of one file: more is an attack, or an accident. */
-const mostValues = 10_000
+import { deepest, type Located, type LocatedMap, mostValues, Unreadable } from './located.ts'
 
 /**
  * Reads one YAML 1.2 document with the place of every value, anchors and `<<` resolved.
@@ -34,6 +31,7 @@ function faultsOf(errors: readonly YAMLError[], text: string): { at: number; wor
     .filter((error) => error === first || error.code === 'DUPLICATE_KEY')
     .map(({ code, message, pos: [at] }) => {
       if (code === 'DUPLICATE_KEY') return { at, words: `${keyAt(text, at)} is there twice` }
+      if (code === 'RESOURCE_EXHAUSTION') return { at, words: 'nested too deep' }
       if (code === 'MULTIPLE_DOCS') return { at, words: 'a second document begins; write one' }
       return { at, words: (message.split('\n')[0] ?? '').replace(/:$/, '') }
     })
@@ -59,7 +57,7 @@ class YamlReader {
   read(node: unknown, at: number, depth: number): Located {
     const start = (node as Node | null)?.range?.[0] ?? at
     if (depth > deepest) fail(start, 'nested too deep')
-    if (++this.#count > mostValues) fail(start, `its aliases make more than ${mostValues} values`)
+    if (++this.#count > mostValues) fail(start, tooMany)
     if (isAlias(node)) return this.read(this.#resolve(node), start, depth + 1)
     if (isMap(node)) {
       return { kind: 'map', at: start, entries: [...this.#entriesOf(node, depth).values()] }
@@ -109,7 +107,8 @@ class YamlReader {
   #mergedBy(source: unknown, depth: number): Entries {
     const at = (source as Node | null)?.range?.[0] ?? 0
     const target = this.#resolve(source)
-    if (depth > deepest || ++this.#count > mostValues) fail(at, 'nested too deep')
+    if (depth > deepest) fail(at, 'nested too deep')
+    if (++this.#count > mostValues) fail(at, tooMany)
     if (isMap(target)) return this.#entriesOf(target, depth + 1)
     if (!isSeq(target)) fail(at, '<< takes a map, an alias of one, or a list of these')
     const all: Entries = new Map()
@@ -119,6 +118,8 @@ class YamlReader {
     return all
   }
 }
+
+const tooMany = `a settings file has no more than ${mostValues} values`
 
 function fail(at: number, words: string): never {
   throw new Unreadable([{ at, words }])

@@ -36,8 +36,20 @@ export class Unreadable extends Error {
 /** Levels of nesting; nothing that is known needs more than four. */
 export const deepest = 50
 
-/** Line and column of an offset, both from 1; columns are UTF-16 units, as editors count them. */
-export function placeOf(text: string, at: number): { line: number; column: number } {
-  const before = text.slice(0, at).split(/\r\n|\n|\r/)
-  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
+/** Values of one file, those that aliases make included: more is an attack, or an accident. */
+export const mostValues = 10_000
+
+/** Line and column, both from 1; columns are UTF-16 units, as editors count them. */
+export interface Place {
+  line: number
+  column: number
+}
+
+/** Finds the place of an offset of a text. */
+export function placesIn(text: string): (at: number) => Place {
+  const starts = [0, ...[...text.matchAll(/\r\n|\n|\r/g)].map(({ index, 0: { length } }) => index + length)]
+  return (at) => {
+    const line = starts.findLastIndex((start) => start <= at)
+    return { line: line + 1, column: at - (starts[line] ?? 0) + 1 }
+  }
 }

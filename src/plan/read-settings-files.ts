@@ -6,7 +6,7 @@ import { checkLayer, type Layer } from './check-layer.ts'
 import { patchOf } from './leaves.ts'
 import { locateJson } from './locate-json.ts'
 import { locateYaml } from './locate-yaml.ts'
-import { placeOf, Unreadable } from './located.ts'
+import { type Place, placesIn, Unreadable } from './located.ts'
 
 /** A settings file, or one layer of several. */
 export interface SettingsSource {
@@ -15,11 +15,9 @@ export interface SettingsSource {
   text: string
 }
 
-/** One fault of a settings file; line and column are from 1. */
-export interface FileFault {
+/** One fault of a settings file. */
+export interface FileFault extends Place {
   file: string
-  line: number
-  column: number
   /** Dotted; empty for the file as a whole. */
   path: string
   message: string
@@ -40,8 +38,9 @@ export function readSettingsFiles(sources: readonly SettingsSource[], env?: Node
     const layer = readLayer(source, env)
     for (const [path, value] of layer.settings) settings.set(path, value)
     for (const [path, value] of layer.api) api.set(path, value)
+    const placeOf = placesIn(source.text)
     for (const { at, path, message, hint: help } of layer.faults) {
-      faults.push({ file: source.name, ...placeOf(source.text, at), path, message })
+      faults.push({ file: source.name, ...placeOf(at), path, message })
       hint ??= help
     }
   }

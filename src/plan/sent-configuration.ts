@@ -70,6 +70,8 @@ function forget(service: string): void {
   try {
     rmSync(pathOf(service), { force: true })
   } catch (cause) {
+    // Where its folder is none, there is no record either.
+    if ((cause as NodeJS.ErrnoException).code === 'ENOTDIR') return
     const path = pathOf(service)
     throw new Failure('storage', `The record ${path} cannot be removed: ${systemWords(cause)}`, {
       hint: 'It would be wrong after this change. Remove it, or make its folder one that you may write to.',

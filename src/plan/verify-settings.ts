@@ -56,10 +56,9 @@ export async function changeSettings(
   patch: SettingsPatch,
   { settings, signal, onTaken }: Changing,
 ): Promise<Outcome> {
+  let answer: Answer<unknown>
   try {
-    const answer = await settings.update(patch)
-    await onTaken?.()
-    return { what: 'PATCH', answer }
+    answer = await settings.update(patch)
   } catch (failure) {
     const inDoubt = failure instanceof Failure ? failure.inDoubt : signal.aborted
     if (inDoubt) await onTaken?.()
@@ -67,6 +66,8 @@ export async function changeSettings(
     if (!(failure instanceof Failure) || !(inDoubt || failure.status !== undefined)) throw failure
     return { what: 'PATCH', failure }
   }
+  await onTaken?.()
+  return { what: 'PATCH', answer }
 }
 
 /** Milliseconds before each further reading: a service may answer for a while with what was there before. */
