@@ -10,6 +10,8 @@ export interface ServiceCall {
   shown: boolean
   /** A body that the document allows, with one field that it does not know. */
   answer: unknown
+  /** Whether there is nothing to print but for a program. */
+  printsNothing?: true
   /** Sent after it, to see what came of it; answered in the same way. */
   readsBack?: `GET /${string}`
 }
@@ -142,6 +144,7 @@ export const serviceCalls: readonly ServiceCall[] = [
     endpoint: 'GET /v1/settings',
     shown: true,
     answer: settings,
+    printsNothing: true,
   },
   {
     name: 'settings:set',

@@ -18,10 +18,7 @@ export default class SettingsEdit extends BaseCommand {
   static override summary = 'Edit the settings in your editor, and apply what you changed.'
   static override description =
     '$VISUAL, $EDITOR or vi gets what settings export prints. Only what is changed in it is sent, after a question. A key that is removed stays as it is.'
-  static override examples = [
-    '<%= config.bin %> settings edit',
-    'EDITOR="code --wait" <%= config.bin %> settings edit',
-  ]
+  static override examples = ['<%= config.bin %> settings edit', '<%= config.bin %> settings edit --dry-run']
   static override flags = { yes: yesFlag, 'dry-run': dryRunFlag }
 
   async run(): Promise<void> {
