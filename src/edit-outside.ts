@@ -49,7 +49,8 @@ async function run(command: string, file: string): Promise<number | string> {
   const child =
     process.platform === 'win32'
       ? spawn(`${command} "${file}"`, { shell: true, stdio: 'inherit' })
-      : spawn('/bin/sh', ['-c', `${command} "$1"`, 'sh', file], { stdio: 'inherit' })
+      : // Ctrl-C is for the editor to take as it likes; the shell around it gets it too, and lives on.
+        spawn('/bin/sh', ['-c', `trap : INT; ${command} "$1"`, 'sh', file], { stdio: 'inherit' })
   return new Promise((resolve) => {
     child.once('error', (error) => resolve(error.message))
     child.once('close', (status, signal) => resolve(status ?? signal ?? 'an unknown signal'))

@@ -233,10 +233,8 @@ describe('output', function () {
     for (const name of ['settings:set', 'settings:api:set', 'users:update', 'users:permissions:assign']) {
       it(`is {} in JSON and nothing in a pipe: ${name}`, async () => {
         const { args, answer: readBack } = findCall(name)
-        const reading = json(200, readBack)
-        const script = {
-          choose: ({ method }: { method: string }) => (method === 'GET' ? reading : empty),
-        }
+        const script: Behaviour = (request, ...rest) =>
+          (request.method === 'GET' ? json(200, readBack) : empty)(request, ...rest)
         expect(await run([...args, '--json'], script)).to.deep.equal({
           exitCode: 0,
           stdout: '{}\n',
