@@ -148,16 +148,9 @@ class LayerCheck {
     return `must be ${typeNames[type]}`
   }
 
-  #noValue(value: LocatedScalar, path: string): void {
-    const name = path.split('.').at(-1)
-    this.layer.faults.push({
-      at: value.at,
-      path,
-      message: 'has no value',
-      ...(value.comment === undefined
-        ? {}
-        : { hint: `A # begins a comment: put the value in quotes, as in ${name}: "#3366FF"` }),
-    })
+  #noValue({ at, comment }: LocatedScalar, path: string): void {
+    const help = comment === undefined ? {} : { hint: commentHint }
+    this.layer.faults.push({ at: comment ?? at, path, message: 'has no value', ...help })
   }
 
   #unknown({ key, keyAt }: { key: string; keyAt: number }, above: string, part: Part): void {
@@ -179,6 +172,8 @@ class LayerCheck {
     this.layer.faults.push({ at, path, message })
   }
 }
+
+const commentHint = 'A # begins a comment: put such a value in quotes, as in "#3366FF".'
 
 const typeNames = { string: 'a string', boolean: 'a boolean', integer: 'an integer', list: 'a list' }
 

@@ -21,6 +21,9 @@ export function locateYaml(text: string): Located {
   const document = parseDocument(text, { merge: true, prettyErrors: false })
   const faults = faultsOf([...document.errors, ...document.warnings], text)
   if (faults.length > 0) throw new Unreadable(faults)
+  const { version = '1.2' } = document.directives?.yaml ?? {}
+  // In YAML 1.1 `yes` is true, and 010 is 8.
+  if (version !== '1.2') fail(0, `it says that it is YAML ${version}; write YAML 1.2`)
   return new YamlReader(document, text).read(document.contents, 0, 0)
 }
 
@@ -67,7 +70,14 @@ class YamlReader {
       return { kind: 'list', at: start, items }
     }
     const value = isScalar(node) ? node.value : null
-    return { kind: 'scalar', at: start, value, end: (node as Node | null)?.range?.[1] ?? start }
+    const end = (node as Node | null)?.range?.[1] ?? start
+    return { kind: 'scalar', at: start, value, end, ...(end > start ? {} : this.#commentAt(start)) }
+  }
+
+  /** In the place of a value that is not there. */
+  #commentAt(start: number): { comment?: number } {
+    const gap = /^[ \t]*(?=#)/.exec(this.#text.slice(start, this.#text.indexOf('\n', start) + 1 || undefined))
+    return gap ? { comment: start + gap[0].length } : {}
   }
 
   #resolve(node: unknown): unknown {
@@ -89,19 +99,18 @@ class YamlReader {
         continue
       }
       const name = isScalar(key) ? String(key.value) : String(key)
-      const [keyAt = 0, keyEnd = keyAt] = (key as Node | null)?.range ?? []
-      own.set(name, { key: name, keyAt, value: this.#readValue(value, keyAt, keyEnd, depth) })
+      const keyAt = (key as Node | null)?.range?.[0] ?? 0
+      own.set(name, { key: name, keyAt, value: this.#readValue(value, keyAt, depth) })
     }
     for (const [name, entry] of merged) if (!own.has(name)) own.set(name, entry)
     return own
   }
 
-  #readValue(node: unknown, keyAt: number, keyEnd: number, depth: number): Located {
+  /** What is not there stands where its comment does, else where its key does. */
+  #readValue(node: unknown, keyAt: number, depth: number): Located {
     const value = this.read(node, keyAt, depth + 1)
-    if (value.kind !== 'scalar' || value.value !== null || isAlias(node) || value.end > value.at) return value
-    const comment = /^[ \t]*:[ \t]+(?=#)/.exec(this.#text.slice(keyEnd))
-    const at = comment ? keyEnd + comment[0].length : keyAt
-    return { ...value, at, ...(comment ? { comment: at } : {}) }
+    const isMissing = value.kind === 'scalar' && value.value === null && value.end === value.at
+    return isMissing && !isAlias(node) ? { ...value, at: value.comment ?? keyAt } : value
   }
 
   #mergedBy(source: unknown, depth: number): Entries {

@@ -47,7 +47,7 @@ export interface Place {
 
 /** Finds the place of an offset of a text. */
 export function placesIn(text: string): (at: number) => Place {
-  const starts = [0, ...[...text.matchAll(/\r\n|\n|\r/g)].map(({ index, 0: { length } }) => index + length)]
+  const starts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)]
   return (at) => {
     const line = starts.findLastIndex((start) => start <= at)
     return { line: line + 1, column: at - (starts[line] ?? 0) + 1 }

@@ -110,6 +110,16 @@ describe('a settings file', () => {
     })
   })
 
+  it('has the first of several sources of <<, and what it says itself before all', () => {
+    const sources = '[{app_name: a, theme: {mode: x}}, {app_name: b, features: {chat: true}}]'
+    expect(read(`<<: ${sources}`).settings).to.deep.equal({
+      app_name: 'a',
+      theme: { mode: 'x' },
+      features: { chat: true },
+    })
+    expect(read(`app_name: c\n<<: ${sources}\n`).settings).to.include({ app_name: 'c' })
+  })
+
   it('names every fault with its place and what is meant', () => {
     const text = `theme:
   mode: 5
@@ -169,8 +179,14 @@ them: {}
     ])
     const colour = 'theme:\n  primary_color: #3366FF\n'
     expect(faultsIn(colour)).to.deep.equal(['2:18 theme.primary_color has no value'])
-    expect(thrownFailure(() => read(colour)).hint).to.contain('primary_color: "#3366FF"')
+    expect(thrownFailure(() => read(colour)).hint).to.contain('A # begins a comment')
     expect(thrownFailure(() => read('theme:\n  primary_color:\n')).hint).to.equal(undefined)
+    const list = 'api:\n  cors:\n    allowed_origins:\n      - #x\n      -\n'
+    expect(faultsIn(list)).to.deep.equal([
+      '4:9 api.cors.allowed_origins.0 has no value',
+      '5:8 api.cors.allowed_origins.1 has no value',
+    ])
+    expect(thrownFailure(() => read(list)).hint).to.contain('A # begins a comment')
     expect(faultsIn('{"app_name": null}', undefined, 'a.json')).to.deep.equal(['1:14 app_name has no value'])
   })
 
@@ -196,6 +212,9 @@ them: {}
     ])
     expect(faultsIn('app_name: a\n---\napp_name: b')).to.deep.equal([
       '2:1 a second document begins; write one',
+    ])
+    expect(faultsIn('%YAML 1.1\n---\nfeatures: {chat: yes}')).to.deep.equal([
+      '1:1 it says that it is YAML 1.1; write YAML 1.2',
     ])
     expect(faultsIn('app_name: !x a')).to.deep.equal(['1:11 Unresolved tag: !x'])
     expect(faultsIn('app_name: *a')).to.deep.equal(['1:11 there is no anchor &a before it'])
