@@ -153,7 +153,7 @@ describe('settings at a terminal', () => {
     }
 
     it('leaves Ctrl-C to the editor', async () => {
-      const script = `#!/bin/sh\ntrap 'echo trapped' INT\necho editing\nread line\necho "app_name: $line" > "$1"\n`
+      const script = `#!/bin/sh\ntrap 'echo trapped' INT\necho editing\nuntil read line; do :; done\necho "app_name: $line" > "$1"\n`
       const edit = await start(['edit'], { EDITOR: run.file('editor', script, 0o700) })
       await edit.waitFor('editing')
       await edit.key('C-c')
