@@ -1,5 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { stateFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
 import { systemWords } from '../system-words.ts'
@@ -32,15 +33,21 @@ export function keepEdit(text: string, error: unknown, context: Context): unknow
 
 function keep(text: string, context: Context): string {
   const time = new Date().toISOString().replaceAll(/[:.]/g, '-')
-  try {
-    const folder = join(stateFolder(), 'edits')
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    const path = join(folder, `settings-${time}.yaml`)
-    writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
-    return `What you edited is kept: ${applyCommand(path, context)}`
-  } catch (error) {
-    return `What you edited could not be kept: ${systemWords(error)}`
+  const name = `settings-${time}.yaml`
+  // What was typed is worth more than the place where it belongs.
+  const places = [() => join(stateFolder(), 'edits'), () => mkdtempSync(join(tmpdir(), 'chatctl-'))]
+  let trouble: unknown
+  for (const place of places) {
+    try {
+      const path = join(place(), name)
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
+      return `What you edited is kept: ${applyCommand(path, context)}`
+    } catch (error) {
+      trouble = error
+    }
   }
+  return `What you edited could not be kept: ${systemWords(trouble)}`
 }
 
 /** To the same service, where the command line has named it. */

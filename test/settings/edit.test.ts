@@ -97,6 +97,15 @@ describe('settings edit', () => {
       expect(run.methods).to.equal('GET')
     })
 
+    it('elsewhere, where its own place cannot be written', async () => {
+      const env = { XDG_STATE_HOME: run.file('no-folder', ''), TMPDIR: run.sandbox.home }
+      const done = await edit(`echo "colour: red" >> "$1"`, ['--yes'], env)
+      const path = /chatctl settings apply (\S+)/.exec(done.stderr)?.[1] ?? ''
+      expect(path, done.stderr).to.match(new RegExp(`^${run.sandbox.home}/chatctl-`))
+      expect(readFileSync(path, 'utf8')).to.contain('colour: red')
+      expect(statSync(path).mode & 0o777).to.equal(0o600)
+    })
+
     it('because the service refuses it', async () => {
       run.service.otherwise = (method) => (method === 'PATCH' ? failing(403, 'forbidden', 'No') : undefined)
       const done = await edit(setMode('dark'))

@@ -134,6 +134,16 @@ describe('settings at a terminal', () => {
       expect(run.changes).to.deep.equal([{ method: 'PATCH', body: { theme: { mode: 'dark' } } }])
     })
 
+    it('keeps what is not mended', async () => {
+      const editor = run.file('editor', `#!/bin/sh\nsed -i 's/mode: .*/mode: 5/' "$1"\n`, 0o700)
+      const edit = await start(['edit'], { EDITOR: editor })
+      await edit.waitFor('Edit it again?')
+      await edit.say('n')
+      expect(await edit.exitCode()).to.equal(3)
+      expect(await edit.joined()).to.match(/chatctl settings apply \S+\.yaml$/)
+      expect(run.methods).to.equal('GET')
+    })
+
     for (const [answer, exitCode] of [
       ['n', 3],
       ['C-c', 130],

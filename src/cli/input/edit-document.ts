@@ -38,7 +38,7 @@ export async function editDocument<T>(
       try {
         await context.prompter.confirm('Edit it again?')
       } catch (refusal) {
-        throw giveUp(text, refusal instanceof Failure ? error : refusal)
+        throw giveUp(text, refusal)
       }
     }
   }

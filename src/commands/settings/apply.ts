@@ -1,10 +1,11 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
+import { agreeToPlan } from '../../cli/agree-to-plan.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/create-context.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
 import { readSources } from '../../cli/input/read-sources.ts'
-import { agreeTo, serviceOf, settingsIn } from '../../cli/plan-service.ts'
+import { serviceOf, settingsIn } from '../../cli/plan-service.ts'
 import { expandEnvFlag, settingsFileFlag } from '../../cli/settings-file-flags.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import type { Settings } from '../../contract/settings.ts'
@@ -59,7 +60,7 @@ export default class SettingsApply extends BaseCommand {
     const done = await carryOut(plan, {
       settings: client.settings,
       signal: context.signal,
-      agree: (shown) => agreeTo({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),
+      agree: (shown) => agreeToPlan({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),
       warn: (words) => context.output.warn(words),
       ...(flags.refresh && {
         renew: async (now, sent) => {

@@ -1,9 +1,10 @@
+import { agreeToPlan } from '../../cli/agree-to-plan.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/create-context.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
 import { editDocument } from '../../cli/input/edit-document.ts'
 import { keepEdit } from '../../cli/keep-edit.ts'
-import { agreeTo, serviceOf, settingsIn } from '../../cli/plan-service.ts'
+import { serviceOf, settingsIn } from '../../cli/plan-service.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import type { Settings } from '../../contract/settings.ts'
 import type { SettingsFile } from '../../contract/settings-file.ts'
@@ -44,7 +45,7 @@ export default class SettingsEdit extends BaseCommand {
       await carryOut(plan, {
         settings: client.settings,
         signal: context.signal,
-        agree: (shown) => agreeTo({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),
+        agree: (shown) => agreeToPlan({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),
         driftHint: 'Somebody else changes the settings, too.',
         warn: (words) => context.output.warn(words),
         ...(context.dryRun && { hold: held.hold }),
