@@ -36,7 +36,7 @@ export function notReadBack(failure: Failure, outcome: Outcome): Failure {
   const answered = `The change was sent and answered ${outcome.answer?.status}`
   return new Failure(failure.kind, `${answered}, but could not be read back: ${failure.message}`, {
     ...optionsOf(failure),
-    hint: 'chatctl settings get shows whether it took.',
+    hint: [failure.hint, 'chatctl settings get shows whether it took.'].filter(Boolean).join(' '),
   })
 }
 

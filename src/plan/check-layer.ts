@@ -7,7 +7,7 @@ import { expandReferences } from './expand-references.ts'
 import type { Located, LocatedMap, LocatedScalar } from './located.ts'
 
 /** What is wrong with a value, at an offset of the text. */
-export interface LocatedFault {
+interface LocatedFault {
   at: number
   /** Dotted, as `settings set` names it; of the API configuration with `api.` before it. */
   path: string

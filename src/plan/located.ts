@@ -7,7 +7,7 @@ export interface LocatedMap {
   entries: readonly { key: string; keyAt: number; value: Located }[]
 }
 
-export interface LocatedList {
+interface LocatedList {
   kind: 'list'
   at: number
   items: readonly Located[]

@@ -290,6 +290,22 @@ describe('applying settings', () => {
       })
     }
 
+    it('in the body of a 200 is that failure', async () => {
+      const no = { success: false, message: 'It may not be' }
+      await begin({ ...ignored, answer: json(200, no) })
+      const failure = await failureOf(apply(dark))
+      expect(failure.kind).to.equal('rejected')
+      expect(failure.message).to.equal('It may not be')
+    })
+
+    it('says when to come back where nothing can be read for so long', async () => {
+      const limit = failing(429, 'limit', 'Too many', { 'retry-after': '3000' })
+      await begin({ read: () => limit })
+      const failure = await failureOf(apply(dark))
+      expect(failure.kind).to.equal('rate_limited')
+      expect(failure.hint).to.match(/^Try again in 50 min .* chatctl settings get shows whether it took\.$/)
+    })
+
     it('is that failure too where nothing can be read back', async () => {
       const no = failing(403, 'forbidden', 'You may not write')
       await begin({ ...ignored, answer: no, read: () => failing(401, 'who', 'Who are you') })

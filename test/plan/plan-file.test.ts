@@ -164,6 +164,11 @@ describe('a plan file', () => {
     }
   })
 
+  it('is refused where it is nested without end', () => {
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
+    expect(thrownFailure(() => read(`{"format": "chatctl-plan", "v": ${deep}}`)).kind).to.equal('refused')
+  })
+
   it('of a later form is another version’s', () => {
     const failure = thrownFailure(() =>
       read(forged((content) => Object.assign(content, { v: 2, tool: '9.0.0' }))),
