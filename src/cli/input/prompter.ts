@@ -61,6 +61,11 @@ export class Prompter {
     return this.#ask((context) => select({ message: question, choices: list }, context))
   }
 
+  /** Whether there is a person who may be asked. */
+  get canAsk(): boolean {
+    return this.#allowed
+  }
+
   /** @throws Failure `declined` for no, `input_needed` off a terminal */
   async confirm(question: string): Promise<void> {
     this.#demand(question, '--yes')
