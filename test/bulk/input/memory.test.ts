@@ -5,6 +5,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import type { InputForm } from '../../../src/bulk/input/input.ts'
 
+/** As `keepHeapSmall` sets them: otherwise V8 lets garbage come together, as much as it has room for. */
+const flags = ['--semi-space-growth-factor=1', '--no-maglev', '--optimize-for-size']
+
 /** Times what few rows need; fingerprints alone need 14 bytes a row. */
 const bound = 1.3
 
@@ -45,7 +48,7 @@ describe('the memory of a check', function () {
     writeFileSync(path, writers[form](count))
     const { stdout, stderr } = spawnSync(
       process.execPath,
-      ['--max-semi-space-size=1', join(import.meta.dirname, 'check-alone.ts'), path],
+      [...flags, join(import.meta.dirname, 'check-alone.ts'), path],
       { encoding: 'utf8' },
     )
     const { rows, peak } = JSON.parse(stdout || `"${stderr}"`)
@@ -61,7 +64,8 @@ describe('the memory of a check', function () {
     ['yaml', 20_000],
   ]
   for (const [form, many] of counts) {
-    it(`does not grow with the rows: ${form}`, () => {
+    it(`does not grow with the rows: ${form}`, function () {
+      if (form !== 'csv' && process.env['CHATCTL_TEST_FULL'] !== '1') this.skip()
       const [few, all] = [peakOf(form, many / 20), peakOf(form, many)]
       expect(all / few).to.be.below(bound)
     })
