@@ -114,7 +114,6 @@ async function* readWhole(
 ): AsyncGenerator<Uint8Array> {
   const buffer = Buffer.allocUnsafe(readSize)
   for (let position = 0; ; ) {
-    signal.throwIfAborted()
     const { bytesRead } = await handle.read(buffer, 0, readSize, position)
     const now = await handle.stat({ bigint: true })
     if (now.size !== opened.size || now.mtimeNs !== opened.mtimeNs) {
@@ -125,6 +124,7 @@ async function* readWhole(
     if (bytesRead === 0) return
     position += bytesRead
     for (let at = 0; at < bytesRead; at += chunkSize) {
+      signal.throwIfAborted()
       yield buffer.subarray(at, Math.min(at + chunkSize, bytesRead))
     }
   }

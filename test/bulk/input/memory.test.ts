@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import type { InputForm } from '../../../src/bulk/input/input.ts'
 
@@ -10,6 +11,8 @@ const flags = ['--semi-space-growth-factor=1', '--no-maglev', '--optimize-for-si
 
 /** Times what few rows need; fingerprints alone need 14 bytes a row. */
 const bound = 1.3
+
+const checkAlone = fileURLToPath(import.meta.resolve('./check-alone.ts'))
 
 const row = (index: number): object => ({
   email: `user-${index}@example.com`,
@@ -46,11 +49,7 @@ describe('the memory of a check', function () {
   function peakOf(form: InputForm, count: number): number {
     const path = join(folder, `${count}.${form}`)
     writeFileSync(path, writers[form](count))
-    const { stdout, stderr } = spawnSync(
-      process.execPath,
-      [...flags, join(import.meta.dirname, 'check-alone.ts'), path],
-      { encoding: 'utf8' },
-    )
+    const { stdout, stderr } = spawnSync(process.execPath, [...flags, checkAlone, path], { encoding: 'utf8' })
     const { rows, peak } = JSON.parse(stdout || `"${stderr}"`)
     expect(rows).to.equal(count)
     return peak
