@@ -12,11 +12,6 @@ export class Prompter {
     this.#signal = signal
   }
 
-  /** Whether somebody is there to answer. */
-  get canAsk(): boolean {
-    return this.#allowed
-  }
-
   /** @throws Failure `input_needed` off a terminal, naming `instead` */
   async askSecret(question: string, instead: string): Promise<string> {
     this.#demand(question, instead)
