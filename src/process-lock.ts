@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs'
 import { loadSqlite } from './load-sqlite.ts'
 
 /** SQLite's result code for "another one has it". */
@@ -16,6 +17,7 @@ export function tryProcessLock(path: string): (() => void) | undefined {
   const { DatabaseSync } = loadSqlite()
   let database: import('node:sqlite').DatabaseSync | undefined
   try {
+    createOwn(path)
     const opened = new DatabaseSync(path)
     database = opened
     opened.exec('BEGIN EXCLUSIVE')
@@ -24,5 +26,14 @@ export function tryProcessLock(path: string): (() => void) | undefined {
     database?.close()
     if ((error as { errcode?: number }).errcode === busy) return undefined
     throw error
+  }
+}
+
+/** SQLite would let others read it. One that is there is not opened: see above. */
+function createOwn(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }

@@ -39,10 +39,12 @@ function withId(row: object, id: string): object {
 }
 
 /** Without a column of ids it gets one as its first, whether a row has an id or not. */
-function csvText({ csv, raw }: InputRow, id: string | undefined, isFirst: boolean): string {
+function csvText({ row, csv, raw }: InputRow, id: string | undefined, isFirst: boolean): string {
   const names = csv?.names ?? []
   const hasColumn = names.includes('id')
   const header = isFirst ? `${joinCells(hasColumn ? names : ['id', ...names])}\n` : ''
+  // As one cell, for two rows of which each opens a quote would make one that is whole.
+  if (row === undefined && csv?.cells.length === 0) return `${header}${quoted(raw)}\n`
   if (id === undefined || !csv) return `${header}${hasColumn ? '' : ','}${raw}\n`
   const cells = csv.cells.map((cell, index) => {
     if (names[index] === 'id') return id
@@ -52,5 +54,9 @@ function csvText({ csv, raw }: InputRow, id: string | undefined, isFirst: boolea
 }
 
 function joinCells(cells: readonly string[]): string {
-  return cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join()
+  return cells.map((cell) => (/[",\r\n]/.test(cell) ? quoted(cell) : cell)).join()
+}
+
+function quoted(cell: string): string {
+  return `"${cell.replaceAll('"', '""')}"`
 }

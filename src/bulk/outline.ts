@@ -10,8 +10,10 @@ import type { Settling } from './settling.ts'
 /** What a run is going to send. */
 export interface Outline {
   rows: number
-  /** Rows of which nothing is left to be sent, by earlier runs. */
+  /** Rows that earlier runs have created or updated. */
   done: number
+  /** Rows of which nobody knows, and of which nothing is sent. */
+  unknown: number
   /** Requests by what they do. */
   steps: Record<Step, number>
   requests: number
@@ -23,21 +25,26 @@ export async function outlineRun(
   kind: RowKind,
   { checked, journal, settling }: { checked: CheckedInput; journal: Journal; settling: Settling },
 ): Promise<Outline> {
-  if (journal.rows.isUntouched) return outlineOf(checked.rows, 0, { ...checked.steps })
+  if (journal.rows.isUntouched)
+    return outlineOf({ rows: checked.rows, done: 0, unknown: 0, steps: { ...checked.steps } })
   const steps = { create: 0, update: 0, assign: 0 }
-  let done = 0
+  const counted = { rows: checked.rows, done: 0, unknown: 0, steps }
   for await (const batch of readRows(input, kind)) {
     for (const { index, line, row } of batch) {
       if (!row || checked.faulty.has(index)) continue
-      const isLeft = isUnsettled(journal.rows.of(index)) && settling.of(index, line) === undefined
-      const remaining = isLeft ? [] : remainingSteps(row, journal, index)
-      if (remaining.length === 0) done++
+      if (isUnsettled(journal.rows.of(index)) && settling.of(index, line) === undefined) {
+        counted.unknown++
+        continue
+      }
+      const remaining = remainingSteps(row, journal, index)
+      if (remaining.length === 0) counted.done++
       for (const step of remaining) steps[step]++
     }
   }
-  return outlineOf(checked.rows, done, steps)
+  return outlineOf(counted)
 }
 
-function outlineOf(rows: number, done: number, steps: Record<Step, number>): Outline {
-  return { rows, done, steps, requests: steps.create + steps.update + steps.assign }
+function outlineOf(counted: Omit<Outline, 'requests'>): Outline {
+  const { create, update, assign } = counted.steps
+  return { ...counted, requests: create + update + assign }
 }

@@ -1,6 +1,6 @@
-import type { Imported, ImportOptions, Prospect } from '../bulk/import-rows.ts'
+import type { Imported, ImportOptions, Prospect } from '../bulk/import-options.ts'
 import type { RowResult } from '../bulk/results/row-result.ts'
-import { roundDuration } from '../config/duration.ts'
+import { describeSpan, durationFlagFor } from '../config/duration.ts'
 import { dataFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
 import { countOf } from '../view/count.ts'
@@ -14,7 +14,7 @@ import { demandNamedService } from './target.ts'
 const grace = 60_000
 
 /** So many rows of which nobody knows are told one by one. */
-const mostTold = 20
+const mostTold = 1000
 
 /** What a command says of its file of rows; the rest is the same for all. */
 export interface FileOptions
@@ -130,8 +130,9 @@ function outsideOf(context: Context, { file, kind, yes, concurrency, settle }: F
       // Who is created stays; what is assigned can be assigned otherwise, by a script too.
       if (!yes && (kind === 'users' || prompter.canAsk)) await prompter.confirm('Send them?')
     },
-    onBegin: ({ rows, estimate }: Parameters<ImportOptions['onBegin']>[0]) => {
+    onBegin: ({ rows, tally, estimate }: Parameters<ImportOptions['onBegin']>[0]) => {
       progress = new BulkProgress(output, { noun: 'row', total: rows, estimate })
+      progress.goOn(tally)
     },
     onProgress: (tally: Parameters<ImportOptions['onProgress']>[0]) => progress?.update(tally),
     onPause: (pause: Parameters<ImportOptions['onPause']>[0]) => progress?.pause(pause),
@@ -159,12 +160,12 @@ function describeTime(
   { quota, duration, requests }: Prospect,
   concurrency: number,
 ): string {
-  const about = `about ${roundDuration(Math.max(1000, duration))}, ${concurrency} at a time`
+  const about = `about ${describeSpan(Math.max(1000, duration))}, ${concurrency} at a time`
   if (quota?.limit === undefined && quota?.remaining === undefined) {
     return `No quota is known (--quota 100/h names one); without one it takes ${about}.`
   }
   const { limit, remaining, window = 3_600_000, reset } = quota
-  const per = limit === undefined ? '' : `${limit} requests in ${roundDuration(window)}`
+  const per = limit === undefined ? '' : `${limit} requests in ${describeSpan(window)}`
   const left = remaining === undefined ? '' : `${per ? ', ' : ''}${remaining} of them left`
   const pause = Math.max(
     reset ?? 0,
@@ -172,7 +173,7 @@ function describeTime(
   )
   const isTooLong = requests > (remaining ?? limit ?? requests) && pause > options.max_wait.value
   const stops = isTooLong
-    ? `\nA pause for it is longer than --max-wait ${roundDuration(options.max_wait.value)}: the run will stop there, and the same command goes on. --max-wait ${roundDuration(pause)} waits.`
+    ? `\nA pause for it is longer than --max-wait ${durationFlagFor(options.max_wait.value)}: the run will stop there, and the same command goes on. --max-wait ${durationFlagFor(pause)} waits.`
     : ''
   return `The quota is ${per}${left}: it takes ${about}.${stops}`
 }

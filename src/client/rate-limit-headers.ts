@@ -51,6 +51,23 @@ export function readQuota(headers: Headers, now: number): Quota {
   )
 }
 
+/**
+ * The quota of a whole window, in milliseconds, from `RateLimit-Policy` (`"hour";q=100;w=3600`, or
+ * `100;w=3600` as once) or the windows after `RateLimit-Limit`; of several, the one that allows least.
+ */
+export function readPolicy(headers: Headers): { limit: number; window: number } | undefined {
+  const value =
+    headers['ratelimit-policy'] ?? headers['ratelimit-limit'] ?? headers['x-ratelimit-limit'] ?? ''
+  const policies = value.split(',').flatMap((item) => {
+    const limit = /;\s*q\s*=\s*(\d+)/.exec(item)?.[1] ?? /^\s*(\d+)\s*;/.exec(item)?.[1]
+    const seconds = /;\s*w\s*=\s*(\d+)/.exec(item)?.[1]
+    const window = Number(seconds) * 1000
+    return limit === undefined || !(window > 0) ? [] : [{ limit: Number(limit), window }]
+  })
+  policies.sort((a, b) => a.limit / a.window - b.limit / b.window)
+  return policies[0]
+}
+
 /** `"burst";r=0;t=5, "hour";r=80;t=1800`: the policy that is used up, or the tightest one. */
 function readStructured(value: string): Quota {
   const quotas = value.split(',').map((item): Quota => {

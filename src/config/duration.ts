@@ -29,3 +29,22 @@ export function roundDuration(ms: number): string {
   const minutes = Math.ceil(seconds / 60)
   return minutes < 120 ? `${minutes}m` : `${Math.ceil(minutes / 60)}h`
 }
+
+/** The same where the difference between one hour and two is worth a word: `1h 5m`, `2d 3h`. */
+export function describeSpan(ms: number): string {
+  const seconds = Math.ceil(ms / 1_000)
+  if (seconds < 120) return `${seconds}s`
+  const minutes = Math.ceil(seconds / 60)
+  if (minutes < 60) return `${minutes}m`
+  const hours = Math.floor(minutes / 60)
+  if (hours < 48) return minutes % 60 === 0 ? `${hours}h` : `${hours}h ${minutes % 60}m`
+  return `${Math.floor(hours / 24)}d ${hours % 24}h`
+}
+
+/** At least so long, as a flag takes it: `90s`, `61m`, `2h`. */
+export function durationFlagFor(ms: number): string {
+  const seconds = Math.ceil(ms / 1_000)
+  if (seconds < 120) return `${seconds}s`
+  const minutes = Math.ceil(seconds / 60)
+  return minutes % 60 === 0 ? `${minutes / 60}h` : `${minutes}m`
+}

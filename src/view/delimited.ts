@@ -11,8 +11,8 @@ function escapeCell(text: string): string {
   return text.replace(/[\\\t\n\r]/g, (character) => escapes[character] ?? character)
 }
 
-/** RFC 4180 with a header. */
-export async function renderCsv({ header, rows }: Grid): Promise<string> {
+/** RFC 4180 with a header, or the rows alone, to go on after it. */
+export async function renderCsv({ header, rows }: Grid, withHeader = true): Promise<string> {
   const { stringify } = await import('csv-stringify/sync')
-  return stringify([[...header], ...rows.map((row) => [...row])])
+  return stringify([...(withHeader ? [[...header]] : []), ...rows.map((row) => [...row])])
 }

@@ -416,6 +416,7 @@ const elsewhere: Record<string, string> = {
   'chat plain': 'test/system/talk-terminals.test.ts',
   'chat stream-format': 'test/system/talk-terminals.test.ts',
   'dry-run': 'test/cli/dry-run.test.ts',
+  'users:get concurrency': 'test/cli/users-get.test.ts',
   since: 'test/export/export.test.ts',
   to: 'test/export/export.test.ts',
   'auth-url': 'test/auth/sign-in.test.ts',

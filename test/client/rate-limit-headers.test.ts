@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { readQuota, readRetryAfter, readWait } from '../../src/client/rate-limit-headers.ts'
+import { readPolicy, readQuota, readRetryAfter, readWait } from '../../src/client/rate-limit-headers.ts'
 
 const now = Date.parse('2026-03-01T12:00:00Z')
 
@@ -102,4 +102,20 @@ describe('rate-limit headers', () => {
     expect(readWait({ ratelimit: '"x";r=0;t=30' }, now)).to.equal(30_000)
     expect(readWait({}, now)).to.equal(undefined)
   })
+
+  for (const [name, headers, policy] of [
+    ['the structured form', { 'ratelimit-policy': '"hour";q=100;w=3600' }, { limit: 100, window: 3_600_000 }],
+    ['the older form', { 'ratelimit-policy': '10;w=1' }, { limit: 10, window: 1000 }],
+    [
+      'the one that allows least',
+      { 'ratelimit-policy': '"s";q=10;w=1, "h";q=100;w=3600;comment="x"' },
+      { limit: 100, window: 3_600_000 },
+    ],
+    ['a window after a limit', { 'ratelimit-limit': '100, 100;w=60' }, { limit: 100, window: 60_000 }],
+    ['a limit without one', { 'x-ratelimit-limit': '100' }, undefined],
+    ['a window of nothing', { 'ratelimit-policy': '100;w=0' }, undefined],
+    ['nothing', {}, undefined],
+  ] as [string, Record<string, string>, ReturnType<typeof readPolicy>][]) {
+    it(`reads the policy: ${name}`, () => expect(readPolicy(headers)).to.deep.equal(policy))
+  }
 })

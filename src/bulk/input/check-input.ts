@@ -1,5 +1,9 @@
+import type { JudgeMore } from '../rows/judge-row.ts'
 import { type RowKind, type Step, stepsOf } from '../rows/user-row.ts'
+import { DuplicateRound, Sightings, uniqueFields } from './duplicates.ts'
+import { type Fingerprint, fingerprintOf } from './fingerprint.ts'
 import type { Input } from './input.ts'
+import { LineColumn } from './line-column.ts'
 import { type InputRow, type RowFault, readRows } from './read-rows.ts'
 import { RowSet } from './row-set.ts'
 
@@ -18,15 +22,18 @@ export interface CheckedInput {
 }
 
 /**
- * Reads the whole input before anything of it is used.
+ * Reads the whole input before anything of it is used: once where it is without fault, and again to
+ * tell of faults in their order.
  *
  * @param onFault is told of each fault, by line
+ * @param fingerprint of emails and ids
  * @throws Failure as `readRows` does
  */
 export async function checkInput(
   input: Input,
   kind: RowKind,
   onFault: (fault: RowFault) => void,
+  fingerprint: Fingerprint = fingerprintOf,
 ): Promise<CheckedInput> {
   const hash = process.getBuiltinModule('node:crypto').createHash('sha256')
   async function* read(): AsyncGenerator<Uint8Array> {
@@ -35,14 +42,50 @@ export async function checkInput(
       yield chunk
     }
   }
-  const tally = emptyTally()
+  const sightings = new Sightings(fingerprint)
+  let tally = emptyTally()
   for await (const batch of readRows({ ...input, read }, kind)) {
     for (const row of batch) {
-      count(tally, row, row.faults.length > 0)
-      for (const fault of row.faults) onFault(fault)
+      count(tally, row)
+      if (row.row) sightings.see(row.row)
     }
   }
-  return { ...tally, sha256: hash.digest('hex') }
+  const sha256 = hash.digest('hex')
+  if (tally.faulty.size > 0 || sightings.rounds > 0) tally = await tellFaults(input, kind, sightings, onFault)
+  return { ...tally, sha256 }
+}
+
+/** A last reading tells all; before it there are others where there is too much to decide at once. */
+async function tellFaults(
+  input: Input,
+  kind: RowKind,
+  sightings: Sightings,
+  onFault: (fault: RowFault) => void,
+): Promise<Tally> {
+  const decided = { email: new LineColumn(), id: new LineColumn() }
+  const last = Math.max(sightings.rounds, 1) - 1
+  for (let number = 0; ; number++) {
+    const round = new DuplicateRound(sightings, number)
+    const tally = emptyTally()
+    const judgeMore: JudgeMore = (row, index, line, say) => {
+      for (const field of uniqueFields) {
+        const text = row[field]
+        if (text === undefined) continue
+        const first = round.firstLine(field, text, line) ?? decided[field].get(index)
+        if (first === undefined) continue
+        if (number < last) decided[field].set(index, first)
+        else say([field], `${field} is that of line ${first} too`)
+      }
+    }
+    for await (const batch of readRows(input, kind, judgeMore)) {
+      if (number < last) continue
+      for (const row of batch) {
+        count(tally, row)
+        for (const fault of row.faults) onFault(fault)
+      }
+    }
+    if (number === last) return tally
+  }
 }
 
 type Tally = Omit<CheckedInput, 'sha256'>
@@ -57,9 +100,9 @@ function emptyTally(): Tally {
   }
 }
 
-function count(tally: Tally, { index, row }: InputRow, isFaulty: boolean): void {
+function count(tally: Tally, { index, row, faults }: InputRow): void {
   tally.rows++
-  if (isFaulty || !row) {
+  if (faults.length > 0 || !row) {
     tally.faulty.add(index)
     return
   }

@@ -21,6 +21,8 @@ interface Scanned {
   cells: string[]
 }
 
+const notClosed = 'a quote that is not closed'
+
 /**
  * Splits CSV (RFC 4180) into records. One whose quotes are wrong ends with its first line, so that
  * it takes no other row with it. Blank lines are none.
@@ -87,6 +89,7 @@ function lineEnd(text: string, start: number, next: number): number {
 function scanQuoted(text: string, start: number, isLast: boolean): Scanned | CsvBreak | 'more' {
   const cells: string[] = []
   const limit = start + largestRow
+  let opened = start
   for (let at = start; ; ) {
     if (text.charAt(at) !== '"') {
       const end = endOfBare(text, at)
@@ -98,10 +101,11 @@ function scanQuoted(text: string, start: number, isLast: boolean): Scanned | Csv
       cells.push(bare)
       at = end
     } else {
+      opened = at
       const close = closingQuote(text, at)
       if (close === -1 || close >= limit) {
         const isOver = isLast || text.length > limit
-        return isOver ? { offset: at, message: 'a quote that is not closed' } : 'more'
+        return isOver ? { offset: at, message: notClosed } : 'more'
       }
       // What follows decides whether it closes, and an end of line may be two characters.
       if (close + 2 >= text.length && !isLast) return 'more'
@@ -112,10 +116,17 @@ function scanQuoted(text: string, start: number, isLast: boolean): Scanned | Csv
     if (at >= text.length) return { end: lineEnd(text, start, text.length), next: text.length, cells }
     const character = text.charAt(at)
     if (character === '\n') return { end: lineEnd(text, start, at + 1), next: at + 1, cells }
-    if (character !== ',') return { offset: at, message: 'a quote is closed before its field ends' }
+    if (character !== ',') return brokenAt(text, opened, at)
     at++
     if (at === text.length && !isLast) return 'more'
   }
+}
+
+/** Across lines it is rather the first of the two quotes that has none of its own. */
+function brokenAt(text: string, opened: number, at: number): CsvBreak {
+  const newline = text.indexOf('\n', opened)
+  if (newline !== -1 && newline < at) return { offset: opened, message: notClosed }
+  return { offset: at, message: 'a quote is closed before its field ends' }
 }
 
 /** The quote that closes the field; one that is doubled stands for itself. */

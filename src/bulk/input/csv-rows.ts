@@ -1,23 +1,24 @@
-import { judgeRow, type SayFault } from '../rows/judge-row.ts'
+import { type JudgeMore, judgeRow, type SayFault } from '../rows/judge-row.ts'
 import type { RowKind, UserRow } from '../rows/user-row.ts'
 import { type CsvColumns, cellOffset, columnOf, readCsvHeader } from './csv-columns.ts'
 import { type CsvRecord, CsvRecords } from './csv-records.ts'
 import { placeAfter } from './place.ts'
 import type { InputRow, RowFault, RowReader } from './read-rows.ts'
-
-const noFaults: readonly RowFault[] = []
+import { inOrder } from './row-faults.ts'
 
 /** Reads CSV with a header. A cell without text is a field that is not given. */
 export class CsvRows implements RowReader {
   readonly #name: string
   readonly #kind: RowKind
   readonly #records: CsvRecords
+  readonly #judgeMore: JudgeMore | undefined
   #columns: CsvColumns | undefined
   #index = 0
 
-  constructor(name: string, kind: RowKind) {
+  constructor(name: string, kind: RowKind, judgeMore: JudgeMore | undefined) {
     this.#name = name
     this.#kind = kind
+    this.#judgeMore = judgeMore
     this.#records = new CsvRecords(name)
   }
 
@@ -60,7 +61,8 @@ export class CsvRows implements RowReader {
       const cell = cells[at]
       if (cell) put[at]?.(row, cell, say)
     }
-    judgeRow(row, this.#kind, say)
-    return { index, line, row, faults: faults ?? noFaults, raw, csv }
+    judgeRow(row, this.#kind, true, say)
+    this.#judgeMore?.(row, index, line, say)
+    return { index, line, row, faults: inOrder(faults), raw, csv }
   }
 }

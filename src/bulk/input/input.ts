@@ -30,8 +30,9 @@ export interface Input {
 }
 
 export interface InputOptions {
-  /** Where the ending of the name does not say it. */
+  /** Whatever the ending of the name says. */
   form?: InputForm | undefined
+  /** Ends the wait for what comes through a pipe. */
   signal: AbortSignal
   /** Where stdin and pipes are kept while they are used. */
   spoolFolder: string
@@ -78,14 +79,14 @@ async function inputOf(
   name: string,
   path: string | undefined,
   { handle, remove }: OpenFile,
-  { form, signal }: InputOptions,
+  { form }: InputOptions,
 ): Promise<Input> {
   const opened = await handle.stat({ bigint: true })
-  const read = (): AsyncIterable<Uint8Array> => readWhole(name, handle, opened, signal)
+  const read = (): AsyncIterable<Uint8Array> => readWhole(name, handle, opened)
   return {
     name,
     path,
-    form: formOfEnding(name) ?? form ?? formOfText(await readBeginning(handle)),
+    form: form ?? formOfEnding(name) ?? formOfText(await readBeginning(handle)),
     read,
     close: () => {
       handle.close().then(remove, remove)
@@ -98,15 +99,9 @@ async function readBeginning(handle: FileHandle): Promise<string> {
   return buffer.toString('utf8', 0, bytesRead)
 }
 
-async function* readWhole(
-  name: string,
-  handle: FileHandle,
-  opened: BigIntStats,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
+async function* readWhole(name: string, handle: FileHandle, opened: BigIntStats): AsyncGenerator<Uint8Array> {
   const chunk = Buffer.allocUnsafe(chunkSize)
   for (let position = 0; ; ) {
-    signal.throwIfAborted()
     const { bytesRead } = await handle.read(chunk, 0, chunkSize, position)
     const now = await handle.stat({ bigint: true })
     if (now.size !== opened.size || now.mtimeNs !== opened.mtimeNs) {

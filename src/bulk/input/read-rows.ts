@@ -1,8 +1,12 @@
 import { Failure } from '../../failure.ts'
+import type { JudgeMore } from '../rows/judge-row.ts'
 import type { RowKind, UserRow } from '../rows/user-row.ts'
 import { CsvRows } from './csv-rows.ts'
 import type { Input } from './input.ts'
+import { JsonLineRows } from './json-line-rows.ts'
+import { JsonListRows } from './json-list-rows.ts'
 import { readText } from './read-text.ts'
+import { YamlRows } from './yaml-rows.ts'
 
 /** What is wrong with a row, and where: see `Place`. */
 export interface RowFault {
@@ -33,11 +37,16 @@ export interface RowReader {
 
 /**
  * All rows, in batches of no certain size.
+ * @param judgeMore adds faults of a row that can be seen in others only
  * @throws Failure `refused` for what is wrong with the input as a whole, `conflict` when it was
  *   changed while it was read
  */
-export async function* readRows(input: Input, kind: RowKind): AsyncGenerator<readonly InputRow[]> {
-  const reader = await readerOf(input, kind)
+export async function* readRows(
+  input: Input,
+  kind: RowKind,
+  judgeMore?: JudgeMore,
+): AsyncGenerator<readonly InputRow[]> {
+  const reader = await readerOf(input, kind, judgeMore)
   let count = 0
   for await (const text of readText(input)) {
     const rows = reader.take(text, false)
@@ -49,11 +58,22 @@ export async function* readRows(input: Input, kind: RowKind): AsyncGenerator<rea
   if (rows.length > 0) yield rows
 }
 
-async function readerOf({ name, form }: Input, kind: RowKind): Promise<RowReader> {
+async function readerOf(
+  { name, form }: Input,
+  kind: RowKind,
+  more: JudgeMore | undefined,
+): Promise<RowReader> {
   switch (form) {
     case 'csv':
-      return new CsvRows(name, kind)
-    default:
-      throw new Failure('refused', `${name} cannot be read as ${form}`)
+      return new CsvRows(name, kind, more)
+    case 'jsonl':
+      return new JsonLineRows(name, { kind, more })
+    case 'json':
+      return new JsonListRows(name, { kind, more })
+    case 'yaml': {
+      // CommonJS: in the bundle only its default export can be taken apart.
+      const { default: yaml } = await import('yaml')
+      return new YamlRows(name, { kind, more }, yaml)
+    }
   }
 }

@@ -8,11 +8,17 @@ export type FieldPath = readonly (string | number)[]
 /** Is told of each fault of a row. */
 export type SayFault = (path: FieldPath, message: string) => void
 
-/** What a row of its types must still be: forms of values, and fields that need each other. */
-export function judgeRow(row: UserRow, kind: RowKind, say: SayFault): void {
-  const { id, email, password, permissions } = row
+/** Judges a row by more than itself. */
+export type JudgeMore = (row: UserRow, index: number, line: number, say: SayFault) => void
+
+/**
+ * What a row of its types must still be: forms of values, and fields that need each other.
+ * @param isWhole whether nothing had to be left out of it: what is missing may be just that
+ */
+export function judgeRow(row: UserRow, kind: RowKind, isWhole: boolean, say: SayFault): void {
+  const { id, password, permissions } = row
   if (id !== undefined) judgeId(id, say)
-  if (email !== undefined && !emailForm.test(email)) say(['email'], `email ${emailWords}`)
+  if (row.email !== undefined && !emailForm.test(row.email)) say(['email'], `email ${emailWords}`)
   if (password === '') say(['password'], 'password is empty')
   if (password !== undefined && id !== undefined) {
     say(['password'], 'a password cannot be changed: the row has an id')
@@ -21,16 +27,17 @@ export function judgeRow(row: UserRow, kind: RowKind, say: SayFault): void {
   permissions?.forEach((permission, index) => {
     if (!permissionForm.test(permission)) say(['permissions', index], `permission ${permissionWords}`)
   })
-  if (id !== undefined) {
-    if (stepsOf(row).length === 0) say([], 'the row has nothing to send beside its id')
-  } else if (kind === 'assignments') say([], 'id is missing')
-  else if (email === undefined) {
-    say([], isEmpty(row) ? 'the row has nothing to send' : 'email is missing: a row without id is created')
-  }
+  if (isWhole) judgeWhole(row, kind, say)
 }
 
-function isEmpty(row: UserRow): boolean {
-  return Object.keys(row).length === 0
+function judgeWhole(row: UserRow, kind: RowKind, say: SayFault): void {
+  if (row.id !== undefined) {
+    if (stepsOf(row).length === 0) say([], 'the row has nothing to send beside its id')
+  } else if (kind === 'assignments') say([], 'id is missing')
+  else if (row.email === undefined) {
+    const isEmpty = Object.keys(row).length === 0
+    say([], isEmpty ? 'the row has nothing to send' : 'email is missing: a row without id is created')
+  }
 }
 
 function judgeId(id: string, say: SayFault): void {

@@ -55,7 +55,8 @@ export class Brake {
   /** 429s and waits since the last answer that was none. */
   #limits = 0
   #waited = 0
-  #lastLimit: Failure | undefined
+  /** The answer that asked for the last pause. */
+  #asker: Failure | undefined
 
   constructor(options: BrakeOptions) {
     this.#options = options
@@ -75,25 +76,26 @@ export class Brake {
     let patience = this.#options.maxWait
     for (;;) {
       const pass = await this.#enter()
-      const { now } = this.#options.clock
       try {
         const result = await attempt()
         this.#leave(pass, true)
         return result
       } catch (error) {
-        const status = error instanceof Failure ? error.status : undefined
+        const failure = error instanceof Failure ? error : undefined
+        const status = failure?.status
         this.#leave(pass, status !== undefined && status !== 429)
-        if (error instanceof Failure && status === 429) {
-          this.#lastLimit = error
+        if (failure && status === 429) {
+          this.#asker = failure
+          // The client was not observed, or it is a pause that this answer has not begun.
           if (pass.generation === this.#generation) this.#limited(undefined)
           await onLimited?.()
-        } else {
-          // A service that is down for a while has named the end of it, and nothing was done.
-          const wait = (this.#pause?.until ?? 0) - now()
-          const mayRepeat = error instanceof Failure && status === 503 && !error.inDoubt
-          if (!mayRepeat || wait <= 0 || wait > patience) throw error
-          patience -= wait
+          continue
         }
+        // A service that is down has named the time of its return.
+        const wait = (this.#pause?.until ?? 0) - this.#now()
+        if (!failure || status !== 503 || failure.inDoubt || wait <= 0 || wait > patience) throw error
+        this.#asker = failure
+        patience -= wait
       }
     }
   }
@@ -209,7 +211,7 @@ export class Brake {
   }
 
   #tooLong({ until, why }: Pause): Failure {
-    const limit = why === 'limited' ? this.#lastLimit : undefined
-    return pausedTooLong({ until, why, waited: this.#waited, now: this.#now(), limit })
+    const asker = why === 'limited' ? this.#asker : undefined
+    return pausedTooLong({ until, why, waited: this.#waited, now: this.#now(), asker })
   }
 }

@@ -11,21 +11,21 @@ const longestPlan = 365 * 24 * 3600 * 1000
  * The failure of a pause that would be longer than `--max-wait`. Times are milliseconds.
  *
  * @param pause.waited all the waiting that would be needed, what has passed of it included
- * @param pause.limit the answer that asked for it, where one did
+ * @param pause.asker the answer that asked for it, where one did
  */
 export function pausedTooLong(pause: {
   until: number
   why: 'limited' | 'quota'
   waited: number
   now: number
-  limit: Failure | undefined
+  asker: Failure | undefined
 }): Failure {
-  const { until, why, waited, now, limit } = pause
-  const message = limit?.message ?? (why === 'quota' ? 'the quota is used up' : 'the service is rate limited')
+  const { until, why, waited, now, asker } = pause
+  const message = asker?.message ?? (why === 'quota' ? 'the quota is used up' : 'the service is rate limited')
   return new Failure('rate_limited', message, {
-    ...(limit ? { code: limit.code, details: limit.details, cause: limit } : {}),
-    ...(limit?.status === undefined ? {} : { status: limit.status }),
-    ...(limit?.request === undefined ? {} : { request: limit.request }),
+    ...(asker ? { code: asker.code, details: asker.details, cause: asker } : {}),
+    ...(asker?.status === undefined ? {} : { status: asker.status }),
+    ...(asker?.request === undefined ? {} : { request: asker.request }),
     hint: hintFor(until - now, until, waited),
   })
 }

@@ -1,4 +1,4 @@
-import { readQuota } from '../../client/rate-limit-headers.ts'
+import { readPolicy, readQuota } from '../../client/rate-limit-headers.ts'
 import type { KnownQuota } from './brake.ts'
 
 /** Between the ends that two answers name for one window: they are whole seconds, or late. */
@@ -10,12 +10,15 @@ const restUnnamed = 1000
 /** The quota that the headers of answers tell of. All times are milliseconds. */
 export class QuotaHeaders {
   #limit: number | undefined
+  #window: number | undefined
   #remaining: number | undefined
   #resetAt: number | undefined
 
   read(headers: Record<string, string>, now: number): void {
     const { limit, remaining, reset } = readQuota(headers, now)
-    if (limit !== undefined) this.#limit = limit
+    const policy = readPolicy(headers)
+    this.#limit = policy?.limit ?? limit ?? this.#limit
+    this.#window = policy?.window ?? this.#window
     if (remaining === undefined) return
     const unnamed = remaining === 0 ? now + restUnnamed : undefined
     const resetAt = reset === undefined ? unnamed : now + reset
@@ -48,6 +51,7 @@ export class QuotaHeaders {
     return {
       ...(limit === undefined ? {} : { limit }),
       ...(remaining === undefined ? {} : { remaining }),
+      ...(this.#window === undefined ? {} : { window: this.#window }),
       ...(this.#resetAt === undefined ? {} : { reset: this.#resetAt - now }),
     }
   }

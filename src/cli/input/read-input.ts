@@ -16,20 +16,29 @@ const silence = 2_000
 export async function readStdin(what: string, output: Output, signal: AbortSignal): Promise<string> {
   if (process.stdin.readableEnded)
     throw new Failure('usage', `stdin is spent: ${what} cannot come from it too`)
-  const timer = setTimeout(() => output.notice(`Waiting for ${what} on stdin…`), silence)
+  const stopTimer = whileSilent(what, output)
   const chunks: Buffer[] = []
   const read = async (): Promise<void> => {
     for await (const chunk of process.stdin) {
-      clearTimeout(timer)
+      stopTimer()
       chunks.push(chunk)
     }
   }
   try {
     await unlessInterrupted(read(), signal)
   } finally {
-    clearTimeout(timer)
+    stopTimer()
   }
   return decode(Buffer.concat(chunks), 'stdin')
+}
+
+/**
+ * Says what is awaited, where nothing comes for a while.
+ * @returns what stops it
+ */
+export function whileSilent(what: string, output: Output): () => void {
+  const timer = setTimeout(() => output.notice(`Waiting for ${what} on stdin…`), silence)
+  return () => clearTimeout(timer)
 }
 
 /** Whether stdin is a pipe or a file that was not read yet, rather than a terminal. */
@@ -54,14 +63,16 @@ function decode(bytes: Uint8Array, where: string): string {
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (cause) {
-    throw new Failure('refused', `${where} is not UTF-8 text`, {
-      hint: 'Convert it first, for example with iconv -t UTF-8.',
-      cause,
-    })
+    throw notUtf8(where, cause)
   }
   const nul = text.indexOf('\0')
   if (nul === -1) return text
   throw new Failure('refused', `${where} has a NUL character at position ${nul}: it is not text`)
+}
+
+export function notUtf8(where: string, cause: unknown): Failure {
+  const hint = 'Convert it first, for example with iconv -t UTF-8.'
+  return new Failure('refused', `${where} is not UTF-8 text`, { hint, cause })
 }
 
 /** Files end in a newline that nobody means. */

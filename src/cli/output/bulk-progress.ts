@@ -1,16 +1,7 @@
-import { roundDuration } from '../../config/duration.ts'
-import { countOf, groupDigits } from '../../view/count.ts'
-import { describeTime } from './describe-time.ts'
+import { describeBulk, type Pause, type Tally } from './describe-bulk.ts'
 import type { Output } from './output.ts'
-import { drawBar, ProgressLine } from './progress-line.ts'
-
-/** What has become of the rows so far. */
-export interface Tally {
-  done: number
-  failed: number
-  /** Nobody knows whether they were done. */
-  unknown: number
-}
+import { Pace } from './pace.ts'
+import { ProgressLine } from './progress-line.ts'
 
 export interface BulkProgressOptions {
   /** What is counted, in the singular. */
@@ -21,9 +12,11 @@ export interface BulkProgressOptions {
   estimate(rows: number, perSecond: number): number
 }
 
-/** The rate is that of the last so many ms. */
-const span = 10_000
+/** Ms between two looks, so that a pause does not stand still. */
 const tick = 250
+
+/** A pause that is shorter is said on a terminal alone. */
+const worthALine = 10_000
 
 /** How far the work on many rows is: how many, how fast, how long still, and what it waits for. */
 export class BulkProgress {
@@ -31,43 +24,39 @@ export class BulkProgress {
   readonly #options: BulkProgressOptions
   readonly #line: ProgressLine
   readonly #timer: NodeJS.Timeout
-  readonly #samples: { at: number; settled: number }[] = []
   #tally: Tally = { done: 0, failed: 0, unknown: 0 }
-  #pausedUntil: { until: number; why: 'limited' | 'quota' } | undefined
+  #pace = new Pace(Date.now(), 0)
+  #pause: Pause | undefined
 
   constructor(output: Output, options: BulkProgressOptions) {
     this.#output = output
     this.#options = options
     this.#line = new ProgressLine(output)
-    this.#sample(Date.now())
     this.#timer = setInterval(() => this.#show(), tick)
     this.#timer.unref()
   }
 
-  /** @param tally of the whole run, what an earlier one has left included */
+  /** What an earlier run has left, which is no part of the rate. */
+  goOn(tally: Tally): void {
+    this.#tally = tally
+    this.#restart()
+  }
+
+  /** @param tally of the whole work, what an earlier run has left included */
   update(tally: Tally): void {
     this.#tally = tally
   }
 
-  /** What an earlier run has done is no part of the rate. */
-  goOn(tally: Tally): void {
-    this.#tally = tally
-    this.#samples.length = 0
-    this.#sample(Date.now())
-  }
-
-  /** @param pause.until milliseconds since the epoch */
-  pause(pause: { until: number; why: 'limited' | 'quota' }): void {
-    this.#pausedUntil = pause
+  pause(pause: Pause): void {
+    this.#pause = pause
     // Where lines stay, one is enough for as long as it takes.
-    const isLong = pause.until - Date.now() >= span
-    if (isLong && !this.#output.drawsOver) this.#output.progress(`${this.#counts()}, ${describePause(pause)}`)
+    const isLong = pause.until - Date.now() >= worthALine
+    if (isLong && !this.#output.drawsOver) this.#output.progress(this.#describe())
   }
 
   go(): void {
-    this.#pausedUntil = undefined
-    this.#samples.length = 0
-    this.#sample(Date.now())
+    this.#pause = undefined
+    this.#restart()
   }
 
   end(): void {
@@ -76,55 +65,27 @@ export class BulkProgress {
   }
 
   #show(): void {
-    const paused = this.#pausedUntil
-    if (paused && !this.#output.drawsOver) return
-    const now = Date.now()
-    this.#sample(now)
-    this.#line.show(
-      () => `${this.#bar()}${this.#counts()}, ${paused ? describePause(paused) : this.#pace(now)}`,
-    )
+    if (this.#pause && !this.#output.drawsOver) return
+    this.#pace.measure(Date.now(), this.#settled)
+    this.#line.show(() => this.#describe())
+  }
+
+  #describe(): string {
+    const { noun, total, estimate } = this.#options
+    const perSecond = this.#pace.measure(Date.now(), this.#settled)
+    const left =
+      total === undefined || perSecond === 0
+        ? undefined
+        : estimate(Math.max(0, total - this.#settled), perSecond)
+    return describeBulk({ noun, total, tally: this.#tally, perSecond, left, pause: this.#pause })
+  }
+
+  /** A pause would count as slowness. */
+  #restart(): void {
+    this.#pace = new Pace(Date.now(), this.#settled)
   }
 
   get #settled(): number {
     return this.#tally.done + this.#tally.failed + this.#tally.unknown
   }
-
-  #sample(at: number): void {
-    const newest = this.#samples.at(-1)
-    if (newest && at - newest.at < tick / 2) return
-    this.#samples.push({ at, settled: this.#settled })
-    while (this.#samples.length > 2 && at - (this.#samples[1]?.at ?? at) >= span) this.#samples.shift()
-  }
-
-  #bar(): string {
-    const { total } = this.#options
-    return total === undefined ? '' : `${drawBar(this.#settled / Math.max(1, total))}  `
-  }
-
-  #counts(): string {
-    const { noun, total } = this.#options
-    const { done, failed, unknown } = this.#tally
-    const all = total === undefined ? '' : ` of ${countOf(total, noun)}`
-    const some = total === undefined ? countOf(done, noun) : groupDigits(done)
-    return [
-      `${some}${all} done`,
-      ...(failed > 0 ? [`${failed} failed`] : []),
-      ...(unknown > 0 ? [`${unknown} unknown`] : []),
-    ].join(', ')
-  }
-
-  #pace(now: number): string {
-    const oldest = this.#samples[0] ?? { at: now, settled: 0 }
-    const perSecond = ((this.#settled - oldest.settled) * 1000) / Math.max(1, now - oldest.at)
-    const rate = `${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`
-    const { total, estimate } = this.#options
-    if (total === undefined || perSecond === 0) return rate
-    const left = Math.max(0, total - this.#settled)
-    return `${rate}, ${roundDuration(estimate(left, perSecond))} left`
-  }
-}
-
-function describePause({ until, why }: { until: number; why: 'limited' | 'quota' }): string {
-  const reason = why === 'quota' ? 'paused for the quota' : 'paused, for the service limits the rate,'
-  return `${reason} until ${describeTime(until)}`
 }

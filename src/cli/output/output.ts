@@ -7,7 +7,8 @@ import { loadColours, wantsColour } from './colours.ts'
 import { unknownField } from './field-failures.ts'
 import { filterWithJq } from './jq.ts'
 import { linkTo } from './link.ts'
-import { renderResult } from './render-result.ts'
+import { isRowForm, renderResult } from './render-result.ts'
+import { RowWriter } from './row-writer.ts'
 import { say, sayStyled, writeData } from './streams.ts'
 
 export interface OutputOptions {
@@ -96,6 +97,14 @@ export class Output {
         )
       }
     }
+  }
+
+  /** Writes rows as they come; undefined where the form is one that is written whole. */
+  rowWriter(view: View): RowWriter | undefined {
+    const form = this.#formFor(view)
+    if (!isRowForm(form)) return undefined
+    const rendering = { form, fields: this.#fields, jq: this.#options.jq }
+    return new RowWriter(view, rendering, (text) => this.#write(text))
   }
 
   async #writeResult(view: View, text: string): Promise<void> {

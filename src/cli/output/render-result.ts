@@ -46,7 +46,38 @@ export async function renderResult(view: View, body: unknown, rendering: Renderi
   }
 }
 
-async function renderJsonl(view: View, body: unknown, { fields, jq }: Rendering): Promise<string> {
+/**
+ * One row of many, in the forms where each stands alone.
+ * @param isFirst whether a header goes before it, where the form has one
+ */
+export async function renderRow(
+  view: View,
+  row: unknown,
+  { form, fields, jq }: Pick<Rendering, 'fields' | 'jq'> & { form: RowForm },
+  isFirst: boolean,
+): Promise<string> {
+  switch (form) {
+    case 'jsonl':
+      return renderJsonl(view, [row], { fields, jq })
+    case 'csv':
+      return renderCsv(gridOf(view, [row], fields), isFirst)
+    case 'tsv':
+      return renderTsv(gridOf(view, [row], fields))
+  }
+}
+
+/** The forms that have no end, so that a row can be written as soon as it is there. */
+export type RowForm = 'jsonl' | 'csv' | 'tsv'
+
+export function isRowForm(form: OutputForm | 'text'): form is RowForm {
+  return form === 'jsonl' || form === 'csv' || form === 'tsv'
+}
+
+async function renderJsonl(
+  view: View,
+  body: unknown,
+  { fields, jq }: Pick<Rendering, 'fields' | 'jq'>,
+): Promise<string> {
   const rows = body === undefined ? [{}] : rowsOf(view, body)
   const lines = fields ? rows.map((row) => selectFields({ ...view, layout: 'pairs' }, row, fields)) : rows
   if (jq === undefined) return lines.map((row) => `${JSON.stringify(row)}\n`).join('')

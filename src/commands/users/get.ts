@@ -1,19 +1,28 @@
 import * as Args from '@oclif/core/args'
+import type { Brake } from '../../bulk/send/brake.ts'
+import type { AskedId } from '../../bulk/send/get-users.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { readStdin } from '../../cli/input/read-input.ts'
+import type { Context } from '../../cli/create-context.ts'
+import { integerFlag } from '../../cli/flag-types.ts'
+import { readWords } from '../../cli/input/read-words.ts'
+import { observeClient } from '../../cli/observe-client.ts'
+import { BulkProgress } from '../../cli/output/bulk-progress.ts'
+import { showEach } from '../../cli/output/show-each.ts'
+import type { ClientEvent } from '../../client/client-event.ts'
+import { systemClock } from '../../client/clock.ts'
 import { Failure } from '../../failure.ts'
 import { userView } from '../../view/users.ts'
 
 export default class UsersGet extends BaseCommand {
   static override summary = 'Show one user or several.'
   static override description =
-    'One id prints its body, several an array. With - the ids come from stdin, separated by white space.'
+    'One id prints its body, several an array. With - the ids come from stdin, separated by white space. What cannot be read is said on stderr, and the others are shown in the order of their ids.'
   static override examples = [
     '<%= config.bin %> users get ID',
     '<%= config.bin %> users get ID ID --json --fields id,email',
-    '$ cut -f1 users.tsv | <%= config.bin %> users get -',
+    '$ cut -f1 users.tsv | <%= config.bin %> users get - -o jsonl',
   ]
-  static override usage = 'users get ID...'
+  static override usage = 'users get ID... [--concurrency <n>]'
   static override args = {
     id: Args.string({
       description: 'Ids of users; - reads stdin.',
@@ -22,25 +31,67 @@ export default class UsersGet extends BaseCommand {
       ignoreStdin: true,
     }),
   }
+  static override flags = {
+    concurrency: integerFlag({
+      default: 8,
+      min: 1,
+      max: 256,
+      helpValue: '<n>',
+      summary: 'Requests at a time.',
+    }),
+  }
 
   async run(): Promise<void> {
-    const { args, context } = await this.start(UsersGet, userView)
-    const fromStdin = args.id.includes('-')
-    const piped = fromStdin ? await readStdin('user ids', context.output, context.signal) : ''
-    const ids = args.id.flatMap((id) => (id === '-' ? piped.split(/\s+/).filter(Boolean) : [id]))
-    if (ids.length === 0) throw new Failure('usage', 'No id was given', { hint: 'chatctl users get --help' })
-    const client = await context.connect()
-    const [first] = ids
-    if (ids.length === 1 && first !== undefined && !fromStdin) {
+    const { args, flags, context } = await this.start(UsersGet, userView)
+    const [first] = args.id
+    if (args.id.length === 1 && first !== undefined && first !== '-') {
+      const client = await context.connect()
       return context.show(userView, await client.users.get(first))
     }
-    const bodies: unknown[] = []
-    const faults = new Map<string, { path: string; message: string }>()
-    for (const id of ids) {
-      const answer = await client.users.get(id)
-      bodies.push(answer.body)
-      for (const fault of answer.faults) faults.set(`${fault.path} ${fault.message}`, fault)
+    const fromStdin = args.id.filter((id) => id === '-').length
+    if (fromStdin > 1) throw new Failure('usage', '- stands for all of stdin, and can be given once')
+    const [{ Brake }, { checkId, getUsers }, { estimateDuration }] = await Promise.all([
+      import('../../bulk/send/brake.ts'),
+      import('../../bulk/send/get-users.ts'),
+      import('../../bulk/send/estimate.ts'),
+    ])
+    for (const id of args.id) if (id !== '-') checkId({ id })
+
+    const progress = new BulkProgress(context.output, {
+      noun: 'user',
+      total: fromStdin > 0 ? undefined : args.id.length,
+      estimate: (requests, perSecond) => estimateDuration({ requests, perSecond, quota: brake.known }),
+    })
+    const brake: Brake = new Brake({
+      clock: systemClock,
+      maxWait: context.options.max_wait.value,
+      signal: context.signal,
+      onPause: (pause) => progress.pause(pause),
+      onGo: () => progress.go(),
+    })
+    const tell = observeClient(context.output, flags.debug)
+    const observe = (event: ClientEvent): void => {
+      brake.observe(event)
+      tell(event)
     }
-    await context.show(userView, { status: 200, headers: {}, faults: [...faults.values()], body: bodies })
+    try {
+      const client = await context.connect({ maxWait: 0, observe })
+      const users = getUsers(readIds(args.id, context), { client, brake, concurrency: flags.concurrency })
+      await showEach(userView, users, { output: context.output, progress })
+    } finally {
+      progress.end()
+    }
+  }
+}
+
+/** The ids as they are given; those of stdin as they come, in the place of `-`. */
+async function* readIds(given: readonly string[], { output, signal }: Context): AsyncIterable<AskedId> {
+  for (const id of given) {
+    if (id !== '-') yield { id }
+    else {
+      for await (const { text, line } of readWords('user ids', output, signal)) {
+        yield { id: text, place: `line ${line} of stdin` }
+      }
+    }
   }
 }

@@ -22,9 +22,9 @@ export default class UsersPermissionsAssign extends BaseCommand {
     'users permissions assign --file <file>',
   ]
   static override args = {
-    id: Args.string({ description: 'Id of the user.', ignoreStdin: true }),
-    permission: Args.string({
-      description: '<action>:<resource>, such as read:chat.',
+    // oclif wants all that stands before a list to be required, and a file stands in for both.
+    id: Args.string({
+      description: 'Id of the user, then permissions: <action>:<resource>, such as read:chat.',
       multiple: true,
       ignoreStdin: true,
     }),
@@ -45,7 +45,7 @@ export default class UsersPermissionsAssign extends BaseCommand {
     const { args, flags, context } = await this.start(UsersPermissionsAssign, ({ file }) =>
       file === undefined ? permissionsView : importView,
     )
-    const { id, permission: permissions } = args
+    const [id, ...permissions] = args.id ?? []
     if (flags.file !== undefined) {
       if (id !== undefined) throw new Failure('usage', `--file names the users, and so does ${id}`)
       const { importRows } = await import('../../../bulk/import-rows.ts')
@@ -60,14 +60,14 @@ export default class UsersPermissionsAssign extends BaseCommand {
         hint: 'See: chatctl users permissions assign --help',
       })
     }
-    if (permissions === undefined && flags.role === undefined) {
+    if (permissions.length === 0 && flags.role === undefined) {
       throw new Failure('usage', 'Neither a permission nor a role was given', {
         hint: 'chatctl users permissions assign ID read:chat --role editor',
       })
     }
     const client = await context.connect()
     const answer = await client.users.assignPermissions(id, {
-      ...(permissions === undefined ? {} : { permissions }),
+      ...(permissions.length === 0 ? {} : { permissions }),
       ...(flags.role === undefined ? {} : { role: flags.role }),
     })
     await context.show(permissionsView, answer)

@@ -1,0 +1,77 @@
+import type { Client, ClientOptions } from '../client/client.ts'
+import type { Quota } from '../config/quota.ts'
+import type { InputForm } from './input/input.ts'
+import type { Outline } from './outline.ts'
+import type { Report } from './results/report-rows.ts'
+import type { RowResult } from './results/row-result.ts'
+import type { RowKind } from './rows/user-row.ts'
+import type { KnownQuota, Pause } from './send/brake.ts'
+import type { SettlingOptions } from './settling.ts'
+
+/** How far a run is. */
+export interface Progress {
+  /** Rows that are created or updated, by earlier runs too. */
+  done: number
+  failed: number
+  unknown: number
+}
+
+/** What the progress of a run is shown with. */
+export interface Pace {
+  rows: number
+  /** What earlier runs have left. */
+  tally: Progress
+  /** Ms that so many rows will take at so many a second, pauses for the quota among it. */
+  estimate(rows: number, perSecond: number): number
+}
+
+/** What a run is going to send, and what is known of how long that will take. */
+export interface Prospect extends Outline {
+  quota: KnownQuota | undefined
+  /** Ms that it will take, about. */
+  duration: number
+  /** Whether an earlier run has left something. */
+  isResumed: boolean
+}
+
+export interface ImportOptions extends SettlingOptions {
+  /** Path of the rows; `-` is stdin. */
+  file: string
+  /** Undefined: as its name or its beginning says. */
+  form: InputForm | undefined
+  kind: RowKind
+  /** Address of the service, for the journal. */
+  service: string
+  skipInvalid: boolean
+  restart: boolean
+  concurrency: number
+  quota: Quota | undefined
+  /** Ms. */
+  maxWait: number
+  /** Path of the file of results. */
+  results: string | undefined
+  /** Makes a password for every user that has none; undefined: such a user is sent without. */
+  makePassword: (() => string) | undefined
+  dryRun: boolean
+  /** Ends the run in good order: what is under way is waited for. */
+  signal: AbortSignal
+  connect(other: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal'>): Promise<Client>
+  /** Is asked before anything is sent; throws to send nothing. */
+  confirm(prospect: Prospect): Promise<void>
+  onBegin(pace: Pace): void
+  onProgress(progress: Progress): void
+  onPause(pause: Pause): void
+  onGo(): void
+  onUnknown(result: RowResult, canBeSettled: boolean): void
+  warn(text: string): Promise<void>
+}
+
+/** What became of a file of rows, all runs of its journal together. */
+export interface Imported extends Report {
+  rows: number
+  /** Requests of this run. */
+  requests: number
+  journal: string
+  /** What ended the run before everything was sent. */
+  ended: unknown
+}

@@ -1,0 +1,203 @@
+import type { Client } from '../client/client.ts'
+import { systemClock } from '../client/clock.ts'
+import { Failure } from '../failure.ts'
+import { Draining } from './draining.ts'
+import type { Imported, ImportOptions, Progress, Prospect } from './import-options.ts'
+import type { CheckedInput } from './input/check-input.ts'
+import type { Input } from './input/input.ts'
+import { type InputRow, readRows } from './input/read-rows.ts'
+import type { Journal } from './journal/journal.ts'
+import { type Outline, outlineRun } from './outline.ts'
+import { preparePasswords, withPasswords } from './results/prepare-passwords.ts'
+import { reportRows } from './results/report-rows.ts'
+import { Brake } from './send/brake.ts'
+import { estimateDuration } from './send/estimate.ts'
+import { runRows } from './send/run-rows.ts'
+import { sendRow } from './send/send-row.ts'
+import { ServiceHealth } from './send/service-health.ts'
+import type { Settling } from './settling.ts'
+
+/** Ms of a request, before any was made. */
+const usualLatency = 100
+
+/** One run over the rows, from what the journal has to what became of them. */
+export class ImportRun {
+  readonly #input: Input
+  readonly #options: ImportOptions
+  readonly #checked: CheckedInput
+  readonly #journal: Journal
+  readonly #settling: Settling
+  readonly #brake: Brake
+  readonly #draining: Draining
+  #requests = 0
+
+  constructor(
+    input: Input,
+    options: ImportOptions,
+    checked: CheckedInput,
+    journal: Journal,
+    settling: Settling,
+  ) {
+    this.#input = input
+    this.#options = options
+    this.#checked = checked
+    this.#journal = journal
+    this.#settling = settling
+    this.#draining = new Draining(options.signal)
+    this.#brake = new Brake({
+      clock: systemClock,
+      maxWait: options.maxWait,
+      signal: options.signal,
+      quota: options.quota,
+      spent: journal.spent,
+      onPause: options.onPause,
+      onGo: options.onGo,
+    })
+  }
+
+  async go(): Promise<Imported | undefined> {
+    const { kind, dryRun } = this.#options
+    const isResumed = !this.#journal.rows.isUntouched
+    const outline = await outlineRun(this.#input, kind, {
+      checked: this.#checked,
+      journal: this.#journal,
+      settling: this.#settling,
+    })
+    if (dryRun) {
+      await this.#options.confirm(this.#prospect(outline, undefined, isResumed))
+      return undefined
+    }
+    let ended: unknown
+    if (outline.requests > 0 || this.#options.settlement !== undefined) {
+      const client = await this.#connect()
+      const latency = await this.#probe(client)
+      await this.#options.confirm(this.#prospect(outline, latency, isResumed))
+      await this.#preparePasswords()
+      ended = await this.#send(client, outline)
+    }
+    return this.#report(ended)
+  }
+
+  /** @param latency ms of one request, where one was made */
+  #prospect(outline: Outline, latency = usualLatency, isResumed: boolean): Prospect {
+    const perSecond = (this.#options.concurrency * 1000) / latency
+    const quota = this.#brake.known
+    const duration = estimateDuration({ requests: outline.requests, perSecond, quota })
+    return { ...outline, quota, duration, isResumed }
+  }
+
+  async #connect(): Promise<Client> {
+    return this.#options.connect({
+      maxWait: 0,
+      signal: this.#draining.signal,
+      observe: (event) => {
+        if (event.type === 'request') this.#requests++
+        this.#brake.observe(event)
+      },
+    })
+  }
+
+  /**
+   * One request that changes nothing, before anybody is asked: it tells whether the credential is
+   * good, how long an answer takes, and what the headers say of the quota.
+   *
+   * @returns ms
+   */
+  async #probe(client: Client): Promise<number | undefined> {
+    // Of a quota that was given, it would be the request that is missing in the end.
+    if (this.#options.quota) return undefined
+    const startedAt = performance.now()
+    try {
+      await client.users.profile()
+      return performance.now() - startedAt
+    } catch (error) {
+      // A key need not belong to a user: what counts is that it was let in.
+      const kind = error instanceof Failure ? error.kind : undefined
+      const isFatal = kind === undefined || ['unauthorized', 'unreachable', 'timeout', 'tls'].includes(kind)
+      if (isFatal) throw error
+      return undefined
+    }
+  }
+
+  async #preparePasswords(): Promise<void> {
+    const { kind, results, makePassword, warn } = this.#options
+    if (makePassword === undefined || results === undefined) return
+    const [input, checked, journal] = [this.#input, this.#checked, this.#journal]
+    const lost = await preparePasswords({ input, kind, checked, journal, results, makePassword })
+    if (lost > 0) {
+      await warn(`${results} no longer has the passwords of ${lost} users that were sent earlier`)
+    }
+  }
+
+  /** @returns what ended it early; undefined where all was sent */
+  async #send(client: Client, outline: Outline): Promise<unknown> {
+    const { kind, concurrency, results, makePassword, signal, onBegin, onProgress } = this.#options
+    const tally = { done: outline.done, failed: 0, unknown: outline.unknown }
+    const sending = {
+      users: client.users,
+      journal: this.#journal,
+      brake: this.#brake,
+      health: new ServiceHealth(),
+    }
+    const rows = readRows(this.#input, kind)
+    const batches = makePassword && results !== undefined ? withPasswords(rows, results) : rows
+    const work = async ({ index, line, row }: InputRow) => {
+      if (!row || this.#checked.faulty.has(index)) return
+      const settlement = this.#settling.of(index, line)
+      const before = this.#journal.rows.offsetOf(index)
+      await sendRow(sending, index, row, settlement)
+      // What an earlier run has settled is counted already.
+      if (this.#journal.rows.offsetOf(index) === before) return
+      const status = this.#statusOf(index)
+      if (status !== undefined) tally[status]++
+      onProgress({ ...tally })
+    }
+    onBegin({
+      rows: outline.rows,
+      tally: { ...tally },
+      estimate: (rows, perSecond) => {
+        // A row is as many requests as the others are.
+        const perRow = outline.requests / Math.max(1, outline.rows - outline.done)
+        const quota = this.#brake.known
+        return estimateDuration({ requests: rows * perRow, perSecond: perSecond * perRow, quota })
+      },
+    })
+    this.#draining.begin()
+    try {
+      await runRows(batches, concurrency, work, () => signal.aborted)
+      return signal.aborted ? signal.reason : undefined
+    } catch (error) {
+      return signal.aborted ? signal.reason : error
+    } finally {
+      this.#draining.end()
+    }
+  }
+
+  #statusOf(index: number): keyof Progress | undefined {
+    const phase = this.#journal.rows.of(index)?.phase
+    if (phase === 'took') return 'done'
+    if (phase === 'refused') return 'failed'
+    return phase === 'unknown' || phase === 'nameless' ? 'unknown' : undefined
+  }
+
+  async #report(ended: unknown): Promise<Imported> {
+    const { kind, results, makePassword, onUnknown } = this.#options
+    await this.#journal.sync()
+    const report = await reportRows({
+      input: this.#input,
+      kind,
+      checked: this.#checked,
+      journal: this.#journal,
+      results,
+      hasPasswords: makePassword !== undefined,
+      onUnknown,
+    })
+    return {
+      ...report,
+      rows: this.#checked.rows,
+      requests: this.#requests,
+      journal: this.#journal.path,
+      ended,
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import { Failure } from '../../failure.ts'
+import { endOfValue, skipSpace } from './json-text.ts'
+import { largestRow, rowTooLarge } from './largest-row.ts'
+import { type Judgement, jsonRow } from './object-row.ts'
+import { type Place, placeAfter } from './place.ts'
+import type { InputRow, RowReader } from './read-rows.ts'
+
+/** What the list begins with: itself, or the object that it is the `users` of. */
+const opening = /\[|\{\s*"users"\s*:\s*\[/y
+
+/** UTF-16 units: an opening with more white space is none. */
+const longestOpening = 1024
+
+/** What may come next; after the first row, a list cannot end where a row must come. */
+type Awaited = 'opening' | 'row or end' | 'row' | 'comma or end' | 'brace' | 'nothing'
+
+/** Reads one JSON list of objects, which may be the `users` of an object, row by row as it comes. */
+export class JsonListRows implements RowReader {
+  readonly #name: string
+  readonly #judgement: Judgement
+  #text = ''
+  /** Up to here the text is done with. */
+  #at = 0
+  /** The place of an offset of the text, from which later ones are counted. */
+  #known: { offset: number; place: Place } = { offset: 0, place: { line: 1, column: 1 } }
+  #awaited: Awaited = 'opening'
+  #isWrapped = false
+  #index = 0
+
+  constructor(name: string, judgement: Judgement) {
+    this.#name = name
+    this.#judgement = judgement
+  }
+
+  take(text: string, isLast: boolean): InputRow[] {
+    this.#text += text
+    const rows: InputRow[] = []
+    if (this.#awaited === 'opening' && !this.#open(isLast)) return rows
+    for (;;) {
+      this.#at = skipSpace(this.#text, this.#at)
+      if (this.#at === this.#text.length) break
+      if (!this.#awaited.startsWith('row') || this.#text.charAt(this.#at) === ']') this.#punctuation()
+      else if (!this.#row(isLast, rows)) break
+    }
+    if (isLast && this.#awaited !== 'nothing') throw this.#refuse('the list does not end: is the file whole?')
+    this.#placeAt(this.#at)
+    this.#text = this.#text.slice(this.#at)
+    this.#known.offset = 0
+    this.#at = 0
+    return rows
+  }
+
+  /** @returns whether all of it has come */
+  #open(isLast: boolean): boolean {
+    this.#at = skipSpace(this.#text, 0)
+    opening.lastIndex = this.#at
+    const [found] = opening.exec(this.#text) ?? []
+    if (found && found.length <= longestOpening) {
+      this.#isWrapped = found.startsWith('{')
+      this.#at += found.length
+      this.#awaited = 'row or end'
+      return true
+    }
+    if (!isLast && this.#text.length - this.#at <= longestOpening) return false
+    if (this.#at === this.#text.length)
+      throw new Failure('refused', `${this.#name} holds no ${this.#judgement.kind}`)
+    const hint = 'One object a line is JSONL: --format jsonl.'
+    throw this.#refuse('this is neither a list of objects nor {"users": [...]}', hint)
+  }
+
+  #punctuation(): void {
+    const character = this.#text.charAt(this.#at)
+    const awaited = this.#awaited
+    if (awaited === 'comma or end' && character === ',') this.#awaited = 'row'
+    else if (awaited.endsWith('or end') && character === ']') {
+      this.#awaited = this.#isWrapped ? 'brace' : 'nothing'
+    } else if (awaited === 'brace' && character === '}') this.#awaited = 'nothing'
+    else if (awaited === 'nothing') throw this.#refuse('something follows the list')
+    else if (awaited === 'brace') throw this.#refuse('only "users" may be in the object of the list')
+    else throw this.#refuse(`here should be a ${awaited} of the list`)
+    this.#at++
+  }
+
+  /** @returns false where the row has not come as a whole */
+  #row(isLast: boolean, rows: InputRow[]): boolean {
+    const start = this.#placeAt(this.#at)
+    const end = endOfValue(this.#text, this.#at)
+    // A number may go on; and what is none of JSON's may be empty.
+    const isOpen = end === -1 || (end === this.#text.length && !isLast)
+    if ((isOpen ? this.#text.length : end) - this.#at > largestRow) {
+      throw rowTooLarge(this.#name, start.line)
+    }
+    if (isOpen) return false
+    if (end === this.#at) throw this.#refuse('here should be a row of the list')
+    const raw = this.#text.slice(this.#at, end)
+    rows.push(jsonRow({ index: this.#index++, raw, start }, this.#judgement))
+    this.#at = end
+    this.#awaited = 'comma or end'
+    return true
+  }
+
+  /** Of an offset that is not before an earlier one. */
+  #placeAt(offset: number): Place {
+    const place = placeAfter(this.#known.place, this.#text.slice(this.#known.offset, offset))
+    this.#known = { offset, place }
+    return place
+  }
+
+  #refuse(words: string, hint?: string): Failure {
+    const { line, column } = this.#placeAt(this.#at)
+    const message = `${this.#name}: ${words} at line ${line}, column ${column}`
+    return new Failure('refused', message, hint === undefined ? {} : { hint })
+  }
+}

@@ -1,0 +1,54 @@
+import { Failure } from '../../failure.ts'
+import { unlessInterrupted } from '../interruption.ts'
+import type { Output } from '../output/output.ts'
+import { notUtf8, whileSilent } from './read-input.ts'
+
+/** A piece of text without white space. */
+export interface Word {
+  text: string
+  /** From 1. */
+  line: number
+}
+
+/**
+ * The words of stdin as they come, however many.
+ *
+ * @param what is awaited, for the line that a silent pipe gets
+ * @throws Failure `refused` for bytes that are not UTF-8; `usage` when stdin was read before
+ */
+export async function* readWords(what: string, output: Output, signal: AbortSignal): AsyncIterable<Word> {
+  if (process.stdin.readableEnded)
+    throw new Failure('usage', `stdin is spent: ${what} cannot come from it too`)
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  const decode = (bytes?: Uint8Array): string => {
+    try {
+      return decoder.decode(bytes, { stream: bytes !== undefined })
+    } catch (cause) {
+      throw notUtf8('stdin', cause)
+    }
+  }
+  const chunks: AsyncIterator<Uint8Array> = process.stdin[Symbol.asyncIterator]()
+  const stopTimer = whileSilent(what, output)
+  let line = 1
+  let rest = ''
+  const split = function* (text: string): Iterable<Word> {
+    for (const [piece] of text.matchAll(/\n|\S+/g)) {
+      if (piece === '\n') line++
+      else yield { text: piece, line }
+    }
+  }
+  try {
+    for (;;) {
+      const { done, value } = await unlessInterrupted(chunks.next(), signal)
+      stopTimer()
+      if (done) break
+      const text = rest + decode(value)
+      // What it ends in may go on in the next chunk.
+      rest = /\S*$/.exec(text)?.[0] ?? ''
+      yield* split(text.slice(0, text.length - rest.length))
+    }
+    yield* split(rest + decode())
+  } finally {
+    stopTimer()
+  }
+}

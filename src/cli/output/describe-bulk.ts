@@ -1,0 +1,55 @@
+import { describeSpan } from '../../config/duration.ts'
+import { countOf, groupDigits } from '../../view/count.ts'
+import { describeTime } from './describe-time.ts'
+import { drawBar } from './progress-line.ts'
+
+/** What has become of the rows so far. */
+export interface Tally {
+  done: number
+  failed: number
+  /** Nobody knows whether they were done. */
+  unknown: number
+}
+
+/** What the work waits for; `until` is milliseconds since the epoch. */
+export interface Pause {
+  until: number
+  why: 'limited' | 'quota'
+}
+
+export interface BulkState {
+  /** What is counted, in the singular. */
+  noun: string
+  /** Undefined where nobody knows yet how many there will be. */
+  total: number | undefined
+  tally: Tally
+  /** Rows a second. */
+  perSecond: number
+  /** Milliseconds, where that can be said. */
+  left: number | undefined
+  pause: Pause | undefined
+}
+
+/** One line for the state of the work on many rows. */
+export function describeBulk(
+  { noun, total, tally, perSecond, left, pause }: BulkState,
+  now = Date.now(),
+): string {
+  const { done, failed, unknown } = tally
+  const settled = done + failed + unknown
+  const bar = total === undefined ? '' : `${drawBar(settled / Math.max(1, total))}  `
+  const counts = [
+    `${total === undefined ? countOf(done, noun) : `${groupDigits(done)} of ${countOf(total, noun)}`} done`,
+    ...(failed > 0 ? [`${groupDigits(failed)} failed`] : []),
+    ...(unknown > 0 ? [`${groupDigits(unknown)} unknown`] : []),
+  ]
+  if (pause) return `${bar}${[...counts, describePause(pause, now)].join(', ')}`
+  const rate = `${perSecond < 9.95 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`
+  const rest = left === undefined || !Number.isFinite(left) ? [] : [`${describeSpan(left)} left`]
+  return `${bar}${[...counts, rate, ...rest].join(', ')}`
+}
+
+function describePause({ until, why }: Pause, now: number): string {
+  const time = describeTime(until, now)
+  return why === 'quota' ? `paused for the quota until ${time}` : `rate limited, paused until ${time}`
+}

@@ -1,0 +1,58 @@
+import { absentFields, undocumentedFields } from '../../view/select-fields.ts'
+import type { View } from '../../view/view.ts'
+import { absentField } from './field-failures.ts'
+import { type RowForm, renderRow } from './render-result.ts'
+
+interface Rendering {
+  form: RowForm
+  fields: readonly string[] | undefined
+  jq: string | undefined
+}
+
+/** Rows that are looked at for a field that nothing documents, before the first is written. */
+const mostHeld = 100
+
+/** Writes rows one by one, so that any number of them needs no more memory than one. */
+export class RowWriter {
+  readonly #view: View
+  readonly #rendering: Rendering
+  readonly #write: (text: string) => Promise<void>
+  #held: unknown[] = []
+  #missing: readonly string[]
+  #isFirst = true
+
+  constructor(view: View, rendering: Rendering, write: (text: string) => Promise<void>) {
+    this.#view = view
+    this.#rendering = rendering
+    this.#write = write
+    this.#missing = undocumentedFields(view, rendering.fields ?? [])
+  }
+
+  /** @throws Failure for a field that the first rows do not have, nor the documentation */
+  async write(row: unknown): Promise<void> {
+    this.#held.push(row)
+    if (this.#missing.length > 0) this.#missing = absentFields(this.#view, [row], this.#missing)
+    if (this.#missing.length === 0) return this.#writeHeld()
+    if (this.#held.length >= mostHeld) this.#refuseMissing()
+  }
+
+  /** @throws Failure for a field that no row has */
+  end(): void {
+    if (this.#held.length > 0) this.#refuseMissing()
+  }
+
+  #refuseMissing(): void {
+    const [unknown] = this.#missing
+    if (unknown !== undefined) throw absentField(this.#view, unknown)
+  }
+
+  async #writeHeld(): Promise<void> {
+    const rows = this.#held
+    this.#held = []
+    for (const row of rows) {
+      const text = await renderRow(this.#view, row, this.#rendering, this.#isFirst)
+      this.#isFirst = false
+      await this.#write(text)
+    }
+  }
+}

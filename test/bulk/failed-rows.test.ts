@@ -1,0 +1,92 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { FailedRows } from '../../src/bulk/failed-rows.ts'
+import type { InputForm } from '../../src/bulk/input/input.ts'
+import type { InputRow } from '../../src/bulk/input/read-rows.ts'
+import { rowsOf, textInput } from './input/text-input.ts'
+
+const inputs: Record<InputForm, string> = {
+  csv: 'email,name,password,metadata.a\r\na@x,"A, ""B""\nC",pw,1\r\n,"x,y",,\nb@x,"open\nc@x,\nd@x,é😀,pw,2\ne@x,"\n',
+  jsonl:
+    '{"email":"a@x","name":"A","password":"pw","metadata":{"a":[1]}}\r\n{"emial":1}\n{"a":\n{"email":"b@x","role":"r"}',
+  json: '{"users":[\n  {"email":"a@x","name":"A","password":"pw"},\n {"emial":[1]}, 5, {"a":tru}, {"email":"b@x","role":"r"}]}',
+  yaml: '- email: a@x\n  name: |\n    A\n    - B\n  password: pw\n- email: *x\n- "open\n---\nemail: b@x\npermissions:\n- a:b\n--- {"emial": 1}\n---\n- email: c@x # last',
+}
+
+describe('the file of failed rows', () => {
+  let folder: string
+  let path: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'chatctl-failed-'))
+    path = join(folder, 'failed')
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  async function rewrite(
+    form: InputForm,
+    rows: readonly InputRow[],
+    idOf: (row: InputRow) => string | undefined = () => undefined,
+  ): Promise<InputRow[]> {
+    const failed = new FailedRows(path, form)
+    for (const row of rows) failed.add(row, idOf(row))
+    expect(failed.count).to.equal(rows.length)
+    await failed.finish()
+    return rowsOf(textInput(form, readFileSync(path)))
+  }
+
+  for (const [form, text] of Object.entries(inputs) as [InputForm, string][]) {
+    it(`holds the same rows, the broken ones too: ${form}`, async () => {
+      const all = await rowsOf(textInput(form, text))
+      await fc.assert(
+        fc.asyncProperty(fc.subarray(all, { minLength: 1 }), async (rows) => {
+          const again = await rewrite(form, rows)
+          expect(again.map(({ row }) => row)).to.deep.equal(rows.map(({ row }) => row))
+          expect(again.map(({ faults }) => faults.length > 0)).to.deep.equal(
+            rows.map(({ faults }) => faults.length > 0),
+          )
+        }),
+        { numRuns: 40 },
+      )
+    })
+
+    it(`has the id of a user that was created, and no password: ${form}`, async () => {
+      const rows = (await rowsOf(textInput(form, text))).filter(({ faults }) => faults.length === 0)
+      const again = await rewrite(form, rows, ({ index }) =>
+        index === rows[0]?.index ? 'new "1",' : undefined,
+      )
+      const [first, ...others] = rows.map(({ row }) => row)
+      const { password: _, ...kept } = first ?? {}
+      expect(again.map(({ row }) => row)).to.deep.equal([{ ...kept, id: 'new "1",' }, ...others])
+      expect(readFileSync(path, 'utf8').match(/pw/g)?.length ?? 0).to.equal(
+        others.filter((row) => row?.password !== undefined).length,
+      )
+    })
+  }
+
+  it('fills a column of ids that is there', async () => {
+    const rows = await rowsOf(textInput('csv', 'email,id,password\na@x,,pw\n,7,\nb@x,,pw\n'))
+    await rewrite('csv', rows, ({ index }) => (index === 0 ? '5' : undefined))
+    expect(readFileSync(path, 'utf8')).to.equal('email,id,password\na@x,5,\n,7,\nb@x,,pw\n')
+  })
+
+  it('is replaced when it is whole, for the user alone, and not before', async () => {
+    writeFileSync(path, 'earlier', { mode: 0o644 })
+    const [row] = await rowsOf(textInput('jsonl', '{"email":"a@x"}'))
+    const failed = new FailedRows(path, 'jsonl')
+    for (let count = 0; row && count < 10_000; count++) failed.add(row, undefined)
+    expect(readFileSync(path, 'utf8')).to.equal('earlier')
+    failed.discard()
+    expect([readdirSync(folder), readFileSync(path, 'utf8')]).to.deep.equal([['failed'], 'earlier'])
+    await rewrite('jsonl', row ? [row] : [])
+    expect(readdirSync(folder)).to.deep.equal(['failed'])
+    if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).to.equal(0o600)
+  })
+
+  it('is left as it is where no row failed', async () => {
+    await new FailedRows(path, 'json').finish()
+    expect(readdirSync(folder)).to.deep.equal([])
+  })
+})

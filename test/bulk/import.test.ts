@@ -1,0 +1,469 @@
+import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { parse } from 'csv-parse/sync'
+import { expectFailure } from '../support/expect-failure.ts'
+import { failing, json, startFaultServer } from '../support/fault-server.ts'
+import { type Run, type RunOptions, runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { UsersServer, type UsersServerOptions } from '../support/users-server.ts'
+
+describe('users import', function () {
+  this.timeout(60_000)
+  let sandbox: Sandbox
+  let server: UsersServer
+  let requests: string[]
+
+  async function serve(options: UsersServerOptions = {}): Promise<void> {
+    await server?.close()
+    server = await UsersServer.start(options)
+    server.onRequest = ({ method, path }) => requests.push(`${method} ${path}`)
+  }
+
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    requests = []
+    await serve()
+  })
+  afterEach(async () => {
+    await server.close()
+    sandbox.remove()
+  })
+
+  function file(name: string, text: string): string {
+    const path = join(sandbox.home, name)
+    writeFileSync(path, text)
+    return path
+  }
+
+  async function run(args: string[], options: RunOptions = {}): Promise<Run> {
+    requests.length = 0
+    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key', ...options.env }
+    return runChatctl(sandbox, ['users', ...args], { timeout: 50_000, ...options, env })
+  }
+
+  const importing = (path: string, ...flags: string[]) => run(['import', path, '--yes', ...flags])
+  const changes = () => requests.filter((request) => !request.startsWith('GET'))
+  const counts = (done: Run) => JSON.parse(done.stdout)
+  const results = (path: string) => parse(readFileSync(path), { columns: true }) as Record<string, string>[]
+  const state = () => join(sandbox.home, '.local/state/chatctl/state')
+
+  const three =
+    'email,name,password\na@example.com,A,pw-a-123\nb@example.com,B,pw-b-123\nc@example.com,C,pw-c-123\n'
+
+  describe('sends what the rows say', () => {
+    const ada = {
+      email: 'ada@example.com',
+      password: 'a password',
+      name: 'Ada',
+      metadata: { company: 'Acme' },
+    }
+    const row = { ...ada, role: 'editor', permissions: ['read:chat', 'write:users'] }
+    const forms = {
+      'users.csv': `email,name,password,role,permissions,metadata.company\nada@example.com,Ada,a password,editor,read:chat;write:users,Acme\n`,
+      'users.jsonl': `${JSON.stringify(row)}\n`,
+      'users.json': JSON.stringify([row], null, 2),
+      'users.yaml': `- ${JSON.stringify(row)}\n`,
+    }
+    for (const [name, text] of Object.entries(forms)) {
+      it(`of ${name}`, async () => {
+        const done = await importing(file(name, text), '--json')
+        expect(done.exitCode, done.stderr).to.equal(0)
+        expect(counts(done)).to.include({ rows: 1, created: 1, failed: 0, unknown: 0, requests: 3 })
+        const [user] = [...server.report().users.values()]
+        expect(user).to.deep.include(ada)
+        expect(server.report().assignments.get(user?.id ?? '')).to.deep.equal([
+          { permissions: ['read:chat', 'write:users'], role: 'editor' },
+        ])
+      })
+    }
+
+    it('of stdin, whose form shows', async () => {
+      const done = await run(['import', '-', '--yes', '--json'], { stdin: forms['users.jsonl'] })
+      expect(counts(done)).to.include({ created: 1 })
+    })
+
+    it('and of a row with an id only the columns that are there', async () => {
+      const id = server.add({ email: 'old@example.com', name: 'Old', metadata: { seats: '1' } })
+      const path = file('users.csv', `id,name,settings.theme,role,metadata.seats\n${id},,dark,,2\n`)
+      const done = await importing(path, '--json')
+      expect(counts(done)).to.include({ created: 0, updated: 1 })
+      expect(server.report().updates.get(id)).to.deep.equal([
+        { metadata: { seats: '2' }, settings: { theme: 'dark' } },
+      ])
+      expect(changes()).to.deep.equal([`PATCH /v1/users/${id}`])
+    })
+
+    it('creates, sets settings and assigns, in that order', async () => {
+      const path = file(
+        'users.jsonl',
+        '{"email":"a@example.com","settings":{"theme":"dark","notifications_enabled":false},"role":"admin"}\n',
+      )
+      expect((await importing(path)).exitCode).to.equal(0)
+      const [id] = [...server.report().users.keys()]
+      expect(changes()).to.deep.equal([
+        'POST /v1/users',
+        `PATCH /v1/users/${id}`,
+        `POST /v1/users/${id}/permissions`,
+      ])
+    })
+  })
+
+  describe('checks the whole file before it sends anything', () => {
+    const faulty = [
+      'email,name,password,permissions',
+      'a@example.com,A,secret-of-a,read:chat',
+      'nobody,B,secret-of-b,',
+      'c@example.com,C,secret-of-c,read',
+      'A@example.com,D,secret-of-d,',
+      '',
+    ].join('\n')
+
+    it('and names every fault with its line and column', async () => {
+      const path = file('users.csv', faulty)
+      const done = await importing(path)
+      expectFailure(done, 2, `${path} has 3 faults; nothing was sent`)
+      const places = [...done.stderr.matchAll(/users\.csv:(\d+:\d+): (.*)/g)].map(
+        ([, at, words]) => `${at} ${words}`,
+      )
+      expect(places[0]).to.match(/^3:1 email must be an e-mail address/)
+      expect(places[1]).to.match(/^4:29 permission must have the form/)
+      expect(places[2]).to.match(/^5:1 .*line 2/)
+      expect(places).to.have.length(3)
+      expect(requests).to.deep.equal([])
+      expect(done.stderr).not.to.contain('secret-of')
+    })
+
+    it('also for programs', async () => {
+      const done = await importing(file('users.csv', faulty), '--json')
+      const { error } = JSON.parse(done.stderr)
+      expect(error.code).to.equal('refused')
+      expect(
+        error.details.faults.map(({ line, column }: { line: number; column: number }) => [line, column]),
+      ).to.deep.equal([
+        [3, 1],
+        [4, 29],
+        [5, 1],
+      ])
+    })
+
+    it('and goes on with the others under --skip-invalid', async () => {
+      const path = file('users.csv', faulty)
+      const to = join(sandbox.home, 'results.csv')
+      const done = await importing(path, '--skip-invalid', '--json', '--results', to)
+      expect(done.exitCode, done.stderr).to.equal(0)
+      expect(counts(done)).to.include({ rows: 4, created: 1, skipped: 3, remaining: 0 })
+      expect(results(to).map(({ status }) => status)).to.deep.equal([
+        'created',
+        'skipped',
+        'skipped',
+        'skipped',
+      ])
+    })
+  })
+
+  it('needs --yes where nobody can be asked', async () => {
+    expectFailure(await run(['import', file('users.csv', three)]), 3, '--yes')
+    expect(changes()).to.deep.equal([])
+  })
+
+  it('refuses the embedded service where nothing names it', async () => {
+    const done = await run(['import', file('users.csv', three), '--yes'], {
+      env: { CHATCTL_BASE_URL: '', CHATCTL_API_KEY: '' },
+    })
+    expectFailure(done, 2, 'No service was named')
+    expect(existsSync(state())).to.equal(false)
+  })
+
+  describe('says before it starts', () => {
+    it('how many requests it will make, and that no quota is known', async () => {
+      const { stderr } = await importing(file('users.csv', three))
+      expect(stderr).to.match(/users\.csv: 3 rows, 3 requests: 3 creates\.\nNo quota is known.*about 1s/)
+    })
+
+    it('what the headers say of the quota', async () => {
+      await serve({ quota: { requests: 40, window: 60_000, headers: 'RateLimit' } })
+      const { stderr } = await importing(file('users.csv', three))
+      expect(stderr).to.match(/The quota is 40 requests.*39 of them left.*about 1s/)
+    })
+
+    it('how long that takes, and where it will stop', async () => {
+      const many = Array.from({ length: 250 }, (_, index) => `u${index}@example.com\n`).join('')
+      const done = await run(['import', file('users.csv', `email\n${many}`), '--quota', 'free'])
+      expect(done.stderr).to.match(
+        /250 requests: 250 creates\.\nThe quota is 100 requests in 1h, 100 of them left: it takes about 2h 1m/,
+      )
+      expect(done.stderr).to.contain('--max-wait 1h waits')
+    })
+  })
+
+  it('shows what it would send, and sends nothing at all, under --dry-run', async () => {
+    const done = await run(['import', file('users.csv', three), '--dry-run', '--json'])
+    expect(done.exitCode).to.equal(0)
+    expect(JSON.parse(done.stdout)).to.deep.equal({
+      ...{ rows: 3, done: 0, creates: 3, updates: 0, assignments: 0, requests: 3 },
+    })
+    expect(requests).to.deep.equal([])
+  })
+
+  describe('run again', () => {
+    it('sends nothing that was done', async () => {
+      const path = file('users.csv', three)
+      await importing(path)
+      const again = await importing(path, '--json')
+      expect(again.exitCode).to.equal(0)
+      expect(requests).to.deep.equal([])
+      expect(counts(again)).to.include({ created: 3, requests: 0 })
+    })
+
+    it('tries what failed, and what is behind it', async () => {
+      const bad = new Set(['b@example.com'])
+      await serve({ rejects: (email) => bad.has(email) })
+      const path = file(
+        'users.csv',
+        three.replace(/$/gm, '').replace('password\n', 'password,role\n').replace(/123\n/g, '123,admin\n'),
+      )
+      const to = join(sandbox.home, 'results.jsonl')
+      const first = await importing(path, '--results', to, '--json')
+      expect(first.exitCode).to.equal(9)
+      expect(counts(first)).to.include({ created: 2, failed: 1 })
+      expect(JSON.parse(first.stderr.trim().split('\n').at(-1) ?? '').error.code).to.equal('incomplete')
+      bad.clear()
+      const second = await importing(path, '--results', to)
+      expect(second.exitCode, second.stderr).to.equal(0)
+      expect(changes()).to.have.length(2)
+      const lines = readFileSync(to, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+      expect(lines.map(({ line, status }) => [line, status])).to.deep.equal([
+        [2, 'created'],
+        [3, 'created'],
+        [4, 'created'],
+      ])
+      expect(lines.every(({ id }) => server.report().users.has(id))).to.equal(true)
+    })
+
+    it('finds the file under another name', async () => {
+      await importing(file('users.csv', three))
+      await importing(file('renamed.csv', three))
+      expect(requests).to.deep.equal([])
+    })
+
+    it('refuses a file that has changed, unless it is begun anew', async () => {
+      const path = file('users.csv', three)
+      await importing(path)
+      file('users.csv', `${three}d@example.com,D,pw-d-123\n`)
+      expectFailure(await importing(path), 7, 'has changed since it was imported', '--restart')
+      expect(requests).to.deep.equal([])
+      await serve({ allowsDuplicates: true })
+      const anew = await importing(path, '--restart', '--json')
+      expect(counts(anew)).to.include({ created: 4 })
+      expect((await importing(path)).exitCode).to.equal(0)
+      expect(requests).to.deep.equal([])
+    })
+
+    it('takes a file that was mended after nothing of it was taken', async () => {
+      await serve({ rejects: (email) => email.startsWith('bad') })
+      const path = file('users.csv', 'email\nbad@example.com\n')
+      expect((await importing(path)).exitCode).to.equal(9)
+      file('users.csv', 'email\ngood@example.com\n')
+      const mended = await importing(path)
+      expect(mended.exitCode, mended.stderr).to.equal(0)
+    })
+
+    it('belongs to one service: another one gets all of it', async () => {
+      const path = file('users.csv', three)
+      await importing(path)
+      await serve()
+      expect(counts(await importing(path, '--json'))).to.include({ created: 3, requests: 4 })
+    })
+  })
+
+  it('refuses a second run of the same file while the first is at work', async () => {
+    await serve({ delay: 1500 })
+    const path = file('users.csv', three)
+    const first = importing(path)
+    while (changes().length === 0) await sleep(20)
+    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' }
+    const second = await runChatctl(sandbox, ['users', 'import', path, '--yes'], { env })
+    expectFailure(second, 7, 'Another chatctl is importing')
+    expect((await first).exitCode).to.equal(0)
+    expect(server.report().users.size).to.equal(3)
+  })
+
+  it('keeps the failed rows ready to be imported again', async () => {
+    await serve({ rejects: (email) => email === 'b@example.com' })
+    const path = file('users.csv', three)
+    const done = await importing(path, '--json')
+    const failed = join(sandbox.home, 'users.failed.csv')
+    expect(counts(done).failed_rows).to.equal(failed)
+    expect(readFileSync(failed, 'utf8')).to.equal('id,email,name,password\n,b@example.com,B,pw-b-123\n')
+    expect(statSync(failed).mode & 0o777).to.equal(0o600)
+    writeFileSync(failed, 'email,name,password\nb2@example.com,B,pw-b-123\n')
+    expect((await importing(failed)).exitCode).to.equal(0)
+    expect([...server.report().users.values()].map(({ email }) => email)).to.contain('b2@example.com')
+  })
+
+  it('never sends a create again whose user the service did not name', async () => {
+    await serve({ idIn: ['nowhere'] })
+    const path = file('users.csv', 'email,role\na@example.com,admin\nb@example.com,\n')
+    const first = await importing(path, '--json')
+    expect(counts(first)).to.include({ created: 1, unknown: 1 })
+    const retried = await importing(path, '--on-unknown', 'retry', '--json')
+    expect(changes()).to.deep.equal([])
+    expect(counts(retried)).to.include({ unknown: 1 })
+    const [id = ''] = server.report().creates.get('a@example.com')?.ids ?? []
+    const settled = await importing(path, '--on-unknown', 'created', '--id', id, '--json')
+    expect(settled.exitCode, settled.stderr).to.equal(0)
+    expect(counts(settled)).to.include({ created: 2, unknown: 0 })
+    expect(server.report().assignments.get(id)).to.deep.equal([{ role: 'admin' }])
+  })
+
+  describe('where the service limits the rate', () => {
+    it('waits, and gets all through', async () => {
+      await serve({ quota: { requests: 2, window: 1000, headers: 'Retry-After' } })
+      const done = await importing(file('users.csv', three), '--json')
+      expect(done.exitCode, done.stderr).to.equal(0)
+      expect(counts(done)).to.include({ created: 3 })
+    })
+
+    it('ends with 75 where the wait is too long, and goes on later', async () => {
+      await serve({ quota: { requests: 2, window: 4000, headers: 'Retry-After' } })
+      const path = file('users.csv', three)
+      const first = await importing(path, '--max-wait', '1s', '--json')
+      expect(first.exitCode).to.equal(75)
+      const { created, remaining } = counts(first)
+      expect(created + remaining).to.equal(3)
+      expect(remaining).to.be.above(0)
+      const error = JSON.parse(first.stderr.trim().split('\n').at(-1) ?? '').error
+      expect(error.hint).to.contain('--max-wait')
+      await sleep(4000)
+      expect((await importing(path)).exitCode).to.equal(0)
+      expect(server.report().users.size).to.equal(3)
+    })
+
+    it('keeps to the quota that is given', async () => {
+      const path = file('users.csv', three)
+      const done = await importing(path, '--quota', '2/h', '--json')
+      expect(done.exitCode).to.equal(75)
+      expect(changes()).to.have.length(2)
+      // What an earlier run has used up is used up.
+      const again = await importing(path, '--quota', '2/h', '--json')
+      expect(again.exitCode).to.equal(75)
+      expect(changes()).to.have.length(0)
+    })
+  })
+
+  it('stops where the key is refused, and fails no row for it', async () => {
+    const refusing = await startFaultServer(failing(401, 'invalid_api_key', 'Invalid API key'))
+    try {
+      const path = file('users.csv', three)
+      const done = await run(['import', path, '--yes', '--quota', 'pro', '--json'], {
+        env: { CHATCTL_BASE_URL: refusing.url },
+      })
+      expect(done.exitCode).to.equal(4)
+      expect(counts(done)).to.include({ failed: 0, unknown: 0, remaining: 3 })
+      const asked = await run(['import', path, '--yes'], { env: { CHATCTL_BASE_URL: refusing.url } })
+      expectFailure(asked, 4, 'Invalid API key')
+    } finally {
+      await refusing.close()
+    }
+  })
+
+  describe('with passwords', () => {
+    it('writes none of them, even where the service quotes one', async () => {
+      const quoting = await startFaultServer((request, response, incoming) => {
+        const said = JSON.parse(request.body || '{}')
+        const behaviour =
+          request.method === 'GET' ? json(200, {}) : failing(422, 'weak', `"${said.password}" is weak`)
+        return behaviour(request, response, incoming)
+      })
+      try {
+        const path = file('users.csv', 'email,password\na@example.com,pw123\nb@example.com,a-long-password\n')
+        const to = join(sandbox.home, 'results.csv')
+        const done = await run(['import', path, '--yes', '--results', to, '--debug'], {
+          env: { CHATCTL_BASE_URL: quoting.url },
+        })
+        const written = globSync('**/*', { cwd: state() })
+          .map((name) => join(state(), name))
+          .filter((name) => statSync(name).isFile())
+        expect(written).not.to.deep.equal([])
+        for (const text of [
+          done.stdout,
+          done.stderr,
+          ...[to, ...written].map((name) => readFileSync(name, 'utf8')),
+        ]) {
+          expect(text).not.to.match(/pw123|a-long-password/)
+        }
+      } finally {
+        await quoting.close()
+      }
+    })
+
+    it('makes them up, for the file of results alone', async () => {
+      await serve({ rejects: (email) => email === 'b@example.com' })
+      const path = file(
+        'users.csv',
+        'email,password\na@example.com,\nb@example.com,\nc@example.com,own-password\n',
+      )
+      expectFailure(await importing(path, '--generate-passwords'), 2, '--results')
+      const to = join(sandbox.home, 'results.csv')
+      const done = await importing(path, '--generate-passwords', '--results', to)
+      expect(done.exitCode).to.equal(9)
+      expect(statSync(to).mode & 0o777).to.equal(0o600)
+      const [a, b, c] = results(to)
+      const sent = [...server.report().users.values()]
+      expect(sent.find(({ email }) => email === 'a@example.com')?.password)
+        .to.equal(a?.['password'])
+        .and.match(/.{20}/)
+      expect(c?.['password']).to.equal('')
+      expect(`${done.stdout}${done.stderr}`).not.to.contain(a?.['password'])
+      expectFailure(await importing(path), 2, 'The passwords that this import made up are in')
+      const again = await importing(path, '--generate-passwords', '--results', to)
+      expect(again.exitCode).to.equal(9)
+      expect(results(to)[1]?.['password']).to.equal(b?.['password'])
+      expect(results(to)[0]).to.deep.equal(a)
+    })
+
+    it('does not lose those of another import', async () => {
+      const to = join(sandbox.home, 'results.csv')
+      await importing(file('one.csv', 'email\na@example.com\n'), '--generate-passwords', '--results', to)
+      const before = readFileSync(to, 'utf8')
+      for (const flags of [[], ['--generate-passwords']]) {
+        const done = await importing(file('two.csv', 'email\nb@example.com\n'), ...flags, '--results', to)
+        expectFailure(done, 2, 'has the passwords of another import')
+      }
+      expect(readFileSync(to, 'utf8')).to.equal(before)
+      expect(server.report().users.size).to.equal(1)
+    })
+  })
+
+  it('does not take the rows for the place of the results', async () => {
+    const path = file('users.csv', three)
+    expectFailure(await importing(path, '--results', path), 2, 'the file of the rows')
+    expect(readFileSync(path, 'utf8')).to.equal(three)
+  })
+
+  describe('permissions assign --file', () => {
+    it('assigns what each row says', async () => {
+      const one = server.add({ email: 'one@example.com' })
+      const two = server.add({ email: 'two@example.com' })
+      const path = file('roles.csv', `id,role,permissions\n${one},admin,\n${two},,read:chat;write:chat\n`)
+      const done = await run(['permissions', 'assign', '--file', path, '--json'])
+      expect(done.exitCode, done.stderr).to.equal(0)
+      expect(counts(done)).to.include({ updated: 2, requests: 3 })
+      const { assignments } = server.report()
+      expect(assignments.get(one)).to.deep.equal([{ role: 'admin' }])
+      expect(assignments.get(two)).to.deep.equal([{ permissions: ['read:chat', 'write:chat'] }])
+    })
+
+    it('refuses what is no assignment', async () => {
+      const path = file('roles.csv', 'id,name\nu1,Ada\n')
+      expectFailure(await run(['permissions', 'assign', '--file', path]), 2, 'name')
+      expectFailure(await run(['permissions', 'assign', 'u1', '--file', path]), 2, '--file names the users')
+      expectFailure(await run(['permissions', 'assign', 'u1', '--role', 'x', '--restart']), 2, '--file')
+    })
+  })
+})

@@ -1,0 +1,16 @@
+import { readFileSync } from 'node:fs'
+import { PassThrough } from 'node:stream'
+import { checkInput } from '../../../src/bulk/input/check-input.ts'
+import { openInput } from '../../../src/bulk/input/input.ts'
+
+/** A process that checks the file of its argument and says how much memory that took. */
+
+const input = await openInput(process.argv[2] ?? '', {
+  signal: new AbortController().signal,
+  spoolFolder: '',
+  stdin: new PassThrough(),
+})
+const { rows } = await checkInput(input, 'users', () => {})
+input.close()
+const peak = Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) * 1024
+process.stdout.write(JSON.stringify({ rows, peak }))

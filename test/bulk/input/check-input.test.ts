@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { type CheckedInput, checkInput } from '../../../src/bulk/input/check-input.ts'
+import type { Fingerprint } from '../../../src/bulk/input/fingerprint.ts'
+import { FingerprintTable } from '../../../src/bulk/input/fingerprint-table.ts'
+import { RowSet } from '../../../src/bulk/input/row-set.ts'
+import { describeFault, textInput } from './text-input.ts'
+
+async function check(
+  text: string,
+  fingerprint?: Fingerprint,
+): Promise<{ checked: CheckedInput; faults: string[] }> {
+  const faults: string[] = []
+  const checked = await checkInput(
+    textInput('csv', text),
+    'users',
+    (fault) => faults.push(describeFault(fault)),
+    fingerprint,
+  )
+  return { checked, faults }
+}
+
+describe('checking a file of users', () => {
+  it('counts what the rows without faults need', async () => {
+    const text =
+      'id,email,name,password,role,settings.theme\n,a@x,,pw,,\n,b@x,,,editor,dark\n1,c@x,C,,,\n2,,,,editor,\n,bad,,,,\n'
+    const { checked, faults } = await check(text)
+    expect({ ...checked, faulty: checked.faulty.size }).to.deep.equal({
+      rows: 5,
+      sha256: createHash('sha256').update(text).digest('hex'),
+      faulty: 1,
+      steps: { create: 2, update: 2, assign: 2 },
+      withoutPassword: 1,
+      labelledUpdates: 1,
+    })
+    expect(checked.faulty.has(4)).to.equal(true)
+    expect(faults).to.deep.equal(['6:2 email must be an e-mail address'])
+  })
+
+  it('finds emails and ids that come twice, whatever their case, in the order of the lines', async () => {
+    const text =
+      'id,email,name\n,a@x,\n,B@x,n\n7,,n\n,bad,\n,A@X,\n7,,m\n8,a@x,n\n,b@x ,\n,b@x,\n8,9@x,n\n9,8@x,n\n'
+    const { checked, faults } = await check(text)
+    expect(faults).to.deep.equal([
+      '5:2 email must be an e-mail address',
+      '6:2 email is that of line 2 too',
+      '7:1 id is that of line 4 too',
+      '8:3 email is that of line 2 too',
+      '9:2 email must be an e-mail address',
+      '10:2 email is that of line 3 too',
+      '11:1 id is that of line 8 too',
+    ])
+    const faulty = Array.from({ length: checked.rows }, (_, index) => index).filter((index) =>
+      checked.faulty.has(index),
+    )
+    expect(faulty).to.deep.equal([3, 4, 5, 6, 7, 8, 9])
+  })
+
+  it('is exact whatever the fingerprints are', async () => {
+    const name = fc.string({ unit: fc.constantFrom('a', 'B', 'b', 'é'), minLength: 1, maxLength: 3 })
+    const fingerprints: Fingerprint[] = [
+      (_text, _seed, into) => into.fill(0),
+      (text, _seed, into) => into.fill(text.length),
+      (text, seed, into) => into.set([text.charCodeAt(0) << 26, seed]),
+    ]
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(name, { minLength: 1, maxLength: 30 }),
+        fc.constantFrom(undefined, ...fingerprints),
+        async (names, fingerprint) => {
+          const { faults } = await check(`email\n${names.map((one) => `${one}@x\n`).join('')}`, fingerprint)
+          const keys = names.map((one) => one.toLowerCase())
+          const expected = keys.flatMap((key, index) => {
+            const first = keys.indexOf(key)
+            return first === index ? [] : [`${index + 2}:1 email is that of line ${first + 2} too`]
+          })
+          expect(faults).to.deep.equal(expected)
+        },
+      ),
+    )
+  })
+
+  it('decides in several rounds where much comes twice', async () => {
+    const half = Array.from({ length: 60_000 }, (_, index) => `u${index}@x\n`).join('')
+    const { checked, faults } = await check(`email\n${half}bad\n${half}`)
+    expect(checked.faulty.size).to.equal(60_001)
+    expect(checked.steps.create).to.equal(60_000)
+    expect(faults.length).to.equal(60_001)
+    expect(faults.slice(0, 2)).to.deep.equal([
+      '60002:1 email must be an e-mail address',
+      '60003:1 email is that of line 2 too',
+    ])
+    expect(faults.at(-1)).to.equal('120002:1 email is that of line 60001 too')
+  })
+
+  it('keeps fingerprints and rows as a set does', () => {
+    const number = fc.oneof(fc.nat(8), fc.integer({ min: 0, max: 2 ** 32 - 1 }))
+    fc.assert(
+      fc.property(fc.array(fc.tuple(number, number), { maxLength: 600 }), (pairs) => {
+        const table = new FingerprintTable()
+        const known = new Set<string>()
+        const rows = new RowSet()
+        for (const [high, low] of pairs) {
+          if (high === 0 && low === 0) continue
+          const key = `${high} ${low}`
+          expect(table.has(high, low)).to.equal(known.has(key))
+          expect(table.add(high, low)).to.equal(!known.has(key))
+          known.add(key)
+          rows.add(low & 0xffff)
+          expect(rows.has(low & 0xffff)).to.equal(true)
+        }
+        expect(table.size).to.equal(known.size)
+        for (const key of known) {
+          const [high = 0, low = 0] = key.split(' ').map(Number)
+          expect(table.has(high, low)).to.equal(true)
+        }
+        expect(rows.size).to.equal(new Set([...known].map((key) => Number(key.split(' ')[1]) & 0xffff)).size)
+        expect(rows.has(2 ** 30)).to.equal(false)
+      }),
+    )
+  })
+})

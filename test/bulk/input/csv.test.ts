@@ -1,0 +1,193 @@
+import { expect } from 'chai'
+import { parse } from 'csv-parse/sync'
+import { stringify } from 'csv-stringify/sync'
+import fc from 'fast-check'
+import { failureOf, faultsOf, rowsOf, textInput } from './text-input.ts'
+
+const cell = fc.string({ unit: fc.constantFrom(...'ab"",;\n\r é😀\'') })
+/** The first cell of each row keeps it from being a blank line, which is no row. */
+const table = fc.array(fc.tuple(fc.constant('key'), cell, cell, cell), { minLength: 1, maxLength: 12 })
+const columns = ['metadata.key', 'metadata.a', 'metadata.b', 'email']
+const chunk = fc.integer({ min: 1, max: 40 })
+
+async function cellsOf(text: string, size?: number): Promise<(readonly string[])[]> {
+  return (await rowsOf(textInput('csv', text, size))).map(({ csv }) => csv?.cells ?? [])
+}
+
+describe('CSV', () => {
+  it('is read as it was written, with any quoting, ends of lines, mark and chunks', async () => {
+    const options = fc.record({
+      quoted: fc.boolean(),
+      bom: fc.boolean(),
+      record_delimiter: fc.constantFrom('\n', '\r\n'),
+      eof: fc.boolean(),
+    })
+    await fc.assert(
+      fc.asyncProperty(table, options, chunk, async (rows, given, size) => {
+        // What ends a line must be in quotes, which csv-stringify sees to for its own delimiter alone.
+        const text = stringify([columns, ...rows], { quoted_match: /[\r\n]/, ...given })
+        expect(await cellsOf(text, size)).to.deep.equal(rows)
+      }),
+    )
+  })
+
+  it('is what csv-parse reads, or both find its quotes wrong', async () => {
+    const lines = fc.string({ unit: fc.constantFrom(...'ab""",,\n'), maxLength: 30 })
+    await fc.assert(
+      fc.asyncProperty(lines, async (text) => {
+        const whole = `email\n${text}\nlast\n`
+        let expected: string[][] | undefined
+        try {
+          expected = parse(whole, { relax_column_count: true, skip_empty_lines: true })
+        } catch {
+          // Wrong quotes.
+        }
+        const rows = await rowsOf(textInput('csv', whole))
+        if (expected) expect(rows.map(({ csv }) => csv?.cells)).to.deep.equal(expected.slice(1))
+        else expect(rows.some(({ csv }) => csv?.cells.length === 0)).to.equal(true)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('says where a field with a fault begins', async () => {
+    await fc.assert(
+      fc.asyncProperty(table, async (rows) => {
+        const broken = rows.map((row) => row.map((value, index) => (index === 3 ? 'no address' : value)))
+        const text = stringify([columns, ...broken], { quoted_match: /[\r\n]/ })
+        const found = (await rowsOf(textInput('csv', text))).flatMap(({ faults }) => faults)
+        expect(found.length).to.equal(rows.length)
+        const lines = text.split('\n')
+        for (const { line, column } of found) {
+          const characters = [...(lines[line - 1] ?? '')]
+          expect(characters.slice(column - 1).join('')).to.match(/^"?no address"?\r?$/)
+          expect(characters[column - 2]).to.equal(',')
+        }
+      }),
+    )
+  })
+
+  it('has the line of each row, blank lines and lines within quotes counted', async () => {
+    const text = 'email,name\n\na@x,"1\n2\r\n3"\r\n\r\nb@x,\nc@x,z'
+    const rows = await rowsOf(textInput('csv', text))
+    expect(rows.map(({ line, raw }) => [line, raw])).to.deep.equal([
+      [3, 'a@x,"1\n2\r\n3"'],
+      [7, 'b@x,'],
+      [8, 'c@x,z'],
+    ])
+    expect(rows.map(({ row }) => row)).to.deep.equal([
+      { email: 'a@x', name: '1\n2\r\n3' },
+      { email: 'b@x' },
+      { email: 'c@x', name: 'z' },
+    ])
+  })
+
+  it('makes rows of its cells, and of an empty one nothing', async () => {
+    const header =
+      'id,email,name,password,role,permissions,metadata.a,metadata.b.c,settings.theme,settings.notifications_enabled'
+    const [first, second] = await rowsOf(
+      textInput('csv', `${header}\n,a@x,A,pw,editor,read:chat; write:chat;,1,,dark,ON\n7,,,,,,,x,,false\n`),
+    )
+    expect(first?.row).to.deep.equal({
+      email: 'a@x',
+      name: 'A',
+      password: 'pw',
+      role: 'editor',
+      permissions: ['read:chat', 'write:chat'],
+      metadata: { a: '1' },
+      settings: { theme: 'dark', notifications_enabled: true },
+    })
+    expect(second?.row).to.deep.equal({
+      id: '7',
+      metadata: { 'b.c': 'x' },
+      settings: { notifications_enabled: false },
+    })
+  })
+
+  it('loses no row to one whose quotes are wrong', async () => {
+    const text = 'email,name\na@x,"open\nb@x,"fine"\nc@x,"x"y\nd@x,x"y\ne@x,fine\nf@x,"open'
+    expect(await faultsOf('csv', text)).to.deep.equal([
+      '2:5 a quote that is not closed',
+      '4:8 a quote is closed before its field ends',
+      '5:6 a quote in a field that does not begin with one',
+      '7:5 a quote that is not closed',
+    ])
+    const rows = await rowsOf(textInput('csv', text))
+    expect(rows.flatMap(({ row }) => row?.email ?? [])).to.deep.equal(['b@x', 'e@x'])
+  })
+
+  it('finds a quote that is not closed in a file of any length', async () => {
+    const many = 'b@x,fine\n'.repeat(150_000)
+    const rows = await rowsOf(textInput('csv', `email,name\na@x,"open\n${many}`))
+    expect(rows.length).to.equal(150_001)
+    expect(rows.filter(({ faults }) => faults.length > 0).map(({ line }) => line)).to.deep.equal([2])
+  })
+
+  it('says what is wrong with a row', async () => {
+    const header = 'id,email,password,permissions,settings.notifications_enabled'
+    const rows = [
+      'x,,pw,read,maybe',
+      ',,,,',
+      'y,,,,',
+      '..,,,a:b,',
+      ',,pw,,',
+      ',a@x',
+      ',a@x,,,,6,7',
+      ',a b@x,,;,',
+    ]
+    expect(await faultsOf('csv', [header, ...rows].join('\n'))).to.deep.equal([
+      '2:4 a password cannot be changed: the row has an id',
+      '2:7 permission must have the form <action>:<resource>, such as read:chat',
+      '2:12 settings.notifications_enabled must be on, off, true or false',
+      '3:1 the row has nothing to send',
+      '4:1 the row has nothing to send beside its id',
+      '5:1 the id must not be ".."',
+      '6:1 email is missing: a row without id is created',
+      '7:1 2 fields where the header has 5',
+      '8:9 7 fields where the header has 5',
+      '9:2 email must be an e-mail address',
+      '9:9 permission must have the form <action>:<resource>, such as read:chat',
+    ])
+  })
+
+  it('of assignments takes ids, roles and permissions alone', async () => {
+    expect(await faultsOf('csv', 'id,role\n1,a\n,b\n3,\n', 'assignments')).to.deep.equal([
+      '3:1 id is missing',
+      '4:1 the row has nothing to send beside its id',
+    ])
+    const failure = await failureOf(() => rowsOf(textInput('csv', 'id,email\n1,a@x'), 'assignments'))
+    expect(failure.message).to.equal('rows: unknown column "email" at line 1, column 4')
+  })
+
+  const headers: [string, string, RegExp | undefined][] = [
+    ['emial,name\nx', 'rows: unknown column "emial" at line 1, column 1', /"email"/],
+    ['\n\nemail,"na\nme"\n', 'rows: unknown column "na\nme" at line 3, column 7', /^Did you mean "name"/],
+    ['email,name,email\n', 'rows: the column "email" comes twice at line 1, column 12', undefined],
+    ['email;name\na@x;y', 'rows: unknown column "email;name" at line 1, column 1', /semicolons/],
+    ['email\tname\n', 'rows: unknown column "email\tname" at line 1, column 1', /tabs/],
+    [
+      'email,metadata.__proto__\n',
+      'rows: unknown column "metadata.__proto__" at line 1, column 7',
+      /Columns/,
+    ],
+    ['name\nx', 'rows: there is neither a column email nor id at line 1, column 1', undefined],
+    ['email,"name\nx', 'rows: a quote that is not closed at line 1, column 7', undefined],
+    ['email,name\n', 'rows holds no users', undefined],
+    ['\n', 'rows holds no users', undefined],
+    ['', 'rows holds no users', undefined],
+  ]
+  for (const [text, message, hint] of headers) {
+    it(`is refused as a whole: ${JSON.stringify(text)}`, async () => {
+      const failure = await failureOf(() => rowsOf(textInput('csv', text)))
+      expect(failure.kind).to.equal('refused')
+      expect(failure.message).to.equal(message)
+      if (hint) expect(failure.hint).to.match(hint)
+      else expect(failure.hint).to.equal(undefined)
+    })
+  }
+
+  it('is refused with a line that has no end', async () => {
+    const failure = await failureOf(() => rowsOf(textInput('csv', `email\nb@x\n${'a'.repeat(2_000_000)}`)))
+    expect(failure.message).to.equal('rows has a row at line 3 that is longer than 1 MiB')
+  })
+})

@@ -1,0 +1,69 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import type { InputForm } from '../../../src/bulk/input/input.ts'
+
+/** Times what few rows need; fingerprints alone need 14 bytes a row. */
+const bound = 1.3
+
+const row = (index: number): object => ({
+  email: `user-${index}@example.com`,
+  name: `User Number ${index}`,
+  metadata: { company: `Company ${index}` },
+  permissions: ['read:chat', 'write:chat'],
+})
+
+const writers: Record<InputForm, (count: number) => string> = {
+  csv: (count) =>
+    `email,name,metadata.company,permissions\n${list(count, (index) => `user-${index}@example.com,User Number ${index},"Company ${index}",read:chat;write:chat\n`).join('')}`,
+  jsonl: (count) => list(count, (index) => `${JSON.stringify(row(index))}\n`).join(''),
+  json: (count) => JSON.stringify(list(count, row)),
+  yaml: (count) => list(count, (index) => `- ${JSON.stringify(row(index))}\n`).join(''),
+}
+
+function list<T>(count: number, make: (index: number) => T): T[] {
+  return Array.from({ length: count }, (_, index) => make(index))
+}
+
+describe('the memory of a check', function () {
+  this.timeout(300_000)
+  let folder: string
+  before(function () {
+    // It is counted in /proc.
+    if (process.platform !== 'linux') this.skip()
+    folder = mkdtempSync(join(tmpdir(), 'chatctl-memory-'))
+  })
+  after(() => {
+    if (folder) rmSync(folder, { recursive: true, force: true })
+  })
+
+  /** Bytes: the most that a process of its own ever had. */
+  function peakOf(form: InputForm, count: number): number {
+    const path = join(folder, `${count}.${form}`)
+    writeFileSync(path, writers[form](count))
+    const { stdout, stderr } = spawnSync(
+      process.execPath,
+      ['--max-semi-space-size=1', join(import.meta.dirname, 'check-alone.ts'), path],
+      { encoding: 'utf8' },
+    )
+    const { rows, peak } = JSON.parse(stdout || `"${stderr}"`)
+    expect(rows).to.equal(count)
+    return peak
+  }
+
+  // YAML takes its time: a tenth of the rows.
+  const counts: [InputForm, number][] = [
+    ['csv', 200_000],
+    ['jsonl', 200_000],
+    ['json', 200_000],
+    ['yaml', 20_000],
+  ]
+  for (const [form, many] of counts) {
+    it(`does not grow with the rows: ${form}`, () => {
+      const [few, all] = [peakOf(form, many / 20), peakOf(form, many)]
+      expect(all / few).to.be.below(bound)
+    })
+  }
+})

@@ -1,0 +1,238 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import yaml from 'yaml'
+import type { InputForm } from '../../../src/bulk/input/input.ts'
+import type { UserRow } from '../../../src/bulk/rows/user-row.ts'
+import { failureOf, faultsOf, outcomeOf, rowsOf, textInput } from './text-input.ts'
+
+const text = fc.string({ unit: fc.constantFrom(...'ab-#:"\'[]{},\\\n\t é😀&*!') })
+const word = fc.string({ unit: fc.constantFrom(...'abc'), minLength: 1 })
+const metadata = fc.dictionary(
+  text.filter((key) => key !== '__proto__'),
+  fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null), fc.array(text)),
+)
+const row = fc.record(
+  {
+    email: word.map((name) => `${name}@example.com`),
+    name: text,
+    metadata,
+    settings: fc.record({ theme: text, notifications_enabled: fc.boolean() }),
+    permissions: fc.array(word.map((name) => `read:${name}`)),
+    role: text.filter((role) => role !== ''),
+  },
+  { requiredKeys: ['email'], noNullPrototype: true },
+)
+const rows = fc.array(row, { minLength: 1, maxLength: 6 })
+/** What yaml writes as a block of white space alone it reads as another. */
+const plain = { aliasDuplicateObjects: false, blockQuote: false }
+const chunk = fc.integer({ min: 1, max: 40 })
+
+const writers: [string, InputForm, (rows: readonly UserRow[]) => string][] = [
+  ['JSONL', 'jsonl', (all) => all.map((one) => JSON.stringify(one)).join('\r\n')],
+  ['JSON', 'json', (all) => JSON.stringify(all)],
+  ['indented JSON', 'json', (all) => JSON.stringify(all, undefined, 2)],
+  ['JSON in an object', 'json', (all) => `\ufeff${JSON.stringify({ users: all })}\n`],
+  ['a YAML list', 'yaml', (all) => yaml.stringify(all, plain)],
+  ['YAML documents', 'yaml', (all) => all.map((one) => `---\n${yaml.stringify(one, plain)}`).join('')],
+  ['YAML flow mappings', 'yaml', (all) => all.map((one) => `- ${JSON.stringify(one)}\n`).join('')],
+]
+
+describe('rows as objects', () => {
+  for (const [name, form, write] of writers) {
+    it(`are read as they were written: ${name}`, async () => {
+      await fc.assert(
+        fc.asyncProperty(rows, chunk, async (given, size) => {
+          const read = await rowsOf(textInput(form, write(given), size))
+          expect(read.map(({ row }) => row)).to.deep.equal(given)
+          expect(read.flatMap(({ faults }) => faults)).to.deep.equal([])
+          expect(read.map(({ index }) => index)).to.deep.equal(given.map((_, index) => index))
+        }),
+      )
+    })
+  }
+
+  for (const form of ['csv', 'jsonl', 'json', 'yaml'] as const) {
+    it(`of ${form} are the same however the text is cut, whatever it is`, async () => {
+      const write = writers.find(([, written]) => written === form)?.[2]
+      const written = write ? rows.map(write) : fc.constant('email,name\na@x,"b\nc"\nb@x,é😀\n"c@x","d"\n')
+      const slip = fc.record({
+        at: fc.double({ min: 0, max: 1, noNaN: true }),
+        text: fc.constantFrom(
+          '"',
+          ',',
+          '\n',
+          '{',
+          '}',
+          '[',
+          ']',
+          ':',
+          '- ',
+          '\n- ',
+          '\n---\n',
+          'x',
+          '\\',
+          '',
+        ),
+        removes: fc.integer({ min: 0, max: 3 }),
+      })
+      await fc.assert(
+        fc.asyncProperty(written, fc.array(slip, { maxLength: 3 }), chunk, async (whole, slips, size) => {
+          const mangled = slips.reduce((all, { at, text, removes }) => {
+            const offset = Math.floor(at * all.length)
+            return all.slice(0, offset) + text + all.slice(offset + removes)
+          }, whole.toWellFormed())
+          const expected = await outcomeOf(textInput(form, mangled))
+          expect(await outcomeOf(textInput(form, mangled, size))).to.deep.equal(expected)
+        }),
+        { numRuns: 300 },
+      )
+    })
+  }
+
+  it('have the place of each field that is wrong', async () => {
+    const wrong =
+      '{"email": "é😀@x", "nmae": 1, "metadata": {"a": [1, {"__proto__": 2}]}, "permissions": ["a:b", "c"]}'
+    const messages = [
+      'unknown field "nmae", did you mean "name"?',
+      '"__proto__" cannot be a key',
+      'permission must have the form <action>:<resource>, such as read:chat',
+    ]
+    const at = (line: number, column: number): string[] =>
+      [19, 53, 95].map((offset, index) => `${line}:${column + offset - 1} ${messages[index]}`)
+    expect(await faultsOf('jsonl', `{"email":"a@x"}\n\n${wrong}`)).to.deep.equal(at(3, 1))
+    expect(await faultsOf('json', `[{"email":"😀@x"}, ${wrong}]`)).to.deep.equal(at(1, 19))
+    expect(await faultsOf('yaml', `# users\n- email: a@x\n- ${wrong}`)).to.deep.equal(at(3, 3))
+  })
+
+  it('are of their types', async () => {
+    const lines: [object, string][] = [
+      [{ email: 5 }, '1:2 email must be a string'],
+      [{ email: null }, '1:2 email must be a string'],
+      [{ email: 'a@x', permissions: 'a:b' }, '1:16 permissions must be a list of strings'],
+      [{ email: 'a@x', permissions: ['a:b', 1] }, '1:37 a permission must be a string'],
+      [{ email: 'a@x', metadata: [] }, '1:16 metadata must be an object'],
+      [{ email: 'a@x', settings: true }, '1:16 settings must be an object'],
+      [{ email: 'a@x', settings: { theme: 1 } }, '1:28 settings.theme must be a string'],
+      [
+        { email: 'a@x', settings: { notifications_enabled: 'on' } },
+        '1:28 settings.notifications_enabled must be true or false',
+      ],
+      [{ email: 'a@x', settings: { tehme: 'x' } }, '1:28 unknown field "tehme", did you mean "theme"?'],
+      [{ email: 'a@x', password: '' }, '1:16 password is empty'],
+      [{ email: 'a@x', role: '' }, '1:16 role is empty'],
+      [{ id: 'x', settings: {} }, '1:1 the row has nothing to send beside its id'],
+      [{ id: '', name: 'x' }, '1:2 the id must not be empty'],
+      [['a@x'], '1:1 a row must be an object'],
+    ]
+    for (const [row, fault] of lines) {
+      expect(await faultsOf('jsonl', JSON.stringify(row)), JSON.stringify(row)).to.deep.equal([fault])
+    }
+    const deep = `{"email":"a@x","metadata":${'{"a":'.repeat(50_000)}1${'}'.repeat(50_001)}`
+    const [fault] = await faultsOf('jsonl', deep)
+    expect(fault).to.match(/metadata is nested deeper than 100 levels$/)
+  })
+
+  it('of broken JSON say the place and quote nothing of it', async () => {
+    const texts: [string, string][] = [
+      ['{"a" "b"}', '1:6 broken JSON: here should be a colon'],
+      ['{"a": hunter2}', '1:7 broken JSON: this is no value'],
+      ['{"a": 1 "b"}', '1:9 broken JSON: here should be a comma or the end of the object'],
+      ['{"a": 1,}', '1:9 broken JSON: here should be a key in double quotes'],
+      ["{'a': 1}", '1:2 broken JSON: here should be a key in double quotes or the end of the object'],
+      ['{"a": [1,]}', '1:10 broken JSON: here should be a value'],
+      ['{"a": [1}', '1:9 broken JSON: here should be a comma or the end of the list'],
+      ['{"a": "\\x"}', '1:7 broken JSON: this is no value'],
+      ['{"a": "b', '1:7 broken JSON: this is no value'],
+      ['{"a": {', '1:8 broken JSON: here should be a key in double quotes or the end of the object'],
+      ['{"a": 1} x', '1:10 broken JSON: here should be the end of the row'],
+    ]
+    for (const [line, fault] of texts) expect(await faultsOf('jsonl', line), line).to.deep.equal([fault])
+  })
+
+  it('of broken YAML are one fault each, and quote nothing of it', async () => {
+    const items = [
+      '- email: a@x\n  email: b@x',
+      '- password: !hunter2 x',
+      '- password: *hunter2',
+      '- email: &one a@x',
+      '- email: *one',
+      '- name: "open',
+      '- email: c@x\n  metadata: {a: .inf}',
+      '- - email: a@x',
+      '- email: d@x',
+    ]
+    expect(await faultsOf('yaml', items.join('\n'))).to.deep.equal([
+      '2:3 broken YAML: duplicate key',
+      '3:13 broken YAML: tag resolve failed',
+      '4:13 an alias to an anchor of another row, or to none',
+      '6:10 an alias to an anchor of another row, or to none',
+      '7:14 broken YAML: missing char',
+      '9:14 a number must be finite',
+      '10:3 a row must be an object',
+    ])
+  })
+
+  it('may be YAML documents and lists in turn', async () => {
+    const whole =
+      '%YAML 1.2\n---\n# one\nemail: a@x\nname: |\n  - A\n  B\npermissions:\n- a:b\n---\n- email: b@x\n-\n  email: c@x\n...\n--- {email: d@x} # four\n---\n'
+    const read = await rowsOf(textInput('yaml', whole))
+    expect(read.map(({ row, line }) => [line, row?.email])).to.deep.equal([
+      [4, 'a@x'],
+      [11, 'b@x'],
+      [12, 'c@x'],
+      [15, 'd@x'],
+    ])
+    expect(read[0]?.row).to.deep.equal({ email: 'a@x', name: '- A\nB\n', permissions: ['a:b'] })
+  })
+
+  const refused: [InputForm, string, string][] = [
+    ['jsonl', '\n\n', 'rows holds no users'],
+    ['json', '  ', 'rows holds no users'],
+    ['json', '[]', 'rows holds no users'],
+    ['json', '{"users": []}', 'rows holds no users'],
+    [
+      'json',
+      '{"email":"a@x"}',
+      'rows: this is neither a list of objects nor {"users": [...]} at line 1, column 1',
+    ],
+    ['json', '\n 5', 'rows: this is neither a list of objects nor {"users": [...]} at line 2, column 2'],
+    [
+      'json',
+      '[\n{"email":"a@x"},\n{"email":',
+      'rows: the list does not end: is the file whole? at line 3, column 1',
+    ],
+    [
+      'json',
+      '{"users":[{"email":"a@x"}]',
+      'rows: the list does not end: is the file whole? at line 1, column 27',
+    ],
+    ['json', '[{"email":"a@x"} {}]', 'rows: here should be a comma or end of the list at line 1, column 18'],
+    ['json', '[{"email":"a@x"},]', 'rows: here should be a row of the list at line 1, column 18'],
+    ['json', '[{"email":"a@x"}] x', 'rows: something follows the list at line 1, column 19'],
+    [
+      'json',
+      '{"users":[],"a":1}',
+      'rows: only "users" may be in the object of the list at line 1, column 12',
+    ],
+    ['yaml', '# nothing\n---\n', 'rows holds no users'],
+    ['yaml', 'users:\n- email: a@x', 'rows: this is no list of users at line 1'],
+    ['yaml', '- email: a@x\n---\nhello', 'rows: this is no list of users at line 3'],
+    ['jsonl', `{"email":"${'a'.repeat(2_000_000)}"}`, 'rows has a row at line 1 that is longer than 1 MiB'],
+    [
+      'json',
+      `[\n{"email":"${'a'.repeat(2_000_000)}"}]`,
+      'rows has a row at line 2 that is longer than 1 MiB',
+    ],
+    [
+      'yaml',
+      `- email: x\n${'  # a\n'.repeat(300_000)}`,
+      'rows has a row at line 1 that is longer than 1 MiB',
+    ],
+  ]
+  for (const [form, given, message] of refused) {
+    it(`are refused as a whole: ${form} ${JSON.stringify(given.slice(0, 40))}`, async () => {
+      const failure = await failureOf(() => rowsOf(textInput(form, given)))
+      expect([failure.kind, failure.message]).to.deep.equal(['refused', message])
+    })
+  }
+})

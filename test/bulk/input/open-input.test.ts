@@ -1,0 +1,219 @@
+import { execFileSync } from 'node:child_process'
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { realpath } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { expect } from 'chai'
+import { type Input, type InputForm, openInput } from '../../../src/bulk/input/input.ts'
+import { readText } from '../../../src/bulk/input/read-text.ts'
+import { failureOf, textInput } from './text-input.ts'
+
+describe('opening an input', () => {
+  let folder: string
+  const opened: Input[] = []
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'chatctl-input-'))
+  })
+  afterEach(() => {
+    for (const input of opened.splice(0)) input.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  async function open(
+    path: string,
+    options: { form?: InputForm; signal?: AbortSignal; stdin?: AsyncIterable<Uint8Array> } = {},
+  ): Promise<Input> {
+    const input = await openInput(path, {
+      signal: new AbortController().signal,
+      spoolFolder: join(folder, 'state', 'spool'),
+      stdin: new PassThrough(),
+      ...options,
+    })
+    opened.push(input)
+    return input
+  }
+
+  function file(name: string, text: string | Uint8Array): string {
+    const path = join(folder, name)
+    writeFileSync(path, text)
+    return path
+  }
+
+  it('reads all of a file, as often as asked', async () => {
+    const text = 'email\n'.repeat(100_000)
+    const path = file('users.csv', text)
+    const link = join(folder, 'link.csv')
+    symlinkSync(path, link)
+    const input = await open(link)
+    expect([input.name, input.path]).to.deep.equal([link, await realpath(path)])
+    expect(await textOf(input)).to.equal(text)
+    expect(await textOf(input)).to.equal(text)
+  })
+
+  const forms: [string, string, InputForm | undefined, InputForm][] = [
+    ['a.csv', '[', undefined, 'csv'],
+    ['a.JSONL', '', undefined, 'jsonl'],
+    ['a.ndjson', '', undefined, 'jsonl'],
+    ['a.json', '', undefined, 'json'],
+    ['a.yaml', '', undefined, 'yaml'],
+    ['a.yml', '', undefined, 'yaml'],
+    ['a.yml', '', 'json', 'json'],
+    ['a.txt', '[', 'yaml', 'yaml'],
+    ['a.txt', '\ufeff \n[{}]', undefined, 'json'],
+    ['a', '{"email":1}', undefined, 'jsonl'],
+    ['a', '- email: x', undefined, 'yaml'],
+    ['a', '---\nemail: x', undefined, 'yaml'],
+    ['a', '-x,email', undefined, 'csv'],
+    ['a', '', undefined, 'csv'],
+  ]
+  for (const [name, text, form, expected] of forms) {
+    it(`takes ${name} with ${JSON.stringify(text)}${form ? ` and --format ${form}` : ''} for ${expected}`, async () => {
+      const input = await open(file(name, text), form ? { form } : {})
+      expect(input.form).to.equal(expected)
+    })
+  }
+
+  it('keeps stdin in a file of the user alone that has no name any more', async function () {
+    if (process.platform === 'win32') this.skip()
+    const stdin = new PassThrough()
+    stdin.write('[{"email":')
+    const opening = open('-', { stdin })
+    await waitUntil(() => readable(join(folder, 'state', 'spool')))
+    expect(statSync(join(folder, 'state', 'spool')).mode & 0o777).to.equal(0o700)
+    expect(readdirSync(join(folder, 'state', 'spool'))).to.deep.equal([])
+    stdin.end('"a@x"}]')
+    const input = await opening
+    expect([input.name, input.path, input.form]).to.deep.equal(['stdin', undefined, 'json'])
+    expect(await textOf(input)).to.equal('[{"email":"a@x"}]')
+    expect(await textOf(input)).to.equal('[{"email":"a@x"}]')
+  })
+
+  it('keeps a named pipe as stdin', async function () {
+    if (process.platform === 'win32') this.skip()
+    const path = join(folder, 'pipe.csv')
+    execFileSync('mkfifo', [path])
+    const opening = open(path)
+    setTimeout(() => writeFileSync(path, 'email\na@x\n'), 50)
+    const input = await opening
+    expect([input.name, input.path, input.form]).to.deep.equal([path, undefined, 'csv'])
+    expect(await textOf(input)).to.equal('email\na@x\n')
+    expect(await textOf(input)).to.equal('email\na@x\n')
+  })
+
+  it('waits for a silent pipe no longer than the signal lets it', async () => {
+    const controller = new AbortController()
+    const reason = new Error('enough')
+    setTimeout(() => controller.abort(reason), 50)
+    let thrown: unknown
+    await open('-', { signal: controller.signal }).catch((error) => {
+      thrown = error
+    })
+    expect(thrown).to.equal(reason)
+    expect(readdirSync(join(folder, 'state', 'spool'))).to.deep.equal([])
+  })
+
+  it('stops reading with the signal', async () => {
+    const controller = new AbortController()
+    const input = await open(file('a.csv', 'x'.repeat(1_000_000)), { signal: controller.signal })
+    let chunks = 0
+    let thrown: unknown
+    try {
+      for await (const _ of input.read()) {
+        chunks++
+        controller.abort()
+      }
+    } catch (error) {
+      thrown = error
+    }
+    expect([chunks, (thrown as Error).name]).to.deep.equal([1, 'AbortError'])
+  })
+
+  it('notices that the file is changed while it is read, and between two readings', async () => {
+    const path = file('users.csv', 'email\n'.repeat(200_000))
+    const input = await open(path)
+    const failure = await failureOf(async () => {
+      for await (const _ of input.read()) appendFileSync(path, 'x')
+    })
+    expect([failure.kind, failure.message]).to.deep.equal([
+      'conflict',
+      `${path} was changed while it was read`,
+    ])
+    const again = await open(path)
+    await textOf(again)
+    appendFileSync(path, 'x')
+    expect((await failureOf(() => textOf(again))).kind).to.equal('conflict')
+  })
+
+  it('refuses what cannot be read', async () => {
+    mkdirSync(join(folder, 'a.csv'))
+    const failures = [
+      [join(folder, 'a.csv'), `${join(folder, 'a.csv')} is a folder, not a file of rows`],
+      [
+        join(folder, 'none.csv'),
+        `${join(folder, 'none.csv')} cannot be read: no such file or directory (ENOENT)`,
+      ],
+      ['', 'A file without a name cannot be read: no such file or directory (ENOENT)'],
+    ]
+    for (const [path = '', message] of failures) {
+      const failure = await failureOf(() => open(path))
+      expect([failure.kind, failure.message]).to.deep.equal(['refused', message])
+    }
+    const blocked = file('blocked', '')
+    const failure = await failureOf(() =>
+      openInput('-', {
+        signal: new AbortController().signal,
+        spoolFolder: join(blocked, 'spool'),
+        stdin: new PassThrough().end('x'),
+      }),
+    )
+    expect(failure.kind).to.equal('storage')
+  })
+
+  it('refuses what is not text, naming the line, however it is cut', async () => {
+    const texts: [number[], string][] = [
+      [[0x61, 10, 0xc3, 0xa9, 10, 0x62, 0xe9, 0x62, 10], 'rows is not UTF-8 text at line 3'],
+      [[0x61, 10, 0xf0, 0x9f, 0x98], 'rows is not UTF-8 text at line 2'],
+      [[0xff, 0xfe, 0x61, 0], 'rows is not UTF-8 text at line 1'],
+      [[0x61, 10, 10, 0x62, 0], 'rows has a NUL character at line 3: it is not text'],
+    ]
+    for (const [bytes, message] of texts) {
+      for (const chunk of [1, 2, 3, 100]) {
+        const failure = await failureOf(() => textOf(textInput('csv', Buffer.from(bytes), chunk)))
+        expect([failure.kind, failure.message]).to.deep.equal(['refused', message])
+      }
+    }
+  })
+
+  it('joins characters that were cut, and leaves out a byte order mark', async () => {
+    const text = 'aé\u4e16😀\ufeff\n'
+    for (const chunk of [1, 2, 3, 4, 5, 100]) {
+      expect(await textOf(textInput('csv', `\ufeff${text}`, chunk))).to.equal(text)
+    }
+  })
+})
+
+async function textOf(input: Input): Promise<string> {
+  let text = ''
+  for await (const piece of readText(input)) text += piece
+  return text
+}
+
+function readable(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
+async function waitUntil(done: () => boolean): Promise<void> {
+  while (!done()) await new Promise((resolve) => setTimeout(resolve, 5))
+  // And what comes right after it.
+  await new Promise((resolve) => setTimeout(resolve, 50))
+}

@@ -1,0 +1,56 @@
+import type { Input, InputForm } from '../../../src/bulk/input/input.ts'
+import { type InputRow, type RowFault, readRows } from '../../../src/bulk/input/read-rows.ts'
+import type { RowKind } from '../../../src/bulk/rows/user-row.ts'
+import { Failure } from '../../../src/failure.ts'
+
+/** An input of a text that comes in chunks of so many bytes. */
+export function textInput(form: InputForm, text: string | Uint8Array, chunk = 64 * 1024): Input {
+  const bytes = Buffer.from(text as string)
+  return {
+    name: 'rows',
+    path: undefined,
+    form,
+    async *read() {
+      for (let at = 0; at < bytes.length; at += chunk) yield bytes.subarray(at, at + chunk)
+    },
+    close() {},
+  }
+}
+
+/** All rows in one list. */
+export async function rowsOf(input: Input, kind: RowKind = 'users'): Promise<InputRow[]> {
+  const rows: InputRow[] = []
+  for await (const batch of readRows(input, kind)) rows.push(...batch)
+  return rows
+}
+
+/** Each fault as `line:column message`. */
+export async function faultsOf(form: InputForm, text: string, kind: RowKind = 'users'): Promise<string[]> {
+  const rows = await rowsOf(textInput(form, text), kind)
+  return rows.flatMap(({ faults }) => faults.map(describeFault))
+}
+
+export function describeFault({ line, column, message }: RowFault): string {
+  return `${line}:${column} ${message}`
+}
+
+/** The failure with which a reading ends; anything else that it does is an error. */
+export async function failureOf(act: () => Promise<unknown>): Promise<Failure> {
+  try {
+    await act()
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+  throw new Error('it did not fail')
+}
+
+/** What a reading comes to, as something that can be compared: its rows, or its failure. */
+export async function outcomeOf(input: Input): Promise<unknown> {
+  try {
+    return await rowsOf(input)
+  } catch (error) {
+    if (error instanceof Failure) return `${error.kind}: ${error.message}`
+    throw error
+  }
+}

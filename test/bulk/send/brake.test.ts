@@ -1,0 +1,326 @@
+import { expect } from 'chai'
+import { Brake, type BrakeOptions, type Pause } from '../../../src/bulk/send/brake.ts'
+import { runRows } from '../../../src/bulk/send/run-rows.ts'
+import { Failure } from '../../../src/failure.ts'
+import { failureOf, reasonOf } from '../../client/capture.ts'
+import { SteppedClock } from '../../support/stepped-clock.ts'
+import {
+  LimitedService,
+  type LimitedServiceOptions,
+  rateLimitHeaders,
+  retryAfter,
+} from './limited-service.ts'
+
+const hour = 3_600_000
+
+interface Scene {
+  limit?: number
+  window?: number
+  headers?: LimitedServiceOptions['headers']
+  latency?: () => number
+  random?: () => number
+  brake?: Partial<BrakeOptions>
+}
+
+function stage({ limit = 100, window = hour, headers, latency, random, brake: options }: Scene) {
+  const clock = new SteppedClock(random)
+  const pauses: Pause[] = []
+  const goes: number[] = []
+  const brake: Brake = new Brake({
+    clock,
+    maxWait: Number.POSITIVE_INFINITY,
+    signal: new AbortController().signal,
+    onPause: (pause) => pauses.push(pause),
+    onGo: () => goes.push(clock.now()),
+    ...options,
+  })
+  const service = new LimitedService({
+    clock,
+    limit,
+    window,
+    ...(headers ? { headers } : {}),
+    ...(latency ? { latency } : {}),
+    observe: (event) => brake.observe(event),
+  })
+  /** Sends so many requests by 8 workers, unless said. */
+  const send = (requests: number, workers = 8) =>
+    clock.run(
+      runRows(
+        batchesOf(requests),
+        workers,
+        () => brake.through(service.request),
+        () => false,
+      ),
+    )
+  return { clock, brake, service, pauses, goes, send }
+}
+
+async function* batchesOf(count: number): AsyncIterable<number[]> {
+  for (let from = 0; from < count; from += 64)
+    yield Array.from({ length: Math.min(64, count - from) }, (_, i) => from + i)
+}
+
+describe('the brake of all workers', () => {
+  describe('at a service with a window of an hour', () => {
+    it('never meets a 429 where answers say what remains', async () => {
+      const { service, pauses, send } = stage({ headers: rateLimitHeaders })
+      await send(450)
+      expect(service).to.include({ taken: 450, refused: 0 })
+      expect(service.elapsed).to.be.within(4 * hour, 4 * hour + 20_000)
+      expect(pauses.map(({ why }) => why)).to.deep.equal(['quota', 'quota', 'quota', 'quota'])
+    })
+
+    it('meets no more 429s than were under way where only they say how long it takes', async () => {
+      const { service, pauses, goes, send } = stage({ headers: retryAfter })
+      await send(450)
+      expect(service.taken).to.equal(450)
+      expect(service.refused).to.be.at.most(4 * 8)
+      expect(service.elapsed).to.be.within(4 * hour, 4 * hour + 20_000)
+      expect(pauses).to.have.length(4)
+      expect(goes).to.have.length(4)
+    })
+
+    it('asks one request at a time, less and less often, where nothing says how long it takes', async () => {
+      const { service, send } = stage({})
+      await send(250)
+      expect(service.taken).to.equal(250)
+      // Two windows, each 8 under way, then about one request in 22.5 s.
+      expect(service.refused).to.be.within(2 * 150, 2 * 180)
+      expect(service.elapsed).to.be.within(2 * hour, 2 * hour + 60_000)
+      const waits = service.arrivals.slice(108, 116).map((at, index, all) => at - (all[index - 1] ?? at))
+      expect(waits.slice(1)).to.deep.equal(
+        [1500, 3000, 6000, 12000, 22500, 22500, 22500].map((ms) => ms + 20),
+      )
+    })
+
+    it('gets all through with answers that overtake each other', async () => {
+      let seed = 1
+      const random = () => {
+        seed = (seed * 16_807) % 2_147_483_647
+        return seed / 2_147_483_647
+      }
+      const { service, send } = stage({ headers: rateLimitHeaders, latency: () => 5 + 300 * random() })
+      await send(330, 16)
+      expect(service).to.include({ taken: 330, refused: 0 })
+    })
+  })
+
+  it('uses the whole of a quota that answers tell of', async () => {
+    const { service, send } = stage({ headers: rateLimitHeaders })
+    await send(100)
+    expect(service).to.include({ taken: 100, mostAtOnce: 8 })
+    expect(service.elapsed).to.be.below(2000)
+  })
+
+  it('sends one request first after a pause, and the others when it was answered', async () => {
+    const { service, send } = stage({ limit: 8, window: 10_000, headers: retryAfter })
+    await send(16)
+    const second = service.arrivals.filter((at) => at >= 10_000)
+    expect(second.filter((at) => at === second[0])).to.have.length(1)
+    expect(second.filter((at) => at === (second[0] ?? 0) + 20)).to.have.length(7)
+  })
+
+  it('lets another go first where the first got no answer', async () => {
+    const { clock, brake } = stage({})
+    const broken = new Failure('unreachable', 'gone')
+    await clock.run(brake.through(answers(limited, undefined)))
+    const outcomes = [brake.through(answers(limited, broken)), brake.through(answers(undefined))]
+    const settled = await clock.run(Promise.allSettled(outcomes))
+    expect(settled.map(({ status }) => status)).to.deep.equal(['rejected', 'fulfilled'])
+  })
+
+  it('tells of each 429 before the request is sent again', async () => {
+    const { clock, brake } = stage({})
+    const steps: string[] = []
+    const attempt = answers(limited, limited, undefined)
+    const sent = async () => {
+      steps.push('sent')
+      await attempt()
+    }
+    await clock.run(brake.through(sent, () => void steps.push('limited')))
+    expect(steps).to.deep.equal(['sent', 'limited', 'sent', 'limited', 'sent'])
+  })
+
+  it('takes no other failure for its own business', async () => {
+    const { brake } = stage({})
+    const failure = new Failure('conflict', 'there is one', { status: 409 })
+    expect(await failureOf(brake.through(answers(failure)))).to.equal(failure)
+  })
+
+  describe('--max-wait', () => {
+    it('ends it when a pause would be longer, and names a value that would do', async () => {
+      const { service, send } = stage({ headers: retryAfter, brake: { maxWait: 60_000 } })
+      const failure = await failureOf(send(150))
+      expect(failure).to.include({ kind: 'rate_limited', status: 429, message: 'Rate limit exceeded' })
+      expect(failure.hint).to.match(
+        /^Try again in 1 h \(at 2026-03-01T13:00:00Z\), or let it wait with --max-wait 3600s\.$/,
+      )
+      expect(service.taken).to.equal(100)
+      expect(service.elapsed).to.be.below(1000)
+    })
+
+    it('adds up the waits between two answers that are no 429', async () => {
+      const { service, send } = stage({ brake: { maxWait: 60_000 } })
+      const failure = await failureOf(send(150))
+      // Beside the 8 under way: 0.75, 1.5, 3, 6, 12 and 22.5 s are less than a minute, as much again is not.
+      expect(service.refused).to.equal(8 + 6)
+      expect(failure.hint).to.match(/--max-wait 69s/)
+    })
+
+    it('begins anew after each answer', async () => {
+      const { service, send } = stage({
+        limit: 10,
+        window: 50_000,
+        headers: retryAfter,
+        brake: { maxWait: 60_000 },
+      })
+      await send(100)
+      expect(service.taken).to.equal(100)
+    })
+
+    it('bounds a pause for the quota too', async () => {
+      const { service, send } = stage({ brake: { maxWait: 60_000, quota: { requests: 20, window: hour } } })
+      const failure = await failureOf(send(21))
+      expect(failure).to.include({ kind: 'rate_limited', message: 'the quota is used up' })
+      expect(failure.hint).to.match(/--max-wait 3600s/)
+      expect(service.taken).to.equal(20)
+    })
+  })
+
+  describe('a quota that was given', () => {
+    it('is kept in windows that begin with their first request', async () => {
+      const { service, send } = stage({
+        limit: 1000,
+        window: 1000,
+        brake: { quota: { requests: 50, window: 60_000 } },
+      })
+      await send(220)
+      expect(service).to.include({ taken: 220, refused: 0 })
+      for (let index = 50; index < service.arrivals.length; index++) {
+        const [first = 0, later = 0] = [
+          service.arrivals[Math.floor(index / 50) * 50 - 50],
+          service.arrivals[index],
+        ]
+        expect(later - first).to.be.at.least(60_000)
+      }
+      expect(service.elapsed).to.be.within(4 * 60_000, 4 * 60_000 + 5000)
+    })
+
+    it('counts what an earlier run has sent, and what the client sent again by itself', async () => {
+      const clock = new SteppedClock()
+      const spent = { since: clock.now() - 1000, requests: 6 }
+      const brake = new Brake({
+        clock,
+        maxWait: 0,
+        signal: new AbortController().signal,
+        quota: { requests: 10, window: 5000 },
+        spent,
+      })
+      expect(brake.known).to.deep.equal({ limit: 10, remaining: 4, reset: 4000, window: 5000 })
+      await brake.through(answers(undefined))
+      brake.observe({ type: 'request', method: 'GET', url: 'https://chat.example/', attempt: 2, headers: {} })
+      expect(brake.known).to.include({ remaining: 2 })
+      expect(brake.spent).to.deep.equal({ ...spent, requests: 8 })
+    })
+
+    it('is not used up by a window that is over', () => {
+      const clock = new SteppedClock()
+      const spent = { since: clock.now() - 5000, requests: 10 }
+      const brake = new Brake({
+        clock,
+        maxWait: 0,
+        signal: new AbortController().signal,
+        quota: { requests: 10, window: 5000 },
+        spent,
+      })
+      expect(brake.known).to.deep.equal({ limit: 10, remaining: 10, window: 5000 })
+      expect(brake.spent).to.equal(undefined)
+    })
+  })
+
+  it('knows what headers say, until that is over', async () => {
+    const { clock, brake } = stage({})
+    expect(brake.known).to.equal(undefined)
+    const headers = { 'x-ratelimit-limit': '100', 'x-ratelimit-remaining': '7', 'x-ratelimit-reset': '30' }
+    answered(brake, 200, headers)
+    await clock.run(clock.sleep(10_000))
+    expect(brake.known).to.deep.equal({ limit: 100, remaining: 7, reset: 20_000 })
+    await clock.run(clock.sleep(20_000))
+    expect(brake.known).to.deep.equal({ limit: 100 })
+    answered(brake, 200, { 'ratelimit-policy': '"hour";q=50;w=3600' })
+    expect(brake.known).to.deep.equal({ limit: 50, window: hour })
+  })
+
+  it('costs nothing that the last answer leaves nothing', async () => {
+    const { service, pauses, send } = stage({ limit: 5, headers: rateLimitHeaders })
+    await send(5)
+    expect(service.elapsed).to.be.below(1000)
+    expect(pauses).to.deep.equal([])
+  })
+
+  describe('a service that is down and says until when', () => {
+    const down = new Failure('server_error', 'closed for repair', { status: 503 })
+    const tell = (brake: Brake) => {
+      answered(brake, 503, { 'retry-after': '20' })
+      return down
+    }
+
+    it('is asked again then', async () => {
+      const { clock, brake } = stage({ brake: { maxWait: 60_000 } })
+      const begin = clock.now()
+      await clock.run(
+        brake.through(
+          answers(
+            () => tell(brake),
+            () => tell(brake),
+            undefined,
+          ),
+        ),
+      )
+      expect(clock.now() - begin).to.equal(40_000)
+    })
+
+    it('is not asked for ever', async () => {
+      const { clock, brake } = stage({ brake: { maxWait: 60_000 } })
+      expect(await failureOf(clock.run(brake.through(answers(() => tell(brake)))))).to.equal(down)
+    })
+
+    it('is not sent again what may have been done', async () => {
+      const { brake } = stage({})
+      const doubtful = new Failure('server_error', 'closed', { status: 503, inDoubt: true })
+      const attempt = answers(() => {
+        tell(brake)
+        return doubtful
+      }, undefined)
+      expect(await failureOf(brake.through(attempt))).to.equal(doubtful)
+    })
+  })
+
+  it('ends every wait with the reason of the signal', async () => {
+    const controller = new AbortController()
+    const { clock, brake } = stage({ brake: { signal: controller.signal } })
+    const all = Promise.all([1, 2, 3].map(() => reasonOf(brake.through(answers(limited)))))
+    const ended = clock.sleep(500).then(() => controller.abort('enough'))
+    expect(await clock.run(all)).to.deep.equal(['enough', 'enough', 'enough'])
+    await ended
+    expect(await reasonOf(brake.through(answers(undefined)))).to.equal('enough')
+  })
+})
+
+const limited = new Failure('rate_limited', 'Rate limit exceeded', { status: 429 })
+
+/** One outcome for each call, the last for all that follow: a failure to throw, or none. */
+function answers(...outcomes: (Failure | undefined | (() => Failure))[]): () => Promise<void> {
+  let index = 0
+  return async () => {
+    const outcome = outcomes[Math.min(index++, outcomes.length - 1)]
+    const failure = typeof outcome === 'function' ? outcome() : outcome
+    if (failure) throw failure
+  }
+}
+
+/** The client tells of an answer. */
+function answered(brake: Brake, status: number, headers: Record<string, string>): void {
+  const about = { method: 'GET', url: 'https://chat.example/', attempt: 1, statusText: '', elapsed: 1 }
+  brake.observe({ ...about, type: 'answer', status, headers })
+}

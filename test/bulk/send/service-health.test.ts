@@ -1,0 +1,58 @@
+import { expect } from 'chai'
+import { ServiceHealth } from '../../../src/bulk/send/service-health.ts'
+import { Failure, type FailureKind, type FailureOptions } from '../../../src/failure.ts'
+import { thrownFailure } from '../../support/thrown-failure.ts'
+
+function failure(kind: FailureKind, options: FailureOptions = {}): Failure {
+  return new Failure(kind, 'failed', options)
+}
+
+function fail(health: ServiceHealth, times: number, kind: FailureKind, options: FailureOptions = {}): void {
+  for (let index = 0; index < times; index++) health.failed(failure(kind, options))
+}
+
+describe('whether it is worth going on', () => {
+  for (const kind of ['unauthorized', 'unreachable', 'timeout', 'tls', 'rate_limited', 'storage'] as const) {
+    it(`stops at once at ${kind}`, () => {
+      const first = failure(kind)
+      expect(thrownFailure(() => new ServiceHealth().failed(first))).to.equal(first)
+    })
+  }
+
+  for (const [kind, options] of [
+    ['unreachable', { inDoubt: true }],
+    ['timeout', { inDoubt: true }],
+    ['server_error', { status: 500 }],
+    ['server_error', { status: 502, inDoubt: true }],
+    ['truncated', { inDoubt: true }],
+  ] as const) {
+    it(`stops at the 10th ${kind}${'inDoubt' in options ? ' in doubt' : ''} in a row`, () => {
+      const health = new ServiceHealth()
+      fail(health, 9, kind, options)
+      health.took()
+      fail(health, 9, kind, options)
+      fail(health, 1, 'rejected')
+      fail(health, 9, kind, options)
+      expect(thrownFailure(() => fail(health, 1, kind, options))).to.have.property('kind', kind)
+    })
+  }
+
+  it('stops at the 20th 403 in a row when nothing ever took', () => {
+    const health = new ServiceHealth()
+    fail(health, 19, 'forbidden')
+    expect(thrownFailure(() => fail(health, 1, 'forbidden'))).to.have.property('kind', 'forbidden')
+  })
+
+  it('goes on at 403 when something took', () => {
+    const health = new ServiceHealth()
+    health.took()
+    fail(health, 100, 'forbidden')
+  })
+
+  it('goes on at whatever is the fault of a row', () => {
+    const health = new ServiceHealth()
+    for (const kind of ['rejected', 'conflict', 'not_found', 'refused', 'unusable_answer'] as const) {
+      fail(health, 100, kind)
+    }
+  })
+})

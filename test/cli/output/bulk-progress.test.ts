@@ -1,0 +1,72 @@
+import { expect } from 'chai'
+import { type BulkState, describeBulk } from '../../../src/cli/output/describe-bulk.ts'
+import { describeTime } from '../../../src/cli/output/describe-time.ts'
+import { Pace } from '../../../src/cli/output/pace.ts'
+
+/** Local time, as the person sees it. */
+const now = new Date(2026, 2, 1, 13, 0, 0).getTime()
+
+describe('how far the work on many rows is', () => {
+  const state: BulkState = {
+    noun: 'user',
+    total: 20_000,
+    tally: { done: 5000, failed: 0, unknown: 0 },
+    perSecond: 123.4,
+    left: 122_000,
+    pause: undefined,
+  }
+  const cases: [string, Partial<BulkState>, string][] = [
+    ['all that is known', {}, '█████░░░░░░░░░░░░░░░ 25%  5,000 of 20,000 users done, 123/s, 3m left'],
+    [
+      'what went wrong',
+      { tally: { done: 5000, failed: 4990, unknown: 10 } },
+      '██████████░░░░░░░░░░ 50%  5,000 of 20,000 users done, 4,990 failed, 10 unknown, 123/s, 3m left',
+    ],
+    ['nobody knows how many', { total: undefined, left: undefined }, '5,000 users done, 123/s'],
+    [
+      'one, and slowly',
+      { total: undefined, left: undefined, perSecond: 0.25, tally: { done: 1, failed: 0, unknown: 0 } },
+      '1 user done, 0.3/s',
+    ],
+    [
+      'the quota',
+      { pause: { until: now + 65 * 60_000, why: 'quota' } },
+      '█████░░░░░░░░░░░░░░░ 25%  5,000 of 20,000 users done, paused for the quota until 14:05',
+    ],
+    [
+      'a limit of the service',
+      { pause: { until: now + 30_000, why: 'limited' } },
+      '█████░░░░░░░░░░░░░░░ 25%  5,000 of 20,000 users done, rate limited, paused until 13:00:30',
+    ],
+    [
+      'nothing of many',
+      { tally: { done: 0, failed: 0, unknown: 0 }, perSecond: 0, left: undefined },
+      '░░░░░░░░░░░░░░░░░░░░ 0%  0 of 20,000 users done, 0.0/s',
+    ],
+  ]
+  for (const [name, part, text] of cases) {
+    it(`says ${name}`, () => expect(describeBulk({ ...state, ...part }, now)).to.equal(text))
+  }
+
+  it('says times as a clock shows them, with the date where that is another', () => {
+    expect(describeTime(now + 5 * 60_000, now)).to.equal('13:05')
+    expect(describeTime(now + 61_000, now)).to.equal('13:01:01')
+    expect(describeTime(now + 12 * 3_600_000, now)).to.equal('2026-03-02 01:00')
+  })
+})
+
+describe('pace', () => {
+  it('is that of the last ten seconds', () => {
+    const pace = new Pace(0, 100)
+    expect(pace.measure(0, 100)).to.equal(0)
+    expect(pace.measure(1000, 150)).to.equal(50)
+    let count = 150
+    for (let at = 1250; at <= 60_000; at += 250) {
+      count += 25
+      pace.measure(at, count)
+    }
+    expect(pace.measure(60_000, count)).to.equal(100)
+    for (let at = 60_250; at <= 75_000; at += 250) pace.measure(at, count)
+    expect(pace.measure(75_000, count)).to.equal(0)
+  })
+})

@@ -1,0 +1,46 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Clock } from '../../src/client/clock.ts'
+
+/** A clock that jumps to the next moment somebody waits for, as soon as nothing else is to be done. */
+export class SteppedClock implements Clock {
+  readonly #sleepers: { at: number; wake: () => void }[] = []
+  readonly #random: () => number
+  #now = Date.parse('2026-03-01T12:00:00Z')
+
+  constructor(random: () => number = () => 0.5) {
+    this.#random = random
+  }
+
+  now(): number {
+    return this.#now
+  }
+
+  random(): number {
+    return this.#random()
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason)
+      signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+      this.#sleepers.push({ at: this.#now + ms, wake: resolve })
+    })
+  }
+
+  /** Lets time pass until the work is done; it is an error when nothing could ever end it. */
+  async run<T>(work: Promise<T>): Promise<T> {
+    let isOver = false
+    const end = () => {
+      isOver = true
+    }
+    work.then(end, end)
+    for (await turn(); !isOver; await turn()) {
+      this.#sleepers.sort((a, b) => a.at - b.at)
+      const next = this.#sleepers.shift()
+      if (!next) throw new Error('nothing is waited for, and the work is not done')
+      this.#now = Math.max(this.#now, next.at)
+      next.wake()
+    }
+    return work
+  }
+}
