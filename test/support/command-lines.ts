@@ -237,6 +237,7 @@ export const localCalls: readonly { name: string; args: readonly string[] }[] = 
   { name: 'service:keys:revoke', args: ['service', 'keys', 'revoke', 'key_1', '--yes'] },
   { name: 'service:status', args: ['service', 'status'] },
   { name: 'settings:schema', args: ['settings', 'schema'] },
+  { name: 'users:import', args: ['users', 'import', 'no-such-file.csv', '--yes'] },
 ]
 
 /** What runs until it is stopped. */
