@@ -2,6 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import { parseQuota, type Quota } from '../config/quota.ts'
 import { readTimeout } from '../config/resolve-options.ts'
 import { streamFormats } from '../contract/stream-event.ts'
+import { readSwitch } from '../contract/text-value.ts'
 
 /** A text flag that refuses nothing at all as its value. */
 export const textFlag = Flags.custom<string>({
@@ -63,9 +64,3 @@ export const switchFlag = Flags.custom<boolean>({
     return value
   },
 })
-
-export function readSwitch(text: string): boolean | undefined {
-  if (['on', 'true', 'yes', '1'].includes(text.toLowerCase())) return true
-  if (['off', 'false', 'no', '0'].includes(text.toLowerCase())) return false
-  return undefined
-}

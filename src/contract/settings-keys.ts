@@ -1,37 +1,42 @@
 import * as z from 'zod/mini'
+import { apiConfiguration } from './api-configuration.ts'
 import { type Settings, type SettingsPatch, settingsPatch } from './settings.ts'
 
-/** A leaf of the application settings, as `settings set` names it. */
+/** A leaf of the application settings, as `settings set` names it, or of the API configuration. */
 export interface SettingsKey {
   /** Dotted, `theme.mode`. */
   path: string
-  type: 'string' | 'boolean' | 'integer'
+  /** A list holds texts. */
+  type: 'string' | 'boolean' | 'integer' | 'list'
   schema: z.ZodMiniType
 }
 
 type Definition = { type: string; shape?: Record<string, z.ZodMiniType>; innerType?: z.ZodMiniType }
 
-/** Every leaf, read from the schema that requests are built with. */
-export const settingsKeys: readonly SettingsKey[] = leavesOf(settingsPatch, [])
+/** By zod's name for the type. */
+const typeNames: Record<string, SettingsKey['type']> = {
+  number: 'integer',
+  boolean: 'boolean',
+  array: 'list',
+}
 
-function leavesOf(schema: z.ZodMiniType, path: string[]): SettingsKey[] {
+/** Every leaf, read from the schema that requests are built with. */
+export const settingsKeys: readonly SettingsKey[] = keysOf(settingsPatch, [])
+
+/** The same of the API configuration, paths from its own root. */
+export const apiConfigurationKeys: readonly SettingsKey[] = keysOf(apiConfiguration, [])
+
+function keysOf(schema: z.ZodMiniType, path: string[]): SettingsKey[] {
   const { type, shape, innerType } = schema._zod.def as Definition
-  if (innerType) return leavesOf(innerType, path)
-  if (shape) return Object.entries(shape).flatMap(([name, inner]) => leavesOf(inner, [...path, name]))
-  return [
-    { path: path.join('.'), type: type === 'number' ? 'integer' : (type as 'string' | 'boolean'), schema },
-  ]
+  if (innerType) return keysOf(innerType, path)
+  if (shape) return Object.entries(shape).flatMap(([name, inner]) => keysOf(inner, [...path, name]))
+  return [{ path: path.join('.'), type: typeNames[type] ?? 'string', schema }]
 }
 
 /** What a setting is, in a sentence. */
 export function describeSettingsKey(path: string): string {
   const key = settingsKeys.find((known) => known.path === path)
   return key ? (z.toJSONSchema(key.schema).description ?? path) : path
-}
-
-/** JSON Schema (draft 2020-12) of a settings file: any subset of the settings. */
-export function settingsJsonSchema(): object {
-  return z.toJSONSchema(settingsPatch)
 }
 
 /** Of the settings that were read, those that can be set again. */

@@ -1,5 +1,5 @@
+import { readSwitch } from '../../contract/text-value.ts'
 import { Failure } from '../../failure.ts'
-import { readSwitch } from '../flag-types.ts'
 
 /**
  * `key=text`, or `key:=json` for any other type.

@@ -2,10 +2,10 @@ import * as z from 'zod/mini'
 import { faultsOf } from '../../contract/faults.ts'
 import type { SettingsPatch } from '../../contract/settings.ts'
 import { type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
+import { valueOfText } from '../../contract/text-value.ts'
 import { Failure } from '../../failure.ts'
 import { nearest } from '../../nearest.ts'
 import type { Context } from '../create-context.ts'
-import { readSwitch } from '../flag-types.ts'
 import { readStdin, readTextFile, withoutFinalNewline } from './read-input.ts'
 
 const paths = settingsKeys.map(({ path }) => path)
@@ -63,17 +63,11 @@ async function readSource(text: string, key: SettingsKey, context: Context): Pro
 }
 
 function readValue(key: SettingsKey, text: string): unknown {
-  const value = convert(key, text)
+  const value = valueOfText(key.type, text)
   const parsed = z.safeParse(key.schema, value)
   if (parsed.success) return parsed.data
   const [fault] = faultsOf(parsed.error)
   throw new Failure('refused', `${key.path}: "${text}" ${fault?.message ?? 'is not allowed'}`)
-}
-
-function convert({ type }: SettingsKey, text: string): unknown {
-  if (type === 'boolean') return readSwitch(text) ?? text
-  if (type === 'integer') return /^[+-]?\d+$/.test(text) ? Number(text) : text
-  return text
 }
 
 function assign(target: Record<string, unknown>, [step = '', ...rest]: string[], value: unknown): void {

@@ -1,5 +1,5 @@
 import { BaseCommand } from '../../cli/base-command.ts'
-import { settingsJsonSchema } from '../../contract/settings-keys.ts'
+import { settingsJsonSchema } from '../../contract/settings-file.ts'
 import { documentView } from '../../view/document.ts'
 
 export default class SettingsSchema extends BaseCommand {

@@ -1,0 +1,32 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { stateFolder } from '../config/paths.ts'
+import { Failure } from '../failure.ts'
+import { systemWords } from '../system-words.ts'
+
+function folder(): string {
+  return join(stateFolder(), 'applied-plans')
+}
+
+/**
+ * Keeps in mind that a plan was applied, so that it is not a second time.
+ *
+ * @param id one that `composePlanFile` made: it becomes the name of a file
+ * @throws Failure `storage`
+ */
+export function markApplied(id: string): void {
+  const path = join(folder(), id)
+  try {
+    mkdirSync(folder(), { recursive: true, mode: 0o700 })
+    writeFileSync(path, '', { mode: 0o600 })
+  } catch (cause) {
+    throw new Failure('storage', `That the plan was applied cannot be kept: ${systemWords(cause)}`, {
+      hint: `Make ${folder()} a folder that you may write to; do not apply the plan file again.`,
+      cause,
+    })
+  }
+}
+
+export function isApplied(id: string): boolean {
+  return existsSync(join(folder(), id))
+}

@@ -1,0 +1,97 @@
+import type { Answer } from '../client/answer.ts'
+import type { Settings as SettingsClient } from '../client/settings.ts'
+import type { ApiConfiguration } from '../contract/api-configuration.ts'
+import type { Settings } from '../contract/settings.ts'
+import { Failure } from '../failure.ts'
+import { valueAt } from '../view/view.ts'
+import { afterSettingsChanged } from './change-failures.ts'
+import { leavesOf } from './leaves.ts'
+import { fileOf, isSame, type Managed, type Plan, requestsOf } from './plan.ts'
+import { type SentConfiguration, sendConfiguration } from './sent-configuration.ts'
+import { type Changing, changeSettings, verifySettings } from './verify-settings.ts'
+
+/** What applying a plan needs of its surroundings. */
+export interface Applying extends Changing {
+  settings: Pick<SettingsClient, 'get' | 'update' | 'setApi'>
+  /** Whose record of what was last sent is kept: `Plan.service`. */
+  service: string
+  /** Told of something odd about a request that is done. */
+  onWarning?(words: string): void | Promise<void>
+}
+
+/**
+ * @param settings as they were read just now
+ * @param sent what was last sent from here
+ * @throws Failure `conflict` naming each managed key that has changed since the plan was made
+ */
+export function assertCurrent(plan: Plan, settings: Settings, sent: SentConfiguration | undefined): void {
+  const keys = [
+    ...driftOf(plan.settings, settings, ''),
+    ...driftOf(plan.api?.managed ?? [], sent?.configuration ?? {}, 'api.'),
+  ]
+  if (keys.length === 0) return
+  const words = keys.map(({ path, was, is }) => `${path} was ${shown(was)}, is ${shown(is)}`)
+  throw new Failure('conflict', `Changed since the plan was made: ${words.join('; ')}`, {
+    details: { keys },
+    hint: 'Use --refresh to make a new plan of what is there now.',
+  })
+}
+
+function driftOf(managed: readonly Managed[], current: object, prefix: string) {
+  return managed.flatMap(({ path, from }) => {
+    const is = valueAt(current, path) ?? null
+    return isSame(path, is, from) ? [] : [{ path: `${prefix}${path}`, was: from, is }]
+  })
+}
+
+function shown(value: unknown): string {
+  return value === null ? 'not there' : JSON.stringify(value)
+}
+
+/**
+ * Sends what differs, settings before the API configuration, and reads back after each. The API
+ * configuration itself cannot be read: its answer has to do.
+ *
+ * @param before the settings as they were read just now
+ * @throws Failure as `changeAndVerify` does; that of the API configuration
+ */
+export async function applyPlan(plan: Plan, given: Applying, before: Settings): Promise<void> {
+  const { patch, configuration } = requestsOf(plan)
+  const managed = leavesOf(fileOf(plan).settings)
+  const applying = { ...given, onTaken: onlyOnce(given.onTaken) }
+  let settings = before
+  if (patch) {
+    const outcome = await changeSettings(patch, applying)
+    settings = await verifySettings(managed, before, outcome, applying)
+  }
+  if (!configuration) return
+  const answer = await applyConfiguration(configuration, patch !== undefined, applying)
+  if (managed.size > 0) await verifySettings(managed, settings, { what: 'POST', answer }, applying)
+}
+
+async function applyConfiguration(
+  configuration: ApiConfiguration,
+  afterSettings: boolean,
+  { service, settings, signal, onTaken, onWarning }: Applying,
+): Promise<Answer<unknown>> {
+  try {
+    const send = () => settings.setApi(configuration)
+    const answer = await sendConfiguration(service, configuration, send, signal)
+    await onTaken?.()
+    if (answer.warning !== undefined) await onWarning?.(answer.warning)
+    return answer
+  } catch (error) {
+    const isFailure = error instanceof Failure
+    if (isFailure ? error.inDoubt : signal.aborted) await onTaken?.()
+    throw isFailure && afterSettings ? afterSettingsChanged(error) : error
+  }
+}
+
+function onlyOnce(call: Applying['onTaken']): () => Promise<void> {
+  let called = false
+  return async () => {
+    if (called) return
+    called = true
+    await call?.()
+  }
+}

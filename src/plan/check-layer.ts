@@ -1,0 +1,196 @@
+import * as z from 'zod/mini'
+import { faultsOf } from '../contract/faults.ts'
+import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../contract/settings-keys.ts'
+import { valueOfText } from '../contract/text-value.ts'
+import { nearest } from '../nearest.ts'
+import { expandReferences } from './expand-references.ts'
+import type { Located, LocatedMap, LocatedScalar } from './located.ts'
+
+/** What is wrong with a value, at an offset of the text. */
+interface LocatedFault {
+  at: number
+  /** Dotted, as `settings set` names it; of the API configuration with `api.` before it. */
+  path: string
+  message: string
+  hint?: string
+}
+
+/** One layer's leaves, by the dotted path of each from the root of its part. */
+export interface Layer {
+  settings: Map<string, unknown>
+  api: Map<string, unknown>
+  faults: LocatedFault[]
+}
+
+/** @param env given, references in texts are expanded */
+export function checkLayer(root: Located, text: string, env: NodeJS.ProcessEnv | undefined): Layer {
+  const check = new LayerCheck(text, env)
+  check.readRoot(root)
+  return check.layer
+}
+
+interface Part {
+  name: 'settings' | 'api'
+  keys: readonly SettingsKey[]
+}
+const settings: Part = { name: 'settings', keys: settingsKeys }
+const api: Part = { name: 'api', keys: apiConfigurationKeys }
+
+class LayerCheck {
+  readonly layer: Layer = { settings: new Map(), api: new Map(), faults: [] }
+  readonly #text: string
+  readonly #env: NodeJS.ProcessEnv | undefined
+
+  constructor(text: string, env: NodeJS.ProcessEnv | undefined) {
+    this.#text = text
+    this.#env = env
+  }
+
+  readRoot(root: Located): void {
+    // A file of comments alone.
+    if (isNull(root) && root.end === root.at) return
+    if (root.kind === 'map') this.#readForms(root)
+    else this.#fault(root.at, '', 'the file must hold settings by their names')
+  }
+
+  #readForms(root: LocatedMap): void {
+    const link = root.entries.find(({ key }) => key === '$schema')
+    if (link && (link.value.kind !== 'scalar' || typeof link.value.value !== 'string'))
+      this.#fault(link.value.at, '$schema', 'must be a string')
+    const entries = root.entries.filter((entry) => entry !== link)
+    const parts = entries.filter(({ key }) => key === 'settings' || key === 'api')
+    if (parts.length === 0) {
+      this.#readGroup(entries, '', settings)
+      return
+    }
+    for (const { key, value } of parts) this.#readBranch(value, key, '', key === 'api' ? api : settings)
+    const names = parts.map(({ key }) => key).join(' and ')
+    for (const entry of entries.filter((one) => !parts.includes(one))) {
+      if (isKnown(settings, entry.key))
+        this.#fault(entry.keyAt, entry.key, `stands beside ${names}; put it below settings`)
+      else this.#unknown(entry, '', settings)
+    }
+  }
+
+  /** @param shown what the branch is called in a fault */
+  #readBranch(value: Located, shown: string, path: string, part: Part): void {
+    if (isNull(value)) this.#noValue(value, shown)
+    else if (value.kind === 'map') this.#readGroup(value.entries, path, part)
+    else this.#fault(value.at, shown, 'must be an object')
+  }
+
+  #readGroup(entries: LocatedMap['entries'], above: string, part: Part): void {
+    for (const entry of entries) {
+      const path = `${above}${entry.key}`
+      const key = part.keys.find((known) => known.path === path)
+      if (entry.key.includes('.') || !isKnown(part, path)) this.#unknown(entry, above, part)
+      else if (key) this.#readLeaf(entry.value, key, part)
+      else this.#readBranch(entry.value, shownPath(part, path), `${path}.`, part)
+    }
+  }
+
+  #readLeaf(located: Located, key: SettingsKey, part: Part): void {
+    const path = shownPath(part, key.path)
+    const { faults } = this.layer
+    const before = faults.length
+    const value = this.#plain(located, key, path)
+    const faulty = faults.slice(before).map((fault) => fault.path)
+    const parsed = z.safeParse(key.schema, value)
+    if (parsed.success) {
+      if (faulty.length === 0) this.layer[part.name].set(key.path, parsed.data)
+      return
+    }
+    const messages = faultsOf(parsed.error).map(({ message }) => message)
+    for (const [index, { code, path: steps }] of parsed.error.issues.entries()) {
+      const [step] = steps
+      const item = located.kind === 'list' && typeof step === 'number' ? located.items[step] : undefined
+      const shown = item === undefined ? path : `${path}.${String(step)}`
+      // What has no value, or could not be expanded, has its fault already.
+      if (faulty.includes(shown)) continue
+      const given = item === undefined ? value : (value as unknown[])[step as number]
+      const type = item === undefined ? key.type : 'string'
+      const words = code === 'invalid_type' ? this.#typeWords(type, given) : messages[index]
+      this.#fault((item ?? located).at, shown, words ?? 'is not allowed')
+    }
+  }
+
+  #plain(located: Located, key: SettingsKey, path: string): unknown {
+    if (isNull(located)) {
+      this.#noValue(located, path)
+      return undefined
+    }
+    if (located.kind === 'map') return {}
+    if (located.kind === 'list')
+      return located.items.map((item, index) =>
+        item.kind === 'list' ? [] : this.#plain(item, key, `${path}.${index}`),
+      )
+    if (this.#env === undefined || typeof located.value !== 'string') return located.value
+    const { text, expanded, faults } = expandReferences(located.value, this.#env)
+    let from = located.at
+    for (const { reference, words } of faults) {
+      const at = this.#text.indexOf(reference, from)
+      // An escape may write it otherwise.
+      const isThere = at >= 0 && at < located.end
+      this.#fault(isThere ? at : located.at, path, words)
+      if (isThere) from = at + 1
+    }
+    return expanded ? valueOfText(key.type, text) : text
+  }
+
+  #typeWords(type: SettingsKey['type'], value: unknown): string {
+    const isText = typeof value === 'string'
+    const unexpanded = isText && this.#env === undefined && value.includes('${')
+    if (unexpanded) return `must be ${typeNames[type]}; --expand-env replaces \${NAME}`
+    if (type === 'boolean') return 'must be a boolean: write true or false'
+    if (type === 'integer' && isText && /^[+-]?\d+$/.test(value)) return 'must be an integer: without quotes'
+    if (type === 'string' && /^(number|boolean)$/.test(typeof value))
+      return 'must be a string: put it in quotes'
+    return `must be ${typeNames[type]}`
+  }
+
+  #noValue({ at, comment }: LocatedScalar, path: string): void {
+    const help = comment === undefined ? {} : { hint: commentHint }
+    this.layer.faults.push({ at: comment ?? at, path, message: 'has no value', ...help })
+  }
+
+  #unknown({ key, keyAt }: { key: string; keyAt: number }, above: string, part: Part): void {
+    const path = `${above}${key}`
+    const shown = shownPath(part, path)
+    if (key.includes('.') && isKnown(part, path)) {
+      const steps = path.split('.')
+      this.#fault(keyAt, shown, `is written as one name; put ${steps.pop()} below ${steps.join('.')}`)
+    } else if (above === '' && part === settings && isKnown(api, path)) {
+      this.#fault(keyAt, shown, 'is part of the API configuration; put it below api')
+    } else {
+      const meant = nearest(path, knownPaths(part))
+      const more = meant === undefined ? '' : `; did you mean ${shownPath(part, meant)}?`
+      this.#fault(keyAt, shown, `is not a known key${more}`)
+    }
+  }
+
+  #fault(at: number, path: string, message: string): void {
+    this.layer.faults.push({ at, path, message })
+  }
+}
+
+const commentHint = 'A # begins a comment: put such a value in quotes, as in "#3366FF".'
+
+const typeNames = { string: 'a string', boolean: 'a boolean', integer: 'an integer', list: 'a list' }
+
+function isNull(value: Located): value is LocatedScalar & { value: null } {
+  return value.kind === 'scalar' && value.value === null
+}
+
+function shownPath(part: Part, path: string): string {
+  return part === api ? `api.${path}` : path
+}
+
+/** Leaves, and the objects that they are in. */
+function knownPaths({ keys }: Part): string[] {
+  const groups = keys.filter(({ path }) => path.includes('.')).map(({ path }) => path.split('.')[0] ?? '')
+  return [...new Set([...groups, ...keys.map(({ path }) => path)])]
+}
+
+function isKnown(part: Part, path: string): boolean {
+  return knownPaths(part).includes(path)
+}

@@ -1,0 +1,46 @@
+/** Scalars and lists by their dotted path. */
+export type Leaves = ReadonlyMap<string, unknown>
+
+/** What is in nested objects; an object without keys has no leaf. */
+export function leavesOf(value: object): Leaves {
+  const leaves = new Map<string, unknown>()
+  const collect = (object: object, above: string): void => {
+    for (const [key, inner] of Object.entries(object)) {
+      if (isObject(inner)) collect(inner, `${above}${key}.`)
+      else if (inner !== undefined) leaves.set(above + key, inner)
+    }
+  }
+  collect(value, '')
+  return leaves
+}
+
+type Branch = Map<string, unknown>
+
+/** The nested objects that have these leaves. */
+export function patchOf(leaves: Leaves): object {
+  const root: Branch = new Map()
+  for (const [path, value] of leaves) {
+    const steps = path.split('.')
+    const last = steps.pop() ?? ''
+    let branch = root
+    for (const step of steps) {
+      const below = branch.get(step)
+      const next: Branch = below instanceof Map ? below : new Map()
+      branch.set(step, next)
+      branch = next
+    }
+    branch.set(last, value)
+  }
+  return objectOf(root)
+}
+
+/** Object.fromEntries makes a property of any name, `__proto__` too. */
+function objectOf(branch: Branch): object {
+  return Object.fromEntries(
+    [...branch].map(([key, value]) => [key, value instanceof Map ? objectOf(value) : value]),
+  )
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

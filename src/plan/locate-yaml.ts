@@ -1,0 +1,135 @@
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  type Pair,
+  parseDocument,
+  type YAMLError,
+  type YAMLMap,
+} from 'yaml'
+import { deepest, type Located, type LocatedMap, mostValues, Unreadable } from './located.ts'
+
+/**
+ * Reads one YAML 1.2 document with the place of every value, anchors and `<<` resolved.
+ *
+ * @throws Unreadable for what is no YAML, a key that is there twice, several documents, warnings
+ */
+export function locateYaml(text: string): Located {
+  const document = parseDocument(text, { merge: true, prettyErrors: false })
+  const faults = faultsOf([...document.errors, ...document.warnings], text)
+  if (faults.length > 0) throw new Unreadable(faults)
+  const { version = '1.2' } = document.directives?.yaml ?? {}
+  // In YAML 1.1 `yes` is true, and 010 is 8.
+  if (version !== '1.2') fail(0, `it says that it is YAML ${version}; write YAML 1.2`)
+  return new YamlReader(document, text).read(document.contents, 0, 0)
+}
+
+/** The first, as those behind it are mostly its echo, and every key that is there twice. */
+function faultsOf(errors: readonly YAMLError[], text: string): { at: number; words: string }[] {
+  const [first] = errors.filter(({ code }) => code !== 'DUPLICATE_KEY')
+  return errors
+    .filter((error) => error === first || error.code === 'DUPLICATE_KEY')
+    .map(({ code, message, pos: [at] }) => {
+      if (code === 'DUPLICATE_KEY') return { at, words: `${keyAt(text, at)} is there twice` }
+      if (code === 'RESOURCE_EXHAUSTION') return { at, words: 'nested too deep' }
+      if (code === 'MULTIPLE_DOCS') return { at, words: 'a second document begins; write one' }
+      return { at, words: (message.split('\n')[0] ?? '').replace(/:$/, '') }
+    })
+}
+
+function keyAt(text: string, at: number): string {
+  return /^[\w.$-]+/.exec(text.slice(at).replace(/^["']/, ''))?.[0] ?? 'a key'
+}
+
+type Entries = Map<string, LocatedMap['entries'][number]>
+
+class YamlReader {
+  readonly #document: Document
+  readonly #text: string
+  #count = 0
+
+  constructor(document: Document, text: string) {
+    this.#document = document
+    this.#text = text
+  }
+
+  /** @param at the place of a value that is not there */
+  read(node: unknown, at: number, depth: number): Located {
+    const start = (node as Node | null)?.range?.[0] ?? at
+    if (depth > deepest) fail(start, 'nested too deep')
+    if (++this.#count > mostValues) fail(start, tooMany)
+    if (isAlias(node)) return this.read(this.#resolve(node), start, depth + 1)
+    if (isMap(node)) {
+      return { kind: 'map', at: start, entries: [...this.#entriesOf(node, depth).values()] }
+    }
+    if (isSeq(node)) {
+      const items = node.items.map((item) => this.read(item, start, depth + 1))
+      return { kind: 'list', at: start, items }
+    }
+    const value = isScalar(node) ? node.value : null
+    const end = (node as Node | null)?.range?.[1] ?? start
+    return { kind: 'scalar', at: start, value, end, ...(end > start ? {} : this.#commentAt(start)) }
+  }
+
+  /** In the place of a value that is not there. */
+  #commentAt(start: number): { comment?: number } {
+    const gap = /^[ \t]*(?=#)/.exec(this.#text.slice(start, this.#text.indexOf('\n', start) + 1 || undefined))
+    return gap ? { comment: start + gap[0].length } : {}
+  }
+
+  #resolve(node: unknown): unknown {
+    if (!isAlias(node)) return node
+    const target = node.resolve(this.#document)
+    if (target === undefined) fail(node.range?.[0] ?? 0, `there is no anchor &${node.source} before it`)
+    return target
+  }
+
+  /** What a map names itself goes before what `<<` brings, and an earlier source of it before a later. */
+  #entriesOf(map: YAMLMap, depth: number): Entries {
+    const own: Entries = new Map()
+    const merged: Entries = new Map()
+    for (const { key, value } of map.items as Pair<unknown, unknown>[]) {
+      if (isScalar(key) && typeof key.value === 'symbol') {
+        for (const [name, entry] of this.#mergedBy(value, depth)) {
+          if (!merged.has(name)) merged.set(name, entry)
+        }
+        continue
+      }
+      const name = isScalar(key) ? String(key.value) : String(key)
+      const keyAt = (key as Node | null)?.range?.[0] ?? 0
+      own.set(name, { key: name, keyAt, value: this.#readValue(value, keyAt, depth) })
+    }
+    for (const [name, entry] of merged) if (!own.has(name)) own.set(name, entry)
+    return own
+  }
+
+  /** What is not there stands where its comment does, else where its key does. */
+  #readValue(node: unknown, keyAt: number, depth: number): Located {
+    const value = this.read(node, keyAt, depth + 1)
+    const isMissing = value.kind === 'scalar' && value.value === null && value.end === value.at
+    return isMissing && !isAlias(node) ? { ...value, at: value.comment ?? keyAt } : value
+  }
+
+  #mergedBy(source: unknown, depth: number): Entries {
+    const at = (source as Node | null)?.range?.[0] ?? 0
+    const target = this.#resolve(source)
+    if (depth > deepest) fail(at, 'nested too deep')
+    if (++this.#count > mostValues) fail(at, tooMany)
+    if (isMap(target)) return this.#entriesOf(target, depth + 1)
+    if (!isSeq(target)) fail(at, '<< takes a map, an alias of one, or a list of these')
+    const all: Entries = new Map()
+    for (const item of target.items) {
+      for (const [name, entry] of this.#mergedBy(item, depth + 1)) if (!all.has(name)) all.set(name, entry)
+    }
+    return all
+  }
+}
+
+const tooMany = `a settings file has no more than ${mostValues} values`
+
+function fail(at: number, words: string): never {
+  throw new Unreadable([{ at, words }])
+}

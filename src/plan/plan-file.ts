@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto'
+import * as z from 'zod/mini'
+import { namedSettingsFile } from '../contract/settings-file.ts'
+import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../contract/settings-keys.ts'
+import { Failure } from '../failure.ts'
+import { isApplied } from './applied-plans.ts'
+import { hashOf } from './canonical-json.ts'
+import { fileOf, type Managed, type Plan } from './plan.ts'
+import type { SettingsSource } from './read-settings-files.ts'
+
+/** A plan that was saved. */
+export interface PlanFile {
+  id: string
+  plan: Plan
+}
+
+/** What a plan file must agree with. */
+export interface PlanContext {
+  service: string
+  toolVersion: string
+  /** A new plan is made of it: another version of the tool and an earlier use are forgiven. */
+  refresh?: boolean
+}
+
+const format = 'chatctl-plan'
+
+/** JSON makes no difference between a field that is undefined and one that is not there. */
+const jsonValue = z.unknown().check(z.refine((value) => value !== undefined))
+const managed = z.array(z.strictObject({ path: z.string(), from: jsonValue, to: jsonValue }))
+
+const planFile = z.strictObject({
+  format: z.literal(format),
+  v: z.literal(1),
+  id: z.string().check(z.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)),
+  created_at: z.string(),
+  tool: z.string(),
+  service: z.string(),
+  base_hash: z.string(),
+  settings: managed,
+  api: z.optional(z.strictObject({ sent_at: z.nullable(z.string()), managed })),
+  checksum: z.string(),
+})
+
+/** The text of a plan file: JSON with a checksum over all that it says. */
+export function composePlanFile(plan: Plan, toolVersion: string): string {
+  const { service, settings, api } = plan
+  const content = {
+    format,
+    v: 1,
+    id: randomUUID(),
+    created_at: new Date().toISOString(),
+    tool: toolVersion,
+    service,
+    base_hash: baseHashOf(plan),
+    settings,
+    ...(api === undefined ? {} : { api: { sent_at: api.sentAt, managed: api.managed } }),
+  }
+  return `${JSON.stringify({ ...content, checksum: hashOf(content) }, null, 2)}\n`
+}
+
+/** Names the state that a plan was made for: two plans with one hash have found the same. */
+function baseHashOf({ settings, api }: Plan): string {
+  const found = (keys: readonly Managed[], prefix: string) =>
+    keys.map(({ path, from }) => [prefix + path, from])
+  return hashOf([...found(settings, ''), ...found(api?.managed ?? [], 'api.')])
+}
+
+/** Whether a text is a plan file rather than a settings file, be it altered or not. */
+export function isPlanFile(text: string): boolean {
+  const value = parse(text)
+  return typeof value === 'object' && value !== null && Reflect.get(value, 'format') === format
+}
+
+/**
+ * @throws Failure `refused` for what is no plan or was altered; `conflict` for one of another
+ *   service, by another version, or that was applied
+ */
+export function readPlanFile({ name, text }: SettingsSource, about: PlanContext): PlanFile {
+  if (!isPlanFile(text)) throw new Failure('refused', `${name} is no plan file`, { hint: savingHint })
+  const { checksum, ...content } = parse(text) as Record<string, unknown>
+  if (!fits(checksum, content)) {
+    throw new Failure('refused', `${name} was altered: its checksum does not fit what it says`, {
+      hint: savingHint,
+    })
+  }
+  if (content['v'] !== 1) throw madeByAnother(name, content['tool'], about)
+  const parsed = z.safeParse(planFile, { ...content, checksum })
+  const plan = parsed.success ? planOf(parsed.data) : undefined
+  if (!parsed.success || !plan || parsed.data.base_hash !== baseHashOf(plan) || !isApplicable(plan)) {
+    throw new Failure('refused', `${name} is no plan that chatctl has made`, { hint: savingHint })
+  }
+  const { id, tool, service } = parsed.data
+  if (service !== about.service) {
+    throw new Failure(
+      'conflict',
+      `The plan ${name} is for ${nameOf(service)}, not for ${nameOf(about.service)}`,
+      {
+        hint: `Choose that service with --base-url or --profile, or make a plan for this one: ${savingCommand}`,
+      },
+    )
+  }
+  if (about.refresh) return { id, plan }
+  if (tool !== about.toolVersion) throw madeByAnother(name, tool, about)
+  if (isApplied(id)) {
+    throw new Failure('conflict', `The plan ${name} was applied already`, {
+      hint: `Make a new one: ${savingCommand}`,
+    })
+  }
+  return { id, plan }
+}
+
+function fits(checksum: unknown, content: unknown): boolean {
+  try {
+    return checksum === hashOf(content)
+  } catch {
+    // Nested deeper than can be followed: nothing that chatctl has made.
+    return false
+  }
+}
+
+const savingCommand = 'chatctl settings diff FILE --save PLAN'
+const savingHint = `Make a plan with: ${savingCommand}`
+
+function madeByAnother(name: string, tool: unknown, { toolVersion }: PlanContext): Failure {
+  return new Failure('conflict', `The plan ${name} was made by chatctl ${tool}, and this is ${toolVersion}`, {
+    hint: `Make a new one: ${savingCommand}`,
+  })
+}
+
+function nameOf(service: string): string {
+  return service === 'local' ? 'the embedded service' : service
+}
+
+function planOf({ service, settings, api }: z.infer<typeof planFile>): Plan {
+  return {
+    service,
+    settings,
+    ...(api === undefined ? {} : { api: { sentAt: api.sent_at, managed: api.managed } }),
+  }
+}
+
+/** Whether it wants only what a settings file could, each key once. */
+function isApplicable(plan: Plan): boolean {
+  const { settings, api } = fileOf(plan)
+  return (
+    areKeys(plan.settings, settingsKeys) &&
+    areKeys(plan.api?.managed ?? [], apiConfigurationKeys) &&
+    z.safeParse(namedSettingsFile, { settings, api }).success
+  )
+}
+
+function areKeys(managed: readonly Managed[], known: readonly SettingsKey[]): boolean {
+  const paths = new Set(managed.map(({ path }) => path))
+  return paths.size === managed.length && known.filter(({ path }) => paths.has(path)).length === paths.size
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,112 @@
+import type { ApiConfiguration } from '../contract/api-configuration.ts'
+import type { Settings, SettingsPatch } from '../contract/settings.ts'
+import type { SettingsFile } from '../contract/settings-file.ts'
+import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../contract/settings-keys.ts'
+import { valueAt } from '../view/view.ts'
+import { canonicalJson } from './canonical-json.ts'
+import { leavesOf, patchOf } from './leaves.ts'
+import type { SentConfiguration } from './sent-configuration.ts'
+
+/** A key that is to change, or has changed. */
+export interface Change {
+  /** Dotted; of the API configuration with `api.` before it. */
+  path: string
+  /** null where the service has none. */
+  from: unknown
+  to: unknown
+}
+
+/** A key that a file names, whether it differs or not. */
+export type Managed = Change
+
+/** What the service has and what it is to have, of the managed keys. */
+export interface Plan {
+  /** Its address, `local` for the embedded one. */
+  service: string
+  settings: readonly Managed[]
+  /** Paths from the root of the API configuration; absent where the file has none of it. */
+  api?: {
+    /** When what `from` holds was sent; null where nothing is known to have been. */
+    sentAt: string | null
+    managed: readonly Managed[]
+  }
+}
+
+/**
+ * @param current as it was read from the service
+ * @param sent what was last sent from here, for it cannot be read
+ */
+export function makePlan(
+  service: string,
+  file: SettingsFile,
+  current: Settings,
+  sent: SentConfiguration | undefined,
+): Plan {
+  const settings = managedKeys(settingsKeys, file.settings, current)
+  const api = managedKeys(apiConfigurationKeys, file.api, sent?.configuration ?? {})
+  return {
+    service,
+    settings,
+    ...(api.length === 0 ? {} : { api: { sentAt: sent?.sentAt ?? null, managed: api } }),
+  }
+}
+
+/** In the order of the contract, whatever that of the file is. */
+function managedKeys(keys: readonly SettingsKey[], wanted: object, current: object): Managed[] {
+  const leaves = leavesOf(wanted)
+  return keys.flatMap(({ path }) =>
+    leaves.has(path) ? [{ path, from: valueAt(current, path) ?? null, to: leaves.get(path) }] : [],
+  )
+}
+
+/** What differs: settings, then the API configuration with `api.` before its paths. */
+export function changesOf({ settings, api }: Plan): Change[] {
+  return [
+    ...settings.filter(isChange),
+    ...(api?.managed ?? []).filter(isChange).map((change) => ({ ...change, path: `api.${change.path}` })),
+  ]
+}
+
+/** The bodies that apply a plan; absent where there is nothing to send. */
+export interface PlanRequests {
+  /** Exactly the keys that change. */
+  patch?: SettingsPatch
+  /** All that is managed: a service may replace by it what it has, or merge it. */
+  configuration?: ApiConfiguration
+}
+
+/** What `applyPlan` will send. */
+export function requestsOf({ settings, api }: Plan): PlanRequests {
+  const changes = settings.filter(isChange)
+  const configuration = api?.managed.some(isChange) ? wantedOf(api.managed) : undefined
+  return {
+    ...(changes.length === 0 ? {} : { patch: wantedOf(changes) as SettingsPatch }),
+    ...(configuration === undefined ? {} : { configuration: configuration as ApiConfiguration }),
+  }
+}
+
+function wantedOf(managed: readonly Managed[]): object {
+  return patchOf(new Map(managed.map(({ path, to }) => [path, to])))
+}
+
+/** What a plan wants, as the file that it was made of. */
+export function fileOf({ settings, api }: Plan): SettingsFile {
+  return {
+    settings: wantedOf(settings) as SettingsPatch,
+    api: wantedOf(api?.managed ?? []) as ApiConfiguration,
+  }
+}
+
+function isChange({ path, from, to }: Managed): boolean {
+  return !isSame(path, from, to)
+}
+
+/**
+ * Whether two JSON values say the same. A colour's letters may have any case, for a service may
+ * write it its own way.
+ */
+export function isSame(path: string, one: unknown, other: unknown): boolean {
+  if (path === 'theme.primary_color' && typeof one === 'string' && typeof other === 'string')
+    return one.toLowerCase() === other.toLowerCase()
+  return canonicalJson(one) === canonicalJson(other)
+}

@@ -1,0 +1,89 @@
+import type { ApiConfiguration } from '../contract/api-configuration.ts'
+import type { SettingsPatch } from '../contract/settings.ts'
+import type { SettingsFile } from '../contract/settings-file.ts'
+import { Failure } from '../failure.ts'
+import { checkLayer, type Layer } from './check-layer.ts'
+import { patchOf } from './leaves.ts'
+import { locateJson } from './locate-json.ts'
+import { locateYaml } from './locate-yaml.ts'
+import { type Place, placesIn, Unreadable } from './located.ts'
+
+/** A settings file, or one layer of several. */
+export interface SettingsSource {
+  /** For errors; one that ends in .json is read as JSON, any other as YAML 1.2. */
+  name: string
+  text: string
+}
+
+/** One fault of a settings file. */
+export interface FileFault extends Place {
+  file: string
+  /** Dotted; empty for the file as a whole. */
+  path: string
+  message: string
+}
+
+/**
+ * Reads layers of settings, later ones over earlier ones: maps key by key, lists and scalars whole.
+ *
+ * @param env given, `${NAME}` in a text is replaced by what it holds
+ * @throws Failure `refused` listing every fault of every layer, and for layers that name no key at all
+ */
+export function readSettingsFiles(sources: readonly SettingsSource[], env?: NodeJS.ProcessEnv): SettingsFile {
+  const settings = new Map<string, unknown>()
+  const api = new Map<string, unknown>()
+  const faults: FileFault[] = []
+  let hint: string | undefined
+  for (const source of sources) {
+    const layer = readLayer(source, env)
+    for (const [path, value] of layer.settings) settings.set(path, value)
+    for (const [path, value] of layer.api) api.set(path, value)
+    const placeOf = placesIn(source.text)
+    for (const { at, path, message, hint: help } of layer.faults) {
+      faults.push({ file: source.name, ...placeOf(at), path, message })
+      hint ??= help
+    }
+  }
+  if (faults.length > 0) throw faultyFiles(faults, hint)
+  if (settings.size + api.size === 0) {
+    const names = sources.map(({ name }) => name)
+    throw new Failure('refused', `There is no setting in ${names.join(', ')}`, {
+      hint: 'chatctl settings export prints a file to start from.',
+    })
+  }
+  return { settings: patchOf(settings) as SettingsPatch, api: patchOf(api) as ApiConfiguration }
+}
+
+function readLayer({ name, text }: SettingsSource, env: NodeJS.ProcessEnv | undefined): Layer {
+  try {
+    return checkLayer(locate(name, text), text, env)
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error
+    const faults = error.faults.map(({ at, words }) => ({ at, path: '', message: words }))
+    return { settings: new Map(), api: new Map(), faults }
+  }
+}
+
+function locate(name: string, text: string) {
+  if (!/\.json$/i.test(name)) return locateYaml(text)
+  // An empty layer is as fine in JSON as in YAML.
+  return locateJson(text.trim() === '' ? '{}' : text)
+}
+
+/** More faults than these are in the details alone. */
+const mostShown = 20
+
+function faultyFiles(faults: readonly FileFault[], hint: string | undefined): Failure {
+  const lines = faults
+    .slice(0, mostShown)
+    .map(
+      ({ file, line, column, path, message }) =>
+        `${file}:${line}:${column}: ${path ? `${path} ` : ''}${message}`,
+    )
+  if (faults.length > mostShown) lines.push(`and ${faults.length - mostShown} more`)
+  const words = faults.length === 1 ? lines[0] : `${faults.length} faults\n${lines.join('\n')}`
+  return new Failure('refused', words ?? '', {
+    details: { faults },
+    ...(hint === undefined ? {} : { hint }),
+  })
+}

@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import * as z from 'zod/mini'
+import type { Answer } from '../client/answer.ts'
+import { stateFolder } from '../config/paths.ts'
+import { type ApiConfiguration, apiConfiguration } from '../contract/api-configuration.ts'
+import { Failure } from '../failure.ts'
+import { systemWords } from '../system-words.ts'
+import { writeAside } from './write-aside.ts'
+
+/** The API configuration that was last sent to a service from here. */
+export interface SentConfiguration {
+  /** ISO 8601, UTC. */
+  sentAt: string
+  configuration: ApiConfiguration
+}
+
+const record = z.strictObject({
+  sent_at: z.string().check(z.regex(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)),
+  service: z.string(),
+  configuration: apiConfiguration,
+})
+
+/**
+ * What was last sent to a service from here. Undefined where that is not known: nothing was, or it
+ * is not certain what, or the file is broken.
+ */
+export function readSent(service: string): SentConfiguration | undefined {
+  try {
+    const { data } = z.safeParse(record, JSON.parse(readFileSync(pathOf(service), 'utf8')))
+    if (data?.service !== service) return undefined
+    return { sentAt: data.sent_at, configuration: data.configuration }
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Sends an API configuration and keeps it in mind. The record is forgotten first, so that a crash
+ * leaves "not known" and never a wrong "last sent"; it comes back where nothing can have changed.
+ *
+ * @param send what sends it
+ * @param signal that ends the sending: after it nobody knows whether it arrived
+ * @throws Failure `storage` before anything is sent, where an old record cannot be forgotten
+ */
+export async function sendConfiguration(
+  service: string,
+  configuration: ApiConfiguration,
+  send: () => Promise<Answer<unknown>>,
+  signal: AbortSignal,
+): Promise<Answer<unknown>> {
+  const before = readSent(service)
+  forget(service)
+  let answer: Answer<unknown>
+  try {
+    answer = await send()
+  } catch (error) {
+    const inDoubt = error instanceof Failure ? error.inDoubt : signal.aborted
+    if (before && !inDoubt) keep(service, before)
+    throw error
+  }
+  const trouble = keep(service, { sentAt: new Date().toISOString(), configuration })
+  // A state folder that is read-only must not make a failure of what is done.
+  if (trouble !== undefined) answer.warning ??= `what was sent cannot be kept for the next diff: ${trouble}`
+  return answer
+}
+
+function forget(service: string): void {
+  try {
+    rmSync(pathOf(service), { force: true })
+  } catch (cause) {
+    // Where its folder is none, there is no record either.
+    if ((cause as NodeJS.ErrnoException).code === 'ENOTDIR') return
+    const path = pathOf(service)
+    throw new Failure('storage', `The record ${path} cannot be removed: ${systemWords(cause)}`, {
+      hint: 'It would be wrong after this change. Remove it, or make its folder one that you may write to.',
+      cause,
+    })
+  }
+}
+
+/** @returns why it could not be */
+function keep(service: string, { sentAt, configuration }: SentConfiguration): string | undefined {
+  try {
+    mkdirSync(folder(), { recursive: true, mode: 0o700 })
+    writeAside(pathOf(service), `${JSON.stringify({ sent_at: sentAt, service, configuration }, null, 2)}\n`)
+    return undefined
+  } catch (error) {
+    return systemWords(error)
+  }
+}
+
+function folder(): string {
+  return join(stateFolder(), 'api-configuration')
+}
+
+function pathOf(service: string): string {
+  const name = createHash('sha256').update(service).digest('hex').slice(0, 24)
+  return join(folder(), `${name}.json`)
+}

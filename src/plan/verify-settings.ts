@@ -1,0 +1,152 @@
+import type { Answer } from '../client/answer.ts'
+import { systemClock } from '../client/clock.ts'
+import type { Settings as SettingsClient } from '../client/settings.ts'
+import type { Settings, SettingsPatch } from '../contract/settings.ts'
+import { settingsKeys } from '../contract/settings-keys.ts'
+import { Failure } from '../failure.ts'
+import { valueAt } from '../view/view.ts'
+import { didNotTake, notReadBack, type Outcome, type Untaken } from './change-failures.ts'
+import type { Leaves } from './leaves.ts'
+import { type Change, isSame } from './plan.ts'
+
+/** What changing settings needs of its surroundings. */
+export interface Changing {
+  settings: Pick<SettingsClient, 'get' | 'update'>
+  signal: AbortSignal
+  /** Milliseconds; a real wait unless given. */
+  pause?(ms: number): Promise<void>
+  /** Told where a request took effect although it failed. */
+  onDoubt(failure: Failure): void | Promise<void>
+  /** Told of keys that nobody named and that have changed alongside. */
+  onSideEffect(changes: Change[]): void | Promise<void>
+  /**
+   * Told once a request has taken effect, or may have. It must not throw: what was changed is yet to
+   * be verified.
+   */
+  onTaken?(): void | Promise<void>
+}
+
+/**
+ * Changes settings and proves by reading back that every managed key is as it was wanted, whatever
+ * the status of the answer was.
+ *
+ * @param managed all that is to hold afterwards, `patch` and what was right already
+ * @param before the settings as they were read just now; undefined where they were not
+ * @returns the answer to the PATCH, undefined where it failed and took effect all the same
+ * @throws Failure `conflict` naming each key that did not take; the PATCH's own failure where it
+ *   was refused and nothing has changed; what is thrown besides passes through
+ */
+export async function changeAndVerify(
+  patch: SettingsPatch,
+  managed: Leaves,
+  before: Settings | undefined,
+  changing: Changing,
+): Promise<Answer<unknown> | undefined> {
+  const outcome = await changeSettings(patch, changing)
+  // With nothing to compare, a refusal is taken at its word: what was right already proves nothing.
+  if (!before && outcome.failure && !outcome.failure.inDoubt) throw outcome.failure
+  await verifySettings(managed, before, outcome, changing)
+  return outcome.answer
+}
+
+/**
+ * Sends the PATCH.
+ *
+ * @returns what came of it, failures that a reading must judge included
+ */
+export async function changeSettings(
+  patch: SettingsPatch,
+  { settings, signal, onTaken }: Changing,
+): Promise<Outcome> {
+  let answer: Answer<unknown>
+  try {
+    answer = await settings.update(patch)
+  } catch (failure) {
+    const inDoubt = failure instanceof Failure ? failure.inDoubt : signal.aborted
+    if (inDoubt) await onTaken?.()
+    // Where it is sure that nothing was done, there is nothing to find by reading.
+    if (!(failure instanceof Failure) || !(inDoubt || mayHaveDoneSome(failure))) throw failure
+    return { what: 'PATCH', failure }
+  }
+  await onTaken?.()
+  return { what: 'PATCH', answer }
+}
+
+/** A service may refuse the whole after it has done a part; not where it let nobody in. */
+function mayHaveDoneSome({ kind, status }: Failure): boolean {
+  return status !== undefined && kind !== 'unauthorized' && kind !== 'rate_limited'
+}
+
+/** Milliseconds before each further reading: a service may answer for a while with what was there before. */
+const pauses = [300, 1_000]
+
+/**
+ * Reads until all that is managed is as it was wanted, or it is certain that it is not.
+ *
+ * @returns what was read last
+ */
+export async function verifySettings(
+  managed: Leaves,
+  before: Settings | undefined,
+  outcome: Outcome,
+  changing: Changing,
+): Promise<Settings> {
+  const { failure } = outcome
+  let read = await readBack(outcome, changing, undefined)
+  let untaken = untakenOf(managed, read)
+  for (const ms of pauses) {
+    if (untaken.length === 0) break
+    if (failure && !failure.inDoubt && isAsBefore(managed, before, read)) throw failure
+    await pause(ms, changing)
+    read = await readBack(outcome, changing, read)
+    untaken = untakenOf(managed, read)
+  }
+  if (failure && !failure.inDoubt) await changing.onTaken?.()
+  const sideEffects = before ? changesAlongside(managed, before, read) : []
+  if (sideEffects.length > 0) await changing.onSideEffect(sideEffects)
+  if (untaken.length > 0) throw didNotTake(untaken, outcome)
+  if (failure) await changing.onDoubt(failure)
+  return read
+}
+
+function pause(ms: number, changing: Changing): Promise<void> {
+  return changing.pause ? changing.pause(ms) : systemClock.sleep(ms, changing.signal)
+}
+
+/** @param last what an earlier reading found, which has to do where this one fails */
+async function readBack(
+  outcome: Outcome,
+  { settings }: Changing,
+  last: Settings | undefined,
+): Promise<Settings> {
+  try {
+    const { body } = await settings.get()
+    return body ?? {}
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    if (last) return last
+    throw outcome.failure ?? notReadBack(error, outcome)
+  }
+}
+
+function untakenOf(managed: Leaves, settings: Settings): Untaken[] {
+  return [...managed].flatMap(([path, wanted]) => {
+    const found = valueAt(settings, path) ?? null
+    return isSame(path, found, wanted) ? [] : [{ path, wanted, found }]
+  })
+}
+
+function isAsBefore(managed: Leaves, before: Settings | undefined, now: Settings): boolean {
+  if (!before) return false
+  return [...managed.keys()].every((path) =>
+    isSame(path, valueAt(now, path) ?? null, valueAt(before, path) ?? null),
+  )
+}
+
+/** Of the documented keys alone: others, such as a time of the last change, change by nature. */
+function changesAlongside(managed: Leaves, before: Settings, now: Settings): Change[] {
+  return settingsKeys.flatMap(({ path }) => {
+    const [from, to] = [valueAt(before, path) ?? null, valueAt(now, path) ?? null]
+    return managed.has(path) || isSame(path, from, to) ? [] : [{ path, from, to }]
+  })
+}

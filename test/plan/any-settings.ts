@@ -1,0 +1,67 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: settings files have such references
+
+import fc from 'fast-check'
+import type { ApiConfiguration } from '../../src/contract/api-configuration.ts'
+import type { Settings, SettingsPatch } from '../../src/contract/settings.ts'
+import { leavesOf, patchOf } from '../../src/plan/leaves.ts'
+
+/** Texts that a document form may stumble over, among any others. */
+const text = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 12 }).filter((value) => value.isWellFormed()),
+  fc.constantFrom(
+    '',
+    'null',
+    'true',
+    '12',
+    '~',
+    '#3366FF',
+    'a: b',
+    '${HOME}',
+    '$${',
+    'on',
+    '- x',
+    ' x ',
+    '\n',
+  ),
+)
+const colour = fc
+  .array(fc.constantFrom(...'0123456789abcdefABCDEF'), { minLength: 6, maxLength: 6 })
+  .map((digits) => `#${digits.join('')}`)
+
+/** All documented settings, none missing. */
+export const anySettings: fc.Arbitrary<Settings> = fc.record({
+  app_name: text,
+  theme: fc.record({ primary_color: colour, mode: text }),
+  features: fc.record({ chat: fc.boolean(), file_upload: fc.boolean(), code_completion: fc.boolean() }),
+  limits: fc.record({ max_tokens: fc.maxSafeInteger(), max_requests_per_min: fc.integer() }),
+})
+
+export const anyConfiguration: fc.Arbitrary<ApiConfiguration> = fc.record({
+  version: text,
+  rate_limiting: fc.record({ enabled: fc.boolean(), requests_per_minute: fc.integer() }),
+  cors: fc.record({
+    allowed_origins: fc.array(text, { maxLength: 3 }),
+    allowed_methods: fc.array(fc.constantFrom('GET', 'POST', 'PATCH'), { maxLength: 3 }),
+  }),
+})
+
+/** Any of the leaves of any value, but at least one. */
+export function anySubset<T extends object>(whole: fc.Arbitrary<T>): fc.Arbitrary<T> {
+  return whole.chain((value) =>
+    fc.subarray([...leavesOf(value)], { minLength: 1 }).map((leaves) => patchOf(new Map(leaves)) as T),
+  )
+}
+
+export const anyPatch: fc.Arbitrary<SettingsPatch> = anySubset(anySettings as fc.Arbitrary<SettingsPatch>)
+
+/** `patch` laid over `base`, leaf by leaf. */
+export function lay<T extends object>(base: T, patch: object): T {
+  return patchOf(new Map([...leavesOf(base), ...leavesOf(patch)])) as T
+}
+
+export const someSettings: Settings = {
+  app_name: 'Chat',
+  theme: { primary_color: '#3366FF', mode: 'light' },
+  features: { chat: true, file_upload: false, code_completion: false },
+  limits: { max_tokens: 4096, max_requests_per_min: 60 },
+}

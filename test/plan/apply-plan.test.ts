@@ -1,0 +1,540 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { Client, type ClientOptions } from '../../src/client/client.ts'
+import type { Settings, SettingsPatch } from '../../src/contract/settings.ts'
+import type { SettingsFile } from '../../src/contract/settings-file.ts'
+import type { Failure } from '../../src/failure.ts'
+import { applyPlan, assertCurrent } from '../../src/plan/apply-plan.ts'
+import { leavesOf } from '../../src/plan/leaves.ts'
+import { type Change, changesOf, makePlan } from '../../src/plan/plan.ts'
+import { readSent } from '../../src/plan/sent-configuration.ts'
+import { changeAndVerify } from '../../src/plan/verify-settings.ts'
+import { failureOf, hurriedClock, reasonOf } from '../client/capture.ts'
+import { answer, failing, hangUp, json, reset, resetMidBody } from '../support/fault-server.ts'
+import { thrownFailure } from '../support/thrown-failure.ts'
+import { anyPatch, anySettings, lay, someSettings } from './any-settings.ts'
+import { type Manners, type SettingsServer, startSettingsServer } from './settings-server.ts'
+import { useStateFolder } from './state-folder.ts'
+
+const dark = { theme: { mode: 'dark' } }
+const two = { theme: { mode: 'dark' }, limits: { max_tokens: 12 } }
+const ignored: Manners = { patched: (before) => before }
+
+/** What somebody who applies a plan is told. */
+interface Told {
+  doubts: Failure[]
+  sideEffects: Change[]
+  warnings: string[]
+  taken: number
+  pauses: number[]
+}
+
+describe('applying settings', () => {
+  const state = useStateFolder()
+  let server: SettingsServer
+  let client: Client
+  let abort: AbortController
+  let told: Told
+
+  async function begin(manners: Manners = {}, first?: Settings, options: Partial<ClientOptions> = {}) {
+    await end()
+    server = await startSettingsServer(manners, first)
+    abort = new AbortController()
+    told = { doubts: [], sideEffects: [], warnings: [], taken: 0, pauses: [] }
+    client = new Client({
+      baseUrl: server.url,
+      clock: hurriedClock(),
+      timeout: 2_000,
+      signal: abort.signal,
+      ...options,
+    })
+  }
+
+  async function end() {
+    await client?.close()
+    await server?.close()
+  }
+  after(end)
+
+  const applying = () => ({
+    settings: client.settings,
+    service: server.url,
+    signal: abort.signal,
+    pause: async (ms: number) => {
+      told.pauses.push(ms)
+    },
+    onDoubt: (failure: Failure) => {
+      told.doubts.push(failure)
+    },
+    onSideEffect: (changes: Change[]) => {
+      told.sideEffects.push(...changes)
+    },
+    onWarning: (words: string) => {
+      told.warnings.push(words)
+    },
+    onTaken: () => {
+      told.taken++
+    },
+  })
+
+  function apply(settings: SettingsPatch, api: SettingsFile['api'] = {}, before = server.settings()) {
+    const plan = makePlan(server.url, { settings, api }, before, readSent(server.url))
+    return applyPlan(plan, applying(), before)
+  }
+
+  /** As `settings set` does it: without a reading before. */
+  function set(settings: SettingsPatch) {
+    return changeAndVerify(settings, leavesOf(settings), undefined, applying())
+  }
+
+  it('sends exactly what differs, and proves it by one reading', async () => {
+    await begin()
+    await apply({ ...two, app_name: 'Chat' })
+    expect(server.seen()).to.deep.equal([`PATCH ${JSON.stringify(two)}`, 'GET'])
+    expect(server.settings()).to.deep.equal(lay(someSettings, two))
+    expect(told).to.deep.equal({ doubts: [], sideEffects: [], warnings: [], taken: 1, pauses: [] })
+  })
+
+  it('sends nothing where nothing differs', async () => {
+    await begin()
+    await apply({ app_name: 'Chat', theme: { primary_color: '#3366ff' } })
+    expect(server.seen()).to.deep.equal([])
+    expect(told.taken).to.equal(0)
+  })
+
+  it('leaves a service on which nothing differs any more, whatever was there and whatever was wanted', async () => {
+    await fc.assert(
+      fc.asyncProperty(anySettings, anyPatch, async (first, wanted) => {
+        await begin({}, first)
+        await apply(wanted)
+        const plan = makePlan(server.url, { settings: wanted, api: {} }, server.settings(), undefined)
+        expect(changesOf(plan)).to.deep.equal([])
+        expect(told.sideEffects).to.deep.equal([])
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  it('believes a reading rather than an answer that has no body, or none that can be read', async () => {
+    for (const said of [answer(204), answer(202), answer(200, {}, 'done'), json(201, { theme: 'x' })]) {
+      await begin({ answer: said })
+      await apply(dark)
+      expect(told.taken).to.equal(1)
+    }
+  })
+
+  it('takes a service’s own way to write a colour', async () => {
+    const patched: Manners['patched'] = (before, patch) =>
+      JSON.parse(
+        JSON.stringify(lay(before, patch)).replace(/#[0-9A-F]{6}/g, (colour) => colour.toLowerCase()),
+      )
+    await begin({ patched })
+    await apply({ theme: { primary_color: '#ABCDEF' } })
+    expect(server.settings().theme?.primary_color).to.equal('#abcdef')
+  })
+
+  describe('that did not take', () => {
+    for (const [status, said] of [
+      [200, json(200, lay(someSettings, two))],
+      [202, answer(202)],
+      [204, answer(204)],
+    ] as const) {
+      it(`is a conflict though the answer was ${status}`, async () => {
+        await begin({ ...ignored, answer: said })
+        for (const act of [apply, set]) {
+          const failure = await failureOf(act(two))
+          expect(failure.kind).to.equal('conflict')
+          expect(failure.message).to.equal(
+            'theme.mode did not take: it is "light", not "dark"; ' +
+              `limits.max_tokens did not take: it is 4096, not 12 (the PATCH was answered ${status})`,
+          )
+          expect(failure.details).to.deep.equal({
+            keys: [
+              { path: 'theme.mode', wanted: 'dark', found: 'light' },
+              { path: 'limits.max_tokens', wanted: 12, found: 4096 },
+            ],
+            status,
+          })
+        }
+        expect(told.pauses).to.deep.equal([300, 1_000, 300, 1_000])
+        expect(server.seen().filter((line) => line !== 'GET')).to.have.length(2)
+      })
+    }
+
+    it('in half names the other half', async () => {
+      await begin({ patched: (before) => lay(before, dark) })
+      const failure = await failureOf(apply(two))
+      expect(failure.message).to.equal(
+        'limits.max_tokens did not take: it is 4096, not 12 (the PATCH was answered 200)',
+      )
+    })
+
+    it('on a service that does not know the key says that it is not there', async () => {
+      await begin(ignored, { app_name: 'Chat', theme: null })
+      const failure = await failureOf(apply(dark))
+      expect(failure.message).to.contain('theme.mode did not take: it is not there, not "dark"')
+    })
+
+    it('and was answered 500 is a conflict that keeps that failure', async () => {
+      await begin({ ...ignored, answer: failing(500, 'oops', 'Broken') })
+      const failure = await failureOf(apply(dark))
+      expect(failure.kind).to.equal('conflict')
+      expect(failure.message).to.contain('(the PATCH was answered 500)')
+      expect(failure.details).to.have.property('status', 500)
+      expect((failure.cause as Failure).message).to.equal('Broken')
+      expect(told.taken).to.equal(1)
+    })
+
+    it('and was answered by a reset or not at all is a conflict', async () => {
+      for (const said of [reset, hangUp, resetMidBody()]) {
+        await begin({ ...ignored, answer: said })
+        const failure = await failureOf(apply(dark))
+        expect(failure.kind).to.equal('conflict')
+        expect(failure.message).to.match(
+          /^theme.mode did not take: it is "light", not "dark" \(the PATCH had no answer: .+\)$/,
+        )
+        expect(failure.details).to.have.property('status', null)
+      }
+    })
+
+    it('because nested objects are replaced names the keys that were right before, if they are managed', async () => {
+      await begin({ patched: (before, patch) => ({ ...before, ...patch }) })
+      const failure = await failureOf(apply({ theme: { mode: 'dark', primary_color: '#3366FF' } }))
+      expect(failure.message).to.contain('theme.primary_color did not take: it is not there, not "#3366FF"')
+      expect(failure.message).not.to.contain('theme.mode')
+    })
+  })
+
+  describe('with effects on others', () => {
+    it('says which keys changed that nobody named', async () => {
+      await begin({ patched: (before, patch) => ({ ...before, ...patch }) })
+      await apply(dark)
+      expect(told.sideEffects).to.deep.equal([{ path: 'theme.primary_color', from: '#3366FF', to: null }])
+    })
+
+    it('does not speak of fields that the interface does not know', async () => {
+      await begin({ patched: (before, patch) => ({ ...lay(before, patch), updated_at: 'now' }) })
+      await apply(dark)
+      expect(told.sideEffects).to.deep.equal([])
+    })
+
+    it('says so even where something did not take', async () => {
+      await begin({ patched: (before) => ({ ...before, app_name: 'other' }) })
+      await failureOf(apply(dark))
+      expect(told.sideEffects).to.deep.equal([{ path: 'app_name', from: 'Chat', to: 'other' }])
+    })
+
+    it('says nothing where nobody knows what was there before', async () => {
+      await begin({ patched: (before, patch) => ({ ...before, ...patch }) })
+      await set(dark)
+      expect(told.sideEffects).to.deep.equal([])
+    })
+  })
+
+  describe('that took although the answer said otherwise', () => {
+    for (const [what, said] of [
+      ['500', failing(500, 'oops', 'Broken')],
+      ['503', failing(503, 'busy', 'Busy')],
+      ['403', failing(403, 'forbidden', 'No')],
+      ['422', failing(422, 'invalid', 'Bad')],
+      ['a reset', reset],
+      ['an answer that broke off', resetMidBody()],
+    ] as const) {
+      it(`is done after ${what}, with a word of doubt`, async () => {
+        // Without a reading before, a refusal is taken at its word.
+        const isRefusal = what === '403' || what === '422'
+        for (const act of isRefusal ? [apply] : [apply, set]) {
+          await begin({ answer: said })
+          await act(dark)
+          expect(server.settings().theme?.mode).to.equal('dark')
+          expect(told.doubts).to.have.length(1)
+          expect(told.taken).to.equal(1)
+          expect(server.seen()).to.deep.equal([`PATCH ${JSON.stringify(dark)}`, 'GET'])
+        }
+      })
+    }
+
+    it('in half names the other half, whatever was answered', async () => {
+      for (const said of [failing(403, 'forbidden', 'No'), failing(500, 'oops', 'Broken'), reset]) {
+        await begin({ patched: (before) => lay(before, dark), answer: said })
+        const failure = await failureOf(apply(two))
+        expect(failure.kind).to.equal('conflict')
+        expect(failure.message).to.contain('limits.max_tokens did not take')
+        expect(failure.message).not.to.contain('theme.mode')
+        expect(told.taken).to.equal(1)
+      }
+    })
+  })
+
+  describe('that was refused', () => {
+    for (const [status, kind] of [
+      [400, 'rejected'],
+      [401, 'unauthorized'],
+      [403, 'forbidden'],
+      [404, 'not_found'],
+      [409, 'conflict'],
+      [422, 'rejected'],
+      [429, 'rate_limited'],
+    ] as const) {
+      it(`with ${status} is that failure, where no reading finds anything changed`, async () => {
+        for (const act of [apply, set]) {
+          await begin({ ...ignored, answer: failing(status, 'no', 'It may not be') }, undefined, {
+            maxWait: 0,
+          })
+          const failure = await failureOf(act(two))
+          expect(failure.message).to.equal('It may not be')
+          expect(failure.kind).to.equal(kind)
+          expect(failure.status).to.equal(status)
+          const looks = act === apply && status !== 401 && status !== 429
+          expect(server.seen()).to.deep.equal([`PATCH ${JSON.stringify(two)}`, ...(looks ? ['GET'] : [])])
+          expect(told).to.include({ taken: 0 })
+          expect(told.pauses).to.deep.equal([])
+        }
+      })
+    }
+
+    it('in the body of a 200 is that failure', async () => {
+      const no = { success: false, message: 'It may not be' }
+      await begin({ ...ignored, answer: json(200, no) })
+      const failure = await failureOf(apply(dark))
+      expect(failure.kind).to.equal('rejected')
+      expect(failure.message).to.equal('It may not be')
+    })
+
+    it('says when to come back where nothing can be read for so long', async () => {
+      const limit = failing(429, 'limit', 'Too many', { 'retry-after': '3000' })
+      await begin({ read: () => limit })
+      const failure = await failureOf(apply(dark))
+      expect(failure.kind).to.equal('rate_limited')
+      expect(failure.hint).to.match(/^Try again in 50 min .* chatctl settings get shows whether it took\.$/)
+    })
+
+    it('is that failure too where nothing can be read back', async () => {
+      const no = failing(403, 'forbidden', 'You may not write')
+      await begin({ ...ignored, answer: no, read: () => failing(401, 'who', 'Who are you') })
+      expect((await failureOf(apply(dark))).message).to.equal('You may not write')
+      await begin({ ...ignored, answer: reset, read: () => failing(500, 'oops', 'Broken') }, undefined, {
+        retries: 0,
+      })
+      const failure = await failureOf(apply(dark))
+      expect(failure.kind).to.equal('unreachable')
+      expect(failure.inDoubt).to.equal(true)
+      expect(told.taken).to.equal(1)
+    })
+
+    it('before it was sent is not looked for', async () => {
+      await begin()
+      const { url } = server
+      await server.close()
+      const failure = await failureOf(set(dark))
+      expect(failure.message).to.contain(`cannot reach ${url}`)
+      expect(told.taken).to.equal(0)
+    })
+  })
+
+  describe('on a service that lags', () => {
+    for (const lag of [1, 2]) {
+      it(`reads again after ${lag} ${lag === 1 ? 'reading' : 'readings'} of what was there before`, async () => {
+        await begin({ lag })
+        await apply(dark)
+        expect(told.pauses).to.deep.equal([300, 1_000].slice(0, lag))
+        expect(told.sideEffects).to.deep.equal([])
+      })
+    }
+
+    it('reads again after a 500 that took', async () => {
+      await begin({ lag: 2, answer: failing(500, 'oops', 'Broken') })
+      await apply(dark)
+      expect(told.doubts).to.have.length(1)
+    })
+
+    it('judges by the last reading that succeeded', async () => {
+      await begin({ ...ignored, read: (index) => (index > 0 ? failing(403, 'no', 'No') : undefined) })
+      const failure = await failureOf(apply(dark))
+      expect(failure.message).to.contain('theme.mode did not take')
+    })
+
+    it('does not wait for ever', async () => {
+      await begin({ lag: 3 })
+      expect((await failureOf(apply(dark))).kind).to.equal('conflict')
+    })
+  })
+
+  it('says that the change was sent where it cannot be read back', async () => {
+    await begin({ answer: answer(204), read: () => failing(403, 'no', 'You may not read') })
+    const failure = await failureOf(apply(dark))
+    expect(failure.kind).to.equal('forbidden')
+    expect(failure.message).to.equal(
+      'The change was sent and answered 204, but could not be read back: You may not read',
+    )
+    expect(told.taken).to.equal(1)
+  })
+
+  it('passes on what held a request back, and reads nothing', async () => {
+    const held = new Error('held back')
+    const gate = ({ method }: { method: string }) => {
+      if (method !== 'GET') throw held
+    }
+    await begin({}, undefined, { gate })
+    expect(await reasonOf(apply(dark, { version: '2' }))).to.equal(held)
+    expect(await reasonOf(apply({}, { version: '2' }))).to.equal(held)
+    expect(server.seen()).to.deep.equal([])
+    expect(told.taken).to.equal(0)
+  })
+
+  it('ends with an interruption, and may have taken effect then', async () => {
+    await begin({
+      answer: () => {
+        abort.abort(new Error('ended'))
+      },
+    })
+    expect(await reasonOf(apply(dark))).to.equal(abort.signal.reason)
+    expect(told.taken).to.equal(1)
+    expect(server.seen()).to.have.length(1)
+  })
+
+  it('ends with an interruption while it waits to read again', async () => {
+    await begin(ignored)
+    const { pause: _, ...without } = applying()
+    setTimeout(() => abort.abort(new Error('ended')), 50)
+    const reason = await reasonOf(changeAndVerify(dark, leavesOf(dark), undefined, without))
+    expect(reason).to.equal(abort.signal.reason)
+  })
+
+  it('gives the answer to the PATCH back', async () => {
+    await begin({ answer: json(200, { odd: 1 }) })
+    expect((await set(dark))?.body).to.deep.equal({ odd: 1 })
+    await begin({ answer: failing(500, 'oops', 'Broken') })
+    expect(await set(dark)).to.equal(undefined)
+  })
+
+  describe('with the API configuration', () => {
+    it('sends all that is managed of it, after settings that are proved', async () => {
+      await begin()
+      await apply(dark, { version: '2', cors: { allowed_methods: [] } })
+      expect(server.seen()).to.deep.equal([
+        `PATCH ${JSON.stringify(dark)}`,
+        'GET',
+        'POST {"version":"2","cors":{"allowed_methods":[]}}',
+        'GET',
+      ])
+      expect(told.taken).to.equal(1)
+      expect(readSent(server.url)?.configuration).to.deep.equal({
+        version: '2',
+        cors: { allowed_methods: [] },
+      })
+      await apply(dark, { version: '2', cors: { allowed_methods: [] } })
+      expect(server.requests).to.have.length(4)
+      await apply({}, { version: '2', cors: { allowed_methods: ['GET'] } })
+      expect(server.seen().at(-1)).to.equal('POST {"version":"2","cors":{"allowed_methods":["GET"]}}')
+    })
+
+    it('does not send it after settings that did not take', async () => {
+      await begin(ignored)
+      await failureOf(apply(dark, { version: '2' }))
+      expect(server.seen().join()).not.to.contain('POST')
+    })
+
+    it('sees what it does to the settings', async () => {
+      await begin({ posted: (before) => lay(before, { theme: { mode: 'x' }, app_name: 'y' }) })
+      const failure = await failureOf(apply(dark, { version: '2' }))
+      expect(failure.message).to.equal(
+        'theme.mode did not take: it is "x", not "dark" (the POST was answered 200)',
+      )
+      expect(told.sideEffects).to.deep.equal([{ path: 'app_name', from: 'Chat', to: 'y' }])
+    })
+
+    it('says once what the settings did alongside', async () => {
+      await begin({ patched: (before, patch) => ({ ...before, ...patch }) })
+      await apply(dark, { version: '2' })
+      expect(told.sideEffects).to.deep.equal([{ path: 'theme.primary_color', from: '#3366FF', to: null }])
+    })
+
+    it('ends with an interruption, and may have taken effect then', async () => {
+      await begin({
+        answerPost: () => {
+          abort.abort(new Error('ended'))
+        },
+      })
+      expect(await reasonOf(apply({}, { version: '2' }))).to.equal(abort.signal.reason)
+      expect(told.taken).to.equal(1)
+    })
+
+    it('says what is done where it fails', async () => {
+      await begin({ answerPost: failing(403, 'no', 'You may not') })
+      const failure = await failureOf(apply(dark, { version: '2' }))
+      expect(failure.kind).to.equal('forbidden')
+      expect(failure.status).to.equal(403)
+      expect(failure.message).to.equal(
+        'The settings were changed and verified; setting the API configuration failed: You may not',
+      )
+      expect(readSent(server.url)).to.equal(undefined)
+      const alone = await failureOf(apply({}, { version: '2' }))
+      expect(alone.message).to.equal('You may not')
+    })
+
+    it('may have taken effect where nobody knows', async () => {
+      await begin({ answerPost: failing(500, 'oops', 'Broken') })
+      const failure = await failureOf(apply({}, { version: '2' }))
+      expect(failure.inDoubt).to.equal(true)
+      expect(told.taken).to.equal(1)
+      expect(readSent(server.url)).to.equal(undefined)
+    })
+
+    it('says what could not be kept of it', async () => {
+      await begin()
+      const { mkdirSync, writeFileSync } = await import('node:fs')
+      mkdirSync(state.path(), { recursive: true })
+      writeFileSync(`${state.path()}/api-configuration`, '')
+      await apply({}, { version: '2' })
+      expect(told.warnings).to.have.length(1)
+    })
+  })
+})
+
+describe('a plan that is applied later', () => {
+  const file = { settings: two, api: { version: '2', rate_limiting: { enabled: true } } }
+  const sent = { sentAt: '2026-01-02T03:04:05.000Z', configuration: { version: '1' } }
+  const plan = makePlan('local', file, someSettings, sent)
+
+  it('is current while no managed key has changed, whatever else has', () => {
+    const now = lay(someSettings, { app_name: 'other', theme: { primary_color: '#000000' } })
+    assertCurrent(plan, now, { sentAt: 'later', configuration: { version: '1', cors: {} } })
+  })
+
+  it('is out of date with every managed key that has changed', () => {
+    const now = lay(someSettings, { theme: { mode: 'other' }, limits: { max_tokens: 5 } })
+    const failure = thrownFailure(() => assertCurrent(plan, now, undefined))
+    expect(failure.kind).to.equal('conflict')
+    expect(failure.message).to.equal(
+      'Changed since the plan was made: theme.mode was "light", is "other"; ' +
+        'limits.max_tokens was 4096, is 5; api.version was "1", is not there',
+    )
+    expect(failure.hint).to.contain('--refresh')
+    expect(failure.details).to.deep.equal({
+      keys: [
+        { path: 'theme.mode', was: 'light', is: 'other' },
+        { path: 'limits.max_tokens', was: 4096, is: 5 },
+        { path: 'api.version', was: '1', is: null },
+      ],
+    })
+  })
+
+  it('is out of date even where a key has become what was wanted', () => {
+    expect(thrownFailure(() => assertCurrent(plan, lay(someSettings, dark), sent)).kind).to.equal('conflict')
+  })
+
+  it('finds every change of any managed key, and no other', () => {
+    fc.assert(
+      fc.property(anySettings, anyPatch, anySettings, (before, settings, after) => {
+        const made = makePlan('local', { settings, api: {} }, before, undefined)
+        const again = makePlan('local', { settings, api: {} }, after, undefined)
+        const same =
+          JSON.stringify(made.settings).toLowerCase() === JSON.stringify(again.settings).toLowerCase()
+        fc.pre(same === (JSON.stringify(made) === JSON.stringify(again)))
+        if (same) assertCurrent(made, after, undefined)
+        else expect(thrownFailure(() => assertCurrent(made, after, undefined)).kind).to.equal('conflict')
+      }),
+    )
+  })
+})

@@ -1,0 +1,210 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { isApplied, markApplied } from '../../src/plan/applied-plans.ts'
+import { hashOf } from '../../src/plan/canonical-json.ts'
+import { type Change, makePlan, type Plan } from '../../src/plan/plan.ts'
+import { composePlanFile, isPlanFile, type PlanContext, readPlanFile } from '../../src/plan/plan-file.ts'
+import { thrownFailure } from '../support/thrown-failure.ts'
+import { anyConfiguration, anyPatch, anySettings, anySubset, someSettings } from './any-settings.ts'
+import { useStateFolder } from './state-folder.ts'
+
+const service = 'https://chat.example/base'
+const about: PlanContext = { service, toolVersion: '1.2.3' }
+
+const anyPlan: fc.Arbitrary<Plan> = fc
+  .tuple(anyPatch, fc.option(anySubset(anyConfiguration)), anySettings, fc.option(anyConfiguration))
+  .map(([settings, api, current, configuration]) =>
+    makePlan(
+      service,
+      { settings, api: api ?? {} },
+      current,
+      configuration === null ? undefined : { sentAt: '2026-01-02T03:04:05.000Z', configuration },
+    ),
+  )
+
+const file = { settings: { theme: { mode: 'dark' }, limits: { max_tokens: 12 } }, api: { version: '2' } }
+const plan = makePlan(service, file, someSettings, undefined)
+
+function read(text: string, context = about) {
+  return readPlanFile({ name: 'a.plan', text }, context)
+}
+
+/** The same plan file, changed by whoever can compute a checksum. */
+function forged(change: (content: Record<string, unknown>) => void): string {
+  const { checksum: _, ...content } = JSON.parse(composePlanFile(plan, '1.2.3'))
+  const base = content.base_hash
+  change(content)
+  if (content.base_hash === base) {
+    const found = ({ path, from }: Change) => [path, from]
+    const api = content.api.managed.map(found).map(([path, from]: [string, unknown]) => [`api.${path}`, from])
+    content.base_hash = hashOf([...content.settings.map(found), ...api])
+  }
+  return JSON.stringify({ ...content, checksum: hashOf(content) })
+}
+
+describe('a plan file', () => {
+  const state = useStateFolder()
+
+  it('brings back the plan that was saved', () => {
+    fc.assert(
+      fc.property(anyPlan, (saved) => {
+        const text = composePlanFile(saved, '1.2.3')
+        expect(isPlanFile(text)).to.equal(true)
+        expect(read(text).plan).to.deep.equal(saved)
+      }),
+    )
+  })
+
+  it('may be laid out otherwise: only what it says counts', () => {
+    expect(read(JSON.stringify(backwards(JSON.parse(composePlanFile(plan, '1.2.3'))))).plan).to.deep.equal(
+      plan,
+    )
+  })
+
+  it('is refused when any character of it is another, unless it still says the same', () => {
+    const text = composePlanFile(plan, '1.2.3')
+    const anyCharacter = fc.oneof(
+      fc.constantFrom(...'0123456789abcdef"{}[]:, \n-.eE+\\'),
+      fc.string({ minLength: 1, maxLength: 1 }),
+    )
+    fc.assert(
+      fc.property(fc.nat(text.length - 1), anyCharacter, fc.constantFrom(0, 1), (at, character, removed) => {
+        const altered = text.slice(0, at) + character + text.slice(at + removed)
+        if (meaningOf(altered) === meaningOf(text)) expect(read(altered).plan).to.deep.equal(plan)
+        else expect(thrownFailure(() => read(altered)).kind).to.equal('refused')
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
+  it('is refused for any single value that is another', () => {
+    const paths = [...placesIn(JSON.parse(composePlanFile(plan, '1.2.3')))]
+    expect(paths.length).to.be.above(15)
+    for (const path of paths) {
+      for (const value of ['x', 7, null, Infinity, true]) {
+        const content = JSON.parse(composePlanFile(plan, '1.2.3'))
+        const holder = path.slice(0, -1).reduce((here, step) => here[step], content)
+        const last = path.at(-1) ?? ''
+        if (holder[last] === value) continue
+        holder[last] = value
+        // Infinity cannot be written by JSON.stringify, but it can be read: 1e400.
+        const text = JSON.stringify(content, (_, inner) => (inner === Infinity ? 'INFINITY' : inner))
+        const failure = thrownFailure(() => read(text.replace('"INFINITY"', '1e400')))
+        expect(failure.kind, `${path.join('.')} as ${value}`).to.equal('refused')
+      }
+    }
+  })
+
+  it('is no settings file, and a settings file is no plan', () => {
+    for (const text of ['{}', '[]', 'null', '"chatctl-plan"', 'app_name: x', '', '{"format": "other"}']) {
+      expect(isPlanFile(text), text).to.equal(false)
+      expect(thrownFailure(() => read(text)).kind).to.equal('refused')
+    }
+  })
+
+  it('is for one service alone', () => {
+    const failure = thrownFailure(() =>
+      read(composePlanFile(plan, '1.2.3'), { ...about, service: 'local', refresh: true }),
+    )
+    expect(failure.kind).to.equal('conflict')
+    expect(failure.message).to.equal(
+      'The plan a.plan is for https://chat.example/base, not for the embedded service',
+    )
+    expect(failure.hint).to.contain('chatctl settings diff FILE --save PLAN')
+  })
+
+  it('is for the version of the tool that made it, unless it is made anew', () => {
+    const text = composePlanFile(plan, '1.2.4')
+    const failure = thrownFailure(() => read(text))
+    expect(failure.kind).to.equal('conflict')
+    expect(failure.message).to.equal('The plan a.plan was made by chatctl 1.2.4, and this is 1.2.3')
+    expect(failure.hint).to.contain('chatctl settings diff FILE --save PLAN')
+    expect(read(text, { ...about, refresh: true }).plan).to.deep.equal(plan)
+  })
+
+  it('is stale once it was applied, unless it is made anew', () => {
+    const text = composePlanFile(plan, '1.2.3')
+    const { id } = read(text)
+    expect(isApplied(id)).to.equal(false)
+    markApplied(id)
+    markApplied(id)
+    expect(isApplied(id)).to.equal(true)
+    const failure = thrownFailure(() => read(text))
+    expect(failure.kind).to.equal('conflict')
+    expect(failure.message).to.equal('The plan a.plan was applied already')
+    expect(read(text, { ...about, refresh: true }).plan).to.deep.equal(plan)
+    expect(read(composePlanFile(plan, '1.2.3')).plan, 'another of the same').to.deep.equal(plan)
+    const folder = join(state.path(), 'applied-plans')
+    expect(readdirSync(folder)).to.deep.equal([id])
+    expect(statSync(folder).mode & 0o777).to.equal(0o700)
+    expect(statSync(join(folder, id)).mode & 0o777).to.equal(0o600)
+  })
+
+  it('is refused where its checksum fits and nothing of chatctl can have made it', () => {
+    const changes: Record<string, (content: Record<string, unknown>) => void> = {
+      'an id that leads elsewhere': (content) => (content['id'] = '../../x'),
+      'an unknown field': (content) => (content['more'] = 1),
+      'an unknown key': (content) => (content['settings'] = [{ path: 'foo', from: null, to: 1 }]),
+      'a group for a key': (content) =>
+        (content['settings'] = [{ path: 'theme', from: null, to: { mode: 'x' } }]),
+      'a value of another type': (content) =>
+        (content['settings'] = [{ path: 'theme.mode', from: null, to: 5 }]),
+      'no value': (content) => (content['settings'] = [{ path: 'theme.mode', from: null }]),
+      'a key twice': (content) =>
+        (content['settings'] = Array(2).fill({ path: 'theme.mode', from: 'x', to: 'y' })),
+      'another base': (content) => (content['base_hash'] = '0'.repeat(64)),
+    }
+    expect(read(forged(() => {})).plan, 'unchanged').to.deep.equal(plan)
+    for (const [what, change] of Object.entries(changes)) {
+      const failure = thrownFailure(() => read(forged(change)))
+      expect(failure.kind, what).to.equal('refused')
+      expect(failure.message, what).to.equal('a.plan is no plan that chatctl has made')
+    }
+  })
+
+  it('is refused where it is nested without end', () => {
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
+    expect(thrownFailure(() => read(`{"format": "chatctl-plan", "v": ${deep}}`)).kind).to.equal('refused')
+  })
+
+  it('of a later form is another version’s', () => {
+    const failure = thrownFailure(() =>
+      read(forged((content) => Object.assign(content, { v: 2, tool: '9.0.0' }))),
+    )
+    expect(failure.kind).to.equal('conflict')
+    expect(failure.message).to.contain('made by chatctl 9.0.0')
+  })
+})
+
+/** What a text says, for comparison; undefined where it is not JSON. */
+function meaningOf(text: string): string | undefined {
+  try {
+    return JSON.stringify(sorted(JSON.parse(text)))
+  } catch {
+    return undefined
+  }
+}
+
+function sorted(value: unknown): unknown {
+  if (value === Infinity) return 'Infinity'
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.entries(value)
+    .map(([name, inner]) => [name, sorted(inner)])
+    .sort(([one], [other]) => (String(one) < String(other) ? -1 : 1))
+}
+
+/** The same with the names of every object in the opposite order. */
+function backwards(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(backwards)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).reverse()
+  return Object.fromEntries(entries.map(([name, inner]) => [name, backwards(inner)]))
+}
+
+function* placesIn(value: unknown, above: string[] = []): Generator<string[]> {
+  if (typeof value !== 'object' || value === null) yield above
+  else for (const [name, inner] of Object.entries(value)) yield* placesIn(inner, [...above, name])
+}

@@ -1,0 +1,118 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { leavesOf, patchOf } from '../../src/plan/leaves.ts'
+import { changesOf, fileOf, makePlan, requestsOf } from '../../src/plan/plan.ts'
+import { anyConfiguration, anyPatch, anySettings, anySubset, lay, someSettings } from './any-settings.ts'
+
+const sentAt = '2026-01-02T03:04:05.000Z'
+
+describe('leaves of settings', () => {
+  it('make the same nested objects again', () => {
+    fc.assert(
+      fc.property(anyPatch, (patch) => {
+        expect(patchOf(leavesOf(patch))).to.deep.equal(patch)
+      }),
+    )
+  })
+
+  it('have any name, those of every object too', () => {
+    const odd = JSON.parse('{"__proto__": {"constructor": 1}, "toString": "x"}')
+    const leaves = leavesOf(odd)
+    expect([...leaves.keys()]).to.deep.equal(['__proto__.constructor', 'toString'])
+    expect(JSON.stringify(patchOf(leaves))).to.equal(JSON.stringify(odd))
+  })
+
+  it('are scalars, null and lists; an empty object has none', () => {
+    expect([...leavesOf({ a: { b: null, c: [1, { d: 2 }] }, e: {} })]).to.deep.equal([
+      ['a.b', null],
+      ['a.c', [1, { d: 2 }]],
+    ])
+  })
+})
+
+describe('a plan', () => {
+  it('makes of what is there exactly what is wanted, and then finds no difference', () => {
+    fc.assert(
+      fc.property(anySettings, anyPatch, (current, settings) => {
+        const wanted = { settings, api: {} }
+        const { patch } = requestsOf(makePlan('local', wanted, current, undefined))
+        const after = lay(current, patch ?? {})
+        expect(changesOf(makePlan('local', wanted, after, undefined))).to.deep.equal([])
+        expect(lower(after)).to.deep.equal(lower(lay(current, settings)))
+      }),
+    )
+  })
+
+  it('sends only keys that differ', () => {
+    fc.assert(
+      fc.property(anySettings, anyPatch, (current, settings) => {
+        const plan = makePlan('local', { settings, api: {} }, current, undefined)
+        const { patch = {} } = requestsOf(plan)
+        expect([...leavesOf(patch).keys()]).to.deep.equal(changesOf(plan).map(({ path }) => path))
+        for (const { from, to } of changesOf(plan)) expect(from).not.to.deep.equal(to)
+      }),
+    )
+  })
+
+  it('sends all of the API configuration that it manages as soon as any of it differs, and none before', () => {
+    fc.assert(
+      fc.property(anyConfiguration, anySubset(anyConfiguration), (configuration, api) => {
+        const plan = makePlan('local', { settings: {}, api }, {}, { sentAt, configuration })
+        const isThere = JSON.stringify(lay(configuration, api)) === JSON.stringify(configuration)
+        expect(requestsOf(plan)).to.deep.equal(isThere ? {} : { configuration: api })
+      }),
+    )
+  })
+
+  it('holds what it was made of', () => {
+    fc.assert(
+      fc.property(anySettings, anyPatch, anySubset(anyConfiguration), (current, settings, api) => {
+        expect(fileOf(makePlan('local', { settings, api }, current, undefined))).to.deep.equal({
+          settings,
+          api,
+        })
+      }),
+    )
+  })
+
+  it('says null for what the service does not have', () => {
+    const wanted = { settings: { theme: { mode: 'dark' } }, api: { version: '2' } }
+    const plan = makePlan('local', wanted, { theme: null }, undefined)
+    expect(plan.api?.sentAt).to.equal(null)
+    expect(changesOf(plan)).to.deep.equal([
+      { path: 'theme.mode', from: null, to: 'dark' },
+      { path: 'api.version', from: null, to: '2' },
+    ])
+  })
+
+  it('takes a colour for the same in small and capital letters, and no other text', () => {
+    const wanted = { settings: { app_name: 'CHAT', theme: { primary_color: '#3366ff' } }, api: {} }
+    const changes = changesOf(makePlan('local', wanted, someSettings, undefined))
+    expect(changes.map(({ path }) => path)).to.deep.equal(['app_name'])
+  })
+
+  it('takes 0 and -0 for the same, as JSON does', () => {
+    const plan = makePlan(
+      'local',
+      { settings: { limits: { max_tokens: -0 } }, api: {} },
+      lay(someSettings, { limits: { max_tokens: 0 } }),
+      undefined,
+    )
+    expect(changesOf(plan)).to.deep.equal([])
+  })
+
+  it('keeps to the order of the contract, whatever that of the file is', () => {
+    const wanted = { settings: { limits: { max_tokens: 1 }, theme: { mode: 'x' }, app_name: 'y' }, api: {} }
+    expect(makePlan('local', wanted, {}, undefined).settings.map(({ path }) => path)).to.deep.equal([
+      'app_name',
+      'theme.mode',
+      'limits.max_tokens',
+    ])
+  })
+})
+
+function lower(settings: object): object {
+  const leaves = new Map(leavesOf(settings))
+  leaves.set('theme.primary_color', String(leaves.get('theme.primary_color')).toLowerCase())
+  return patchOf(leaves)
+}

@@ -1,0 +1,139 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import type { Answer } from '../../src/client/answer.ts'
+import { Failure } from '../../src/failure.ts'
+import { readSent, sendConfiguration } from '../../src/plan/sent-configuration.ts'
+import { reasonOf } from '../client/capture.ts'
+import { useStateFolder } from './state-folder.ts'
+
+const service = 'https://chat.example/'
+const quiet = new AbortController().signal
+const done = async (): Promise<Answer<unknown>> => ({ body: {}, status: 200, headers: {}, faults: [] })
+
+function send(version: string, act: () => Promise<Answer<unknown>> = done, signal = quiet, to = service) {
+  return sendConfiguration(to, { version }, act, signal)
+}
+
+describe('what was last sent of the API configuration', () => {
+  const state = useStateFolder()
+  const folder = () => join(state.path(), 'api-configuration')
+
+  it('is not known at first', () => {
+    expect(readSent(service)).to.equal(undefined)
+  })
+
+  it('is what a 2xx was the answer to, with the time', async () => {
+    const before = Date.now()
+    expect((await send('1')).status).to.equal(200)
+    await send('2')
+    const sent = readSent(service)
+    expect(sent?.configuration).to.deep.equal({ version: '2' })
+    expect(Date.parse(sent?.sentAt ?? '')).to.be.within(before, Date.now())
+  })
+
+  it('is kept for each service by itself', async () => {
+    await send('1')
+    await send('2', done, quiet, 'local')
+    expect(readSent(service)?.configuration).to.deep.equal({ version: '1' })
+    expect(readSent('local')?.configuration).to.deep.equal({ version: '2' })
+    expect(readSent(`${service}x`)).to.equal(undefined)
+  })
+
+  it('is in a file for its owner alone', async () => {
+    await send('1')
+    const [name = '', ...others] = readdirSync(folder())
+    expect(others).to.deep.equal([])
+    expect(name).to.match(/^[0-9a-f]{24}\.json$/)
+    expect(statSync(folder()).mode & 0o777).to.equal(0o700)
+    expect(statSync(join(folder(), name)).mode & 0o777).to.equal(0o600)
+  })
+
+  it('is not known while it is being sent, so that a crash leaves nothing wrong', async () => {
+    await send('1')
+    await send('2', async () => {
+      expect(readSent(service)).to.equal(undefined)
+      return done()
+    })
+  })
+
+  it('is what it was after a refusal, and after what held the request back', async () => {
+    await send('1')
+    const before = readSent(service)
+    const reasons = [
+      new Failure('forbidden', 'no', { status: 403 }),
+      new Failure('unreachable', 'no'),
+      new Error('held back'),
+    ]
+    for (const reason of reasons) {
+      expect(await reasonOf(send('2', () => Promise.reject(reason)))).to.equal(reason)
+      expect(readSent(service)).to.deep.equal(before)
+    }
+  })
+
+  it('is not known after a request of which nobody knows, and one that was broken off', async () => {
+    await send('1')
+    const doubt = new Failure('server_error', 'no', { status: 500, inDoubt: true })
+    expect(await reasonOf(send('2', () => Promise.reject(doubt)))).to.equal(doubt)
+    expect(readSent(service)).to.equal(undefined)
+
+    await send('1')
+    const abort = new AbortController()
+    const broken = send(
+      '2',
+      () => {
+        abort.abort(new Error('ended'))
+        return Promise.reject(abort.signal.reason)
+      },
+      abort.signal,
+    )
+    expect(await reasonOf(broken)).to.equal(abort.signal.reason)
+    expect(readSent(service)).to.equal(undefined)
+  })
+
+  it('is not known where its file is broken or says something else', async () => {
+    await send('1')
+    const [name = ''] = readdirSync(folder())
+    const path = join(folder(), name)
+    const text = readFileSync(path, 'utf8')
+    const broken = [
+      '',
+      text.slice(0, -5),
+      'null',
+      text.replace(service, 'https://other.example/'),
+      text.replace('"version": "1"', '"version": 1'),
+      text.replace(/"sent_at": "[^"]*"/, '"sent_at": "today"'),
+    ]
+    for (const content of broken) {
+      writeFileSync(path, content)
+      expect(readSent(service), content).to.equal(undefined)
+    }
+    writeFileSync(path, text)
+    expect(readSent(service)?.configuration).to.deep.equal({ version: '1' })
+  })
+
+  it('does not fail what is done where it cannot be kept, but says so', async () => {
+    mkdirSync(state.path(), { recursive: true })
+    writeFileSync(folder(), 'in the way')
+    const { status, warning } = await send('1')
+    expect(status).to.equal(200)
+    expect(warning).to.match(/^what was sent cannot be kept for the next diff: .*\((ENOTDIR|EEXIST)\)$/)
+  })
+
+  it('must be forgotten before anything is sent, or nothing is', async () => {
+    await send('1')
+    const [name = ''] = readdirSync(folder())
+    rmSync(join(folder(), name))
+    // What not even root can remove as a file.
+    mkdirSync(join(folder(), name))
+    let sent = false
+    const reason = await reasonOf(
+      send('2', () => {
+        sent = true
+        return done()
+      }),
+    )
+    expect((reason as Failure).kind).to.equal('storage')
+    expect(sent).to.equal(false)
+  })
+})
