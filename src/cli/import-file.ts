@@ -154,7 +154,7 @@ function outsideOf(context: Context, { file, kind, yes, concurrency, settle }: F
 
 async function showOutline({ output }: Context, { rows, done, steps, requests }: Prospect): Promise<void> {
   const { create: creates, update: updates, assign: assignments } = steps
-  await output.show(outlineView, { rows, done, creates, updates, assignments, requests })
+  await output.withoutFields().show(outlineView, { rows, done, creates, updates, assignments, requests })
 }
 
 /** What is known of the quota, and how long it will take with it. */

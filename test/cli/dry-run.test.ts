@@ -13,6 +13,14 @@ const key = 'canary-key-of-a-dry-run'
 /** Stands for the id of a key that is there. */
 const keyToRevoke = 'KEY'
 
+/** Files of rows in the folder of the run, and what is in them. */
+const usersFile = 'users.csv'
+const rolesFile = 'roles.csv'
+const files = {
+  [usersFile]: `email,password,role\nada@example.com,${password},\nbob@example.com,,editor\n`,
+  [rolesFile]: 'id,role\nu1,editor\n',
+}
+
 interface Case {
   command: string
   args: string[]
@@ -20,8 +28,10 @@ interface Case {
   env?: NodeJS.ProcessEnv
   /** The request that is held back, for what changes the service. */
   request?: { method: string; path: string; body?: unknown }
-  /** The local change that is held back, for what changes this machine. */
+  /** What is shown in place of that: the local change that is held back, or what a file comes to. */
   change?: unknown
+  /** A field of what this call shows when it is run in earnest, where `answered` has that of another. */
+  answered?: string
 }
 
 const cases: Case[] = [
@@ -110,6 +120,17 @@ const cases: Case[] = [
     },
   },
   {
+    command: 'users:permissions:assign',
+    args: ['users', 'permissions', 'assign', '--file', rolesFile],
+    answered: 'updated',
+    change: { rows: 1, done: 0, creates: 0, updates: 0, assignments: 1, requests: 1 },
+  },
+  {
+    command: 'users:import',
+    args: ['users', 'import', usersFile],
+    change: { rows: 2, done: 0, creates: 2, updates: 0, assignments: 1, requests: 3 },
+  },
+  {
     command: 'users:settings:set',
     args: ['users', 'settings', 'set', '--notification', 'email=off'],
     request: { method: 'PUT', path: '/api/user/settings', body: { notifications: { email: false } } },
@@ -168,6 +189,7 @@ const answered: Record<string, string> = {
   'users:create': 'id',
   'users:update': 'id',
   'users:permissions:assign': 'role',
+  'users:import': 'created',
   'users:settings:set': 'success',
   'service:keys:create': 'key',
   'service:keys:revoke': 'id',
@@ -189,6 +211,7 @@ describe('--dry-run', function () {
     await runChatctl(sandbox, ['config', 'set', 'model', 'large', '--profile', 'other'])
     const created = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'ci', '--json'])
     keyId = JSON.parse(created.stdout).id
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(sandbox.home, name), text)
   })
   beforeEach(() => {
     server.requests.length = 0
@@ -213,7 +236,15 @@ describe('--dry-run', function () {
     expect([...new Set(cases.map(({ command }) => command))].sort()).to.deep.equal(have.sort())
   })
 
-  for (const { command, args, stdin, env, request, change } of cases) {
+  for (const {
+    command,
+    args,
+    stdin,
+    env,
+    request,
+    change,
+    answered: field = answered[command] ?? '',
+  } of cases) {
     it(`changes nothing: ${args.join(' ')}`, async () => {
       const before = fingerprint(sandbox.home)
       const plain = await run([...args, '--dry-run'], stdin, env)
@@ -240,11 +271,7 @@ describe('--dry-run', function () {
 
     it(`takes --fields of the answer: ${args.join(' ')}`, async () => {
       const whole = await run([...args, '--dry-run', '--json'], stdin, env)
-      const chosen = await run(
-        [...args, '--dry-run', '--json', '--fields', answered[command] ?? ''],
-        stdin,
-        env,
-      )
+      const chosen = await run([...args, '--dry-run', '--json', '--fields', field], stdin, env)
       expect(chosen).to.deep.equal(whole)
     })
   }

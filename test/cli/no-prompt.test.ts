@@ -21,6 +21,9 @@ type Call = { name: string; args: readonly string[]; stdin?: string }
 
 const calls: readonly Call[] = [...serviceCalls, ...localCalls]
 
+/** A file in the folder of the run. */
+const usersFile = 'users.csv'
+
 /** The calls that cannot go on without an answer, and the flags that give it. */
 const questions: { args: string[]; flags: string[] }[] = [
   {
@@ -30,6 +33,7 @@ const questions: { args: string[]; flags: string[] }[] = [
   { args: ['service', 'keys', 'revoke', 'key_1'], flags: ['--yes'] },
   { args: ['settings', 'apply', 'settings.yaml'], flags: ['--yes'] },
   { args: ['settings', 'edit'], flags: ['--yes'] },
+  { args: ['users', 'import', usersFile], flags: ['--yes'] },
 ]
 
 /** Calls that take a text beside their argument, and so wait for what a pipe has to say. */
@@ -58,6 +62,7 @@ describe('off a terminal', function () {
   before(async () => {
     sandbox = createSandbox()
     writeFileSync(join(sandbox.home, 'settings.yaml'), 'theme: { mode: light }\n')
+    writeFileSync(join(sandbox.home, usersFile), 'email\nada@example.com\n')
     const script = {
       choose: ({ method, path }: { method: string; path: string }) =>
         json(200, findCall(method, path)?.answer ?? {}),
@@ -91,7 +96,7 @@ describe('off a terminal', function () {
         expect(plain).to.include({ exitCode: 3, stdout: '' })
         const structured = await run([...args, ...flags, '--json'], more)
         expect(structured).to.include({ exitCode: 3, stdout: '' })
-        const { error } = JSON.parse(structured.stderr)
+        const { error } = JSON.parse(structured.stderr.trim().split('\n').at(-1) ?? '')
         expect(error.code).to.equal('input_needed')
         for (const answer of answers) {
           expect(plain.stderr).to.contain(answer)

@@ -260,6 +260,7 @@ export const localCalls: readonly { name: string; args: readonly string[] }[] = 
   { name: 'service:status', args: ['service', 'status'] },
   { name: 'settings:edit', args: ['settings', 'edit'] },
   { name: 'settings:schema', args: ['settings', 'schema'] },
+  { name: 'users:import', args: ['users', 'import', 'no-such-file.csv', '--yes'] },
 ]
 
 /** What runs until it is stopped. */

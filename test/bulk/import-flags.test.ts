@@ -1,0 +1,123 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { type Run, runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+/** Each flag of the commands that send a file of rows does something that can be seen from outside. */
+
+interface FileCommand {
+  name: string
+  args(path: string): string[]
+  /** A row of the file, as a line of JSON and as one of CSV. */
+  row(index: number): string
+  header: string
+  cells(index: number): string
+  /** A row with a fault. */
+  faulty: string
+}
+
+const fileCommands: FileCommand[] = [
+  {
+    name: 'users import',
+    args: (path) => ['users', 'import', path, '--yes'],
+    row: (index) => JSON.stringify({ email: `user${index}@example.com` }),
+    header: 'email,name',
+    cells: (index) => `user${index}@example.com,User`,
+    faulty: 'nobody,User',
+  },
+  {
+    name: 'users permissions assign --file',
+    args: (path) => ['users', 'permissions', 'assign', '--file', path, '--yes'],
+    row: (index) => JSON.stringify({ id: `usr_${index}`, role: 'editor' }),
+    header: 'id,permissions',
+    cells: (index) => `usr_${index},read:chat`,
+    faulty: 'usr_9,read',
+  },
+]
+
+for (const { name, args, row, header, cells, faulty } of fileCommands) {
+  describe(`the flags of ${name}`, function () {
+    this.timeout(60_000)
+    let sandbox: Sandbox
+    let server: FaultServer
+    let inFlight = { now: 0, most: 0 }
+    beforeEach(async () => {
+      sandbox = createSandbox()
+      inFlight = { now: 0, most: 0 }
+      server = await startFaultServer(async (request, response, incoming) => {
+        if (request.method !== 'GET') {
+          inFlight.now++
+          inFlight.most = Math.max(inFlight.most, inFlight.now)
+          await sleep(60)
+          inFlight.now--
+        }
+        await json(201, { id: `usr_${server.requests.length}` })(request, response, incoming)
+      })
+    })
+    afterEach(async () => {
+      await server.close()
+      sandbox.remove()
+    })
+
+    const changes = () => server.requests.filter(({ method }) => method !== 'GET').length
+
+    async function run(path: string, ...flags: string[]): Promise<Run & { changes: number }> {
+      const before = changes()
+      const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
+      const done = await runChatctl(sandbox, [...args(path), ...flags], { env })
+      return { ...done, changes: changes() - before }
+    }
+
+    function file(fileName: string, lines: readonly string[]): string {
+      const path = join(sandbox.home, fileName)
+      writeFileSync(path, lines.map((line) => `${line}\n`).join(''))
+      return path
+    }
+
+    const csv = (count: number) => [header, ...Array.from({ length: count }, (_, index) => cells(index))]
+
+    it('--format says what a file is whose name does not', async () => {
+      const path = file('rows.txt', [row(0), row(1)])
+      expect(await run(path, '--format', 'csv')).to.include({ exitCode: 2, changes: 0 })
+      expect(await run(path, '--format', 'jsonl')).to.include({ exitCode: 0, changes: 2 })
+    })
+
+    it('--skip-invalid goes on with the other rows', async () => {
+      const path = file('rows.csv', [...csv(3), faulty])
+      expect(await run(path)).to.include({ exitCode: 2, changes: 0 })
+      expect(await run(path, '--skip-invalid')).to.include({ exitCode: 0, changes: 3 })
+    })
+
+    it('--concurrency bounds what is in flight', async () => {
+      await run(file('three.csv', csv(12)), '--concurrency', '3')
+      expect(inFlight.most).to.equal(3)
+      inFlight.most = 0
+      await run(file('usual.csv', csv(24)))
+      expect(inFlight.most).to.equal(8)
+    })
+
+    it('--quota bounds what is sent in its time', async () => {
+      const path = file('rows.csv', csv(5))
+      expect(await run(path, '--quota', '2/h')).to.include({ exitCode: 75, changes: 2 })
+      expect(await run(path)).to.include({ exitCode: 0, changes: 3 })
+    })
+
+    it('--results writes what became of each row', async () => {
+      const path = join(sandbox.home, 'results.jsonl')
+      await run(file('rows.csv', csv(2)))
+      expect(existsSync(path)).to.equal(false)
+      await run(file('rows.csv', csv(2)), '--results', path)
+      expect(existsSync(path)).to.equal(true)
+    })
+
+    it('--restart sends all of it again', async () => {
+      const path = file('rows.csv', csv(2))
+      expect(await run(path)).to.include({ exitCode: 0, changes: 2 })
+      expect(await run(path)).to.include({ exitCode: 0, changes: 0 })
+      expect(await run(path, '--restart')).to.include({ exitCode: 0, changes: 2 })
+    })
+  })
+}
