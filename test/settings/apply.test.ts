@@ -66,6 +66,15 @@ describe('settings apply', () => {
     expect(run.changes).to.deep.equal([])
   })
 
+  it('changes the embedded service off a terminal only where that was named', async () => {
+    const env = { CHATCTL_BASE_URL: '', CHATCTL_API_KEY: '' }
+    const args = ['apply', 'settings.yaml', '--yes']
+    expectFailure(await run.settings(args, { env }), 2, 'No service was named', '--profile local')
+    expect((await run.settings([...args, '--profile', 'local'], { env })).exitCode).to.equal(0)
+    const after = await run.settings(['diff', 'settings.yaml', '--exit-code'], { env })
+    expect(after.exitCode).to.equal(0)
+  })
+
   it('--dry-run shows each request that would leave', async () => {
     run.file('both.yaml', 'settings: { theme: { mode: dark } }\napi: { version: v2 }')
     const { exitCode, stdout, stderr } = await apply('both.yaml', '--dry-run', '--json')
