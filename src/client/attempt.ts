@@ -38,17 +38,25 @@ export async function attempt(
 ): Promise<Arrival> {
   const deadline = new AbortController()
   const stopTimer = startTimer(options.timeout, () => deadline.abort(new Expired(options.timeout)))
-  const signal = options.signal ? AbortSignal.any([options.signal, deadline.signal]) : deadline.signal
+  const { signal } = options
+  // Not AbortSignal.any: what it keeps is weak, and of many requests much is kept for long.
+  const abort = () => deadline.abort(signal?.reason)
+  if (signal?.aborted) abort()
+  else signal?.addEventListener('abort', abort)
+  let isStreaming = false
   try {
-    const exchange = await openExchange(dispatcher, envelope, signal)
+    const exchange = await openExchange(dispatcher, envelope, deadline.signal)
     const { status, statusText, headers } = exchange
     const head = { status, statusText, headers }
     if (status < 200 || status > 299) return { ...head, ...(await readSome(exchange)) }
     if (!options.stream) return { ...head, bytes: await readAll(exchange), cut: false }
     const first = await exchange.read()
+    isStreaming = true
     return { ...head, bytes: first ?? new Uint8Array(), cut: false, rest: exchange }
   } finally {
     stopTimer()
+    // The rest of a stream can still be ended.
+    if (!isStreaming) signal?.removeEventListener('abort', abort)
   }
 }
 
