@@ -53,6 +53,26 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp }> = {
     asked: /\/send\/(brake|estimate|get-users)\.ts$/,
   },
   'export-html': { entry: `export * from './src/export/html-document.ts'`, asked: /\/html-document\.ts$/ },
+  plan: {
+    entry: [
+      'applied-plans',
+      'apply-plan',
+      'carry-out',
+      'compare-sent',
+      'describe-outcome',
+      'leaves',
+      'plan',
+      'plan-file',
+      'plan-result',
+      'read-settings-files',
+      'save-plan',
+      'sent-configuration',
+      'verify-settings',
+    ]
+      .map((name) => `export * from './src/plan/${name}.ts'`)
+      .join('\n'),
+    asked: /\/plan\/[\w-]+\.ts$/,
+  },
   'settings-file': {
     entry: `export * from './src/view/settings-file.ts'`,
     asked: /\/view\/settings-file\.ts$/,

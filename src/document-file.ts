@@ -2,6 +2,7 @@ import { accessSync, constants, realpathSync, rmSync, statSync } from 'node:fs'
 import { type FileHandle, open, rename } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Failure } from './failure.ts'
+import { syncFolder } from './sync-folder.ts'
 import { systemWords } from './system-words.ts'
 
 /**
@@ -47,7 +48,9 @@ export class DocumentFile {
       if (this.#isRegular) await this.#handle?.sync()
       await this.#handle?.close()
       this.#handle = undefined
-      if (this.#isRegular) await rename(this.#aside(), this.path)
+      if (!this.#isRegular) return
+      await rename(this.#aside(), this.path)
+      syncFolder(dirname(this.path))
     })
   }
 

@@ -1,5 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { Failure } from '../failure.ts'
+import { keepHeapSmall } from '../keep-heap-small.ts'
 import { countOf } from '../view/count.ts'
 import { FaultList, faultsFailure } from './fault-list.ts'
 import type { Imported, ImportOptions } from './import-options.ts'
@@ -8,7 +9,7 @@ import { type CheckedInput, checkInput } from './input/check-input.ts'
 import { type Input, openInput } from './input/input.ts'
 import { importsFolder, openJournal } from './journal/open-journal.ts'
 import { guardPasswords } from './results/prepare-passwords.ts'
-import { formOfResults } from './results/results-file.ts'
+import { openResults } from './results/report-rows.ts'
 import { readSettling } from './settling.ts'
 
 /** Ms: the window of a quota of which nothing is said (interface.md, "Limits"). */
@@ -23,8 +24,10 @@ const hour = 3_600_000
  *   process imports it; what `confirm` throws
  */
 export async function importRows(options: ImportOptions): Promise<Imported | undefined> {
-  const { file, form, signal, results } = options
-  if (results !== undefined) formOfResults(results)
+  const { file, form, signal, results, makePassword } = options
+  keepHeapSmall()
+  // What could not be written in the end is better known now.
+  if (results !== undefined) openResults(results, makePassword !== undefined)
   const input = await openInput(file, {
     ...(form !== undefined && { form }),
     signal,

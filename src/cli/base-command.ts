@@ -89,6 +89,13 @@ export abstract class BaseCommand extends Command {
     await this.#context?.output.withoutFields().show(localChangeView, change)
   }
 
+  /** Shows what was held back: a request by itself, several as a list. */
+  protected async showHeld(held: readonly HeldRequest[]): Promise<void> {
+    const [first, ...others] = held.map((request) => request.describe())
+    const shown = others.length === 0 ? first : [first, ...others]
+    await this.#context?.output.withoutFields().show(heldRequestView, shown)
+  }
+
   protected override async catch(error: unknown): Promise<void> {
     process.exitCode = await this.#fail(error)
   }
@@ -103,7 +110,7 @@ export abstract class BaseCommand extends Command {
     }
     try {
       if (error instanceof HeldRequest && this.#context) {
-        await this.#context.output.withoutFields().show(heldRequestView, error.describe())
+        await this.showHeld([error])
         return 0
       }
       return await reportError(usageFailure(error, this.#usage()), style)

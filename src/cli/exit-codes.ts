@@ -25,6 +25,9 @@ const exitCodes: Record<FailureKind, number> = {
 
 export const bugExitCode = 1
 
+/** No failure, but what was asked for by `--exit-code`. */
+export const differenceExitCode = 10
+
 export function exitCodeOf(kind: FailureKind): number {
   return exitCodes[kind]
 }

@@ -3,7 +3,7 @@ import type { RowResult } from '../bulk/results/row-result.ts'
 import { describeSpan, durationFlagFor } from '../config/duration.ts'
 import { dataFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
-import { countOf } from '../view/count.ts'
+import { countOf, groupDigits } from '../view/count.ts'
 import { describeOutline, importView, outlineView } from '../view/import.ts'
 import type { Context } from './create-context.ts'
 import { allowGrace } from './interruption.ts'
@@ -12,6 +12,9 @@ import { demandNamedService } from './target.ts'
 
 /** Ms to come to an end in good order: what is under way is waited for, and results are written. */
 const grace = 60_000
+
+/** Ms: the window of a quota of which none is known (interface.md, "Limits"). */
+const hour = 3_600_000
 
 /** So many rows of which nobody knows are told one by one. */
 const mostTold = 1000
@@ -164,18 +167,19 @@ function describeTime(
   if (quota?.limit === undefined && quota?.remaining === undefined) {
     return `No quota is known (--quota 100/h names one); without one it takes ${about}.`
   }
-  const { limit, remaining, window = 3_600_000, reset } = quota
-  const per = limit === undefined ? '' : `${limit} requests in ${describeSpan(window)}`
-  const left = remaining === undefined ? '' : `${per ? ', ' : ''}${remaining} of them left`
-  const pause = Math.max(
-    reset ?? 0,
-    limit === undefined || requests - (remaining ?? limit) <= limit ? 0 : window,
-  )
-  const isTooLong = requests > (remaining ?? limit ?? requests) && pause > options.max_wait.value
-  const stops = isTooLong
-    ? `\nA pause for it is longer than --max-wait ${durationFlagFor(options.max_wait.value)}: the run will stop there, and the same command goes on. --max-wait ${durationFlagFor(pause)} waits.`
-    : ''
-  return `The quota is ${per}${left}: it takes ${about}.${stops}`
+  const { limit, remaining = limit ?? 0, window = hour, reset } = quota
+  const left = quota.remaining === undefined ? '' : `${groupDigits(remaining)} left`
+  const whole = limit === undefined ? '' : `${countOf(limit, 'request')} in ${describeSpan(window)}`
+  const known = [whole, whole && left ? `${left} of it` : left].filter(Boolean).join(', ')
+  const pauses =
+    requests > remaining ? Math.max(reset ?? 0, requests - remaining > (limit ?? 0) ? window : 0) : 0
+  return `The quota: ${known}. It takes ${about}.${describeStop(options.max_wait.value, pauses)}`
+}
+
+/** A run that would have to wait for longer than it may is better not left alone. */
+function describeStop(maxWait: number, pause: number): string {
+  if (pause <= maxWait) return ''
+  return `\nA pause for it is longer than --max-wait ${durationFlagFor(maxWait)}: the run will stop there, and the same command goes on later. --max-wait ${durationFlagFor(pause)} waits.`
 }
 
 function describeUnknown(

@@ -38,25 +38,26 @@ export async function attempt(
 ): Promise<Arrival> {
   const deadline = new AbortController()
   const stopTimer = startTimer(options.timeout, () => deadline.abort(new Expired(options.timeout)))
-  const { signal } = options
-  // Not AbortSignal.any: what it keeps is weak, and of many requests much is kept for long.
-  const abort = () => deadline.abort(signal?.reason)
-  if (signal?.aborted) abort()
-  else signal?.addEventListener('abort', abort)
-  let isStreaming = false
+  const given = options.signal
+  // A stream goes on after this. For all others, of which there may be a million, `any` costs memory:
+  // what it makes stays with a signal that lives as long as the process until long after its use.
+  const signal = given && options.stream ? AbortSignal.any([given, deadline.signal]) : deadline.signal
+  const pass = (): void => deadline.abort(given?.reason)
+  if (!options.stream) {
+    if (given?.aborted) pass()
+    given?.addEventListener('abort', pass, { once: true })
+  }
   try {
-    const exchange = await openExchange(dispatcher, envelope, deadline.signal)
+    const exchange = await openExchange(dispatcher, envelope, signal)
     const { status, statusText, headers } = exchange
     const head = { status, statusText, headers }
     if (status < 200 || status > 299) return { ...head, ...(await readSome(exchange)) }
     if (!options.stream) return { ...head, bytes: await readAll(exchange), cut: false }
     const first = await exchange.read()
-    isStreaming = true
     return { ...head, bytes: first ?? new Uint8Array(), cut: false, rest: exchange }
   } finally {
     stopTimer()
-    // The rest of a stream can still be ended.
-    if (!isStreaming) signal?.removeEventListener('abort', abort)
+    given?.removeEventListener('abort', pass)
   }
 }
 

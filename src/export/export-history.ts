@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs'
 import { DocumentFile } from '../document-file.ts'
+import { keepHeapSmall } from '../keep-heap-small.ts'
 import { type Collecting, collectHistory } from './collect-history.ts'
 import { type ExportIdentity, openExportFolder } from './export-folder.ts'
-import { keepHeapSmall } from './keep-heap-small.ts'
 import { Spill } from './spill.ts'
 import { type ExportForm, type Write, type Writing, writeDocument } from './write-document.ts'
 

@@ -22,9 +22,15 @@ export interface Applying extends Changing {
 /**
  * @param settings as they were read just now
  * @param sent what was last sent from here
+ * @param hint what helps
  * @throws Failure `conflict` naming each managed key that has changed since the plan was made
  */
-export function assertCurrent(plan: Plan, settings: Settings, sent: SentConfiguration | undefined): void {
+export function assertCurrent(
+  plan: Plan,
+  settings: Settings,
+  sent: SentConfiguration | undefined,
+  hint = 'Use --refresh to make a new plan of what is there now.',
+): void {
   const keys = [
     ...driftOf(plan.settings, settings, ''),
     ...driftOf(plan.api?.managed ?? [], sent?.configuration ?? {}, 'api.'),
@@ -33,7 +39,7 @@ export function assertCurrent(plan: Plan, settings: Settings, sent: SentConfigur
   const words = keys.map(({ path, was, is }) => `${path} was ${shown(was)}, is ${shown(is)}`)
   throw new Failure('conflict', `Changed since the plan was made: ${words.join('; ')}`, {
     details: { keys },
-    hint: 'Use --refresh to make a new plan of what is there now.',
+    hint,
   })
 }
 

@@ -1,11 +1,11 @@
 import type { Client } from '../client/client.ts'
+import { editOutside } from '../edit-outside.ts'
 import { Failure } from '../failure.ts'
 import type { Recorder } from './answer/recorder.ts'
 import type { CutAnswer } from './answer/recover-answer.ts'
 import { stopped } from './answer/take-turn.ts'
 import { Conversation } from './conversation.ts'
 import { asTyped } from './input/as-typed.ts'
-import { editOutside } from './input/edit-outside.ts'
 import { Keyboard, type KeyboardHost } from './input/keyboard.ts'
 import type { Highlight } from './markdown/highlight.ts'
 import { MarkdownWriter } from './markdown/markdown-writer.ts'
@@ -109,7 +109,9 @@ export class Session implements KeyboardHost {
     const { input } = this.keyboard
     this.screen.show(undefined)
     try {
-      const text = await terminal.lend(() => editOutside(input.text, editorCommand))
+      const editing = { fileName: 'message.md', command: editorCommand }
+      const edited = await terminal.lend(() => editOutside(input.text, editing))
+      const text = edited.replaceAll('\r\n', '\n').trimEnd()
       if (!input.setText(text)) this.keyboard.submit(text)
     } catch (error) {
       if (!(error instanceof Failure)) throw error

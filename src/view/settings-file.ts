@@ -8,10 +8,22 @@ export const settingsFileView: View = { ...settingsView, text: renderSettingsFil
 
 function renderSettingsFile(body: unknown): string {
   const document = new Document(body)
-  document.commentBefore = ' Application settings: chatctl settings set KEY=VALUE changes one of them.'
+  document.commentBefore = heading
   if (isMap(document.contents)) comment(document.contents as YAMLMap, [])
-  return document.toString().trimEnd()
+  // Folded, a long text could not be changed as what it is.
+  return document.toString({ lineWidth: 0 })
 }
+
+/** Editors look for the first line; the file that it names is made by the second. */
+const heading = [
+  'yaml-language-server: $schema=./settings.schema.json',
+  'The schema, for editors: chatctl settings schema > settings.schema.json',
+  'To see what this file would change, and to change it:',
+  '  chatctl settings diff settings.yaml',
+  '  chatctl settings apply settings.yaml',
+]
+  .map((line) => ` ${line}`)
+  .join('\n')
 
 function comment(map: YAMLMap, path: string[]): void {
   for (const { key, value } of map.items as Pair[]) {

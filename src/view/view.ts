@@ -1,3 +1,9 @@
+/** A piece of a text, and how it stands out where there is colour. */
+export interface Span {
+  text: string
+  style?: 'bold' | 'dim' | 'red' | 'green'
+}
+
 /** How the rows of one resource are found in a body and shown. */
 export interface View {
   /** What is shown, and what `--fields` may name, in the documented order. */
@@ -7,7 +13,7 @@ export interface View {
   /** The elements of a body; the body itself where this is absent. */
   rows?(body: unknown): readonly unknown[]
   /** What a person reads, where the answer is a text rather than a table. */
-  text?(body: unknown): string
+  text?(body: unknown): string | readonly Span[]
 }
 
 interface Column {

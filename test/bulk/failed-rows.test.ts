@@ -9,7 +9,7 @@ import type { InputRow } from '../../src/bulk/input/read-rows.ts'
 import { rowsOf, textInput } from './input/text-input.ts'
 
 const inputs: Record<InputForm, string> = {
-  csv: 'email,name,password,metadata.a\r\na@x,"A, ""B""\nC",pw,1\r\n,"x,y",,\nb@x,"open\nc@x,\nd@x,é😀,pw,2\ne@x,"\n',
+  csv: 'email,name,password,metadata.a\r\na@x,"A, ""B""\nC",pw,1\r\n,"x,y",,\nb@x,,,"open\n"c@x",,,\nd@x,é😀,pw,2\ne@x,,,"\n',
   jsonl:
     '{"email":"a@x","name":"A","password":"pw","metadata":{"a":[1]}}\r\n{"emial":1}\n{"a":\n{"email":"b@x","role":"r"}',
   json: '{"users":[\n  {"email":"a@x","name":"A","password":"pw"},\n {"emial":[1]}, 5, {"a":tru}, {"email":"b@x","role":"r"}]}',

@@ -25,6 +25,7 @@ interface Case {
   command: string
   args: string[]
   stdin?: string
+  env?: NodeJS.ProcessEnv
   /** The request that is held back, for what changes the service. */
   request?: { method: string; path: string; body?: unknown }
   /** What is shown in place of that: the local change that is held back, or what a file comes to. */
@@ -67,6 +68,22 @@ const cases: Case[] = [
       path: '/v1/settings',
       body: { theme: { mode: 'dark' }, features: { chat: false } },
     },
+  },
+  {
+    command: 'settings:apply',
+    args: ['settings', 'apply', '-', '--yes'],
+    stdin: 'theme: { mode: dark }\nlimits: { max_tokens: 5 }',
+    request: {
+      method: 'PATCH',
+      path: '/v1/settings',
+      body: { theme: { mode: 'dark' }, limits: { max_tokens: 5 } },
+    },
+  },
+  {
+    command: 'settings:edit',
+    args: ['settings', 'edit'],
+    env: { EDITOR: 'echo "app_name: New" >' },
+    request: { method: 'PATCH', path: '/v1/settings', body: { app_name: 'New' } },
   },
   {
     command: 'settings:api:set',
@@ -157,6 +174,9 @@ const cases: Case[] = [
   },
 ]
 
+/** What is held back depends on what is there. */
+const readsFirst = new Set(['settings:apply', 'settings:edit'])
+
 /** A field of what each command shows when it is run in earnest. */
 const answered: Record<string, string> = {
   api: 'a',
@@ -164,6 +184,8 @@ const answered: Record<string, string> = {
   'chat:complete': 'id',
   'settings:set': 'theme.mode',
   'settings:api:set': 'version',
+  'settings:apply': 'path',
+  'settings:edit': 'path',
   'users:create': 'id',
   'users:update': 'id',
   'users:permissions:assign': 'role',
@@ -191,6 +213,9 @@ describe('--dry-run', function () {
     keyId = JSON.parse(created.stdout).id
     for (const [name, text] of Object.entries(files)) writeFileSync(join(sandbox.home, name), text)
   })
+  beforeEach(() => {
+    server.requests.length = 0
+  })
   after(async () => {
     await server.close()
     sandbox.remove()
@@ -211,15 +236,24 @@ describe('--dry-run', function () {
     expect([...new Set(cases.map(({ command }) => command))].sort()).to.deep.equal(have.sort())
   })
 
-  for (const { command, args, stdin, request, change, answered: field = answered[command] ?? '' } of cases) {
+  for (const {
+    command,
+    args,
+    stdin,
+    env,
+    request,
+    change,
+    answered: field = answered[command] ?? '',
+  } of cases) {
     it(`changes nothing: ${args.join(' ')}`, async () => {
       const before = fingerprint(sandbox.home)
-      const plain = await run([...args, '--dry-run'], stdin)
-      const structured = await run([...args, '--dry-run', '--json'], stdin)
-      const variable = await run([...args, '--json'], stdin, { CHATCTL_DRY_RUN: '1' })
-      const debug = await run([...args, '--dry-run', '--debug'], stdin)
+      const plain = await run([...args, '--dry-run'], stdin, env)
+      const structured = await run([...args, '--dry-run', '--json'], stdin, env)
+      const variable = await run([...args, '--json'], stdin, { ...env, CHATCTL_DRY_RUN: '1' })
+      const debug = await run([...args, '--dry-run', '--debug'], stdin, env)
 
-      expect(server.requests).to.deep.equal([])
+      expect(server.requests.filter(({ method }) => method !== 'GET')).to.deep.equal([])
+      if (!readsFirst.has(command)) expect(server.requests).to.deep.equal([])
       expect(fingerprint(sandbox.home)).to.deep.equal(before)
       for (const { exitCode, stdout, stderr } of [plain, structured, variable, debug]) {
         expect(exitCode, stderr).to.equal(0)
@@ -236,8 +270,8 @@ describe('--dry-run', function () {
     })
 
     it(`takes --fields of the answer: ${args.join(' ')}`, async () => {
-      const whole = await run([...args, '--dry-run', '--json'], stdin)
-      const chosen = await run([...args, '--dry-run', '--json', '--fields', field], stdin)
+      const whole = await run([...args, '--dry-run', '--json'], stdin, env)
+      const chosen = await run([...args, '--dry-run', '--json', '--fields', field], stdin, env)
       expect(chosen).to.deep.equal(whole)
     })
   }

@@ -232,15 +232,17 @@ describe('output', function () {
   describe('an answer without a body', () => {
     for (const name of ['settings:set', 'settings:api:set', 'users:update', 'users:permissions:assign']) {
       it(`is {} in JSON and nothing in a pipe: ${name}`, async () => {
-        const { args } = findCall(name)
-        expect(await run([...args, '--json'], empty)).to.deep.equal({
+        const { args, answer: readBack } = findCall(name)
+        const script: Behaviour = (request, ...rest) =>
+          (request.method === 'GET' ? json(200, readBack) : empty)(request, ...rest)
+        expect(await run([...args, '--json'], script)).to.deep.equal({
           exitCode: 0,
           stdout: '{}\n',
           stderr: '',
         })
-        expect(await run(args, empty)).to.deep.equal({ exitCode: 0, stdout: '', stderr: '' })
-        expect(await run([...args, '-o', 'yaml'], empty)).to.include({ exitCode: 0, stdout: '{}\n' })
-        expect(await run([...args, '-o', 'jsonl'], empty)).to.include({ exitCode: 0, stdout: '{}\n' })
+        expect(await run(args, script)).to.deep.equal({ exitCode: 0, stdout: '', stderr: '' })
+        expect(await run([...args, '-o', 'yaml'], script)).to.include({ exitCode: 0, stdout: '{}\n' })
+        expect(await run([...args, '-o', 'jsonl'], script)).to.include({ exitCode: 0, stdout: '{}\n' })
       })
     }
 

@@ -5,6 +5,7 @@ import { expectFailure } from '../support/expect-failure.ts'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { SettingsService } from '../support/settings-service.ts'
 
 type Fault = [name: string, content: string | Uint8Array, ...words: string[]]
 
@@ -176,10 +177,18 @@ describe('a file that is read', () => {
 
   it('gives the value of a setting, which may also begin with an @', async () => {
     write('name', 'Two\nlines\n')
-    await run(['settings', 'set', 'app_name=@name'])
-    await run(['settings', 'set', 'app_name=@@name'])
-    await run(['settings', 'set', 'app_name=-'], 'piped\n')
-    expect(sent()).to.deep.equal([{ app_name: 'Two\nlines' }, { app_name: '@name' }, { app_name: 'piped' }])
+    const service = new SettingsService()
+    const keeping = await startFaultServer(service.script)
+    for (const [word, name] of [
+      ['app_name=@name', 'Two\nlines'],
+      ['app_name=@@name', '@name'],
+      ['app_name=-', 'piped'],
+    ] as const) {
+      const env = { CHATCTL_BASE_URL: keeping.url, CHATCTL_API_KEY: 'test-key' }
+      await runChatctl(sandbox, ['settings', 'set', word], { env, stdin: 'piped\n' })
+      expect(service.settings['app_name']).to.equal(name)
+    }
+    await keeping.close()
   })
 
   it('gives the body of a request', async () => {

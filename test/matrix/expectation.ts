@@ -4,17 +4,21 @@ import type { Ending, Fault } from './faults.ts'
 /** Further attempts after a failure; `--retries` says so to every cell. */
 export const retries = 2
 
-/** How often the service is asked. */
-export function expectedRequests(
-  { name, endpoint }: ServiceCall,
-  { sent }: Fault,
-  faultName: string,
-): number {
+/** What the service is asked, in order. */
+export function expectedRequests(call: ServiceCall, fault: Fault, faultName: string): string[] {
+  const asked = repeated(call.endpoint, fault)
   // The service may only have refused to be told how many messages a page may have.
-  if (name === 'history:export' && ['400', '422'].includes(faultName)) return 2
-  if (sent === 'once') return 1
-  if (sent === 'twice') return 2
-  return /^(GET|PUT) /.test(endpoint) ? 1 + retries : 1
+  if (call.name === 'history:export' && ['400', '422'].includes(faultName)) return [...asked, ...asked]
+  if (call.readsBack === undefined) return asked
+  // By then the limit is over.
+  if (faultName === '429, then success') return [...asked, call.readsBack]
+  return [...asked, ...repeated(call.readsBack, fault)]
+}
+
+function repeated(endpoint: string, { sent }: Fault): string[] {
+  if (sent === 'once') return [endpoint]
+  if (sent === 'twice') return [endpoint, endpoint]
+  return Array(/^(GET|PUT) /.test(endpoint) ? 1 + retries : 1).fill(endpoint)
 }
 
 /** Calls that differ from their kind, and why. */
@@ -27,6 +31,9 @@ const exceptions: Record<string, (ending: Ending, faultName: string, json: boole
   // Nobody will find the user again whose id was not said.
   'users:create': (ending) =>
     'done' in ending && ending.done === 'no body' ? { done: 'no body', warned: true } : ending,
+  // The change needs no answer, but reading it back does.
+  'settings:set': (ending) =>
+    'done' in ending && ending.done === 'no body' ? { exitCode: 1, code: 'unusable_answer' } : ending,
 }
 
 /** What a call ends in. */
@@ -46,6 +53,8 @@ export function reportsFailures({ name }: ServiceCall): boolean {
 const derived: Record<string, (body: Record<string, unknown>) => unknown> = {
   'history:export': ({ messages }) => ({ messages }),
   'settings:get of a key': () => 'dark',
+  'settings:diff': () => ({ changes: [{ path: 'theme.mode', from: 'dark', to: 'light' }] }),
+  'settings:apply with nothing to do': () => ({ changes: [], applied: false }),
   'settings:export': ({ x_extra: _, ...settings }) => settings,
 }
 

@@ -10,6 +10,10 @@ export interface ServiceCall {
   shown: boolean
   /** A body that the document allows, with one field that it does not know. */
   answer: unknown
+  /** Whether there is nothing to print but for a program. */
+  printsNothing?: true
+  /** Sent after it, to see what came of it; answered in the same way. */
+  readsBack?: `GET /${string}`
 }
 
 const user = {
@@ -126,11 +130,29 @@ export const serviceCalls: readonly ServiceCall[] = [
     answer: settings,
   },
   {
+    name: 'settings:diff',
+    args: ['settings', 'diff', '-'],
+    stdin: 'theme: { mode: light }',
+    endpoint: 'GET /v1/settings',
+    shown: true,
+    answer: settings,
+  },
+  {
+    name: 'settings:apply with nothing to do',
+    args: ['settings', 'apply', '-', '--yes', '--quiet'],
+    stdin: 'theme: { mode: dark }',
+    endpoint: 'GET /v1/settings',
+    shown: true,
+    answer: settings,
+    printsNothing: true,
+  },
+  {
     name: 'settings:set',
     args: ['settings', 'set', 'theme.mode=dark'],
     endpoint: 'PATCH /v1/settings',
     shown: false,
     answer: settings,
+    readsBack: 'GET /v1/settings',
   },
   {
     name: 'settings:preferences',
@@ -236,6 +258,7 @@ export const localCalls: readonly { name: string; args: readonly string[] }[] = 
   { name: 'service:keys:list', args: ['service', 'keys', 'list'] },
   { name: 'service:keys:revoke', args: ['service', 'keys', 'revoke', 'key_1', '--yes'] },
   { name: 'service:status', args: ['service', 'status'] },
+  { name: 'settings:edit', args: ['settings', 'edit'] },
   { name: 'settings:schema', args: ['settings', 'schema'] },
   { name: 'users:import', args: ['users', 'import', 'no-such-file.csv', '--yes'] },
 ]

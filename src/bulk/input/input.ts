@@ -4,9 +4,16 @@ import { Failure } from '../../failure.ts'
 import { systemWords } from '../../system-words.ts'
 import { formOfEnding, formOfText } from './input-form.ts'
 import { spool } from './spool.ts'
+import { unlessAborted } from './unless-aborted.ts'
 
 /** Bytes that are read at once. */
-const chunkSize = 256 * 1024
+const readSize = 64 * 1024
+
+/**
+ * Bytes that are given on at once: the rows of a chunk are there at the same time. Measured on a
+ * million rows of CSV: 158 MB at most, of which an empty run takes 95, where 256 KiB made it 322.
+ */
+const chunkSize = 16 * 1024
 
 /** Enough of the beginning to see the form by. */
 const beginning = 4096
@@ -58,7 +65,8 @@ export async function openInput(path: string, options: InputOptions): Promise<In
       const file = { handle: await open(path, 'r'), remove: () => {} }
       return await inputOf(path, realpathSync(path), file, options)
     }
-    const handle = await open(path, 'r')
+    // The other end of a pipe may never be opened.
+    const handle = await unlessAborted(open(path, 'r'), signal)
     const file = await spool(handle.createReadStream(), spoolFolder, signal)
     return await inputOf(path, undefined, file, options)
   } catch (cause) {
@@ -100,9 +108,9 @@ async function readBeginning(handle: FileHandle): Promise<string> {
 }
 
 async function* readWhole(name: string, handle: FileHandle, opened: BigIntStats): AsyncGenerator<Uint8Array> {
-  const chunk = Buffer.allocUnsafe(chunkSize)
+  const buffer = Buffer.allocUnsafe(readSize)
   for (let position = 0; ; ) {
-    const { bytesRead } = await handle.read(chunk, 0, chunkSize, position)
+    const { bytesRead } = await handle.read(buffer, 0, readSize, position)
     const now = await handle.stat({ bigint: true })
     if (now.size !== opened.size || now.mtimeNs !== opened.mtimeNs) {
       throw new Failure('conflict', `${name} was changed while it was read`, {
@@ -111,6 +119,8 @@ async function* readWhole(name: string, handle: FileHandle, opened: BigIntStats)
     }
     if (bytesRead === 0) return
     position += bytesRead
-    yield chunk.subarray(0, bytesRead)
+    for (let at = 0; at < bytesRead; at += chunkSize) {
+      yield buffer.subarray(at, Math.min(at + chunkSize, bytesRead))
+    }
   }
 }

@@ -3,6 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../../failure.ts'
 import { systemWords } from '../../system-words.ts'
+import { unlessAborted } from './unless-aborted.ts'
 
 interface Spooled {
   handle: FileHandle
@@ -30,7 +31,10 @@ export async function spool(
   const remove = (): void => rmSync(path, { force: true })
   try {
     if (isRemoved) remove()
-    for await (const chunk of untilAborted(source, signal)) {
+    const chunks = source[Symbol.asyncIterator]()
+    for (;;) {
+      const { value: chunk, done } = await unlessAborted(chunks.next(), signal)
+      if (done) break
       await guard(folder, async () => {
         for (let at = 0; at < chunk.length; ) at += (await handle.write(chunk, at)).bytesWritten
       })
@@ -41,28 +45,6 @@ export async function spool(
     throw error
   }
   return { handle, remove: isRemoved ? () => {} : remove }
-}
-
-/** A pipe may be silent for ever, and then only the signal ends the wait. */
-async function* untilAborted(
-  source: AsyncIterable<Uint8Array>,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  const aborted = Promise.withResolvers<never>()
-  aborted.promise.catch(() => {})
-  const abort = (): void => aborted.reject(signal.reason)
-  signal.addEventListener('abort', abort)
-  try {
-    signal.throwIfAborted()
-    const chunks = source[Symbol.asyncIterator]()
-    for (;;) {
-      const next = await Promise.race([chunks.next(), aborted.promise])
-      if (next.done) return
-      yield next.value
-    }
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
 }
 
 async function guard<T>(folder: string, work: () => Promise<T>): Promise<T> {

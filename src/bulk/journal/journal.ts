@@ -146,11 +146,19 @@ export class Journal {
   #append(line: JournalLine): void {
     if (this.#size === 0 && line !== this.header) this.#append(this.header)
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
-    guard(this.path, () => {
-      for (let at = 0; at < bytes.length; ) at += writeSync(this.#file, bytes, at)
-    })
+    guard(this.path, () => this.#write(bytes))
     this.#take(line, this.#size)
     this.#size += bytes.length
+  }
+
+  /** All of it or nothing: what comes next would go on with half a line. */
+  #write(bytes: Buffer): void {
+    try {
+      for (let at = 0; at < bytes.length; ) at += writeSync(this.#file, bytes, at)
+    } catch (error) {
+      ftruncateSync(this.#file, this.#size)
+      throw error
+    }
   }
 
   #take(line: JournalLine, offset: number): void {

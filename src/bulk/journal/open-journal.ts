@@ -1,17 +1,9 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  renameSync,
-} from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { stateFolder } from '../../config/paths.ts'
 import { Failure } from '../../failure.ts'
 import { tryProcessLock } from '../../process-lock.ts'
+import { syncFolder } from '../../sync-folder.ts'
 import { systemWords } from '../../system-words.ts'
 import { Journal } from './journal.ts'
 import { type JournalHeader, readJournalLine } from './journal-line.ts'
@@ -127,15 +119,4 @@ function assertNothingTaken({ path, header }: Found, { input }: JournalHeader): 
 /** What is forgotten can still be looked at, until the next is. */
 function retire(path: string): void {
   if (existsSync(path)) renameSync(path, `${path}.old`)
-}
-
-/** A new file is safe only when its folder's entry is. */
-function syncFolder(folder: string): void {
-  try {
-    const file = openSync(folder, 'r')
-    fsyncSync(file)
-    closeSync(file)
-  } catch {
-    // Windows opens no folders.
-  }
 }

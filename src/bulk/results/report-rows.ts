@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { accessSync, constants, rmSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { DocumentFile } from '../../document-file.ts'
 import { FailedRows } from '../failed-rows.ts'
@@ -74,11 +74,24 @@ export function openResults(path: string, hasPasswords: boolean): ResultsWriter 
   return new ResultsWriter(new DocumentFile(path), { form: formOfResults(path), hasPasswords })
 }
 
-/** `users.failed.csv` beside `users.csv`; of stdin, in the folder in which one stands. */
+/**
+ * `users.failed.csv` beside `users.csv`; in the folder in which one stands where that one is not
+ * for writing, or for what came through a pipe.
+ */
 function failedRowsPath({ path, form }: Input): string {
   if (path === undefined) return join(process.cwd(), `stdin.failed.${form}`)
-  const extension = extname(path) || `.${form}`
-  return join(dirname(path), `${basename(path, extname(path))}.failed${extension}`)
+  const extension = extname(path)
+  const name = `${basename(path, extension)}.failed${extension || `.${form}`}`
+  return join(isWritable(dirname(path)) ? dirname(path) : process.cwd(), name)
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** One that an earlier run has left is removed where nothing has failed any more. */

@@ -1,7 +1,7 @@
 import type { Answer } from '../../client/answer.ts'
 import { idOfCreated } from '../../client/created-id.ts'
 import type { Users } from '../../client/users.ts'
-import { Failure } from '../../failure.ts'
+import { Failure, type FailureKind } from '../../failure.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Outcome } from '../journal/journal-line.ts'
 import { isUnsettled } from '../journal/row-states.ts'
@@ -79,35 +79,51 @@ async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string |
       ...(error !== undefined && { error: withoutPassword(error, sent.row.password) }),
     })
   let isUnderWay = false
+  let answer: Answer<unknown>
   try {
-    const answer = await brake.through(
+    answer = await brake.through(
       async () => {
+        isUnderWay = false
         await journal.intend(index, step, sent.id)
         isUnderWay = true
         return request(sending.users, sent)
       },
       () => record('unsent', sent.id),
     )
-    health.took()
-    const id = step === 'create' ? idOfCreated(answer) : sent.id
-    if (id === undefined && hasNext)
-      record('nameless', id, 'it was created, but the service did not say its id')
-    else record('took', id)
-    return id === undefined && hasNext ? undefined : { id }
   } catch (error) {
-    if (!isUnderWay || isLimit(error)) throw error
-    const failure = error instanceof Failure ? error : undefined
-    if (!failure || failure.inDoubt) record('unknown', sent.id, failure?.message ?? String(error))
-    else if (neverArrived(failure)) record('unsent', sent.id, failure.message)
-    else if (sent.isRetry && step === 'create' && failure.status === 409) {
-      // It is there, so the create of which nobody knew was done.
-      const did = hasNext ? 'nameless' : 'took'
-      record(did, undefined, hasNext ? 'it was created, but its id is not known' : undefined)
-    } else record('refused', sent.id, failure.message)
-    if (!failure) throw error
-    health.failed(failure)
+    // Where the journal cannot be written, what it has must do; and the brake's own is recorded.
+    if (!isUnderWay || isKind(error, 'storage', 'rate_limited')) throw error
+    if (!(error instanceof Failure)) {
+      record('unknown', sent.id, 'the run was ended before an answer came')
+      throw error
+    }
+    const did = outcomeOf(error, sent)
+    record(did, sent.id, did === 'nameless' ? 'it was created, but its id is not known' : error.message)
+    health.failed(error)
     return undefined
   }
+  health.took()
+  const id = step === 'create' ? idOfCreated(answer) : sent.id
+  if (id !== undefined || !hasNext) {
+    record('took', id)
+    return { id }
+  }
+  record('nameless', id, 'it was created, but the service did not say its id')
+  return undefined
+}
+
+/** What a failure means for the step that met it. */
+function outcomeOf(failure: Failure, { step, isRetry, hasNext }: Sent): Outcome {
+  if (failure.inDoubt) return 'unknown'
+  // Nothing was done, and it was nothing about the row: nobody was let in, or nobody was there.
+  if (isKind(failure, 'unauthorized', 'unreachable', 'timeout', 'tls')) return 'unsent'
+  // It is there, so the create of which nobody knew was done.
+  if (isRetry && step === 'create' && failure.status === 409) return hasNext ? 'nameless' : 'took'
+  return 'refused'
+}
+
+function isKind(error: unknown, ...kinds: readonly FailureKind[]): boolean {
+  return error instanceof Failure && kinds.includes(error.kind)
 }
 
 function request(users: RowSending['users'], { row, step, id = '' }: Sent): Promise<Answer<unknown>> {
@@ -127,16 +143,6 @@ function given<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], un
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as ReturnType<
     typeof given<T>
   >
-}
-
-/** The brake has recorded it, and nothing left after that. */
-function isLimit(error: unknown): boolean {
-  return error instanceof Failure && error.kind === 'rate_limited'
-}
-
-/** Nothing was done, and it was nothing about the row: nobody was let in, or nobody was there. */
-function neverArrived({ kind }: Failure): boolean {
-  return kind === 'unauthorized' || kind === 'unreachable' || kind === 'timeout' || kind === 'tls'
 }
 
 /** A service may quote what it refuses, and nothing that we keep may hold a password. */

@@ -12,11 +12,6 @@ export class Prompter {
     this.#signal = signal
   }
 
-  /** Whether somebody is there to answer. */
-  get canAsk(): boolean {
-    return this.#allowed
-  }
-
   /** @throws Failure `input_needed` off a terminal, naming `instead` */
   async askSecret(question: string, instead: string): Promise<string> {
     this.#demand(question, instead)
@@ -59,6 +54,11 @@ export class Prompter {
     const { select } = await import('@inquirer/prompts')
     const list = Object.entries(choices).map(([name, value]) => ({ name, value }))
     return this.#ask((context) => select({ message: question, choices: list }, context))
+  }
+
+  /** Whether there is a person who may be asked. */
+  get canAsk(): boolean {
+    return this.#allowed
   }
 
   /** @throws Failure `declined` for no, `input_needed` off a terminal */

@@ -3,13 +3,22 @@ import type { ChalkInstance } from 'chalk'
 /** The few styles in use; without colour each returns its text. */
 export interface Colours {
   bold(text: string): string
+  dim(text: string): string
   red(text: string): string
+  green(text: string): string
   yellow(text: string): string
   cyan(text: string): string
 }
 
 const same = (text: string): string => text
-const plain: Colours = { bold: same, red: same, yellow: same, cyan: same }
+const plain: Colours = {
+  bold: same,
+  dim: same,
+  red: same,
+  green: same,
+  yellow: same,
+  cyan: same,
+}
 
 /** FORCE_COLOR and NO_COLOR as https://force-color.org and https://no-color.org have them. */
 export function wantsColour(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv, noColour: boolean): boolean {

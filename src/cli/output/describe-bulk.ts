@@ -43,10 +43,12 @@ export function describeBulk(
     ...(failed > 0 ? [`${groupDigits(failed)} failed`] : []),
     ...(unknown > 0 ? [`${groupDigits(unknown)} unknown`] : []),
   ]
-  if (pause) return `${bar}${[...counts, describePause(pause, now)].join(', ')}`
-  const rate = `${perSecond < 9.95 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`
-  const rest = left === undefined || !Number.isFinite(left) ? [] : [`${describeSpan(left)} left`]
-  return `${bar}${[...counts, rate, ...rest].join(', ')}`
+  // A narrow terminal cuts the end off: what it waits for comes first.
+  if (pause) return `${bar}${[describePause(pause, now), ...counts].join(', ')}`
+  const rate = perSecond > 0 ? [`${perSecond < 9.95 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`] : []
+  const rest =
+    left === undefined || !Number.isFinite(left) ? [] : [`${describeSpan(Math.max(1000, left))} left`]
+  return `${bar}${[...counts, ...rate, ...rest].join(', ')}`
 }
 
 function describePause({ until, why }: Pause, now: number): string {

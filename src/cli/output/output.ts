@@ -8,6 +8,7 @@ import { unknownField } from './field-failures.ts'
 import { filterWithJq } from './jq.ts'
 import { linkTo } from './link.ts'
 import { isRowForm, renderResult } from './render-result.ts'
+import { renderSpans } from './render-spans.ts'
 import { RowWriter } from './row-writer.ts'
 import { say, sayStyled, writeData } from './streams.ts'
 
@@ -52,6 +53,11 @@ export class Output {
   get isJson(): boolean {
     const { form, jq } = this.#options
     return isJsonForm(form) || (form === undefined && jq !== undefined)
+  }
+
+  /** Whether colour was forbidden, wherever it would be. */
+  get isColourless(): boolean {
+    return this.#options.noColour
   }
 
   /** Whether the view's text is what will be shown, rather than data. */
@@ -108,8 +114,9 @@ export class Output {
   }
 
   async #writeResult(view: View, text: string): Promise<void> {
-    // A table carries our own styles, and its cells are clean.
-    if (this.#formFor(view) === 'table') await writeData(text)
+    // Tables and texts carry our own styles, and what they quote is clean.
+    const form = this.#formFor(view)
+    if (form === 'table' || form === 'text') await writeData(text)
     else await this.#write(text)
   }
 
@@ -151,8 +158,13 @@ export class Output {
   async #render(view: View, body: unknown): Promise<string> {
     const form = this.#formFor(view)
     const { jq, env, noColour } = this.#options
-    const colours = await loadColours(form === 'table' && wantsColour(process.stdout, env, noColour))
-    return renderResult(view, body, { form, fields: this.#fields, jq, bold: colours.bold })
+    return renderResult(view, body, {
+      form,
+      fields: this.#fields,
+      jq,
+      loadColours: () => loadColours(wantsColour(process.stdout, env, noColour)),
+      forTerminal: process.stdout.isTTY === true,
+    })
   }
 
   #formFor(view: View): OutputForm | 'text' {
@@ -161,6 +173,19 @@ export class Output {
     if (jq !== undefined) return 'json'
     if (this.showsText(view)) return 'text'
     return process.stdout.isTTY ? 'table' : 'tsv'
+  }
+
+  /**
+   * Says beside the result what a person is to know of it or decide on.
+   *
+   * @param isAsked whether an answer is awaited, so that it is shown whatever is quiet
+   */
+  async showAside(view: View, body: unknown, isAsked: boolean): Promise<void> {
+    if (!isAsked && (this.#options.quiet || this.isJson)) return
+    const text = view.text?.(body) ?? ''
+    if (typeof text === 'string') return say(text)
+    const colours = await loadColours(wantsColour(process.stderr, this.#options.env, this.#options.noColour))
+    sayStyled(renderSpans(text, colours).trimEnd())
   }
 
   /** What goes on while it goes on: of no use to a program, so not said to one. */

@@ -2,16 +2,21 @@ import type { OutputForm } from '../../config/output-forms.ts'
 import { renderCsv, renderTsv } from '../../view/delimited.ts'
 import { absentFields, selectFields, undocumentedFields } from '../../view/select-fields.ts'
 import { stripControls } from '../../view/strip-controls.ts'
-import { gridOf, rowsOf, tableColumns, type View } from '../../view/view.ts'
+import { gridOf, rowsOf, type Span, tableColumns, type View } from '../../view/view.ts'
+import type { Colours } from './colours.ts'
 import { absentField } from './field-failures.ts'
 import { filterWithJq } from './jq.ts'
+import { renderSpans } from './render-spans.ts'
 
 export interface Rendering {
   form: OutputForm | 'text'
   /** The paths asked for; undefined for all that the view shows. */
   fields: readonly string[] | undefined
   jq: string | undefined
-  bold(text: string): string
+  /** Asked for only where something may be coloured. */
+  loadColours(): Promise<Colours>
+  /** Whether a terminal reads it, which what comes from elsewhere could steer. */
+  forTerminal: boolean
 }
 
 /**
@@ -28,7 +33,7 @@ export async function renderResult(view: View, body: unknown, rendering: Renderi
     fields && body !== undefined ? selectFields(view, body, fields) : (body ?? {})
   switch (form) {
     case 'text':
-      return withFinalNewline(view.text?.(body) ?? '')
+      return renderText(view.text?.(body) ?? '', rendering)
     case 'json':
       return jq === undefined ? `${JSON.stringify(chosen(), null, 2)}\n` : filterWithJq(chosen(), jq)
     case 'jsonl':
@@ -87,7 +92,11 @@ async function renderJsonl(
 }
 
 /** A table; one record on its own stands upright, a line for each of its fields. */
-async function renderForTerminal(view: View, body: unknown, { fields, bold }: Rendering): Promise<string> {
+async function renderForTerminal(
+  view: View,
+  body: unknown,
+  { fields, loadColours }: Rendering,
+): Promise<string> {
   const isAside = view.columns.some(({ aside }) => aside)
   const shown = fields ?? (isAside ? tableColumns(view).map(({ path }) => path) : undefined)
   const { header, rows } = gridOf(view, body, shown)
@@ -100,9 +109,12 @@ async function renderForTerminal(view: View, body: unknown, { fields, bold }: Re
   const clean = grid.rows.map((row) => row.map(stripControls))
   const whole = view.columns.flatMap(({ path, whole }) => (whole ? grid.header.indexOf(path) : []))
   const width = process.stdout.columns || 80
+  const { bold } = await loadColours()
   return renderTable({ header: grid.header, rows: clean }, { width, whole, bold })
 }
 
-function withFinalNewline(text: string): string {
-  return text.endsWith('\n') ? text : `${text}\n`
+async function renderText(text: string | readonly Span[], { loadColours, forTerminal }: Rendering) {
+  if (typeof text !== 'string') return text.length === 0 ? '' : renderSpans(text, await loadColours())
+  const clean = forTerminal ? stripControls(text) : text
+  return clean.endsWith('\n') ? clean : `${clean}\n`
 }

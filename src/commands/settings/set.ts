@@ -7,7 +7,7 @@ import { settingsView } from '../../view/settings.ts'
 export default class SettingsSet extends BaseCommand {
   static override summary = 'Change application settings: exactly the keys that are named.'
   static override description =
-    'KEY=@FILE takes the value from a file, KEY=- from stdin, KEY=@@TEXT is a value that begins with an @. What the service answers is shown.'
+    'KEY=@FILE takes the value from a file, KEY=- from stdin, KEY=@@TEXT is a value that begins with an @. What the service answers is shown; then the keys are read back, and one that did not take is a failure (7).'
   static override examples = [
     '<%= config.bin %> settings set theme.mode=dark limits.max_tokens=4096',
     '<%= config.bin %> settings set features.chat=on --dry-run',
@@ -26,7 +26,17 @@ export default class SettingsSet extends BaseCommand {
   async run(): Promise<void> {
     const { args, context } = await this.start(SettingsSet, settingsView)
     const patch = await readAssignments(args.assignment, context)
-    const client = await context.connect()
-    await context.show(settingsView, await client.settings.update(patch))
+    const { settings } = await context.connect()
+    const { changeAndVerify } = await import('../../plan/verify-settings.ts')
+    const { describeDoubt, describeSideEffect } = await import('../../plan/describe-outcome.ts')
+    const { leavesOf } = await import('../../plan/leaves.ts')
+    const answer = await changeAndVerify(patch, leavesOf(patch), undefined, {
+      settings,
+      signal: context.signal,
+      onDoubt: (failure) => context.output.warn(describeDoubt(failure)),
+      onSideEffect: (changes) => context.output.warn(describeSideEffect(changes)),
+    })
+    if (answer) await context.show(settingsView, answer)
+    else await context.output.show(settingsView, undefined)
   }
 }

@@ -9,6 +9,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { syncFolder } from '../../sync-folder.ts'
 import { repeatAfter } from './repeat-after.ts'
 import { extension, makeSessionId, sessionIdOf } from './session-id.ts'
 import { lockSession } from './session-lock.ts'
@@ -137,15 +138,4 @@ function isTorn(descriptor: number): boolean {
   const last = Buffer.alloc(1)
   readSync(descriptor, last, 0, 1, size - 1)
   return last[0] !== 0x0a
-}
-
-/** A new file is safe only when its folder's entry is. */
-function syncFolder(folder: string): void {
-  try {
-    const descriptor = openSync(folder, 'r')
-    fsyncSync(descriptor)
-    closeSync(descriptor)
-  } catch {
-    // Windows opens no folders.
-  }
 }

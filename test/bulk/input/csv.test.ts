@@ -117,10 +117,14 @@ describe('CSV', () => {
   })
 
   it('finds a quote that is not closed in a file of any length', async () => {
-    const many = 'b@x,fine\n'.repeat(150_000)
-    const rows = await rowsOf(textInput('csv', `email,name\na@x,"open\n${many}`))
-    expect(rows.length).to.equal(150_001)
-    expect(rows.filter(({ faults }) => faults.length > 0).map(({ line }) => line)).to.deep.equal([2])
+    const text = `email,name\na@x,"open\n${'b@x,fine\n'.repeat(150_000)}c@x,"\n`
+    for (const size of [64 * 1024, text.length]) {
+      const rows = await rowsOf(textInput('csv', text, size))
+      expect(rows.length).to.equal(150_002)
+      expect(rows.filter(({ faults }) => faults.length > 0).map(({ line }) => line)).to.deep.equal([
+        2, 150_003,
+      ])
+    }
   })
 
   it('says what is wrong with a row', async () => {

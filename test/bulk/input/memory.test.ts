@@ -2,11 +2,17 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import type { InputForm } from '../../../src/bulk/input/input.ts'
 
+/** As `keepHeapSmall` sets them: otherwise V8 lets garbage come together, as much as it has room for. */
+const flags = ['--semi-space-growth-factor=1', '--no-maglev', '--optimize-for-size']
+
 /** Times what few rows need; fingerprints alone need 14 bytes a row. */
 const bound = 1.3
+
+const checkAlone = fileURLToPath(import.meta.resolve('./check-alone.ts'))
 
 const row = (index: number): object => ({
   email: `user-${index}@example.com`,
@@ -43,11 +49,7 @@ describe('the memory of a check', function () {
   function peakOf(form: InputForm, count: number): number {
     const path = join(folder, `${count}.${form}`)
     writeFileSync(path, writers[form](count))
-    const { stdout, stderr } = spawnSync(
-      process.execPath,
-      ['--max-semi-space-size=1', join(import.meta.dirname, 'check-alone.ts'), path],
-      { encoding: 'utf8' },
-    )
+    const { stdout, stderr } = spawnSync(process.execPath, [...flags, checkAlone, path], { encoding: 'utf8' })
     const { rows, peak } = JSON.parse(stdout || `"${stderr}"`)
     expect(rows).to.equal(count)
     return peak
@@ -61,7 +63,8 @@ describe('the memory of a check', function () {
     ['yaml', 20_000],
   ]
   for (const [form, many] of counts) {
-    it(`does not grow with the rows: ${form}`, () => {
+    it(`does not grow with the rows: ${form}`, function () {
+      if (form !== 'csv' && process.env['CHATCTL_TEST_FULL'] !== '1') this.skip()
       const [few, all] = [peakOf(form, many / 20), peakOf(form, many)]
       expect(all / few).to.be.below(bound)
     })

@@ -129,6 +129,36 @@ describe('the brake of all workers', () => {
     expect(settled.map(({ status }) => status)).to.deep.equal(['rejected', 'fulfilled'])
   })
 
+  it('is not let go by the answer to a request that left before the pause', async () => {
+    const { clock, brake } = stage({})
+    let [atOnce, most] = [0, 0]
+    const counted = async () => {
+      most = Math.max(most, ++atOnce)
+      await clock.sleep(50)
+      atOnce--
+    }
+    const early = brake.through(() => clock.sleep(300))
+    await Promise.resolve()
+    answered(brake, 429, {})
+    await clock.run(early)
+    const late = [brake.through(counted), brake.through(counted)]
+    await clock.run(Promise.race(late))
+    expect(most).to.equal(1)
+    await clock.run(Promise.all(late))
+  })
+
+  it('makes a pause longer when another answer says so, and says that', async () => {
+    const { clock, brake, pauses } = stage({})
+    const begin = clock.now()
+    answered(brake, 429, { 'retry-after': '5' })
+    answered(brake, 429, { 'retry-after': '30' })
+    answered(brake, 429, {})
+    answered(brake, 429, { 'retry-after': '10' })
+    await clock.run(brake.through(answers(undefined)))
+    expect(clock.now() - begin).to.equal(30_000)
+    expect(pauses.map(({ ms }) => ms)).to.deep.equal([5000, 30_000])
+  })
+
   it('tells of each 429 before the request is sent again', async () => {
     const { clock, brake } = stage({})
     const steps: string[] = []
@@ -304,6 +334,17 @@ describe('the brake of all workers', () => {
     expect(await clock.run(all)).to.deep.equal(['enough', 'enough', 'enough'])
     await ended
     expect(await reasonOf(brake.through(answers(undefined)))).to.equal('enough')
+  })
+
+  it('ends the wait for the one that goes first, too', async () => {
+    const controller = new AbortController()
+    const { clock, brake } = stage({ brake: { signal: controller.signal } })
+    await clock.run(brake.through(answers(limited, new Failure('timeout', 'slow'))).catch(() => {}))
+    const first = brake.through(() => new Promise<void>((_, reject) => setTimeout(reject, 50, 'over')))
+    const second = brake.through(answers(undefined))
+    const ended = Promise.all([reasonOf(first), reasonOf(second)])
+    setTimeout(() => controller.abort('enough'), 20)
+    expect(await ended).to.deep.equal(['over', 'enough'])
   })
 })
 

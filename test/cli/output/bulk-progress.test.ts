@@ -22,6 +22,7 @@ describe('how far the work on many rows is', () => {
       { tally: { done: 5000, failed: 4990, unknown: 10 } },
       '██████████░░░░░░░░░░ 50%  5,000 of 20,000 users done, 4,990 failed, 10 unknown, 123/s, 3m left',
     ],
+    ['a moment', { left: 20 }, '█████░░░░░░░░░░░░░░░ 25%  5,000 of 20,000 users done, 123/s, 1s left'],
     ['nobody knows how many', { total: undefined, left: undefined }, '5,000 users done, 123/s'],
     [
       'one, and slowly',
@@ -31,17 +32,17 @@ describe('how far the work on many rows is', () => {
     [
       'the quota',
       { pause: { until: now + 65 * 60_000, why: 'quota' } },
-      '█████░░░░░░░░░░░░░░░ 25%  5,000 of 20,000 users done, paused for the quota until 14:05',
+      '█████░░░░░░░░░░░░░░░ 25%  paused for the quota until 14:05, 5,000 of 20,000 users done',
     ],
     [
       'a limit of the service',
       { pause: { until: now + 30_000, why: 'limited' } },
-      '█████░░░░░░░░░░░░░░░ 25%  5,000 of 20,000 users done, rate limited, paused until 13:00:30',
+      '█████░░░░░░░░░░░░░░░ 25%  rate limited, paused until 13:00:30, 5,000 of 20,000 users done',
     ],
     [
       'nothing of many',
       { tally: { done: 0, failed: 0, unknown: 0 }, perSecond: 0, left: undefined },
-      '░░░░░░░░░░░░░░░░░░░░ 0%  0 of 20,000 users done, 0.0/s',
+      '░░░░░░░░░░░░░░░░░░░░ 0%  0 of 20,000 users done',
     ],
   ]
   for (const [name, part, text] of cases) {

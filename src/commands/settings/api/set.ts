@@ -1,6 +1,8 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { integerFlag, switchFlag, textFlag } from '../../../cli/flag-types.ts'
 import { readDocument } from '../../../cli/input/read-document.ts'
+import { showSentDifference } from '../../../cli/output/show-sent-difference.ts'
+import { serviceOf } from '../../../cli/plan-service.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import type { ApiConfiguration } from '../../../contract/api-configuration.ts'
 import { Failure } from '../../../failure.ts'
@@ -9,7 +11,7 @@ import { apiConfigurationView } from '../../../view/settings.ts'
 export default class SettingsApiSet extends BaseCommand {
   static override summary = 'Set the API configuration: rate limiting and CORS.'
   static override description =
-    'It can be set but not read back. Only what is given is sent; flags go before what --file says.'
+    'It can be set but not read back, so that the difference to what was last sent from here is shown. Only what is given is sent; flags go before what --file says.'
   static override examples = [
     '<%= config.bin %> settings api set --version v2 --rate-limiting on --requests-per-minute 60',
     '<%= config.bin %> settings api set --allowed-origin https://a.example --allowed-method GET --allowed-method POST',
@@ -59,7 +61,16 @@ export default class SettingsApiSet extends BaseCommand {
       throw new Failure('usage', 'There is nothing to set', { hint: 'chatctl settings api set --help' })
     }
     const client = await context.connect()
-    await context.show(apiConfigurationView, await client.settings.setApi(configuration))
+    const { readSent, sendConfiguration } = await import('../../../plan/sent-configuration.ts')
+    const service = serviceOf(context)
+    const before = readSent(service)
+    const send = () => client.settings.setApi(configuration)
+    const answer = await sendConfiguration(service, configuration, send, context.signal)
+    if (before) {
+      const { compareSent } = await import('../../../plan/compare-sent.ts')
+      await showSentDifference(compareSent(before, configuration), context)
+    }
+    await context.show(apiConfigurationView, answer)
   }
 }
 

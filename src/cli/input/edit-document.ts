@@ -1,0 +1,60 @@
+import { editOutside } from '../../edit-outside.ts'
+import { Failure } from '../../failure.ts'
+import type { Context } from '../create-context.ts'
+import { takeInterrupts } from '../interruption.ts'
+import { reportError } from '../render-error.ts'
+
+/** A document that a person edits. */
+export interface Editing<T> {
+  fileName: string
+  /** The editor as a shell takes it; vi where there is none. */
+  command: string | undefined
+  /** Makes of a text what it says. @throws Failure `refused` for what is wrong with it */
+  read(text: string): T
+  /** Does what is to be done about a text with which something went wrong; its result is thrown. */
+  giveUp(text: string, error: unknown): unknown
+}
+
+/**
+ * Has a document edited, on a terminal as often as it takes until it can be read.
+ *
+ * @returns undefined where it was left as it is, or nothing was left of it
+ */
+export async function editDocument<T>(
+  original: string,
+  { fileName, command, read, giveUp }: Editing<T>,
+  context: Context,
+): Promise<{ text: string; value: T } | undefined> {
+  let text = original
+  for (;;) {
+    text = await lendTerminal(() => editOutside(text, { fileName, command }))
+    if (text === original || isEmpty(text)) return undefined
+    try {
+      context.signal.throwIfAborted()
+      return { text, value: read(text) }
+    } catch (error) {
+      if (!(error instanceof Failure) || !context.prompter.canAsk) throw giveUp(text, error)
+      await reportError(error, { json: false, debug: false, noColour: context.output.isColourless })
+      try {
+        await context.prompter.confirm('Edit it again?')
+      } catch (refusal) {
+        throw giveUp(text, refusal)
+      }
+    }
+  }
+}
+
+/** Ctrl-C is for the editor; both get it. */
+async function lendTerminal<T>(use: () => Promise<T>): Promise<T> {
+  const release = takeInterrupts(() => {})
+  try {
+    return await use()
+  } finally {
+    release()
+  }
+}
+
+/** Comments alone say nothing. */
+function isEmpty(text: string): boolean {
+  return text.split('\n').every((line) => /^\s*(#.*)?$/.test(line))
+}

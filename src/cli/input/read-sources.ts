@@ -1,0 +1,30 @@
+import { Failure } from '../../failure.ts'
+import type { Context } from '../create-context.ts'
+import { readStdin, readTextFile } from './read-input.ts'
+
+/**
+ * The texts of settings files in the order of their layers; `-` is stdin.
+ *
+ * @throws Failure `usage` for none, or for stdin twice; `refused` for what cannot be read
+ */
+export async function readSources(
+  names: readonly (string | undefined)[],
+  context: Context,
+): Promise<{ name: string; text: string }[]> {
+  const given = names.filter((name) => name !== undefined)
+  if (given.length === 0) {
+    throw new Failure('usage', 'No settings file is named', {
+      hint: 'chatctl settings export > settings.yaml makes one; - reads stdin.',
+    })
+  }
+  if (given.filter((name) => name === '-').length > 1) {
+    throw new Failure('usage', 'stdin can be read once, and - is given twice')
+  }
+  const sources: { name: string; text: string }[] = []
+  for (const name of given) {
+    const text =
+      name === '-' ? await readStdin('a settings file', context.output, context.signal) : readTextFile(name)
+    sources.push({ name: name === '-' ? 'stdin' : name, text })
+  }
+  return sources
+}

@@ -1,0 +1,60 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { stateFolder } from '../config/paths.ts'
+import { Failure } from '../failure.ts'
+import { systemWords } from '../system-words.ts'
+import type { Context } from './create-context.ts'
+import { quoteWord } from './quote-word.ts'
+
+/**
+ * Keeps what was edited where it came to nothing, and says how to go on with it.
+ *
+ * @returns the error to be thrown: the same, with where the text is
+ */
+export function keepEdit(text: string, error: unknown, context: Context): unknown {
+  const words = keep(text, context)
+  if (!(error instanceof Failure)) {
+    context.output.notice(words)
+    return error
+  }
+  const { kind, message, code, status, details, request, inDoubt, cause } = error
+  const hint = error.hint ?? (status === 401 ? context.refusalHint() : undefined)
+  return new Failure(kind, message, {
+    hint: [hint, words].filter((part) => part !== undefined).join(' '),
+    code,
+    ...(status === undefined ? {} : { status }),
+    details,
+    ...(request === undefined ? {} : { request }),
+    inDoubt,
+    cause,
+  })
+}
+
+function keep(text: string, context: Context): string {
+  const time = new Date().toISOString().replaceAll(/[:.]/g, '-')
+  const name = `settings-${time}.yaml`
+  // What was typed is worth more than the place where it belongs.
+  const places = [() => join(stateFolder(), 'edits'), () => mkdtempSync(join(tmpdir(), 'chatctl-'))]
+  let trouble: unknown
+  for (const place of places) {
+    try {
+      const path = join(place(), name)
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
+      return `What you edited is kept: ${applyCommand(path, context)}`
+    } catch (error) {
+      trouble = error
+    }
+  }
+  return `What you edited could not be kept: ${systemWords(trouble)}`
+}
+
+/** To the same service, where the command line has named it. */
+function applyCommand(path: string, { options }: Context): string {
+  const { profile, base_url: baseUrl } = options
+  const words = ['chatctl', 'settings', 'apply', path]
+  if (profile.source === 'flag' && profile.value) words.push('--profile', profile.value)
+  if (baseUrl.source === 'flag' && baseUrl.value) words.push('--base-url', baseUrl.value)
+  return words.map(quoteWord).join(' ')
+}

@@ -1,0 +1,117 @@
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
+import { agreeToPlan } from '../../cli/agree-to-plan.ts'
+import { BaseCommand } from '../../cli/base-command.ts'
+import type { Context } from '../../cli/create-context.ts'
+import { HeldRequests } from '../../cli/held-request.ts'
+import { readSources } from '../../cli/input/read-sources.ts'
+import { serviceOf, settingsIn } from '../../cli/plan-service.ts'
+import { expandEnvFlag, settingsFileFlag } from '../../cli/settings-file-flags.ts'
+import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
+import type { Settings } from '../../contract/settings.ts'
+import { Failure } from '../../failure.ts'
+import type { SettingsSource } from '../../plan/read-settings-files.ts'
+import type { SentConfiguration } from '../../plan/sent-configuration.ts'
+import { appliedView } from '../../view/settings-plan.ts'
+
+export default class SettingsApply extends BaseCommand {
+  static override summary = 'Apply a settings file or a plan, and verify that it took.'
+  static override description =
+    'Exactly the keys that differ are sent, and read back. Where a key has changed since the plan was made, nothing is sent and the exit code is 7.'
+  static override examples = [
+    '<%= config.bin %> settings apply settings.yaml',
+    '<%= config.bin %> settings apply base.yaml --file production.yaml --yes',
+    '<%= config.bin %> settings apply settings.plan --yes',
+  ]
+  static override args = {
+    file: Args.string({
+      description: 'YAML, JSON, or a plan of settings diff --save; - reads stdin.',
+      ignoreStdin: true,
+    }),
+  }
+  static override flags = {
+    file: settingsFileFlag(),
+    'expand-env': expandEnvFlag,
+    refresh: Flags.boolean({ summary: 'Plan anew where the settings have changed, instead of failing.' }),
+    yes: yesFlag,
+    'dry-run': dryRunFlag,
+  }
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(SettingsApply, appliedView)
+    const sources = await readSources([args.file, ...(flags.file ?? [])], context)
+    const service = serviceOf(context)
+    const { wanted, saved } = await this.#read(sources, service, flags)
+
+    const { makePlan } = await import('../../plan/plan.ts')
+    const { readSent } = await import('../../plan/sent-configuration.ts')
+    const { carryOut } = await import('../../plan/carry-out.ts')
+    const { assertCurrent } = await import('../../plan/apply-plan.ts')
+    const { coverageOf, resultOf } = await import('../../plan/plan-result.ts')
+
+    const client = await context.connect()
+    const current = await settingsIn(await client.settings.get(), context)
+    const renew = (now: Settings, sent: SentConfiguration | undefined) => makePlan(service, wanted, now, sent)
+    const isAsSaved = saved !== undefined && !flags.refresh
+    const plan = isAsSaved ? saved.plan : renew(current, readSent(service))
+    if (isAsSaved) assertCurrent(plan, current, readSent(service))
+
+    const held = new HeldRequests()
+    const done = await carryOut(plan, {
+      settings: client.settings,
+      signal: context.signal,
+      agree: (shown) => agreeToPlan({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),
+      warn: (words) => context.output.warn(words),
+      ...(flags.refresh && {
+        renew: async (now, sent) => {
+          context.output.notice('The settings have changed meanwhile: this is a new plan.')
+          return renew(now, sent)
+        },
+      }),
+      ...(saved && { onTaken: () => this.#markApplied(saved.id, context) }),
+      ...(context.dryRun && { hold: held.hold }),
+    })
+    if (held.all.length > 0) return this.showHeld(held.all)
+    const result = resultOf(done)
+    const applied = result.changes.length > 0
+    if (!applied) context.output.notice('Nothing to do: the service has these settings already.')
+    await context.output.show(appliedView, { ...result, applied })
+  }
+
+  /** What was changed is yet to be verified, so that nothing may go wrong here. */
+  async #markApplied(id: string, { output }: Context): Promise<void> {
+    const { markApplied } = await import('../../plan/applied-plans.ts')
+    try {
+      markApplied(id)
+    } catch (error) {
+      await output.warn((error as Error).message)
+    }
+  }
+
+  /** What is wanted, and the plan where it was a plan that was named. */
+  async #read(
+    sources: SettingsSource[],
+    service: string,
+    flags: { 'expand-env': boolean; refresh: boolean },
+  ) {
+    const { isPlanFile, readPlanFile } = await import('../../plan/plan-file.ts')
+    const plan = sources.find(({ text }) => isPlanFile(text))
+    if (!plan) {
+      const { readSettingsFiles } = await import('../../plan/read-settings-files.ts')
+      return { wanted: readSettingsFiles(sources, flags['expand-env'] ? process.env : undefined) }
+    }
+    if (sources.length > 1 || flags['expand-env']) {
+      throw new Failure(
+        'usage',
+        `${plan.name} is a plan: nothing goes over it, and nothing is expanded in it`,
+        {
+          hint: `chatctl settings apply ${plan.name}`,
+        },
+      )
+    }
+    const { fileOf } = await import('../../plan/plan.ts')
+    const about = { service, toolVersion: this.config.version, refresh: flags.refresh }
+    const saved = readPlanFile(plan, about)
+    return { wanted: fileOf(saved.plan), saved }
+  }
+}

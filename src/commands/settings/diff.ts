@@ -1,0 +1,60 @@
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { differenceExitCode } from '../../cli/exit-codes.ts'
+import { textFlag } from '../../cli/flag-types.ts'
+import { readSources } from '../../cli/input/read-sources.ts'
+import { serviceOf, settingsIn } from '../../cli/plan-service.ts'
+import { expandEnvFlag, settingsFileFlag } from '../../cli/settings-file-flags.ts'
+import { Failure } from '../../failure.ts'
+import { differenceView } from '../../view/settings-plan.ts'
+
+export default class SettingsDiff extends BaseCommand {
+  static override summary = 'Show what applying a settings file would change.'
+  static override description =
+    'Only the keys that are in the file are compared. Further layers, each with --file, go over those before. Nothing is changed.'
+  static override examples = [
+    '<%= config.bin %> settings diff settings.yaml',
+    '<%= config.bin %> settings diff base.yaml --file production.yaml --exit-code',
+    '<%= config.bin %> settings diff settings.yaml --save settings.plan',
+  ]
+  static override args = {
+    file: Args.string({ description: 'YAML or JSON; - reads stdin.', ignoreStdin: true }),
+  }
+  static override flags = {
+    file: settingsFileFlag(),
+    'expand-env': expandEnvFlag,
+    save: textFlag({ helpValue: '<plan>', summary: 'Write the plan that settings apply takes.' }),
+    'exit-code': Flags.boolean({ summary: 'Exit with 10 where something differs.' }),
+  }
+
+  async run(): Promise<void> {
+    const view = differenceView({ managed: 0, sentAt: null })
+    const { args, flags, context } = await this.start(SettingsDiff, view)
+    const sources = await readSources([args.file, ...(flags.file ?? [])], context)
+    const { composePlanFile, isPlanFile } = await import('../../plan/plan-file.ts')
+    const plan = sources.find(({ text }) => isPlanFile(text))
+    if (plan) {
+      throw new Failure('usage', `${plan.name} is a plan, and no settings file`, {
+        hint: `chatctl settings apply ${plan.name} shows and applies it.`,
+      })
+    }
+    const { readSettingsFiles } = await import('../../plan/read-settings-files.ts')
+    const file = readSettingsFiles(sources, flags['expand-env'] ? process.env : undefined)
+
+    const client = await context.connect()
+    const current = await settingsIn(await client.settings.get(), context)
+    const { makePlan } = await import('../../plan/plan.ts')
+    const { readSent } = await import('../../plan/sent-configuration.ts')
+    const { coverageOf, resultOf } = await import('../../plan/plan-result.ts')
+    const service = serviceOf(context)
+    const made = makePlan(service, file, current, readSent(service))
+    if (flags.save !== undefined) {
+      const { savePlan } = await import('../../plan/save-plan.ts')
+      savePlan(flags.save, composePlanFile(made, this.config.version))
+    }
+    const result = resultOf(made)
+    await context.output.show(differenceView(coverageOf(made)), result)
+    if (flags['exit-code'] && result.changes.length > 0) process.exitCode = differenceExitCode
+  }
+}

@@ -1,0 +1,80 @@
+import { agreeToPlan } from '../../cli/agree-to-plan.ts'
+import { BaseCommand } from '../../cli/base-command.ts'
+import type { Context } from '../../cli/create-context.ts'
+import { HeldRequests } from '../../cli/held-request.ts'
+import { editDocument } from '../../cli/input/edit-document.ts'
+import { keepEdit } from '../../cli/keep-edit.ts'
+import { serviceOf, settingsIn } from '../../cli/plan-service.ts'
+import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
+import type { Settings } from '../../contract/settings.ts'
+import type { SettingsFile } from '../../contract/settings-file.ts'
+import { applicableSettings } from '../../contract/settings-keys.ts'
+import { Failure } from '../../failure.ts'
+import { settingsFileView } from '../../view/settings-file.ts'
+import { appliedView } from '../../view/settings-plan.ts'
+
+const fileName = 'settings.yaml'
+
+export default class SettingsEdit extends BaseCommand {
+  static override summary = 'Edit the settings in your editor, and apply what you changed.'
+  static override description =
+    '$VISUAL, $EDITOR or vi gets what settings export prints. Only what is changed in it is sent, after a question. A key that is removed stays as it is.'
+  static override examples = ['<%= config.bin %> settings edit', '<%= config.bin %> settings edit --dry-run']
+  static override flags = { yes: yesFlag, 'dry-run': dryRunFlag }
+
+  async run(): Promise<void> {
+    const { flags, context } = await this.start(SettingsEdit, appliedView)
+    const command = process.env['VISUAL'] || process.env['EDITOR'] || undefined
+    demandPerson(context, flags.yes || context.dryRun, command)
+    const client = await context.connect()
+    const current = await settingsIn(await client.settings.get(), context)
+    const { readSettingsFiles } = await import('../../plan/read-settings-files.ts')
+    const { carryOut } = await import('../../plan/carry-out.ts')
+    const { coverageOf, resultOf } = await import('../../plan/plan-result.ts')
+
+    const original = String(settingsFileView.text?.(applicableSettings(current)))
+    const giveUp = (text: string, error: unknown) => keepEdit(text, error, context)
+    const read = (text: string) => readSettingsFiles([{ name: fileName, text }])
+    const edited = await editDocument(original, { fileName, command, read, giveUp }, context)
+    if (!edited) return unchanged(context)
+    const plan = await changedKeys(edited.value, current, serviceOf(context))
+    const result = resultOf(plan)
+    if (result.changes.length === 0) return unchanged(context)
+    const held = new HeldRequests()
+    try {
+      await carryOut(plan, {
+        settings: client.settings,
+        signal: context.signal,
+        agree: (shown) => agreeToPlan({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),
+        driftHint: 'Somebody else changes the settings, too.',
+        warn: (words) => context.output.warn(words),
+        ...(context.dryRun && { hold: held.hold }),
+      })
+    } catch (error) {
+      throw giveUp(edited.text, error)
+    }
+    if (held.all.length > 0) await this.showHeld(held.all)
+    else await context.output.show(appliedView, { ...result, applied: true })
+  }
+}
+
+/** The plan of what a person has changed, against what they were shown. */
+async function changedKeys(file: SettingsFile, current: Settings, service: string) {
+  const { isSame, makePlan } = await import('../../plan/plan.ts')
+  const { readSent } = await import('../../plan/sent-configuration.ts')
+  const plan = makePlan(service, file, current, readSent(service))
+  return { ...plan, settings: plan.settings.filter(({ path, from, to }) => !isSame(path, from, to)) }
+}
+
+/** @throws Failure `input_needed` where nobody sits at a terminal and nothing stands in for them */
+function demandPerson(context: Context, isAgreed: boolean, command: string | undefined): void {
+  if (context.prompter.canAsk || (isAgreed && command !== undefined)) return
+  throw new Failure('input_needed', 'Nobody is at a terminal to edit the settings', {
+    hint: 'Give --yes, and name in EDITOR a program that edits without a terminal.',
+  })
+}
+
+async function unchanged({ output }: Context): Promise<void> {
+  output.notice('Nothing was changed.')
+  await output.show(appliedView, { changes: [], applied: false })
+}

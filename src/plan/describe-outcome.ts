@@ -1,0 +1,16 @@
+import type { Failure } from '../failure.ts'
+import type { Change } from './plan.ts'
+
+/** A change that was answered with a failure and took all the same. */
+export function describeDoubt(failure: Failure): string {
+  const answer = failure.status === undefined ? failure.message : `it was answered ${failure.status}`
+  return `The change took effect, although the request for it failed: ${answer}`
+}
+
+/** What changed without having been asked for. */
+export function describeSideEffect(changes: readonly Change[]): string {
+  const words = changes.map(
+    ({ path, from, to }) => `${path} has changed from ${JSON.stringify(from)} to ${JSON.stringify(to)}`,
+  )
+  return `Changed alongside, although nobody named it: ${words.join('; ')}`
+}

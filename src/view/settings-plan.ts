@@ -1,0 +1,98 @@
+import { countOf } from './count.ts'
+import type { Span, View } from './view.ts'
+
+/** A key of a settings file that differs; `api.…` is one of the API configuration. */
+interface Change {
+  path: string
+  /** Null where the service has none, or where nothing was sent yet. */
+  from: unknown
+  to: unknown
+  compared_with?: 'last_sent'
+}
+
+/** What a difference was taken of, beyond the changes themselves. */
+export interface Comparison {
+  /** How many keys the files name. */
+  managed: number
+  /** When the API configuration was last sent from here; null for never. */
+  sentAt: string | null
+}
+
+const base: View = {
+  layout: 'records',
+  columns: [{ path: 'path' }, { path: 'from' }, { path: 'to' }, { path: 'compared_with', hidden: true }],
+  rows: changesIn,
+}
+
+/** What applying the files would change, key by key. */
+export function differenceView(comparison: Comparison): View {
+  return { ...base, text: (body) => describeDifference(changesIn(body), comparison) }
+}
+
+/** What was applied. */
+export const appliedView: View = { ...base, text: (body) => describeApplied(changesIn(body)) }
+
+/** The lines of the API configuration alone, under their heading. */
+export function sentView(sentAt: string | null): View {
+  return { ...base, text: (body) => describeSent(changesIn(body), sentAt) }
+}
+
+function changesIn(body: unknown): Change[] {
+  return (body as { changes: Change[] }).changes
+}
+
+function describeDifference(changes: Change[], { managed, sentAt }: Comparison): Span[] {
+  const keys = countOf(managed, 'managed key')
+  if (changes.length === 0) return [{ text: `No differences in ${keys}.` }]
+  const isApi = ({ compared_with }: Change): boolean => compared_with !== undefined
+  const ofService = changes.filter((change) => !isApi(change))
+  const ofApi = changes.filter(isApi)
+  const parts = [
+    ofService.length > 0 ? lines(ofService) : [],
+    ofApi.length > 0 ? describeSent(ofApi, sentAt) : [],
+    [{ text: `${changes.length} of ${keys} ${changes.length === 1 ? 'differs' : 'differ'}.\n` }],
+  ].filter((part) => part.length > 0)
+  return parts.flatMap((part, index) => (index === 0 ? part : [{ text: '\n' }, ...part]))
+}
+
+function describeSent(changes: Change[], sentAt: string | null): Span[] {
+  const when = sentAt === null ? 'nothing yet' : sentAt
+  return [
+    { text: `API configuration, compared with what was last sent from here (${when})\n`, style: 'bold' },
+    ...lines(changes),
+  ]
+}
+
+function lines(changes: readonly Change[]): Span[] {
+  const width = Math.max(...changes.map(({ path }) => path.length))
+  const before = Math.max(...changes.map(({ from }) => valueText(from).length).filter((one) => one <= 24), 0)
+  return changes.flatMap(({ path, from, to }) => [
+    { text: `  ${path.padEnd(width)}  ` },
+    from === null
+      ? { text: valueText(from), style: 'dim' as const }
+      : { text: valueText(from), style: 'red' as const },
+    { text: `${' '.repeat(Math.max(0, before - valueText(from).length))} → ` },
+    { text: valueText(to), style: 'green' },
+    { text: '\n' },
+  ])
+}
+
+/** A change in one line, without colour. */
+export function describeChange({ path, from, to }: Change): string {
+  return `${path} from ${valueText(from)} to ${valueText(to)}`
+}
+
+/** As JSON has it, so that `"on"` and `true`, `""` and nothing, look different. */
+function valueText(value: unknown): string {
+  return value === null || value === undefined ? 'none' : JSON.stringify(value)
+}
+
+function describeApplied(changes: Change[]): Span[] {
+  const verified = changes.filter(({ compared_with }) => compared_with === undefined)
+  const sent = changes.filter(({ compared_with }) => compared_with !== undefined)
+  const names = (some: Change[]): string => some.map(({ path }) => path).join(', ')
+  return [
+    ...(verified.length > 0 ? [{ text: `Applied and verified: ${names(verified)}\n` }] : []),
+    ...(sent.length > 0 ? [{ text: `Sent, and cannot be read back: ${names(sent)}\n` }] : []),
+  ]
+}

@@ -1,0 +1,177 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { SettingsRun } from '../settings/settings-run.ts'
+import { Tmux } from './tmux.ts'
+
+/** What somebody at a terminal sees of settings as code, and is asked. */
+describe('settings at a terminal', () => {
+  let run: SettingsRun
+  let terminal: Tmux | undefined
+  beforeEach(async () => {
+    run = await SettingsRun.start()
+    run.file('settings.yaml', 'theme: { mode: dark }\nlimits: { max_tokens: 5 }\n')
+  })
+  afterEach(async () => {
+    await terminal?.close()
+    await run.stop()
+  })
+
+  const start = async (args: string[], env: NodeJS.ProcessEnv = {}) => {
+    const all = Object.entries({ ...run.env, ...env }).map(([name, value]) => [name, value ?? ''])
+    terminal = await Tmux.start(run.sandbox, ['settings', ...args], { env: Object.fromEntries(all) })
+    return terminal
+  }
+  const question = () => `Apply 2 changes to ${run.server.url}/?`
+
+  it('a difference is aligned, what goes red and what comes green', async () => {
+    const diff = await start(['diff', 'settings.yaml', '--exit-code'])
+    expect(await diff.waitFor('2 of 2 managed keys differ.')).to.equal(
+      [
+        '  theme.mode         "light" → "dark"',
+        '  limits.max_tokens  4096    → 5',
+        '',
+        '2 of 2 managed keys differ.',
+      ].join('\n'),
+    )
+    expect(await diff.styledScreen()).to.match(/theme\.mode +␛\[31m"light"␛\[39m → ␛\[32m"dark"/)
+    expect(await diff.exitCode()).to.equal(10)
+  })
+
+  it('NO_COLOR has none', async () => {
+    const diff = await start(['diff', 'settings.yaml'], { NO_COLOR: '1' })
+    await diff.waitFor('2 of 2')
+    expect(await diff.styledScreen()).not.to.contain('␛')
+  })
+
+  it('what the service has cannot steer the terminal', async () => {
+    run.service.change({ theme: { mode: '\u009b2J\u009b31m\u001b[2Jgone' } })
+    const diff = await start(['diff', 'settings.yaml'])
+    expect(await diff.waitFor('2 of 2')).to.match(/^ {2}theme\.mode .*gone/)
+  })
+
+  for (const [answer, exitCode, sent] of [
+    ['y', 0, 1],
+    ['n', 3, 0],
+    ['', 3, 0],
+  ] as const) {
+    it(`the plan is shown and asked about: ${answer || 'Enter'}`, async () => {
+      const apply = await start(['apply', 'settings.yaml'])
+      expect(await apply.waitFor(question())).to.contain('"light" → "dark"')
+      expect(run.changes).to.deep.equal([])
+      await apply.say(answer)
+      expect(await apply.exitCode()).to.equal(exitCode)
+      expect(run.changes).to.have.length(sent)
+      const screen = await apply.screen()
+      if (sent > 0) expect(screen).to.contain('Applied and verified: theme.mode, limits.max_tokens')
+      else expect(screen).to.contain('Nothing was changed')
+    })
+  }
+
+  it('what changes while the question stands is noticed', async () => {
+    const apply = await start(['apply', 'settings.yaml'])
+    await apply.waitFor(question())
+    run.service.change({ theme: { mode: 'contrast' } })
+    await apply.say('y')
+    expect(await apply.exitCode()).to.equal(7)
+    expect(await apply.joined()).to.contain('theme.mode was "light", is "contrast"')
+    expect(run.changes).to.deep.equal([])
+  })
+
+  it('with --refresh a new plan is shown, and asked about again', async () => {
+    const apply = await start(['apply', 'settings.yaml', '--refresh'])
+    await apply.waitFor(question())
+    run.service.change({ theme: { mode: 'contrast' } })
+    await apply.say('y')
+    await apply.waitFor('"contrast" → "dark"')
+    expect(run.changes).to.deep.equal([])
+    await apply.waitUntil((screen) => screen.split(question()).length > 2, 'the second question')
+    await apply.say('y')
+    expect(await apply.exitCode()).to.equal(0)
+    expect(run.changes).to.have.length(1)
+  })
+
+  it('Ctrl-C at the question is 130, and nothing is sent', async () => {
+    const apply = await start(['apply', 'settings.yaml'])
+    await apply.waitFor(question())
+    await apply.key('C-c')
+    expect(await apply.exitCode()).to.equal(130)
+    expect(run.changes).to.deep.equal([])
+  })
+
+  it('is asked also where all else is quiet, and the answer is awaited', async () => {
+    const apply = await start(['apply', 'settings.yaml', '--quiet', '--json'])
+    expect(await apply.waitFor(question())).to.contain('"light" → "dark"')
+    await apply.say('y')
+    await apply.waitFor('"applied": true')
+    expect(await apply.exitCode()).to.equal(0)
+  })
+
+  describe('edit', () => {
+    it('shows what was changed, and asks', async () => {
+      const editor = run.file('editor', `#!/bin/sh\nsed -i 's/mode: .*/mode: dark/' "$1"\n`, 0o700)
+      const edit = await start(['edit'], { EDITOR: editor })
+      await edit.waitFor(`Apply 1 change to ${run.server.url}/?`)
+      await edit.say('y')
+      await edit.waitFor('Applied and verified: theme.mode')
+      expect(await edit.exitCode()).to.equal(0)
+    })
+
+    it('says what is wrong, and lets it be mended', async () => {
+      const script = `#!/bin/sh
+        if grep -q 'mode: 5' "$1"
+        then sed -i 's/mode: 5/mode: dark/' "$1"
+        else sed -i 's/mode: .*/mode: 5/' "$1"
+        fi\n`
+      const edit = await start(['edit'], { EDITOR: run.file('editor', script, 0o700) })
+      expect(await edit.waitFor('Edit it again?')).to.match(
+        /Error: settings\.yaml:\d+:\d+: theme\.mode must be/,
+      )
+      await edit.say('y')
+      await edit.waitFor('Apply 1 change')
+      await edit.say('y')
+      expect(await edit.exitCode()).to.equal(0)
+      expect(run.changes).to.deep.equal([{ method: 'PATCH', body: { theme: { mode: 'dark' } } }])
+    })
+
+    it('keeps what is not mended', async () => {
+      const editor = run.file('editor', `#!/bin/sh\nsed -i 's/mode: .*/mode: 5/' "$1"\n`, 0o700)
+      const edit = await start(['edit'], { EDITOR: editor })
+      await edit.waitFor('Edit it again?')
+      await edit.say('n')
+      expect(await edit.exitCode()).to.equal(3)
+      expect(await edit.joined()).to.match(/chatctl settings apply \S+\.yaml$/)
+      expect(run.methods).to.equal('GET')
+    })
+
+    for (const [answer, exitCode] of [
+      ['n', 3],
+      ['C-c', 130],
+    ] as const) {
+      it(`keeps the text where the answer is ${answer}`, async () => {
+        const editor = run.file('editor', `#!/bin/sh\nsed -i 's/mode: .*/mode: dark/' "$1"\n`, 0o700)
+        const edit = await start(['edit'], { EDITOR: editor })
+        await edit.waitFor('Apply 1 change')
+        if (answer === 'n') await edit.say('n')
+        else await edit.key('C-c')
+        expect(await edit.exitCode()).to.equal(exitCode)
+        const path = /chatctl settings apply (\S+\.yaml)/.exec(await edit.joined())?.[1] ?? ''
+        expect(readFileSync(path, 'utf8')).to.contain('mode: dark')
+        expect(path).to.contain(join('chatctl', 'state', 'edits'))
+        expect(run.changes).to.deep.equal([])
+      })
+    }
+
+    it('leaves Ctrl-C to the editor', async () => {
+      const script = `#!/bin/sh\ntrap 'echo trapped' INT\necho editing\nuntil read line; do :; done\necho "app_name: $line" > "$1"\n`
+      const edit = await start(['edit'], { EDITOR: run.file('editor', script, 0o700) })
+      await edit.waitFor('editing')
+      await edit.key('C-c')
+      await edit.waitFor('trapped')
+      await edit.say('Typed')
+      await edit.waitFor('Apply 1 change')
+      await edit.say('y')
+      expect(await edit.exitCode()).to.equal(0)
+    })
+  })
+})
