@@ -33,7 +33,7 @@ export async function readSettling(
   }
   if (settlement.as === 'created' && line === undefined && lines.length !== 1) {
     const words = lines.length === 0 ? 'No row is' : `${lines.length} rows are`
-    throw new Failure('usage', `${words} unknown, and --id is the id of one`, {
+    throw new Failure('usage', `${words} unknown, and --id names the user of one row`, {
       hint:
         lines.length === 0
           ? 'Run it without --on-unknown.'

@@ -66,7 +66,7 @@ export async function importFile(
   await outside.tellUnknown(imported.counts.unknown)
   await showImported(context, imported, options.results)
   if (imported.requests === 0 && imported.counts.unknown === 0) {
-    context.output.notice('Nothing was left to send; --restart sends all of it again.')
+    context.output.notice('Nothing was left to send.')
   }
   throwWhatIsLeft(context, imported)
 }

@@ -145,7 +145,7 @@ them: {}
     const sources = ['theme: 5', 'app_name: true'].map((text, index) => ({ name: `${index}.yaml`, text }))
     const failure = thrownFailure(() => readSettingsFiles(sources))
     expect(failure.message).to.equal(
-      '2 faults\n0.yaml:1:8: theme must be an object\n1.yaml:1:11: app_name must be a string: put it in quotes',
+      '2 faults; nothing was sent:\n0.yaml:1:8: theme must be an object\n1.yaml:1:11: app_name must be a string: put it in quotes',
     )
   })
 

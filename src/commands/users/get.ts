@@ -22,7 +22,7 @@ export default class UsersGet extends BaseCommand {
     '<%= config.bin %> users get ID ID --json --fields id,email',
     '$ cut -f1 users.tsv | <%= config.bin %> users get - -o jsonl',
   ]
-  static override usage = 'users get ID... [--concurrency <n>]'
+  static override usage = 'users get ID...'
   static override args = {
     id: Args.string({
       description: 'Ids of users; - reads stdin.',
@@ -37,7 +37,7 @@ export default class UsersGet extends BaseCommand {
       min: 1,
       max: 256,
       helpValue: '<n>',
-      summary: 'Requests at a time.',
+      summary: 'Most requests at the same time.',
     }),
   }
 

@@ -13,7 +13,7 @@ import { importView } from '../../view/import.ts'
 export default class UsersImport extends BaseCommand {
   static override summary = 'Create and update users from a file of any size, under any quota.'
   static override description =
-    'A row without id is created, one with id updated; role and permissions are assigned after. The whole file is checked before anything is sent. Whatever stops the import, the same command goes on from there, and sends nothing twice.'
+    'A row without id is created, one with id updated; role and permissions are assigned after. The whole file is checked before anything is sent. Whatever stops the import, the same command goes on from there, and creates nobody twice.'
   static override examples = [
     '<%= config.bin %> users import users.csv --dry-run',
     '<%= config.bin %> users import users.csv --quota 100/h --max-wait 1h --yes',
@@ -38,12 +38,12 @@ export default class UsersImport extends BaseCommand {
       helpValue: '<how>',
       summary: 'retry, created (with --id) or skip: rows of which nobody knows if they were created.',
     })(),
-    id: textFlag({ helpValue: '<id>', dependsOn: ['on-unknown'], summary: 'Id of a row that was created.' }),
+    id: textFlag({ helpValue: '<id>', dependsOn: ['on-unknown'], summary: 'Id of the user that was created.' }),
     line: integerFlag({
       helpValue: '<n>',
       min: 1,
       dependsOn: ['on-unknown'],
-      summary: 'Only the row on this line of the file.',
+      summary: 'With --on-unknown: only the row on this line of the file.',
     }),
     'dry-run': dryRunFlag,
   }
