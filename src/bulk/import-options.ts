@@ -52,7 +52,8 @@ export interface ImportOptions extends SettlingOptions {
   results: string | undefined
   /** Makes a password for every user that has none; undefined: such a user is sent without. */
   makePassword: (() => string) | undefined
-  dryRun: boolean
+  /** Shows what would be sent, in place of sending it. */
+  showOutline: ((outline: Outline) => Promise<void>) | undefined
   /** Ends the run in good order: what is under way is waited for. */
   signal: AbortSignal
   connect(other: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal'>): Promise<Client>

@@ -1,4 +1,5 @@
 import type { Imported, ImportOptions, Pace, Progress, Prospect } from '../bulk/import-options.ts'
+import type { Outline } from '../bulk/outline.ts'
 import type { RowResult } from '../bulk/results/row-result.ts'
 import { describeSpan, durationFlagFor } from '../config/duration.ts'
 import { dataFolder } from '../config/paths.ts'
@@ -55,7 +56,7 @@ export async function importFile(
       ...options,
       ...outside,
       service: context.contextOwner().baseUrl ?? `local ${dataFolder()}`,
-      dryRun: context.dryRun,
+      showOutline: context.dryRun ? (outline) => showOutline(context, outline) : undefined,
       maxWait: context.options.max_wait.value,
       signal: context.signal,
     })
@@ -113,7 +114,7 @@ function throwWhatIsLeft({ output }: Context, { counts, ended, remaining, failed
 
 /** What an import needs of its outside: a client, a person, a place for its progress. */
 function outsideOf(context: Context, { file, kind, yes, concurrency, settle }: FileOptions) {
-  const { output, prompter, transport, dryRun } = context
+  const { output, prompter, transport } = context
   const name = file === '-' ? 'stdin' : file
   const unknown: string[] = []
   let progress: BulkProgress | undefined
@@ -127,7 +128,6 @@ function outsideOf(context: Context, { file, kind, yes, concurrency, settle }: F
         },
       }),
     confirm: async (prospect: Prospect) => {
-      if (dryRun) return showOutline(context, prospect)
       const outline = `${name}: ${describeOutline(prospect)}`
       output.notice(`${outline}.\n${describeTime(context, prospect, concurrency)}`)
       // Who is created stays; what is assigned can be assigned otherwise, by a script too.
@@ -152,7 +152,7 @@ function outsideOf(context: Context, { file, kind, yes, concurrency, settle }: F
   }
 }
 
-async function showOutline({ output }: Context, { rows, done, steps, requests }: Prospect): Promise<void> {
+async function showOutline({ output }: Context, { rows, done, steps, requests }: Outline): Promise<void> {
   const { create: creates, update: updates, assign: assignments } = steps
   await output.withoutFields().show(outlineView, { rows, done, creates, updates, assignments, requests })
 }

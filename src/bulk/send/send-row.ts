@@ -45,7 +45,7 @@ export async function sendRow(
     if (settlement.as === 'skip') return
   }
   const isRetry = settlement?.as === 'retry' && isUnsettled(state)
-  const steps = remainingSteps(row, journal, index)
+  const steps = remainingSteps(row, journal.rows.of(index))
   let id = row.id ?? journal.lastLine(index)?.id
   for (const step of steps) {
     const hasNext = step !== steps.at(-1)
