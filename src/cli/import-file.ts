@@ -1,4 +1,4 @@
-import type { Imported, ImportOptions, Prospect } from '../bulk/import-options.ts'
+import type { Imported, ImportOptions, Pace, Progress, Prospect } from '../bulk/import-options.ts'
 import type { RowResult } from '../bulk/results/row-result.ts'
 import { describeSpan, durationFlagFor } from '../config/duration.ts'
 import { dataFolder } from '../config/paths.ts'
@@ -133,11 +133,11 @@ function outsideOf(context: Context, { file, kind, yes, concurrency, settle }: F
       // Who is created stays; what is assigned can be assigned otherwise, by a script too.
       if (!yes && (kind === 'users' || prompter.canAsk)) await prompter.confirm('Send them?')
     },
-    onBegin: ({ rows, tally, estimate }: Parameters<ImportOptions['onBegin']>[0]) => {
+    onBegin: ({ rows, tally, estimate }: Pace) => {
       progress = new BulkProgress(output, { noun: 'row', total: rows, estimate })
       progress.goOn(tally)
     },
-    onProgress: (tally: Parameters<ImportOptions['onProgress']>[0]) => progress?.update(tally),
+    onProgress: (tally: Progress) => progress?.update(tally),
     onPause: (pause: Parameters<ImportOptions['onPause']>[0]) => progress?.pause(pause),
     onGo: () => progress?.go(),
     endProgress: () => progress?.end(),

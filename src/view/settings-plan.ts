@@ -58,7 +58,8 @@ function describeDifference(changes: Change[], { managed, sentAt }: Comparison):
 function describeSent(changes: Change[], sentAt: string | null): Span[] {
   const when = sentAt === null ? 'nothing yet' : sentAt
   return [
-    { text: `API configuration, compared with what was last sent from here (${when})\n`, style: 'bold' },
+    { text: `API configuration, compared with what was last sent from here (${when})`, style: 'bold' },
+    { text: '\n' },
     ...lines(changes),
   ]
 }

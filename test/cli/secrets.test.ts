@@ -264,6 +264,7 @@ describe('secrets', function () {
   })
 })
 
-function stdinOf({ stdin }: ServiceCall): { stdin: string } {
-  return { stdin: stdin === undefined ? '' : `${password}\n` }
+/** The canary in the place of a password; other commands read no secret from there. */
+function stdinOf({ name, stdin = '' }: ServiceCall): { stdin: string } {
+  return { stdin: name === 'users:create' ? `${password}\n` : stdin }
 }

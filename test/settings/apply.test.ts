@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { composePlanFile } from '../../src/plan/plan-file.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { answer, failing, json, reset } from '../support/fault-server.ts'
 import { SettingsRun } from './settings-run.ts'
@@ -49,9 +50,29 @@ describe('settings apply', () => {
     })
   })
 
+  it('lays files over one another, and replaces references where asked', async () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what is replaced
+    run.file('team.yaml', 'app_name: "${TEAM}"\ntheme: { mode: contrast }')
+    const args = ['apply', 'settings.yaml', '--file', 'team.yaml', '--expand-env', '--yes']
+    expectFailure(await run.settings(args), 2, 'TEAM')
+    expect((await run.settings(args, { env: { TEAM: 'Blue' } })).exitCode).to.equal(0)
+    expect(run.changes).to.deep.equal([
+      { method: 'PATCH', body: { app_name: 'Blue', theme: { mode: 'contrast' }, limits: { max_tokens: 5 } } },
+    ])
+  })
+
   it('needs --yes off a terminal, and changes nothing without it', async () => {
     expectFailure(await apply('settings.yaml'), 3, '--yes', '"light" → "dark"')
     expect(run.changes).to.deep.equal([])
+  })
+
+  it('changes the embedded service off a terminal only where that was named', async () => {
+    const env = { CHATCTL_BASE_URL: '', CHATCTL_API_KEY: '' }
+    const args = ['apply', 'settings.yaml', '--yes']
+    expectFailure(await run.settings(args, { env }), 2, 'No service was named', '--profile local')
+    expect((await run.settings([...args, '--profile', 'local'], { env })).exitCode).to.equal(0)
+    const after = await run.settings(['diff', 'settings.yaml', '--exit-code'], { env })
+    expect(after.exitCode).to.equal(0)
   })
 
   it('--dry-run shows each request that would leave', async () => {
@@ -209,6 +230,15 @@ describe('settings apply', () => {
       expectFailure(await yes('settings.plan'), 2, 'was altered')
       expectFailure(await yes('settings.plan', '--refresh'), 2, 'was altered')
       expect(run.server.requests).to.deep.equal([])
+    })
+
+    it('is for one version of chatctl, unless it is made anew', async () => {
+      const service = `${run.server.url}/`
+      const settings = [{ path: 'theme.mode', from: 'light', to: 'dark' }]
+      run.file('old.plan', composePlanFile({ service, settings }, '0.0.1'))
+      expectFailure(await yes('old.plan'), 7, 'made by chatctl 0.0.1')
+      expect(run.server.requests).to.deep.equal([])
+      expect((await yes('old.plan', '--refresh')).exitCode).to.equal(0)
     })
 
     it('takes nothing beside it', async () => {

@@ -45,6 +45,15 @@ describe('settings edit', () => {
     expect(run.changes).to.deep.equal([{ method: 'PATCH', body: { theme: { mode: 'dark' } } }])
   })
 
+  it('does not mind what somebody else changes meanwhile in other keys', async () => {
+    run.service.otherwise = (method, count) => {
+      if (method === 'GET' && count === 1) run.service.change({ app_name: 'Other' })
+      return undefined
+    }
+    expect((await edit(setMode('dark'))).exitCode).to.equal(0)
+    expect(run.service.settings['app_name']).to.equal('Other')
+  })
+
   it('leaves a key alone that was removed, and lets one be added', async () => {
     run.service.settings = { theme: { mode: 'light' } }
     await edit('printf "app_name: New\\n" > "$1"')

@@ -20,7 +20,7 @@ export function textInput(form: InputForm, text: string | Uint8Array, chunk = 64
 /** All rows in one list. */
 export async function rowsOf(input: Input, kind: RowKind = 'users'): Promise<InputRow[]> {
   const rows: InputRow[] = []
-  for await (const batch of readRows(input, kind)) rows.push(...batch)
+  for await (const batch of readRows(input, kind)) for (const row of batch) rows.push(row)
   return rows
 }
 
