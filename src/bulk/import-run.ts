@@ -67,6 +67,8 @@ export class ImportRun {
     if (outline.requests > 0 || this.#options.settlement !== undefined) {
       const client = await this.#connect()
       const latency = await this.#probe(client)
+      // What was asked for is counted, not what we wanted to know.
+      this.#requests = 0
       await this.#options.confirm(this.#prospect(outline, latency, isResumed))
       await this.#preparePasswords()
       ended = await this.#send(client, outline)

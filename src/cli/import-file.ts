@@ -1,5 +1,6 @@
 import type { Imported, ImportOptions, Pace, Progress, Prospect } from '../bulk/import-options.ts'
 import type { Outline } from '../bulk/outline.ts'
+import type { UnknownKind } from '../bulk/results/report-rows.ts'
 import type { RowResult } from '../bulk/results/row-result.ts'
 import { describeSpan, durationFlagFor } from '../config/duration.ts'
 import { dataFolder } from '../config/paths.ts'
@@ -7,6 +8,7 @@ import { Failure } from '../failure.ts'
 import { countOf, groupDigits } from '../view/count.ts'
 import { describeOutline, importView, outlineView } from '../view/import.ts'
 import type { Context } from './create-context.ts'
+import { describeUnknown, type Settle, type UnknownRow } from './describe-unknown.ts'
 import { allowGrace } from './interruption.ts'
 import { BulkProgress } from './output/bulk-progress.ts'
 import { demandNamedService } from './target.ts'
@@ -30,7 +32,7 @@ export interface FileOptions
   /** Whether no question is asked. */
   yes: boolean
   /** The command line that settles a row, by what is said of it; absent where nothing is created. */
-  settle?(as: 'created' | 'retry' | 'skip', line: number): string
+  settle?: Settle
 }
 
 /**
@@ -66,7 +68,8 @@ export async function importFile(
   if (!imported) return
   await outside.tellUnknown(imported.counts.unknown)
   await showImported(context, imported, options.results)
-  if (imported.requests === 0 && imported.counts.unknown === 0) {
+  const { requests, remaining, counts } = imported
+  if (requests + remaining + counts.failed + counts.unknown === 0) {
     context.output.notice('Nothing was left to send; --restart sends all of it again.')
   }
   throwWhatIsLeft(context, imported)
@@ -116,7 +119,7 @@ function throwWhatIsLeft({ output }: Context, { counts, ended, remaining, failed
 function outsideOf(context: Context, { file, kind, yes, concurrency, settle }: FileOptions) {
   const { output, prompter, transport } = context
   const name = file === '-' ? 'stdin' : file
-  const unknown: string[] = []
+  const unknown: UnknownRow[] = []
   let progress: BulkProgress | undefined
   return {
     connect: (other: Parameters<ImportOptions['connect']>[0]) =>
@@ -128,10 +131,11 @@ function outsideOf(context: Context, { file, kind, yes, concurrency, settle }: F
         },
       }),
     confirm: async (prospect: Prospect) => {
+      const service = context.contextOwner().baseUrl ?? 'the embedded service'
       const outline = `${name}: ${describeOutline(prospect)}`
       output.notice(`${outline}.\n${describeTime(context, prospect, concurrency)}`)
       // Who is created stays; what is assigned can be assigned otherwise, by a script too.
-      if (!yes && (kind === 'users' || prompter.canAsk)) await prompter.confirm('Send them?')
+      if (!yes && (kind === 'users' || prompter.canAsk)) await prompter.confirm(`Send them to ${service}?`)
     },
     onBegin: ({ rows, tally, estimate }: Pace) => {
       progress = new BulkProgress(output, { noun: 'row', total: rows, estimate })
@@ -141,12 +145,11 @@ function outsideOf(context: Context, { file, kind, yes, concurrency, settle }: F
     onPause: (pause: Parameters<ImportOptions['onPause']>[0]) => progress?.pause(pause),
     onGo: () => progress?.go(),
     endProgress: () => progress?.end(),
-    onUnknown: (result: RowResult, canBeSettled: boolean) => {
-      if (unknown.length < mostTold) unknown.push(describeUnknown(result, canBeSettled, settle))
+    onUnknown: (result: RowResult, kind: UnknownKind) => {
+      if (unknown.length < mostTold) unknown.push({ ...result, kind })
     },
     tellUnknown: async (count: number) => {
-      for (const line of unknown) await output.warn(line)
-      if (count > mostTold) await output.warn(`and ${count - mostTold} more; --results FILE lists them`)
+      if (count > 0) await output.warn(describeUnknown(unknown, count, settle))
     },
     warn: (text: string) => output.warn(text),
   }
@@ -180,18 +183,4 @@ function describeTime(
 function describeStop(maxWait: number, pause: number): string {
   if (pause <= maxWait) return ''
   return `\nA pause for it is longer than --max-wait ${durationFlagFor(maxWait)}: the run will stop there, and the same command goes on later. --max-wait ${durationFlagFor(pause)} waits.`
-}
-
-function describeUnknown(
-  { line, email, id, error }: RowResult,
-  canBeSettled: boolean,
-  settle: FileOptions['settle'],
-): string {
-  const what = `Line ${line} (${email || id}) is unknown: ${error}`
-  if (!canBeSettled || !settle) return `${what}\nThe same command sends it again.`
-  return [
-    what,
-    `Look whether it was created. If so: ${settle('created', line)}`,
-    `Else: ${settle('retry', line)} (a 409 then means that it was), or ${settle('skip', line)}`,
-  ].join('\n')
 }
