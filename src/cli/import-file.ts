@@ -170,17 +170,21 @@ function describeTime(
   if (quota?.limit === undefined && quota?.remaining === undefined) {
     return `No quota is known (--quota 100/h names one); without one it takes ${about}.`
   }
-  const { limit, remaining = limit ?? 0, window = hour, reset } = quota
-  const left = quota.remaining === undefined ? '' : `${groupDigits(remaining)} left`
-  const whole = limit === undefined ? '' : `${countOf(limit, 'request')} in ${describeSpan(window)}`
-  const known = [whole, whole && left ? `${left} of it` : left].filter(Boolean).join(', ')
-  const pauses =
-    requests > remaining ? Math.max(reset ?? 0, requests - remaining > (limit ?? 0) ? window : 0) : 0
-  return `The quota: ${known}. It takes ${about}.${describeStop(options.max_wait.value, pauses)}`
+  const { limit, remaining = limit ?? 0, window, reset } = quota
+  const known = [
+    ...(limit === undefined
+      ? []
+      : [`${countOf(limit, 'request')}${window ? ` in ${describeSpan(window)}` : ''}`]),
+    ...(quota.remaining === undefined ? [] : [`${groupDigits(remaining)} left`]),
+    ...(window || reset === undefined ? [] : [`more in ${describeSpan(reset)}`]),
+  ]
+  const isLonger = limit === undefined || requests - remaining > limit
+  const pause = requests <= remaining ? 0 : Math.max(reset ?? 0, isLonger ? (window ?? hour) : 0)
+  const stop = pause > options.max_wait.value ? describeStop(options.max_wait.value, pause) : ''
+  return `The quota: ${known.join(', ')}. It takes ${about}.${stop}`
 }
 
 /** A run that would have to wait for longer than it may is better not left alone. */
 function describeStop(maxWait: number, pause: number): string {
-  if (pause <= maxWait) return ''
-  return `\nA pause for it is longer than --max-wait ${durationFlagFor(maxWait)}: the run will stop there, and the same command goes on later. --max-wait ${durationFlagFor(pause)} waits.`
+  return `\nA pause for it may be longer than --max-wait ${durationFlagFor(maxWait)}: then the run stops, and the same command goes on later. --max-wait ${durationFlagFor(pause)} waits.`
 }
