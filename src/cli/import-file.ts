@@ -11,6 +11,7 @@ import type { Context } from './create-context.ts'
 import { describeUnknown, type Settle, type UnknownRow } from './describe-unknown.ts'
 import { allowGrace } from './interruption.ts'
 import { BulkProgress } from './output/bulk-progress.ts'
+import { quoteWord } from './quote-word.ts'
 import { demandNamedService } from './target.ts'
 
 /** Ms to come to an end in good order: what is under way is waited for, and results are written. */
@@ -72,7 +73,7 @@ export async function importFile(
   if (requests + remaining + counts.failed + counts.unknown === 0) {
     context.output.notice('Nothing was left to send; --restart sends all of it again.')
   }
-  throwWhatIsLeft(context, imported)
+  throwWhatIsLeft(context, imported, options.kind)
 }
 
 async function showImported(
@@ -94,7 +95,11 @@ async function showImported(
 }
 
 /** @throws Failure, or what ended the run */
-function throwWhatIsLeft({ output }: Context, { counts, ended, remaining, failedRows }: Imported): void {
+function throwWhatIsLeft(
+  { output }: Context,
+  { counts, ended, remaining, failedRows }: Imported,
+  kind: FileOptions['kind'],
+): void {
   if (ended !== undefined) {
     const left = countOf(remaining, 'row')
     output.notice(
@@ -110,9 +115,14 @@ function throwWhatIsLeft({ output }: Context, { counts, ended, remaining, failed
   ]
   throw new Failure('incomplete', words.join(', and '), {
     ...(failedRows !== undefined && {
-      hint: `The failed rows are in ${failedRows}: mend that and import it, or run the same command again.`,
+      hint: `Run the same command again, or mend the failed rows and: ${commandFor(kind, failedRows)}`,
     }),
   })
+}
+
+function commandFor(kind: FileOptions['kind'], path: string): string {
+  const file = quoteWord(path)
+  return kind === 'users' ? `chatctl users import ${file}` : `chatctl users permissions assign --file ${file}`
 }
 
 /** What an import needs of its outside: a client, a person, a place for its progress. */
