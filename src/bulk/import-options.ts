@@ -2,7 +2,7 @@ import type { Client, ClientOptions } from '../client/client.ts'
 import type { Quota } from '../config/quota.ts'
 import type { InputForm } from './input/input.ts'
 import type { Outline } from './outline.ts'
-import type { Report } from './results/report-rows.ts'
+import type { Report, UnknownKind } from './results/report-rows.ts'
 import type { RowResult } from './results/row-result.ts'
 import type { RowKind } from './rows/user-row.ts'
 import type { KnownQuota, Pause } from './send/brake.ts'
@@ -52,7 +52,8 @@ export interface ImportOptions extends SettlingOptions {
   results: string | undefined
   /** Makes a password for every user that has none; undefined: such a user is sent without. */
   makePassword: (() => string) | undefined
-  dryRun: boolean
+  /** Shows what would be sent, in place of sending it. */
+  showOutline: ((outline: Outline) => Promise<void>) | undefined
   /** Ends the run in good order: what is under way is waited for. */
   signal: AbortSignal
   connect(other: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal'>): Promise<Client>
@@ -62,7 +63,7 @@ export interface ImportOptions extends SettlingOptions {
   onProgress(progress: Progress): void
   onPause(pause: Pause): void
   onGo(): void
-  onUnknown(result: RowResult, canBeSettled: boolean): void
+  onUnknown(result: RowResult, kind: UnknownKind): void
   warn(text: string): Promise<void>
 }
 

@@ -7,7 +7,9 @@ import type { Imported, ImportOptions } from './import-options.ts'
 import { ImportRun } from './import-run.ts'
 import { type CheckedInput, checkInput } from './input/check-input.ts'
 import { type Input, openInput } from './input/input.ts'
-import { importsFolder, openJournal } from './journal/open-journal.ts'
+import type { JournalHeader } from './journal/journal-line.ts'
+import { importsFolder, openJournal, readRowStates } from './journal/open-journal.ts'
+import { outlineRun } from './outline.ts'
 import { guardPasswords } from './results/prepare-passwords.ts'
 import { openResults } from './results/report-rows.ts'
 import { readSettling } from './settling.ts'
@@ -19,7 +21,7 @@ const hour = 3_600_000
  * Checks a file of rows, and sends what is still to be sent of it. Whatever ends it, the same call
  * goes on from there.
  *
- * @returns undefined where nothing was to be sent but shown (`dryRun`): `confirm` has had it
+ * @returns undefined where it was only shown what would be sent
  * @throws Failure `refused` for faults of the file, `conflict` where it has changed since or another
  *   process imports it; what `confirm` throws
  */
@@ -81,21 +83,25 @@ async function importChecked(
   checked: CheckedInput,
   options: ImportOptions,
 ): Promise<Imported | undefined> {
-  const { kind, service, quota, restart, results, makePassword } = options
+  const { kind, service, quota, restart, results, makePassword, showOutline } = options
   const { sha256, rows } = checked
-  const journal = openJournal(
-    {
-      v: 1,
-      type: 'import',
-      kind,
-      service,
-      input: { name: input.path ?? input.name, form: input.form, sha256, rows },
-      at: new Date().toISOString(),
-    },
-    { window: quota?.window ?? hour, restart },
-  )
+  const header: JournalHeader = {
+    v: 1,
+    type: 'import',
+    kind,
+    service,
+    input: { name: input.path ?? input.name, form: input.form, sha256, rows },
+    at: new Date().toISOString(),
+  }
+  if (showOutline) {
+    const states = readRowStates(header, { restart })
+    const settling = await readSettling(options, { input, kind, states })
+    await showOutline(await outlineRun(input, kind, { checked, states, settling }))
+    return undefined
+  }
+  const journal = openJournal(header, { window: quota?.window ?? hour, restart })
   try {
-    const settling = await readSettling(options, { input, kind, journal })
+    const settling = await readSettling(options, { input, kind, states: journal.rows })
     await guardPasswords(journal, { results, generates: makePassword !== undefined })
     return await new ImportRun(input, options, checked, journal, settling).go()
   } finally {

@@ -55,22 +55,20 @@ export class ImportRun {
     })
   }
 
-  async go(): Promise<Imported | undefined> {
-    const { kind, dryRun } = this.#options
+  async go(): Promise<Imported> {
+    const { kind } = this.#options
     const isResumed = !this.#journal.rows.isUntouched
     const outline = await outlineRun(this.#input, kind, {
       checked: this.#checked,
-      journal: this.#journal,
+      states: this.#journal.rows,
       settling: this.#settling,
     })
-    if (dryRun) {
-      await this.#options.confirm(this.#prospect(outline, undefined, isResumed))
-      return undefined
-    }
     let ended: unknown
     if (outline.requests > 0 || this.#options.settlement !== undefined) {
       const client = await this.#connect()
       const latency = await this.#probe(client)
+      // What was asked for is counted, not what we wanted to know.
+      this.#requests = 0
       await this.#options.confirm(this.#prospect(outline, latency, isResumed))
       await this.#preparePasswords()
       ended = await this.#send(client, outline)

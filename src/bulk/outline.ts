@@ -1,8 +1,7 @@
 import type { CheckedInput } from './input/check-input.ts'
 import type { Input } from './input/input.ts'
 import { readRows } from './input/read-rows.ts'
-import type { Journal } from './journal/journal.ts'
-import { isUnsettled } from './journal/row-states.ts'
+import { isUnsettled, type RowStates } from './journal/row-states.ts'
 import { remainingSteps } from './rows/remaining-steps.ts'
 import type { RowKind, Step } from './rows/user-row.ts'
 import type { Settling } from './settling.ts'
@@ -23,20 +22,21 @@ export interface Outline {
 export async function outlineRun(
   input: Input,
   kind: RowKind,
-  { checked, journal, settling }: { checked: CheckedInput; journal: Journal; settling: Settling },
+  { checked, states, settling }: { checked: CheckedInput; states: RowStates; settling: Settling },
 ): Promise<Outline> {
-  if (journal.rows.isUntouched)
+  if (states.isUntouched)
     return outlineOf({ rows: checked.rows, done: 0, unknown: 0, steps: { ...checked.steps } })
   const steps = { create: 0, update: 0, assign: 0 }
   const counted = { rows: checked.rows, done: 0, unknown: 0, steps }
   for await (const batch of readRows(input, kind)) {
     for (const { index, line, row } of batch) {
       if (!row || checked.faulty.has(index)) continue
-      if (isUnsettled(journal.rows.of(index)) && settling.of(index, line) === undefined) {
+      const state = states.of(index)
+      if (isUnsettled(state) && settling.of(index, line) === undefined) {
         counted.unknown++
         continue
       }
-      const remaining = remainingSteps(row, journal, index)
+      const remaining = remainingSteps(row, state)
       if (remaining.length === 0) counted.done++
       for (const step of remaining) steps[step]++
     }

@@ -1,8 +1,7 @@
 import { Failure } from '../failure.ts'
 import type { Input } from './input/input.ts'
 import { readRows } from './input/read-rows.ts'
-import type { Journal } from './journal/journal.ts'
-import { isUnsettled } from './journal/row-states.ts'
+import { isUnsettled, type RowStates } from './journal/row-states.ts'
 import type { RowKind } from './rows/user-row.ts'
 import type { Settlement } from './send/send-row.ts'
 
@@ -23,10 +22,10 @@ export interface Settling {
  */
 export async function readSettling(
   { settlement, line }: SettlingOptions,
-  { input, kind, journal }: { input: Input; kind: RowKind; journal: Journal },
+  { input, kind, states }: { input: Input; kind: RowKind; states: RowStates },
 ): Promise<Settling> {
   if (settlement === undefined) return { of: () => undefined }
-  const lines = await unsettledLines(input, kind, journal)
+  const lines = await unsettledLines(input, kind, states)
   if (line !== undefined && !lines.includes(line)) {
     const which = lines.length === 0 ? 'none is' : `line ${lines.slice(0, 20).join(', ')} is`
     throw new Failure('usage', `Line ${line} of ${input.name} is not unknown: ${which}`)
@@ -43,11 +42,11 @@ export async function readSettling(
   return { of: (_, at) => (line === undefined || line === at ? settlement : undefined) }
 }
 
-async function unsettledLines(input: Input, kind: RowKind, journal: Journal): Promise<number[]> {
+async function unsettledLines(input: Input, kind: RowKind, states: RowStates): Promise<number[]> {
   const lines: number[] = []
-  if (journal.rows.unsettled === 0) return lines
+  if (states.unsettled === 0) return lines
   for await (const batch of readRows(input, kind)) {
-    for (const { index, line } of batch) if (isUnsettled(journal.rows.of(index))) lines.push(line)
+    for (const { index, line } of batch) if (isUnsettled(states.of(index))) lines.push(line)
   }
   return lines
 }

@@ -1,4 +1,6 @@
-import type { Imported, ImportOptions, Prospect } from '../bulk/import-options.ts'
+import type { Imported, ImportOptions, Pace, Progress, Prospect } from '../bulk/import-options.ts'
+import type { Outline } from '../bulk/outline.ts'
+import type { UnknownKind } from '../bulk/results/report-rows.ts'
 import type { RowResult } from '../bulk/results/row-result.ts'
 import { describeSpan, durationFlagFor } from '../config/duration.ts'
 import { dataFolder } from '../config/paths.ts'
@@ -6,8 +8,10 @@ import { Failure } from '../failure.ts'
 import { countOf, groupDigits } from '../view/count.ts'
 import { describeOutline, importView, outlineView } from '../view/import.ts'
 import type { Context } from './create-context.ts'
+import { describeUnknown, type Settle, type UnknownRow } from './describe-unknown.ts'
 import { allowGrace } from './interruption.ts'
 import { BulkProgress } from './output/bulk-progress.ts'
+import { quoteWord } from './quote-word.ts'
 import { demandNamedService } from './target.ts'
 
 /** Ms to come to an end in good order: what is under way is waited for, and results are written. */
@@ -29,7 +33,7 @@ export interface FileOptions
   /** Whether no question is asked. */
   yes: boolean
   /** The command line that settles a row, by what is said of it; absent where nothing is created. */
-  settle?(as: 'created' | 'retry' | 'skip', line: number): string
+  settle?: Settle
 }
 
 /**
@@ -55,7 +59,7 @@ export async function importFile(
       ...options,
       ...outside,
       service: context.contextOwner().baseUrl ?? `local ${dataFolder()}`,
-      dryRun: context.dryRun,
+      showOutline: context.dryRun ? (outline) => showOutline(context, outline) : undefined,
       maxWait: context.options.max_wait.value,
       signal: context.signal,
     })
@@ -65,10 +69,11 @@ export async function importFile(
   if (!imported) return
   await outside.tellUnknown(imported.counts.unknown)
   await showImported(context, imported, options.results)
-  if (imported.requests === 0 && imported.counts.unknown === 0) {
+  const { requests, remaining, counts } = imported
+  if (requests + remaining + counts.failed + counts.unknown === 0) {
     context.output.notice('Nothing was left to send.')
   }
-  throwWhatIsLeft(context, imported)
+  throwWhatIsLeft(context, imported, options.kind)
 }
 
 async function showImported(
@@ -90,7 +95,11 @@ async function showImported(
 }
 
 /** @throws Failure, or what ended the run */
-function throwWhatIsLeft({ output }: Context, { counts, ended, remaining, failedRows }: Imported): void {
+function throwWhatIsLeft(
+  { output }: Context,
+  { counts, ended, remaining, failedRows }: Imported,
+  kind: FileOptions['kind'],
+): void {
   if (ended !== undefined) {
     const left = countOf(remaining, 'row')
     output.notice(
@@ -106,16 +115,21 @@ function throwWhatIsLeft({ output }: Context, { counts, ended, remaining, failed
   ]
   throw new Failure('incomplete', words.join(', and '), {
     ...(failedRows !== undefined && {
-      hint: `The failed rows are in ${failedRows}: mend that and import it, or run the same command again.`,
+      hint: `Run the same command again, or mend the failed rows and: ${commandFor(kind, failedRows)}`,
     }),
   })
 }
 
+function commandFor(kind: FileOptions['kind'], path: string): string {
+  const file = quoteWord(path)
+  return kind === 'users' ? `chatctl users import ${file}` : `chatctl users permissions assign --file ${file}`
+}
+
 /** What an import needs of its outside: a client, a person, a place for its progress. */
 function outsideOf(context: Context, { file, kind, yes, concurrency, settle }: FileOptions) {
-  const { output, prompter, transport, dryRun } = context
+  const { output, prompter, transport } = context
   const name = file === '-' ? 'stdin' : file
-  const unknown: string[] = []
+  const unknown: UnknownRow[] = []
   let progress: BulkProgress | undefined
   return {
     connect: (other: Parameters<ImportOptions['connect']>[0]) =>
@@ -127,32 +141,31 @@ function outsideOf(context: Context, { file, kind, yes, concurrency, settle }: F
         },
       }),
     confirm: async (prospect: Prospect) => {
-      if (dryRun) return showOutline(context, prospect)
+      const service = context.contextOwner().baseUrl ?? 'the embedded service'
       const outline = `${name}: ${describeOutline(prospect)}`
       output.notice(`${outline}.\n${describeTime(context, prospect, concurrency)}`)
       // Who is created stays; what is assigned can be assigned otherwise, by a script too.
-      if (!yes && (kind === 'users' || prompter.canAsk)) await prompter.confirm('Send them?')
+      if (!yes && (kind === 'users' || prompter.canAsk)) await prompter.confirm(`Send them to ${service}?`)
     },
-    onBegin: ({ rows, tally, estimate }: Parameters<ImportOptions['onBegin']>[0]) => {
+    onBegin: ({ rows, tally, estimate }: Pace) => {
       progress = new BulkProgress(output, { noun: 'row', total: rows, estimate })
       progress.goOn(tally)
     },
-    onProgress: (tally: Parameters<ImportOptions['onProgress']>[0]) => progress?.update(tally),
+    onProgress: (tally: Progress) => progress?.update(tally),
     onPause: (pause: Parameters<ImportOptions['onPause']>[0]) => progress?.pause(pause),
     onGo: () => progress?.go(),
     endProgress: () => progress?.end(),
-    onUnknown: (result: RowResult, canBeSettled: boolean) => {
-      if (unknown.length < mostTold) unknown.push(describeUnknown(result, canBeSettled, settle))
+    onUnknown: (result: RowResult, kind: UnknownKind) => {
+      if (unknown.length < mostTold) unknown.push({ ...result, kind })
     },
     tellUnknown: async (count: number) => {
-      for (const line of unknown) await output.warn(line)
-      if (count > mostTold) await output.warn(`and ${count - mostTold} more; --results FILE lists them`)
+      if (count > 0) await output.warn(describeUnknown(unknown, count, settle))
     },
     warn: (text: string) => output.warn(text),
   }
 }
 
-async function showOutline({ output }: Context, { rows, done, steps, requests }: Prospect): Promise<void> {
+async function showOutline({ output }: Context, { rows, done, steps, requests }: Outline): Promise<void> {
   const { create: creates, update: updates, assign: assignments } = steps
   await output.withoutFields().show(outlineView, { rows, done, creates, updates, assignments, requests })
 }
@@ -167,31 +180,21 @@ function describeTime(
   if (quota?.limit === undefined && quota?.remaining === undefined) {
     return `No quota is known (--quota 100/h names one); without one it takes ${about}.`
   }
-  const { limit, remaining = limit ?? 0, window = hour, reset } = quota
-  const left = quota.remaining === undefined ? '' : `${groupDigits(remaining)} left`
-  const whole = limit === undefined ? '' : `${countOf(limit, 'request')} in ${describeSpan(window)}`
-  const known = [whole, whole && left ? `${left} of it` : left].filter(Boolean).join(', ')
-  const pauses =
-    requests > remaining ? Math.max(reset ?? 0, requests - remaining > (limit ?? 0) ? window : 0) : 0
-  return `The quota: ${known}. It takes ${about}.${describeStop(options.max_wait.value, pauses)}`
+  const { limit, remaining = limit ?? 0, window, reset } = quota
+  const known = [
+    ...(limit === undefined
+      ? []
+      : [`${countOf(limit, 'request')}${window ? ` in ${describeSpan(window)}` : ''}`]),
+    ...(quota.remaining === undefined ? [] : [`${groupDigits(remaining)} left`]),
+    ...(window || reset === undefined ? [] : [`more in ${describeSpan(reset)}`]),
+  ]
+  const isLonger = limit === undefined || requests - remaining > limit
+  const pause = requests <= remaining ? 0 : Math.max(reset ?? 0, isLonger ? (window ?? hour) : 0)
+  const stop = pause > options.max_wait.value ? describeStop(options.max_wait.value, pause) : ''
+  return `The quota: ${known.join(', ')}. It takes ${about}.${stop}`
 }
 
 /** A run that would have to wait for longer than it may is better not left alone. */
 function describeStop(maxWait: number, pause: number): string {
-  if (pause <= maxWait) return ''
-  return `\nA pause for it is longer than --max-wait ${durationFlagFor(maxWait)}: the run will stop there, and the same command goes on later. --max-wait ${durationFlagFor(pause)} waits.`
-}
-
-function describeUnknown(
-  { line, email, id, error }: RowResult,
-  canBeSettled: boolean,
-  settle: FileOptions['settle'],
-): string {
-  const what = `Line ${line} (${email || id}) is unknown: ${error}`
-  if (!canBeSettled || !settle) return `${what}\nThe same command sends it again.`
-  return [
-    what,
-    `Look whether it was created. If so: ${settle('created', line)}`,
-    `Else: ${settle('retry', line)} (a 409 then means that it was), or ${settle('skip', line)}`,
-  ].join('\n')
+  return `\nA pause for it may be longer than --max-wait ${durationFlagFor(maxWait)}: then the run stops, and the same command goes on later. --max-wait ${durationFlagFor(pause)} waits.`
 }

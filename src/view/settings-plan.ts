@@ -44,13 +44,14 @@ function changesIn(body: unknown): Change[] {
 function describeDifference(changes: Change[], { managed, sentAt }: Comparison): Span[] {
   const keys = countOf(managed, 'managed key')
   if (changes.length === 0) return [{ text: `No differences in ${keys}.` }]
+  const count = changes.length === managed ? countOf(managed, 'key') : `${changes.length} of ${keys}`
   const isApi = ({ compared_with }: Change): boolean => compared_with !== undefined
   const ofService = changes.filter((change) => !isApi(change))
   const ofApi = changes.filter(isApi)
   const parts = [
     ofService.length > 0 ? lines(ofService) : [],
     ofApi.length > 0 ? describeSent(ofApi, sentAt) : [],
-    [{ text: `${changes.length} of ${keys} ${changes.length === 1 ? 'differs' : 'differ'}.\n` }],
+    [{ text: `${count} ${changes.length === 1 ? 'differs' : 'differ'}.\n` }],
   ].filter((part) => part.length > 0)
   return parts.flatMap((part, index) => (index === 0 ? part : [{ text: '\n' }, ...part]))
 }

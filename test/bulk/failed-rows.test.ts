@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { FailedRows } from '../../src/bulk/failed-rows.ts'
 import type { InputForm } from '../../src/bulk/input/input.ts'
 import type { InputRow } from '../../src/bulk/input/read-rows.ts'
+import { FailedRows } from '../../src/bulk/results/failed-rows.ts'
 import { rowsOf, textInput } from './input/text-input.ts'
 
 const inputs: Record<InputForm, string> = {

@@ -304,7 +304,8 @@ describe('--dry-run', function () {
 
 /** Every file below a folder and what is in it, but for the compile cache. */
 function fingerprint(folder: string): Record<string, string> {
-  const files = globSync('**/*', { cwd: folder, exclude: (path) => /(^|\/)\.cache/.test(String(path)) })
+  // A pattern passes over folders whose names begin with a dot, which is where we keep everything.
+  const files = globSync(['**/*', '.*/**/*'], { cwd: folder })
   return Object.fromEntries(
     files
       .filter((file) => !file.includes('.cache') && statSync(join(folder, file)).isFile())

@@ -56,7 +56,7 @@ describe('settings diff', () => {
         '  features.chat      true → false',
         '  limits.max_tokens  none → 5',
         '',
-        '3 of 3 managed keys differ.',
+        '3 keys differ.',
         '',
       ].join('\n'),
     )

@@ -69,7 +69,7 @@ const metadataPrefix = 'metadata.'
 export function readCsvHeader(record: CsvRecord, name: string, kind: RowKind): CsvColumns {
   const refuse = (words: string, offset: number, hint?: string): Failure => {
     const { line, column } = placeAfter({ line: record.line, column: 1 }, record.raw.slice(0, offset))
-    const message = `${name}: ${words} at line ${line}, column ${column}`
+    const message = `${name}:${line}:${column}: ${words}`
     return new Failure('refused', message, hint === undefined ? {} : { hint })
   }
   if (record.broken) throw refuse(record.broken.message, record.broken.offset)

@@ -18,8 +18,7 @@ const chunkSize = 16 * 1024
 /** Enough of the beginning to see the form by. */
 const beginning = 4096
 
-export const inputForms = ['csv', 'jsonl', 'json', 'yaml'] as const
-export type InputForm = (typeof inputForms)[number]
+export type InputForm = 'csv' | 'jsonl' | 'json' | 'yaml'
 
 /** A file of rows, or what came through a pipe, which may be read as often as one likes. */
 export interface Input {

@@ -108,7 +108,7 @@ export class JsonListRows implements RowReader {
 
   #refuse(words: string, hint?: string): Failure {
     const { line, column } = this.#placeAt(this.#at)
-    const message = `${this.#name}: ${words} at line ${line}, column ${column}`
+    const message = `${this.#name}:${line}:${column}: ${words}`
     return new Failure('refused', message, hint === undefined ? {} : { hint })
   }
 }

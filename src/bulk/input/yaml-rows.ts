@@ -55,13 +55,9 @@ export class YamlRows implements RowReader {
     if (isPlainObject(value) && !Array.isArray(value['users'])) {
       return [this.#row(part, document, value, [])]
     }
-    throw new Failure(
-      'refused',
-      `${this.#name}: this is no list of ${this.#judgement.kind} at line ${line}`,
-      {
-        hint: 'Begin each row with "- " at the left margin.',
-      },
-    )
+    throw new Failure('refused', `${this.#name}:${line}:1: this is no list of ${this.#judgement.kind}`, {
+      hint: 'Begin each row with "- " at the left margin.',
+    })
   }
 
   #row(part: YamlPart, document: Document, value: unknown, prefix: FieldPath): InputRow {

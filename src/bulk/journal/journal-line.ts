@@ -36,6 +36,8 @@ export interface StepLine {
 export interface FileLine {
   type: 'passwords' | 'failed_rows'
   path: string
+  /** Its size and time when it was written: with others it is somebody else's work. */
+  mark?: string
 }
 
 export type JournalLine = JournalHeader | StepLine | FileLine

@@ -47,7 +47,7 @@ export class Journal {
   #size = 0
   #waiting: ((error?: Error) => void)[] = []
   #isSyncing = false
-  readonly #files = new Map<FileLine['type'], string>()
+  readonly #files = new Map<FileLine['type'], FileLine>()
   #spent = { since: 0, requests: 0 }
 
   private constructor(opening: JournalOpening, file: number) {
@@ -72,8 +72,8 @@ export class Journal {
     })
   }
 
-  /** Where the import has put something, undefined for nowhere. */
-  fileOf(type: FileLine['type']): string | undefined {
+  /** What the import has written last, undefined for nothing. */
+  fileOf(type: FileLine['type']): FileLine | undefined {
     return this.#files.get(type)
   }
 
@@ -101,8 +101,9 @@ export class Journal {
     this.#append(line)
   }
 
-  noteFile(type: FileLine['type'], path: string): void {
-    if (this.#files.get(type) !== path) this.#append({ type, path })
+  noteFile(line: FileLine): void {
+    const last = this.#files.get(line.type)
+    if (last?.path !== line.path || last.mark !== line.mark) this.#append(line)
   }
 
   /** Resolves when all that was written is on disk: one call of the system for all that wait. */
@@ -165,7 +166,7 @@ export class Journal {
     if ('row' in line) {
       this.rows.take(line, offset)
       if (line.at !== undefined) this.#count(line.at)
-    } else if (line.type !== 'import') this.#files.set(line.type, line.path)
+    } else if (line.type !== 'import') this.#files.set(line.type, line)
   }
 
   /** A window begins with its first request. */

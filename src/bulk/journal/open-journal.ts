@@ -7,6 +7,7 @@ import { syncFolder } from '../../sync-folder.ts'
 import { systemWords } from '../../system-words.ts'
 import { Journal } from './journal.ts'
 import { type JournalHeader, readJournalLine } from './journal-line.ts'
+import { RowStates } from './row-states.ts'
 
 const extension = '.jsonl'
 
@@ -54,6 +55,27 @@ export function openJournal(
     if (cause instanceof Failure) throw cause
     throw new Failure('storage', `${folder} cannot be used: ${systemWords(cause)}`, { cause })
   }
+}
+
+/**
+ * How the rows stand, for a run that is to change nothing: where there is no journal, none is made.
+ *
+ * @throws Failure as `openJournal` does
+ */
+export function readRowStates(header: JournalHeader, { restart }: { restart: boolean }): RowStates {
+  const folder = importsFolder()
+  const path = join(folder, `${nameOf(header)}${extension}`)
+  if (!restart && existsSync(path)) return statesIn({ path, header })
+  if (!restart && existsSync(folder)) {
+    for (const old of findChanged(folder, header)) assertNothingTaken(old, header)
+  }
+  return new RowStates(header.input.rows)
+}
+
+function statesIn({ path, header }: Found): RowStates {
+  const journal = Journal.open({ path, header, window: 0, release: lock(path, header) })
+  journal.abandon()
+  return journal.rows
 }
 
 function lock(path: string, { input }: JournalHeader): () => void {
@@ -107,10 +129,7 @@ function readHeader(path: string): JournalHeader | undefined {
  * @throws Failure `conflict` where some of it was, and would be sent again
  */
 function assertNothingTaken({ path, header }: Found, { input }: JournalHeader): void {
-  const journal = Journal.open({ path, header, window: 0, release: lock(path, header) })
-  const isTaken = journal.rows.mayHaveTaken
-  journal.abandon()
-  if (!isTaken) return
+  if (!statesIn({ path, header }).mayHaveTaken) return
   throw new Failure('conflict', `${input.name} has changed since it was imported at ${header.at}`, {
     hint: 'Import what is new from a file of its own; --restart sends all of this one, also what is done.',
   })

@@ -27,7 +27,7 @@ interface Preparing {
  */
 export async function preparePasswords(preparing: Preparing): Promise<number> {
   const { input, kind, checked, journal, results, makePassword } = preparing
-  journal.noteFile('passwords', resolve(results))
+  journal.noteFile({ type: 'passwords', path: resolve(results) })
   await journal.sync()
   const passwords = new PasswordsInOrder(results)
   const writer = openResults(results, true)
@@ -68,7 +68,7 @@ export async function guardPasswords(
   journal: Journal,
   { results, generates }: { results: string | undefined; generates: boolean },
 ): Promise<void> {
-  const own = journal.fileOf('passwords')
+  const own = journal.fileOf('passwords')?.path
   const path = results === undefined ? undefined : resolve(results)
   if (own !== undefined && (path !== own || !generates)) {
     throw new Failure('usage', `The passwords that this import made up are in ${own}`, {

@@ -1,15 +1,21 @@
-import { accessSync, constants, rmSync } from 'node:fs'
-import { basename, dirname, extname, join } from 'node:path'
 import { DocumentFile } from '../../document-file.ts'
-import { FailedRows } from '../failed-rows.ts'
 import type { CheckedInput } from '../input/check-input.ts'
 import type { Input } from '../input/input.ts'
 import { readRows } from '../input/read-rows.ts'
 import type { Journal } from '../journal/journal.ts'
+import type { RowState } from '../journal/row-states.ts'
 import type { RowKind } from '../rows/user-row.ts'
+import { FailedRows } from './failed-rows.ts'
+import { failedRowsPath, keepFailedRows } from './failed-rows-place.ts'
 import { formOfResults, ResultsWriter } from './results-file.ts'
 import { type RowResult, type RowStatus, resultOf, rowStatuses, standingOf } from './row-result.ts'
 import { PasswordsInOrder } from './stored-passwords.ts'
+
+/**
+ * `create`: whether it was done only a look can tell. `id`: it was, and its id is wanted. `again`:
+ * the same command sends it again.
+ */
+export type UnknownKind = 'create' | 'id' | 'again'
 
 export interface Reporting {
   input: Input
@@ -20,7 +26,7 @@ export interface Reporting {
   results: string | undefined
   hasPasswords: boolean
   /** Is told of each row of which nobody knows what became of it, in the order of the input. */
-  onUnknown(result: RowResult, canBeSettled: boolean): void
+  onUnknown(result: RowResult, kind: UnknownKind): void
 }
 
 /** Counts of rows, all runs of the journal together. */
@@ -36,7 +42,7 @@ export interface Report {
 export async function reportRows(reporting: Reporting): Promise<Report> {
   const { input, kind, checked, journal, results, hasPasswords } = reporting
   const counts = Object.fromEntries(rowStatuses.map((status) => [status, 0])) as Report['counts']
-  const path = failedRowsPath(input)
+  const path = failedRowsPath(input, journal)
   const failed = new FailedRows(path, input.form)
   const writer = results === undefined ? undefined : openResults(results, hasPasswords)
   const passwords = results !== undefined && hasPasswords ? new PasswordsInOrder(results) : undefined
@@ -50,7 +56,9 @@ export async function reportRows(reporting: Reporting): Promise<Report> {
         if (status === 'skipped' && remains) remaining++
         const isTold = status === 'unknown' || status === 'failed'
         const result = writer || isTold ? resultOf(row, checked.faulty, journal) : undefined
-        if (result && status === 'unknown') reporting.onUnknown(result, !remains)
+        if (result && status === 'unknown') {
+          reporting.onUnknown(result, remains ? 'again' : kindOf(journal.rows.of(row.index)))
+        }
         if (result && status === 'failed') failed.add(row, result.id === '' ? undefined : result.id)
         if (result && writer) {
           const password = await passwords?.at(row.line)
@@ -74,33 +82,6 @@ export function openResults(path: string, hasPasswords: boolean): ResultsWriter 
   return new ResultsWriter(new DocumentFile(path), { form: formOfResults(path), hasPasswords })
 }
 
-/**
- * `users.failed.csv` beside `users.csv`; in the folder in which one stands where that one is not
- * for writing, or for what came through a pipe.
- */
-function failedRowsPath({ path, form }: Input): string {
-  if (path === undefined) return join(process.cwd(), `stdin.failed.${form}`)
-  const extension = extname(path)
-  const name = `${basename(path, extension)}.failed${extension || `.${form}`}`
-  return join(isWritable(dirname(path)) ? dirname(path) : process.cwd(), name)
-}
-
-function isWritable(folder: string): boolean {
-  try {
-    accessSync(folder, constants.W_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** One that an earlier run has left is removed where nothing has failed any more. */
-async function keepFailedRows(failed: FailedRows, path: string, journal: Journal): Promise<void> {
-  if (failed.count > 0) {
-    await failed.finish()
-    journal.noteFile('failed_rows', path)
-    return
-  }
-  failed.discard()
-  if (journal.fileOf('failed_rows') === path) rmSync(path, { force: true })
+function kindOf(state: RowState | undefined): UnknownKind {
+  return state?.phase === 'nameless' ? 'id' : 'create'
 }

@@ -31,7 +31,7 @@ export function standingOf(input: InputRow, faulty: RowSet, journal: Journal): S
   if (isUnsettled(state)) return { status: 'unknown', remains: false }
   if (state?.phase === 'refused') return { status: 'failed', remains: true }
   if (state?.phase === 'unknown' || state?.phase === 'intended') return { status: 'unknown', remains: true }
-  if (remainingSteps(row, journal, index).length > 0) return { status: 'skipped', remains: true }
+  if (remainingSteps(row, state).length > 0) return { status: 'skipped', remains: true }
   return { status: row.id === undefined ? 'created' : 'updated', remains: false }
 }
 

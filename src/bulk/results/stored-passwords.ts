@@ -2,6 +2,7 @@ import { createReadStream, existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Failure } from '../../failure.ts'
 import { systemWords } from '../../system-words.ts'
+import { CsvRecords } from '../input/csv-records.ts'
 import type { InputRow } from '../input/read-rows.ts'
 import { formOfResults } from './results-file.ts'
 
@@ -16,7 +17,7 @@ interface StoredPassword {
  *
  * @throws Failure `storage`
  */
-export async function* readPasswords(path: string): AsyncIterable<StoredPassword> {
+async function* readPasswords(path: string): AsyncIterable<StoredPassword> {
   if (!existsSync(path)) return
   try {
     for await (const row of readResultRows(path)) {
@@ -38,13 +39,24 @@ export async function holdsPasswords(path: string): Promise<boolean> {
 }
 
 async function* readResultRows(path: string): AsyncIterable<Record<string, unknown>> {
-  const bytes = createReadStream(path)
+  const text = createReadStream(path, 'utf8')
   if (formOfResults(path) === 'jsonl') {
-    for await (const line of createInterface({ input: bytes })) if (line !== '') yield readObject(line)
+    for await (const line of createInterface({ input: text })) if (line !== '') yield readObject(line)
     return
   }
-  const { parse } = await import('csv-parse')
-  yield* bytes.pipe(parse({ columns: true, relax_column_count: true, bom: true }))
+  const records = new CsvRecords(path)
+  let header: readonly string[] | undefined
+  for await (const piece of allWithEnd(text)) {
+    for (const { cells } of records.take(piece ?? '', piece === undefined)) {
+      if (header) yield Object.fromEntries(header.map((name, index) => [name, cells[index]]))
+      else header = cells
+    }
+  }
+}
+
+async function* allWithEnd<T>(pieces: AsyncIterable<T>): AsyncIterable<T | undefined> {
+  yield* pieces
+  yield undefined
 }
 
 /** What is no row of ours has no password of ours. */

@@ -1,8 +1,9 @@
 import { describeDuration } from '../../client/clock.ts'
+import { durationFlagFor } from '../../config/duration.ts'
 import { Failure } from '../../failure.ts'
 
-/** The longest value that --max-wait takes, in seconds: what a timer of Node can wait. */
-const longestWait = Math.floor((2 ** 31 - 1) / 1000)
+/** The longest value that --max-wait takes, in ms: what a timer of Node can wait, less an hour. */
+const longestWait = 2 ** 31 - 1 - 3_600_000
 
 /** Beyond the year 275760 there is no date to show. */
 const longestPlan = 365 * 24 * 3600 * 1000
@@ -34,6 +35,7 @@ function hintFor(left: number, until: number, waited: number): string {
   if (left > longestPlan) return 'The service asks for a wait of more than a year.'
   const at = new Date(until).toISOString().replace(/\.\d+Z$/, 'Z')
   const again = `Try again in ${describeDuration(left)} (at ${at})`
-  const seconds = Math.ceil(waited / 1000)
-  return seconds > longestWait ? `${again}.` : `${again}, or let it wait with --max-wait ${seconds}s.`
+  return waited > longestWait
+    ? `${again}.`
+    : `${again}, or let it wait with --max-wait ${durationFlagFor(waited)}.`
 }

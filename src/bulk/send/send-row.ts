@@ -45,7 +45,7 @@ export async function sendRow(
     if (settlement.as === 'skip') return
   }
   const isRetry = settlement?.as === 'retry' && isUnsettled(state)
-  const steps = remainingSteps(row, journal, index)
+  const steps = remainingSteps(row, journal.rows.of(index))
   let id = row.id ?? journal.lastLine(index)?.id
   for (const step of steps) {
     const hasNext = step !== steps.at(-1)
@@ -98,7 +98,7 @@ async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string |
       throw error
     }
     const did = outcomeOf(error, sent)
-    record(did, sent.id, did === 'nameless' ? 'it was created, but its id is not known' : error.message)
+    record(did, sent.id, did === 'nameless' ? 'it was created, but its id is not known' : describe(error))
     health.failed(error)
     return undefined
   }
@@ -143,6 +143,11 @@ function given<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], un
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as ReturnType<
     typeof given<T>
   >
+}
+
+/** A service's words alone do not tell a refusal from a breakdown. */
+function describe({ status, message }: Failure): string {
+  return status === undefined ? message : `${status}: ${message}`
 }
 
 /** A service may quote what it refuses, and nothing that we keep may hold a password. */

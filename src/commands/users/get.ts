@@ -2,8 +2,8 @@ import * as Args from '@oclif/core/args'
 import type { Brake } from '../../bulk/send/brake.ts'
 import type { AskedId } from '../../bulk/send/get-users.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { concurrencyFlag, usualConcurrency } from '../../cli/bulk-flags.ts'
 import type { Context } from '../../cli/create-context.ts'
-import { integerFlag } from '../../cli/flag-types.ts'
 import { readWords } from '../../cli/input/read-words.ts'
 import { observeClient } from '../../cli/observe-client.ts'
 import { BulkProgress } from '../../cli/output/bulk-progress.ts'
@@ -32,13 +32,7 @@ export default class UsersGet extends BaseCommand {
     }),
   }
   static override flags = {
-    concurrency: integerFlag({
-      default: 8,
-      min: 1,
-      max: 256,
-      helpValue: '<n>',
-      summary: 'Most requests at the same time.',
-    }),
+    concurrency: concurrencyFlag(),
   }
 
   async run(): Promise<void> {
@@ -76,7 +70,8 @@ export default class UsersGet extends BaseCommand {
     }
     try {
       const client = await context.connect({ maxWait: 0, observe })
-      const users = getUsers(readIds(args.id, context), { client, brake, concurrency: flags.concurrency })
+      const { concurrency = usualConcurrency } = flags
+      const users = getUsers(readIds(args.id, context), { client, brake, concurrency })
       await showEach(userView, users, { output: context.output, progress })
     } finally {
       progress.end()

@@ -160,22 +160,18 @@ describe('CSV', () => {
       '4:1 the row has nothing to send beside its id',
     ])
     const failure = await failureOf(() => rowsOf(textInput('csv', 'id,email\n1,a@x'), 'assignments'))
-    expect(failure.message).to.equal('rows: unknown column "email" at line 1, column 4')
+    expect(failure.message).to.equal('rows:1:4: unknown column "email"')
   })
 
   const headers: [string, string, RegExp | undefined][] = [
-    ['emial,name\nx', 'rows: unknown column "emial" at line 1, column 1', /"email"/],
-    ['\n\nemail,"na\nme"\n', 'rows: unknown column "na\nme" at line 3, column 7', /^Did you mean "name"/],
-    ['email,name,email\n', 'rows: the column "email" comes twice at line 1, column 12', undefined],
-    ['email;name\na@x;y', 'rows: unknown column "email;name" at line 1, column 1', /semicolons/],
-    ['email\tname\n', 'rows: unknown column "email\tname" at line 1, column 1', /tabs/],
-    [
-      'email,metadata.__proto__\n',
-      'rows: unknown column "metadata.__proto__" at line 1, column 7',
-      /Columns/,
-    ],
-    ['name\nx', 'rows: there is neither a column email nor id at line 1, column 1', undefined],
-    ['email,"name\nx', 'rows: a quote that is not closed at line 1, column 7', undefined],
+    ['emial,name\nx', 'rows:1:1: unknown column "emial"', /"email"/],
+    ['\n\nemail,"na\nme"\n', 'rows:3:7: unknown column "na\nme"', /^Did you mean "name"/],
+    ['email,name,email\n', 'rows:1:12: the column "email" comes twice', undefined],
+    ['email;name\na@x;y', 'rows:1:1: unknown column "email;name"', /semicolons/],
+    ['email\tname\n', 'rows:1:1: unknown column "email\tname"', /tabs/],
+    ['email,metadata.__proto__\n', 'rows:1:7: unknown column "metadata.__proto__"', /Columns/],
+    ['name\nx', 'rows:1:1: there is neither a column email nor id', undefined],
+    ['email,"name\nx', 'rows:1:7: a quote that is not closed', undefined],
     ['email,name\n', 'rows holds no users', undefined],
     ['\n', 'rows holds no users', undefined],
     ['', 'rows holds no users', undefined],

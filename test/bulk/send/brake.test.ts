@@ -183,7 +183,7 @@ describe('the brake of all workers', () => {
       const failure = await failureOf(send(150))
       expect(failure).to.include({ kind: 'rate_limited', status: 429, message: 'Rate limit exceeded' })
       expect(failure.hint).to.match(
-        /^Try again in 1 h \(at 2026-03-01T13:00:00Z\), or let it wait with --max-wait 3600s\.$/,
+        /^Try again in 1 h \(at 2026-03-01T13:00:00Z\), or let it wait with --max-wait 1h\.$/,
       )
       expect(service.taken).to.equal(100)
       expect(service.elapsed).to.be.below(1000)
@@ -212,7 +212,7 @@ describe('the brake of all workers', () => {
       const { service, send } = stage({ brake: { maxWait: 60_000, quota: { requests: 20, window: hour } } })
       const failure = await failureOf(send(21))
       expect(failure).to.include({ kind: 'rate_limited', message: 'the quota is used up' })
-      expect(failure.hint).to.match(/--max-wait 3600s/)
+      expect(failure.hint).to.match(/--max-wait 1h/)
       expect(service.taken).to.equal(20)
     })
   })

@@ -1,10 +1,10 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { Failure } from '../failure.ts'
-import { systemWords } from '../system-words.ts'
+import { Failure } from '../../failure.ts'
+import { systemWords } from '../../system-words.ts'
+import type { InputForm } from '../input/input.ts'
+import type { InputRow } from '../input/read-rows.ts'
 import { failedRowText } from './failed-row-text.ts'
-import type { InputForm } from './input/input.ts'
-import type { InputRow } from './input/read-rows.ts'
 
 /** UTF-16 units that are held before they are written. */
 const heldText = 64 * 1024

@@ -1,0 +1,54 @@
+import { accessSync, constants, rmSync, statSync } from 'node:fs'
+import { basename, dirname, extname, join } from 'node:path'
+import type { Input } from '../input/input.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { FailedRows } from './failed-rows.ts'
+
+/**
+ * `users.failed.csv` beside `users.csv`; in the folder in which one stands where that one is not
+ * for writing, or for what came through a pipe. One that somebody has begun to mend is left alone,
+ * and the next number taken.
+ */
+export function failedRowsPath({ path = 'stdin', form }: Input, journal: Journal): string {
+  const extension = extname(path)
+  const isBeside = path !== 'stdin' && isWritable(dirname(path))
+  const folder = isBeside ? dirname(path) : process.cwd()
+  for (let number = 1; ; number++) {
+    const count = number === 1 ? '' : `-${number}`
+    const name = `${basename(path, extension)}.failed${count}${extension || `.${form}`}`
+    const place = join(folder, name)
+    if (markOf(place) === undefined || isOurs(place, journal)) return place
+  }
+}
+
+/** One that an earlier run has left is removed where nothing has failed any more. */
+export async function keepFailedRows(failed: FailedRows, path: string, journal: Journal): Promise<void> {
+  if (failed.count === 0) {
+    failed.discard()
+    if (isOurs(path, journal)) rmSync(path, { force: true })
+    return
+  }
+  await failed.finish()
+  const mark = markOf(path)
+  journal.noteFile({ type: 'failed_rows', path, ...(mark !== undefined && { mark }) })
+}
+
+/** Whether it is as this import has left it. */
+function isOurs(path: string, journal: Journal): boolean {
+  const last = journal.fileOf('failed_rows')
+  return last?.path === path && last.mark !== undefined && last.mark === markOf(path)
+}
+
+function markOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found && `${found.size} ${found.mtimeMs}`
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}

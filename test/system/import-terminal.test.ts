@@ -1,0 +1,73 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { UsersServer } from '../support/users-server.ts'
+import { bind, Terminal } from './terminal.ts'
+
+describe('a file of rows on a terminal', () => {
+  let sandbox: Sandbox
+  let server: UsersServer
+  let terminal: Terminal | undefined
+  let path: string
+  let user: string
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    server = await UsersServer.start({ delay: 5 })
+    sandbox.env['CHATCTL_BASE_URL'] = server.url
+    sandbox.env['CHATCTL_API_KEY'] = 'some-key'
+    path = join(sandbox.home, 'rows.csv')
+    user = server.add({ email: 'ada@example.com' })
+  })
+  afterEach(async () => {
+    terminal?.kill()
+    await server.close()
+    sandbox.remove()
+  })
+
+  const start = (text: string, ...args: string[]) => {
+    writeFileSync(path, text)
+    terminal = new Terminal(sandbox, args)
+    return bind(terminal)
+  }
+  const made = () => server.report().creates.size
+  const assigned = () => server.report().assignments.size
+
+  it('is imported when it was asked, with what it will take', async () => {
+    const { type, waitFor, end } = start('email\na@example.com\nb@example.com\n', 'users', 'import', path)
+    await waitFor('Send them?')
+    expect(terminal?.shown).to.contain('2 rows, 2 requests: 2 creates')
+    expect(made()).to.equal(0)
+    type('y\r')
+    expect(await end()).to.equal(0)
+    expect(made()).to.equal(2)
+  })
+
+  it('is not imported after a no', async () => {
+    const { type, waitFor, end } = start('email\na@example.com\n', 'users', 'import', path)
+    await waitFor('Send them?')
+    type('n\r')
+    expect(await end()).to.equal(3)
+    expect(made()).to.equal(0)
+  })
+
+  it('of assignments asks too, but for --yes', async () => {
+    const args = ['users', 'permissions', 'assign', '--file', path]
+    const asked = start(`id,role\n${user},editor\n`, ...args)
+    await asked.waitFor('Send them?')
+    asked.type('n\r')
+    expect(await asked.end()).to.equal(3)
+    expect(assigned()).to.equal(0)
+    const unasked = start(`id,role\n${user},editor\n`, ...args, '--yes')
+    expect(await unasked.end()).to.equal(0)
+    expect(terminal?.shown).not.to.contain('Send them?')
+    expect(assigned()).to.equal(1)
+  })
+
+  it('shows how far it is', async () => {
+    const rows = Array.from({ length: 600 }, (_, index) => `u${index}@example.com\n`).join('')
+    const { end } = start(`email\n${rows}`, 'users', 'import', path, '--yes', '--concurrency', '2')
+    expect(await end()).to.equal(0)
+    expect(terminal?.shown).to.match(/\d+% +[\d,]+ of 600 rows done/)
+  })
+})
