@@ -81,7 +81,8 @@ function faultyFiles(faults: readonly FileFault[], hint: string | undefined): Fa
         `${file}:${line}:${column}: ${path ? `${path} ` : ''}${message}`,
     )
   if (faults.length > mostShown) lines.push(`and ${faults.length - mostShown} more`)
-  const words = faults.length === 1 ? lines[0] : `${faults.length} faults; nothing was sent:\n${lines.join('\n')}`
+  const words =
+    faults.length === 1 ? lines[0] : `${faults.length} faults; nothing was sent:\n${lines.join('\n')}`
   return new Failure('refused', words ?? '', {
     details: { faults },
     ...(hint === undefined ? {} : { hint }),

@@ -38,7 +38,11 @@ export default class UsersImport extends BaseCommand {
       helpValue: '<how>',
       summary: 'retry, created (with --id) or skip: rows of which nobody knows if they were created.',
     })(),
-    id: textFlag({ helpValue: '<id>', dependsOn: ['on-unknown'], summary: 'Id of the user that was created.' }),
+    id: textFlag({
+      helpValue: '<id>',
+      dependsOn: ['on-unknown'],
+      summary: 'Id of the user that was created.',
+    }),
     line: integerFlag({
       helpValue: '<n>',
       min: 1,
