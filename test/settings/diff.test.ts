@@ -132,7 +132,9 @@ describe('settings diff', () => {
     it('writes a plan for its owner alone, also where nothing differs', async () => {
       for (const mode of ['light', 'dark']) {
         run.service.change({ theme: { mode } })
-        expect((await diff('settings.yaml', '--save', 'out.plan')).exitCode).to.equal(0)
+        expect((await diff('settings.yaml', '--save', 'out.plan')).stderr).to.contain(
+          'The plan is in out.plan: chatctl settings apply out.plan',
+        )
         const path = join(run.sandbox.home, 'out.plan')
         expect(statSync(path).mode & 0o777).to.equal(0o600)
         const plan = JSON.parse(readFileSync(path, 'utf8'))

@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { commandFor } from '../../cli/command-for.ts'
 import { differenceExitCode } from '../../cli/exit-codes.ts'
 import { textFlag } from '../../cli/flag-types.ts'
 import { readSources } from '../../cli/input/read-sources.ts'
@@ -52,6 +53,8 @@ export default class SettingsDiff extends BaseCommand {
     if (flags.save !== undefined) {
       const { savePlan } = await import('../../plan/save-plan.ts')
       savePlan(flags.save, composePlanFile(made, this.config.version))
+      const command = commandFor(context, 'settings', 'apply', flags.save)
+      context.output.notice(`The plan is in ${flags.save}: ${command}`)
     }
     const result = resultOf(made)
     await context.output.show(differenceView(coverageOf(made)), result)
