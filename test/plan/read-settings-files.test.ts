@@ -141,6 +141,17 @@ them: {}
     ])
   })
 
+  it('names the faults in the order of their places', () => {
+    expect(
+      faultsIn('settings:\n  x: 1\napp_name: a\napi: {cors: {allowed_origins: [5, null]}}'),
+    ).to.deep.equal([
+      '2:3 x is not a known key',
+      '3:1 app_name stands beside settings and api; put it below settings',
+      '4:32 api.cors.allowed_origins.0 must be a string: put it in quotes',
+      '4:35 api.cors.allowed_origins.1 has no value',
+    ])
+  })
+
   it('names the faults of every layer with its file', () => {
     const sources = ['theme: 5', 'app_name: true'].map((text, index) => ({ name: `${index}.yaml`, text }))
     const failure = thrownFailure(() => readSettingsFiles(sources))
@@ -291,6 +302,12 @@ them: {}
       const wide = `{"app_name": [${Array(20_000).fill('1')}]}`
       expect(faultsIn(wide, undefined, name)[0]).to.match(/no more than 10000 values$/)
     }
+  })
+
+  it('takes a text of any length', () => {
+    const name = `"${'x'.repeat(20_000_000)}\n`
+    const { settings } = read(JSON.stringify({ app_name: name }), undefined, 'a.json')
+    expect(settings.app_name === name).to.equal(true)
   })
 
   it('takes names that every object has for unknown', () => {
