@@ -3,6 +3,7 @@ import type { Settings as SettingsClient } from '../client/settings.ts'
 import type { ApiConfiguration } from '../contract/api-configuration.ts'
 import type { Settings } from '../contract/settings.ts'
 import { Failure } from '../failure.ts'
+import { visibleJson } from '../view/strip-controls.ts'
 import { valueAt } from '../view/view.ts'
 import { afterSettingsChanged } from './change-failures.ts'
 import { leavesOf } from './leaves.ts'
@@ -51,7 +52,7 @@ function driftOf(managed: readonly Managed[], current: object, prefix: string) {
 }
 
 function shown(value: unknown): string {
-  return value === null ? 'not there' : JSON.stringify(value)
+  return value === null ? 'not there' : visibleJson(value)
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Answer } from '../client/answer.ts'
 import { Failure } from '../failure.ts'
+import { visibleJson } from '../view/strip-controls.ts'
 
 /** What came of a request that changes something: an answer, or a failure that may have changed it too. */
 export interface Outcome {
@@ -72,6 +73,6 @@ function statusOf({ answer, failure }: Outcome): number | undefined {
 }
 
 function shown(value: unknown): string {
-  const text = JSON.stringify(value)
+  const text = visibleJson(value)
   return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }
