@@ -4,8 +4,9 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { stringify } from 'yaml'
 import { type FileFault, readSettingsFiles } from '../../src/plan/read-settings-files.ts'
+import { lay } from '../support/settings-service.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
-import { anyConfiguration, anyPatch, anySubset, lay } from './any-settings.ts'
+import { anyConfiguration, anyPatch, anySubset } from './any-settings.ts'
 
 function read(text: string, env?: NodeJS.ProcessEnv, name = 'settings.yaml') {
   return readSettingsFiles([{ name, text }], env)
