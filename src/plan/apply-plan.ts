@@ -4,10 +4,9 @@ import type { ApiConfiguration } from '../contract/api-configuration.ts'
 import type { Settings } from '../contract/settings.ts'
 import { Failure } from '../failure.ts'
 import { visibleJson } from '../view/strip-controls.ts'
-import { valueAt } from '../view/view.ts'
 import { afterSettingsChanged } from './change-failures.ts'
 import { leavesOf } from './leaves.ts'
-import { fileOf, isSame, type Managed, type Plan, requestsOf } from './plan.ts'
+import { fileOf, foundAt, isSame, type Managed, type Plan, requestsOf } from './plan.ts'
 import { type SentConfiguration, sendConfiguration } from './sent-configuration.ts'
 import { type Changing, changeSettings, verifySettings } from './verify-settings.ts'
 
@@ -46,7 +45,7 @@ export function assertCurrent(
 
 function driftOf(managed: readonly Managed[], current: object, prefix: string) {
   return managed.flatMap(({ path, from }) => {
-    const is = valueAt(current, path) ?? null
+    const is = foundAt(current, path)
     return isSame(path, is, from) ? [] : [{ path: `${prefix}${path}`, was: from, is }]
   })
 }
