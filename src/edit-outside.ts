@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,8 +16,8 @@ export interface OutsideEditing {
  * Has a text edited by another program on the same terminal.
  *
  * @returns the file as the program left it
- * @throws Failure `refused` where the program fails, `storage` where its file cannot be written or
- *   read; the text is as it was
+ * @throws Failure `refused` where the program fails, or leaves what is no text: its file is kept then;
+ *   `storage` where the file cannot be written or read
  */
 export async function editOutside(text: string, editing: OutsideEditing): Promise<string> {
   try {
@@ -30,6 +31,7 @@ export async function editOutside(text: string, editing: OutsideEditing): Promis
 async function editFile(text: string, { fileName, command = 'vi' }: OutsideEditing): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'chatctl-'))
   const file = join(folder, fileName)
+  let isKept = false
   try {
     await writeFile(file, text, { mode: 0o600 })
     const status = await run(command, file)
@@ -38,10 +40,19 @@ async function editFile(text: string, { fileName, command = 'vi' }: OutsideEditi
         hint: 'VISUAL or EDITOR names the editor.',
       })
     }
-    return await readFile(file, 'utf8')
+    const bytes = await readFile(file)
+    const fault = faultOf(bytes)
+    if (fault === undefined) return new TextDecoder().decode(bytes)
+    isKept = true
+    throw new Failure('refused', `What the editor has left is ${fault}`, { hint: `It is kept: ${file}` })
   } finally {
-    await rm(folder, { recursive: true, force: true })
+    if (!isKept) await rm(folder, { recursive: true, force: true })
   }
+}
+
+function faultOf(bytes: Uint8Array): string | undefined {
+  if (!isUtf8(bytes)) return 'not UTF-8'
+  return bytes.includes(0) ? 'not text: it has a NUL character' : undefined
 }
 
 async function run(command: string, file: string): Promise<number | string> {

@@ -72,4 +72,18 @@ export class Failure extends Error {
     this.request = options.request
     this.inDoubt = options.inDoubt ?? false
   }
+
+  /** The same failure in other words; what it was is its cause. */
+  reworded(message: string, hint = this.hint): Failure {
+    const { kind, code, status, details, request, inDoubt } = this
+    return new Failure(kind, message, {
+      code,
+      details,
+      inDoubt,
+      cause: this,
+      ...(hint === undefined ? {} : { hint }),
+      ...(status === undefined ? {} : { status }),
+      ...(request === undefined ? {} : { request }),
+    })
+  }
 }

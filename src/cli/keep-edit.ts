@@ -18,17 +18,8 @@ export function keepEdit(text: string, error: unknown, context: Context): unknow
     context.output.notice(words)
     return error
   }
-  const { kind, message, code, status, details, request, inDoubt, cause } = error
-  const hint = error.hint ?? (status === 401 ? context.refusalHint() : undefined)
-  return new Failure(kind, message, {
-    hint: [hint, words].filter((part) => part !== undefined).join(' '),
-    code,
-    ...(status === undefined ? {} : { status }),
-    details,
-    ...(request === undefined ? {} : { request }),
-    inDoubt,
-    cause,
-  })
+  const hint = error.hint ?? (error.status === 401 ? context.refusalHint() : undefined)
+  return error.reworded(error.message, [hint, words].filter((part) => part !== undefined).join(' '))
 }
 
 function keep(text: string, context: Context): string {

@@ -3,10 +3,10 @@ import type { Settings as SettingsClient } from '../client/settings.ts'
 import type { ApiConfiguration } from '../contract/api-configuration.ts'
 import type { Settings } from '../contract/settings.ts'
 import { Failure } from '../failure.ts'
-import { valueAt } from '../view/view.ts'
+import { visibleJson } from '../view/strip-controls.ts'
 import { afterSettingsChanged } from './change-failures.ts'
 import { leavesOf } from './leaves.ts'
-import { fileOf, isSame, type Managed, type Plan, requestsOf } from './plan.ts'
+import { fileOf, foundAt, isSame, type Managed, type Plan, requestsOf } from './plan.ts'
 import { type SentConfiguration, sendConfiguration } from './sent-configuration.ts'
 import { type Changing, changeSettings, verifySettings } from './verify-settings.ts'
 
@@ -45,13 +45,13 @@ export function assertCurrent(
 
 function driftOf(managed: readonly Managed[], current: object, prefix: string) {
   return managed.flatMap(({ path, from }) => {
-    const is = valueAt(current, path) ?? null
+    const is = foundAt(current, path)
     return isSame(path, is, from) ? [] : [{ path: `${prefix}${path}`, was: from, is }]
   })
 }
 
 function shown(value: unknown): string {
-  return value === null ? 'not there' : JSON.stringify(value)
+  return value === null ? 'not there' : visibleJson(value)
 }
 
 /**

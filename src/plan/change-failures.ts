@@ -1,5 +1,6 @@
 import type { Answer } from '../client/answer.ts'
 import { Failure } from '../failure.ts'
+import { visibleJson } from '../view/strip-controls.ts'
 
 /** What came of a request that changes something: an answer, or a failure that may have changed it too. */
 export interface Outcome {
@@ -33,32 +34,16 @@ export function didNotTake(keys: readonly Untaken[], outcome: Outcome): Failure 
 
 /** The failure of a reading after a change that is not in doubt. */
 export function notReadBack(failure: Failure, outcome: Outcome): Failure {
-  const answered = `The change was sent and answered ${outcome.answer?.status}`
-  return new Failure(failure.kind, `${answered}, but could not be read back: ${failure.message}`, {
-    ...optionsOf(failure),
-    hint: [failure.hint, 'chatctl settings get shows whether it took.'].filter(Boolean).join(' '),
-  })
+  return failure.reworded(
+    `The change was sent and answered ${outcome.answer?.status}, but could not be read back: ${failure.message}`,
+    [failure.hint, 'chatctl settings get shows whether it took.'].filter(Boolean).join(' '),
+  )
 }
 
 /** The failure of the API configuration, where the settings were changed before it. */
 export function afterSettingsChanged(failure: Failure): Failure {
   const words = 'The settings were changed and verified; setting the API configuration failed'
-  return new Failure(failure.kind, `${words}: ${failure.message}`, {
-    ...optionsOf(failure),
-    ...(failure.hint === undefined ? {} : { hint: failure.hint }),
-  })
-}
-
-function optionsOf(failure: Failure) {
-  const { code, status, details, request, inDoubt } = failure
-  return {
-    code,
-    details,
-    inDoubt,
-    ...(status === undefined ? {} : { status }),
-    ...(request === undefined ? {} : { request }),
-    cause: failure,
-  }
+  return failure.reworded(`${words}: ${failure.message}`)
 }
 
 function describeOutcome(outcome: Outcome): string {
@@ -72,6 +57,6 @@ function statusOf({ answer, failure }: Outcome): number | undefined {
 }
 
 function shown(value: unknown): string {
-  const text = JSON.stringify(value)
+  const text = visibleJson(value)
   return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }

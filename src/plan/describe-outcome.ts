@@ -1,4 +1,5 @@
 import type { Failure } from '../failure.ts'
+import { visibleJson } from '../view/strip-controls.ts'
 import type { Change } from './plan.ts'
 
 /** A change that was answered with a failure and took all the same. */
@@ -10,7 +11,7 @@ export function describeDoubt(failure: Failure): string {
 /** What changed without having been asked for. */
 export function describeSideEffect(changes: readonly Change[]): string {
   const words = changes.map(
-    ({ path, from, to }) => `${path} has changed from ${JSON.stringify(from)} to ${JSON.stringify(to)}`,
+    ({ path, from, to }) => `${path} has changed from ${visibleJson(from)} to ${visibleJson(to)}`,
   )
   return `Changed alongside, although nobody named it: ${words.join('; ')}`
 }

@@ -2,7 +2,7 @@ import { deepest, type Located, mostValues, Unreadable } from './located.ts'
 
 /** RFC 8259 section 7. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a string may not hold
-const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
+const stringPiece = /[^"\\\u0000-\u001f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
 /** RFC 8259 sections 3 and 6. */
 const literal = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y
 const space = /[ \t\r\n]*/y
@@ -38,7 +38,7 @@ class JsonReader {
     if (++this.#count > mostValues) this.#fail(`a settings file has no more than ${mostValues} values`)
     if (next === '{') return { kind: 'map', at, entries: this.#readEntries(depth) }
     if (next === '[') return { kind: 'list', at, items: this.#readItems(depth) }
-    const source = this.#take(next === '"' ? string : literal)
+    const source = next === '"' ? this.#takeString() : this.#take(literal)
     if (source === undefined) this.#fail(next === '"' ? 'not a JSON string' : 'a JSON value is missing')
     return { kind: 'scalar', at, value: JSON.parse(source), end: this.#at }
   }
@@ -55,7 +55,7 @@ class JsonReader {
     do {
       this.#peek()
       const keyAt = this.#at
-      const source = this.#take(string)
+      const source = this.#takeString()
       if (source === undefined) this.#fail('a name in double quotes is missing')
       const key: string = JSON.parse(source)
       if (keys.has(key)) this.duplicates.push({ at: keyAt, words: `${key} is there twice` })
@@ -87,6 +87,16 @@ class JsonReader {
     if (this.#peek() !== mark) return false
     this.#at++
     return true
+  }
+
+  /** Piece by piece: one pattern for a string of any length runs out of stack. */
+  #takeString(): string | undefined {
+    const start = this.#at
+    if (!this.#skip('"')) return undefined
+    while (this.#take(stringPiece) !== undefined) {}
+    if (this.#text.charAt(this.#at) === '"') return this.#text.slice(start, ++this.#at)
+    this.#at = start
+    return undefined
   }
 
   #take(pattern: RegExp): string | undefined {

@@ -65,9 +65,13 @@ function baseHashOf({ settings, api }: Plan): string {
   return hashOf([...found(settings, ''), ...found(api?.managed ?? [], 'api.')])
 }
 
-/** Whether a text is a plan file rather than a settings file, be it altered or not. */
+/** Of what `composePlanFile` makes: it tells a plan that was cut off from a settings file. */
+const beginning = /^\s*\{\s*"format"\s*:\s*"chatctl-plan"/
+
+/** Whether a text is a plan file rather than a settings file, be it altered, cut off or as it was. */
 export function isPlanFile(text: string): boolean {
   const value = parse(text)
+  if (value === undefined) return beginning.test(text)
   return typeof value === 'object' && value !== null && Reflect.get(value, 'format') === format
 }
 
@@ -77,9 +81,9 @@ export function isPlanFile(text: string): boolean {
  */
 export function readPlanFile({ name, text }: SettingsSource, about: PlanContext): PlanFile {
   if (!isPlanFile(text)) throw new Failure('refused', `${name} is no plan file`, { hint: savingHint })
-  const { checksum, ...content } = parse(text) as Record<string, unknown>
+  const { checksum, ...content } = (parse(text) ?? {}) as Record<string, unknown>
   if (!fits(checksum, content)) {
-    throw new Failure('refused', `${name} was altered: its checksum does not fit what it says`, {
+    throw new Failure('refused', `${name} was altered or cut off: its checksum does not fit what it says`, {
       hint: savingHint,
     })
   }

@@ -55,8 +55,16 @@ export function makePlan(
 function managedKeys(keys: readonly SettingsKey[], wanted: object, current: object): Managed[] {
   const leaves = leavesOf(wanted)
   return keys.flatMap(({ path }) =>
-    leaves.has(path) ? [{ path, from: valueAt(current, path) ?? null, to: leaves.get(path) }] : [],
+    leaves.has(path) ? [{ path, from: foundAt(current, path), to: leaves.get(path) }] : [],
   )
+}
+
+/**
+ * What a service has at a path as a plan says it; null where it has none. JSON can be read that cannot
+ * be written, such as 1e400: it counts as what would be written of it.
+ */
+export function foundAt(current: object, path: string): unknown {
+  return JSON.parse(JSON.stringify(valueAt(current, path) ?? null))
 }
 
 /** What differs: settings, then the API configuration with `api.` before its paths. */

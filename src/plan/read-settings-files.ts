@@ -39,7 +39,7 @@ export function readSettingsFiles(sources: readonly SettingsSource[], env?: Node
     for (const [path, value] of layer.settings) settings.set(path, value)
     for (const [path, value] of layer.api) api.set(path, value)
     const placeOf = placesIn(source.text)
-    for (const { at, path, message, hint: help } of layer.faults) {
+    for (const { at, path, message, hint: help } of layer.faults.toSorted(byPlace)) {
       faults.push({ file: source.name, ...placeOf(at), path, message })
       hint ??= help
     }
@@ -52,6 +52,10 @@ export function readSettingsFiles(sources: readonly SettingsSource[], env?: Node
     })
   }
   return { settings: patchOf(settings) as SettingsPatch, api: patchOf(api) as ApiConfiguration }
+}
+
+function byPlace(one: { at: number }, other: { at: number }): number {
+  return one.at - other.at
 }
 
 function readLayer({ name, text }: SettingsSource, env: NodeJS.ProcessEnv | undefined): Layer {

@@ -4,10 +4,9 @@ import type { Settings as SettingsClient } from '../client/settings.ts'
 import type { Settings, SettingsPatch } from '../contract/settings.ts'
 import { settingsKeys } from '../contract/settings-keys.ts'
 import { Failure } from '../failure.ts'
-import { valueAt } from '../view/view.ts'
 import { didNotTake, notReadBack, type Outcome, type Untaken } from './change-failures.ts'
 import type { Leaves } from './leaves.ts'
-import { type Change, isSame } from './plan.ts'
+import { type Change, foundAt, isSame } from './plan.ts'
 
 /** What changing settings needs of its surroundings. */
 export interface Changing {
@@ -131,22 +130,20 @@ async function readBack(
 
 function untakenOf(managed: Leaves, settings: Settings): Untaken[] {
   return [...managed].flatMap(([path, wanted]) => {
-    const found = valueAt(settings, path) ?? null
+    const found = foundAt(settings, path)
     return isSame(path, found, wanted) ? [] : [{ path, wanted, found }]
   })
 }
 
 function isAsBefore(managed: Leaves, before: Settings | undefined, now: Settings): boolean {
   if (!before) return false
-  return [...managed.keys()].every((path) =>
-    isSame(path, valueAt(now, path) ?? null, valueAt(before, path) ?? null),
-  )
+  return [...managed.keys()].every((path) => isSame(path, foundAt(now, path), foundAt(before, path)))
 }
 
 /** Of the documented keys alone: others, such as a time of the last change, change by nature. */
 function changesAlongside(managed: Leaves, before: Settings, now: Settings): Change[] {
   return settingsKeys.flatMap(({ path }) => {
-    const [from, to] = [valueAt(before, path) ?? null, valueAt(now, path) ?? null]
+    const [from, to] = [foundAt(before, path), foundAt(now, path)]
     return managed.has(path) || isSame(path, from, to) ? [] : [{ path, from, to }]
   })
 }

@@ -7,6 +7,8 @@ import type { View } from './view.ts'
 export const settingsFileView: View = { ...settingsView, text: renderSettingsFile }
 
 function renderSettingsFile(body: unknown): string {
+  // Below the {} of an empty document nothing could be added.
+  if (Object.keys(body as object).length === 0) return heading.replace(/^/gm, '#')
   const document = new Document(body)
   document.commentBefore = heading
   if (isMap(document.contents)) comment(document.contents as YAMLMap, [])

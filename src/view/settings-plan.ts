@@ -1,4 +1,5 @@
 import { countOf } from './count.ts'
+import { visibleJson } from './strip-controls.ts'
 import type { Span, View } from './view.ts'
 
 /** A key of a settings file that differs; `api.…` is one of the API configuration. */
@@ -86,7 +87,7 @@ export function describeChange({ path, from, to }: Change): string {
 
 /** As JSON has it, so that `"on"` and `true`, `""` and nothing, look different. */
 function valueText(value: unknown): string {
-  return value === null || value === undefined ? 'none' : JSON.stringify(value)
+  return value === null || value === undefined ? 'none' : visibleJson(value)
 }
 
 function describeApplied(changes: Change[]): Span[] {

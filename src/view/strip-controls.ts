@@ -6,9 +6,14 @@ export function stripControls(text: string): string {
   return text.replace(controls, '')
 }
 
+/** JSON of a value with those characters as escapes: who decides on it sees that they are there. */
+export function visibleJson(value: unknown): string {
+  const toEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return JSON.stringify(value).replace(controls, toEscape)
+}
+
 /**
- * Does the same to a text that comes in parts, and removes whole escape sequences (ECMA-48), however
- * they are cut: of ESC [ 31 m nothing is left. What looks like a sequence and turns out to be none
+ * Strips a text that comes in parts, and of whole escape sequences (ECMA-48), however they are cut: of ESC [ 31 m nothing is left. What looks like a sequence and turns out to be none
  * loses its control characters only. A string such as a title (OSC) is one only if it is ended by
  * BEL or ST on the same line and within 4,096 characters, so that no text is lost in one that never ends.
  */

@@ -54,11 +54,6 @@ export function anySubset<T extends object>(whole: fc.Arbitrary<T>): fc.Arbitrar
 
 export const anyPatch: fc.Arbitrary<SettingsPatch> = anySubset(anySettings as fc.Arbitrary<SettingsPatch>)
 
-/** `patch` laid over `base`, leaf by leaf. */
-export function lay<T extends object>(base: T, patch: object): T {
-  return patchOf(new Map([...leavesOf(base), ...leavesOf(patch)])) as T
-}
-
 export const someSettings: Settings = {
   app_name: 'Chat',
   theme: { primary_color: '#3366FF', mode: 'light' },

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { Client, type ClientOptions } from '../../src/client/client.ts'
-import type { Settings, SettingsPatch } from '../../src/contract/settings.ts'
+import type { SettingsPatch } from '../../src/contract/settings.ts'
 import type { SettingsFile } from '../../src/contract/settings-file.ts'
 import type { Failure } from '../../src/failure.ts'
 import { applyPlan, assertCurrent } from '../../src/plan/apply-plan.ts'
@@ -10,15 +10,33 @@ import { type Change, changesOf, makePlan } from '../../src/plan/plan.ts'
 import { readSent } from '../../src/plan/sent-configuration.ts'
 import { changeAndVerify } from '../../src/plan/verify-settings.ts'
 import { failureOf, hurriedClock, reasonOf } from '../client/capture.ts'
-import { answer, failing, hangUp, json, reset, resetMidBody } from '../support/fault-server.ts'
+import {
+  answer,
+  type Behaviour,
+  type FaultServer,
+  failing,
+  hangUp,
+  json,
+  reset,
+  resetMidBody,
+  startFaultServer,
+} from '../support/fault-server.ts'
+import { lay, SettingsService } from '../support/settings-service.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
-import { anyPatch, anySettings, lay, someSettings } from './any-settings.ts'
-import { type Manners, type SettingsServer, startSettingsServer } from './settings-server.ts'
+import { anyPatch, anySettings, someSettings } from './any-settings.ts'
 import { useStateFolder } from './state-folder.ts'
 
 const dark = { theme: { mode: 'dark' } }
 const two = { theme: { mode: 'dark' }, limits: { max_tokens: 12 } }
+/** How a service departs from what it should do. */
+type Manners = Partial<SettingsService>
+
 const ignored: Manners = { patched: (before) => before }
+
+/** How readings are answered, by the number of each. */
+function reading(answered: (index: number) => Behaviour | undefined): Manners {
+  return { otherwise: (method, index) => (method === 'GET' ? answered(index) : undefined) }
+}
 
 /** What somebody who applies a plan is told. */
 interface Told {
@@ -31,14 +49,16 @@ interface Told {
 
 describe('applying settings', () => {
   const state = useStateFolder()
-  let server: SettingsServer
+  let service: SettingsService
+  let server: FaultServer
   let client: Client
   let abort: AbortController
   let told: Told
 
-  async function begin(manners: Manners = {}, first?: Settings, options: Partial<ClientOptions> = {}) {
+  async function begin(manners: Manners = {}, first = someSettings, options: Partial<ClientOptions> = {}) {
     await end()
-    server = await startSettingsServer(manners, first)
+    service = Object.assign(new SettingsService(), { settings: first }, manners)
+    server = await startFaultServer(service.script)
     abort = new AbortController()
     told = { doubts: [], sideEffects: [], warnings: [], taken: 0, pauses: [] }
     client = new Client({
@@ -55,6 +75,9 @@ describe('applying settings', () => {
     await server?.close()
   }
   after(end)
+
+  /** `PATCH {"a":1}`, `GET` and so on, as they came. */
+  const seen = () => server.requests.map(({ method, body }) => `${method} ${body}`.trim())
 
   const applying = () => ({
     settings: client.settings,
@@ -77,7 +100,7 @@ describe('applying settings', () => {
     },
   })
 
-  function apply(settings: SettingsPatch, api: SettingsFile['api'] = {}, before = server.settings()) {
+  function apply(settings: SettingsPatch, api: SettingsFile['api'] = {}, before = service.settings) {
     const plan = makePlan(server.url, { settings, api }, before, readSent(server.url))
     return applyPlan(plan, applying(), before)
   }
@@ -90,15 +113,15 @@ describe('applying settings', () => {
   it('sends exactly what differs, and proves it by one reading', async () => {
     await begin()
     await apply({ ...two, app_name: 'Chat' })
-    expect(server.seen()).to.deep.equal([`PATCH ${JSON.stringify(two)}`, 'GET'])
-    expect(server.settings()).to.deep.equal(lay(someSettings, two))
+    expect(seen()).to.deep.equal([`PATCH ${JSON.stringify(two)}`, 'GET'])
+    expect(service.settings).to.deep.equal(lay(someSettings, two))
     expect(told).to.deep.equal({ doubts: [], sideEffects: [], warnings: [], taken: 1, pauses: [] })
   })
 
   it('sends nothing where nothing differs', async () => {
     await begin()
     await apply({ app_name: 'Chat', theme: { primary_color: '#3366ff' } })
-    expect(server.seen()).to.deep.equal([])
+    expect(seen()).to.deep.equal([])
     expect(told.taken).to.equal(0)
   })
 
@@ -107,7 +130,7 @@ describe('applying settings', () => {
       fc.asyncProperty(anySettings, anyPatch, async (first, wanted) => {
         await begin({}, first)
         await apply(wanted)
-        const plan = makePlan(server.url, { settings: wanted, api: {} }, server.settings(), undefined)
+        const plan = makePlan(server.url, { settings: wanted, api: {} }, service.settings, undefined)
         expect(changesOf(plan)).to.deep.equal([])
         expect(told.sideEffects).to.deep.equal([])
       }),
@@ -117,7 +140,7 @@ describe('applying settings', () => {
 
   it('believes a reading rather than an answer that has no body, or none that can be read', async () => {
     for (const said of [answer(204), answer(202), answer(200, {}, 'done'), json(201, { theme: 'x' })]) {
-      await begin({ answer: said })
+      await begin({ answerPatch: said })
       await apply(dark)
       expect(told.taken).to.equal(1)
     }
@@ -130,7 +153,7 @@ describe('applying settings', () => {
       )
     await begin({ patched })
     await apply({ theme: { primary_color: '#ABCDEF' } })
-    expect(server.settings().theme?.primary_color).to.equal('#abcdef')
+    expect(service.settings.theme?.primary_color).to.equal('#abcdef')
   })
 
   describe('that did not take', () => {
@@ -140,7 +163,7 @@ describe('applying settings', () => {
       [204, answer(204)],
     ] as const) {
       it(`is a conflict though the answer was ${status}`, async () => {
-        await begin({ ...ignored, answer: said })
+        await begin({ ...ignored, answerPatch: said })
         for (const act of [apply, set]) {
           const failure = await failureOf(act(two))
           expect(failure.kind).to.equal('conflict')
@@ -157,7 +180,7 @@ describe('applying settings', () => {
           })
         }
         expect(told.pauses).to.deep.equal([300, 1_000, 300, 1_000])
-        expect(server.seen().filter((line) => line !== 'GET')).to.have.length(2)
+        expect(seen().filter((line) => line !== 'GET')).to.have.length(2)
       })
     }
 
@@ -176,7 +199,7 @@ describe('applying settings', () => {
     })
 
     it('and was answered 500 is a conflict that keeps that failure', async () => {
-      await begin({ ...ignored, answer: failing(500, 'oops', 'Broken') })
+      await begin({ ...ignored, answerPatch: failing(500, 'oops', 'Broken') })
       const failure = await failureOf(apply(dark))
       expect(failure.kind).to.equal('conflict')
       expect(failure.message).to.contain('(the PATCH was answered 500)')
@@ -187,7 +210,7 @@ describe('applying settings', () => {
 
     it('and was answered by a reset or not at all is a conflict', async () => {
       for (const said of [reset, hangUp, resetMidBody()]) {
-        await begin({ ...ignored, answer: said })
+        await begin({ ...ignored, answerPatch: said })
         const failure = await failureOf(apply(dark))
         expect(failure.kind).to.equal('conflict')
         expect(failure.message).to.match(
@@ -244,19 +267,19 @@ describe('applying settings', () => {
         // Without a reading before, a refusal is taken at its word.
         const isRefusal = what === '403' || what === '422'
         for (const act of isRefusal ? [apply] : [apply, set]) {
-          await begin({ answer: said })
+          await begin({ answerPatch: said })
           await act(dark)
-          expect(server.settings().theme?.mode).to.equal('dark')
+          expect(service.settings.theme?.mode).to.equal('dark')
           expect(told.doubts).to.have.length(1)
           expect(told.taken).to.equal(1)
-          expect(server.seen()).to.deep.equal([`PATCH ${JSON.stringify(dark)}`, 'GET'])
+          expect(seen()).to.deep.equal([`PATCH ${JSON.stringify(dark)}`, 'GET'])
         }
       })
     }
 
     it('in half names the other half, whatever was answered', async () => {
       for (const said of [failing(403, 'forbidden', 'No'), failing(500, 'oops', 'Broken'), reset]) {
-        await begin({ patched: (before) => lay(before, dark), answer: said })
+        await begin({ patched: (before) => lay(before, dark), answerPatch: said })
         const failure = await failureOf(apply(two))
         expect(failure.kind).to.equal('conflict')
         expect(failure.message).to.contain('limits.max_tokens did not take')
@@ -278,7 +301,7 @@ describe('applying settings', () => {
     ] as const) {
       it(`with ${status} is that failure, where no reading finds anything changed`, async () => {
         for (const act of [apply, set]) {
-          await begin({ ...ignored, answer: failing(status, 'no', 'It may not be') }, undefined, {
+          await begin({ ...ignored, answerPatch: failing(status, 'no', 'It may not be') }, undefined, {
             maxWait: 0,
           })
           const failure = await failureOf(act(two))
@@ -286,7 +309,7 @@ describe('applying settings', () => {
           expect(failure.kind).to.equal(kind)
           expect(failure.status).to.equal(status)
           const looks = act === apply && status !== 401 && status !== 429
-          expect(server.seen()).to.deep.equal([`PATCH ${JSON.stringify(two)}`, ...(looks ? ['GET'] : [])])
+          expect(seen()).to.deep.equal([`PATCH ${JSON.stringify(two)}`, ...(looks ? ['GET'] : [])])
           expect(told).to.include({ taken: 0 })
           expect(told.pauses).to.deep.equal([])
         }
@@ -295,7 +318,7 @@ describe('applying settings', () => {
 
     it('in the body of a 200 is that failure', async () => {
       const no = { success: false, message: 'It may not be' }
-      await begin({ ...ignored, answer: json(200, no) })
+      await begin({ ...ignored, answerPatch: json(200, no) })
       const failure = await failureOf(apply(dark))
       expect(failure.kind).to.equal('rejected')
       expect(failure.message).to.equal('It may not be')
@@ -303,7 +326,7 @@ describe('applying settings', () => {
 
     it('says when to come back where nothing can be read for so long', async () => {
       const limit = failing(429, 'limit', 'Too many', { 'retry-after': '3000' })
-      await begin({ read: () => limit })
+      await begin(reading(() => limit))
       const failure = await failureOf(apply(dark))
       expect(failure.kind).to.equal('rate_limited')
       expect(failure.hint).to.match(/^Try again in 50 min .* chatctl settings get shows whether it took\.$/)
@@ -311,11 +334,15 @@ describe('applying settings', () => {
 
     it('is that failure too where nothing can be read back', async () => {
       const no = failing(403, 'forbidden', 'You may not write')
-      await begin({ ...ignored, answer: no, read: () => failing(401, 'who', 'Who are you') })
+      await begin({ ...ignored, answerPatch: no, ...reading(() => failing(401, 'who', 'Who are you')) })
       expect((await failureOf(apply(dark))).message).to.equal('You may not write')
-      await begin({ ...ignored, answer: reset, read: () => failing(500, 'oops', 'Broken') }, undefined, {
-        retries: 0,
-      })
+      await begin(
+        { ...ignored, answerPatch: reset, ...reading(() => failing(500, 'oops', 'Broken')) },
+        undefined,
+        {
+          retries: 0,
+        },
+      )
       const failure = await failureOf(apply(dark))
       expect(failure.kind).to.equal('unreachable')
       expect(failure.inDoubt).to.equal(true)
@@ -343,13 +370,13 @@ describe('applying settings', () => {
     }
 
     it('reads again after a 500 that took', async () => {
-      await begin({ lag: 2, answer: failing(500, 'oops', 'Broken') })
+      await begin({ lag: 2, answerPatch: failing(500, 'oops', 'Broken') })
       await apply(dark)
       expect(told.doubts).to.have.length(1)
     })
 
     it('judges by the last reading that succeeded', async () => {
-      await begin({ ...ignored, read: (index) => (index > 0 ? failing(403, 'no', 'No') : undefined) })
+      await begin({ ...ignored, ...reading((index) => (index > 0 ? failing(403, 'no', 'No') : undefined)) })
       const failure = await failureOf(apply(dark))
       expect(failure.message).to.contain('theme.mode did not take')
     })
@@ -361,7 +388,7 @@ describe('applying settings', () => {
   })
 
   it('says that the change was sent where it cannot be read back', async () => {
-    await begin({ answer: answer(204), read: () => failing(403, 'no', 'You may not read') })
+    await begin({ answerPatch: answer(204), ...reading(() => failing(403, 'no', 'You may not read')) })
     const failure = await failureOf(apply(dark))
     expect(failure.kind).to.equal('forbidden')
     expect(failure.message).to.equal(
@@ -378,19 +405,19 @@ describe('applying settings', () => {
     await begin({}, undefined, { gate })
     expect(await reasonOf(apply(dark, { version: '2' }))).to.equal(held)
     expect(await reasonOf(apply({}, { version: '2' }))).to.equal(held)
-    expect(server.seen()).to.deep.equal([])
+    expect(seen()).to.deep.equal([])
     expect(told.taken).to.equal(0)
   })
 
   it('ends with an interruption, and may have taken effect then', async () => {
     await begin({
-      answer: () => {
+      answerPatch: () => {
         abort.abort(new Error('ended'))
       },
     })
     expect(await reasonOf(apply(dark))).to.equal(abort.signal.reason)
     expect(told.taken).to.equal(1)
-    expect(server.seen()).to.have.length(1)
+    expect(seen()).to.have.length(1)
   })
 
   it('ends with an interruption while it waits to read again', async () => {
@@ -402,9 +429,9 @@ describe('applying settings', () => {
   })
 
   it('gives the answer to the PATCH back', async () => {
-    await begin({ answer: json(200, { odd: 1 }) })
+    await begin({ answerPatch: json(200, { odd: 1 }) })
     expect((await set(dark))?.body).to.deep.equal({ odd: 1 })
-    await begin({ answer: failing(500, 'oops', 'Broken') })
+    await begin({ answerPatch: failing(500, 'oops', 'Broken') })
     expect(await set(dark)).to.equal(undefined)
   })
 
@@ -412,7 +439,7 @@ describe('applying settings', () => {
     it('sends all that is managed of it, after settings that are proved', async () => {
       await begin()
       await apply(dark, { version: '2', cors: { allowed_methods: [] } })
-      expect(server.seen()).to.deep.equal([
+      expect(seen()).to.deep.equal([
         `PATCH ${JSON.stringify(dark)}`,
         'GET',
         'POST {"version":"2","cors":{"allowed_methods":[]}}',
@@ -426,13 +453,13 @@ describe('applying settings', () => {
       await apply(dark, { version: '2', cors: { allowed_methods: [] } })
       expect(server.requests).to.have.length(4)
       await apply({}, { version: '2', cors: { allowed_methods: ['GET'] } })
-      expect(server.seen().at(-1)).to.equal('POST {"version":"2","cors":{"allowed_methods":["GET"]}}')
+      expect(seen().at(-1)).to.equal('POST {"version":"2","cors":{"allowed_methods":["GET"]}}')
     })
 
     it('does not send it after settings that did not take', async () => {
       await begin(ignored)
       await failureOf(apply(dark, { version: '2' }))
-      expect(server.seen().join()).not.to.contain('POST')
+      expect(seen().join()).not.to.contain('POST')
     })
 
     it('sees what it does to the settings', async () => {

@@ -104,6 +104,15 @@ describe('a plan file', () => {
     }
   })
 
+  it('is one, and refused, also where it was cut off', () => {
+    const text = composePlanFile(plan, '1.2.3').trimEnd()
+    for (const length of [40, 200, text.length - 1]) {
+      const cut = text.slice(0, length)
+      expect(isPlanFile(cut), cut).to.equal(true)
+      expect(thrownFailure(() => read(cut)).message).to.contain('was altered or cut off')
+    }
+  })
+
   it('is for one service alone', () => {
     const failure = thrownFailure(() =>
       read(composePlanFile(plan, '1.2.3'), { ...about, service: 'local', refresh: true }),

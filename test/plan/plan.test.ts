@@ -2,7 +2,8 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { leavesOf, patchOf } from '../../src/plan/leaves.ts'
 import { changesOf, fileOf, makePlan, requestsOf } from '../../src/plan/plan.ts'
-import { anyConfiguration, anyPatch, anySettings, anySubset, lay, someSettings } from './any-settings.ts'
+import { lay } from '../support/settings-service.ts'
+import { anyConfiguration, anyPatch, anySettings, anySubset, someSettings } from './any-settings.ts'
 
 const sentAt = '2026-01-02T03:04:05.000Z'
 

@@ -4,8 +4,9 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { stringify } from 'yaml'
 import { type FileFault, readSettingsFiles } from '../../src/plan/read-settings-files.ts'
+import { lay } from '../support/settings-service.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
-import { anyConfiguration, anyPatch, anySubset, lay } from './any-settings.ts'
+import { anyConfiguration, anyPatch, anySubset } from './any-settings.ts'
 
 function read(text: string, env?: NodeJS.ProcessEnv, name = 'settings.yaml') {
   return readSettingsFiles([{ name, text }], env)
@@ -138,6 +139,17 @@ them: {}
       '7:15 limits.max_tokens must be an integer: without quotes',
       '8:25 limits.max_requests_per_min must be an integer',
       '9:1 them is not a known key; did you mean theme?',
+    ])
+  })
+
+  it('names the faults in the order of their places', () => {
+    expect(
+      faultsIn('settings:\n  x: 1\napp_name: a\napi: {cors: {allowed_origins: [5, null]}}'),
+    ).to.deep.equal([
+      '2:3 x is not a known key',
+      '3:1 app_name stands beside settings and api; put it below settings',
+      '4:32 api.cors.allowed_origins.0 must be a string: put it in quotes',
+      '4:35 api.cors.allowed_origins.1 has no value',
     ])
   })
 
@@ -291,6 +303,12 @@ them: {}
       const wide = `{"app_name": [${Array(20_000).fill('1')}]}`
       expect(faultsIn(wide, undefined, name)[0]).to.match(/no more than 10000 values$/)
     }
+  })
+
+  it('takes a text of any length', () => {
+    const name = `"${'x'.repeat(20_000_000)}\n`
+    const { settings } = read(JSON.stringify({ app_name: name }), undefined, 'a.json')
+    expect(settings.app_name === name).to.equal(true)
   })
 
   it('takes names that every object has for unknown', () => {

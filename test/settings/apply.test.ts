@@ -189,6 +189,15 @@ describe('settings apply', () => {
     const altered = (from: string, to: string) =>
       run.file('settings.plan', run.read('settings.plan').replace(from, to))
 
+    it('knows again what no JSON can write', async () => {
+      const odd = '{"theme":{"mode":"light"},"limits":{"max_tokens":1e400}}'
+      const said = answer(200, { 'content-type': 'application/json' }, odd)
+      run.service.otherwise = () => (run.changes.length === 0 ? said : undefined)
+      run.file('settings.yaml', 'limits: { max_tokens: 4096 }\n')
+      await run.settings(['diff', 'settings.yaml', '--save', 'odd.plan'])
+      expect(await run.settings(['apply', 'odd.plan', '--yes'])).to.include({ exitCode: 0 })
+    })
+
     it('is applied as it was made, once', async () => {
       run.file('settings.yaml', 'app_name: Other')
       expect((await yes('settings.plan')).exitCode).to.equal(0)

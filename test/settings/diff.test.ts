@@ -128,6 +128,11 @@ describe('settings diff', () => {
     expect(stripControls(text)).to.equal(text)
   })
 
+  it('shows a difference that could not be seen', async () => {
+    run.service.change({ theme: { mode: 'dark\u202e\u009b' } })
+    expect((await diff('settings.yaml')).stdout).to.contain('"dark\\u202e\\u009b" → "dark"\n')
+  })
+
   describe('--save', () => {
     it('writes a plan for its owner alone, also where nothing differs', async () => {
       for (const mode of ['light', 'dark']) {

@@ -90,6 +90,32 @@ describe('settings edit', () => {
     expect(run.methods).to.equal('GET')
   })
 
+  for (const [what, bytes] of [
+    ['not UTF-8', '\\303\\050'],
+    ['not text', '\\000'],
+  ]) {
+    it(`sends nothing that is ${what}, and leaves the file where it is`, async () => {
+      const done = await edit(`printf 'app_name: a${bytes}\\n' > "$1"`, ['--yes'], {
+        TMPDIR: run.sandbox.home,
+      })
+      expectFailure(done, 2, `${what}`)
+      const path = /(\/\S+settings\.yaml)/.exec(done.stderr)?.[1] ?? ''
+      expect(readFileSync(path, 'utf8')).to.contain('app_name: a')
+      expect(run.changes).to.deep.equal([])
+    })
+  }
+
+  it('does not mind a byte order mark', async () => {
+    const script = `printf '\\357\\273\\277' > copy; cat "$1" >> copy; cp copy "$1"`
+    const { exitCode, stderr } = await edit(script)
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: 'Nothing was changed.\n' })
+  })
+
+  it('ends as it is told to, although nothing was changed', async () => {
+    const script = 'kill -TERM $(ps -o ppid= -p $PPID); sleep 0.5'
+    expect(await edit(script)).to.deep.equal({ exitCode: 143, stdout: '', stderr: '' })
+  })
+
   describe('where it comes to nothing keeps what was edited, and says how to apply it', () => {
     const expectKept = (stderr: string, words: string) => {
       const path = kept()

@@ -52,6 +52,14 @@ describe('settings export', () => {
     })
   })
 
+  it('is comments alone where there is nothing to set, to be written below', async () => {
+    run.service.settings = {}
+    const { stdout } = await run.settings(['export'])
+    expect(stdout).to.match(/^(#.*\n)+$/)
+    run.file('settings.yaml', `${stdout}app_name: New\n`)
+    expect((await run.settings(['apply', 'settings.yaml', '--yes'])).exitCode).to.equal(0)
+  })
+
   it('is read again as what it was, whatever the texts are', () => {
     const text = fc.oneof(
       fc.string({ unit: 'grapheme' }),

@@ -1,3 +1,5 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
 import { json, noContent } from '../support/fault-server.ts'
@@ -61,6 +63,16 @@ describe('settings api set', () => {
     expect(stderr).to.contain('Sent then, and not this time: api.rate_limiting.enabled\n')
     expect((await set('--version', 'v2')).stderr).to.match(/no difference\n$/)
     expect((await set('--version', 'v3', '--quiet')).stderr).to.equal('')
+  })
+
+  it('--dry-run leaves the record of what was sent as it is', async () => {
+    await set('--version', 'v1')
+    const folder = join(run.sandbox.home, '.local', 'state', 'chatctl', 'state', 'api-configuration')
+    const [name = ''] = readdirSync(folder)
+    const { ino, mtimeMs } = statSync(join(folder, name))
+    expect(await set('--version', 'v2', '--dry-run')).to.include({ exitCode: 0, stderr: '' })
+    expect(statSync(join(folder, name))).to.include({ ino, mtimeMs })
+    expect(run.changes).to.have.length(1)
   })
 
   it('says it in a line for a program', async () => {

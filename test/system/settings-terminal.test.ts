@@ -144,6 +144,18 @@ describe('settings at a terminal', () => {
       expect(run.methods).to.equal('GET')
     })
 
+    it('keeps what is not mended, since the editor fails at the second go', async () => {
+      const script = `#!/bin/sh
+        if grep -q 'mode: 5' "$1"; then exit 1; fi
+        sed -i 's/mode: .*/mode: 5/' "$1"\n`
+      const edit = await start(['edit'], { EDITOR: run.file('editor', script, 0o700) })
+      await edit.waitFor('Edit it again?')
+      await edit.say('y')
+      expect(await edit.exitCode()).to.equal(2)
+      const path = /chatctl settings apply (\S+\.yaml)/.exec(await edit.joined())?.[1] ?? ''
+      expect(readFileSync(path, 'utf8')).to.contain('mode: 5')
+    })
+
     for (const [answer, exitCode] of [
       ['n', 3],
       ['C-c', 130],

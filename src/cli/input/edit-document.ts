@@ -27,10 +27,17 @@ export async function editDocument<T>(
 ): Promise<{ text: string; value: T } | undefined> {
   let text = original
   for (;;) {
-    text = await lendTerminal(() => editOutside(text, { fileName, command }))
-    if (text === original || isEmpty(text)) return undefined
+    const before = text
     try {
-      context.signal.throwIfAborted()
+      text = await lendTerminal(() => editOutside(before, { fileName, command }))
+    } catch (error) {
+      throw before === original ? error : giveUp(before, error)
+    }
+    const isSomething = text !== original && !isEmpty(text)
+    if (context.signal.aborted)
+      throw isSomething ? giveUp(text, context.signal.reason) : context.signal.reason
+    if (!isSomething) return undefined
+    try {
       return { text, value: read(text) }
     } catch (error) {
       if (!(error instanceof Failure) || !context.prompter.canAsk) throw giveUp(text, error)

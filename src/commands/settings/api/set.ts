@@ -65,6 +65,8 @@ export default class SettingsApiSet extends BaseCommand {
     const service = serviceOf(context)
     const before = readSent(service)
     const send = () => client.settings.setApi(configuration)
+    // What is held back leaves what was last sent from here as it is.
+    if (context.dryRun) return void (await send())
     const answer = await sendConfiguration(service, configuration, send, context.signal)
     if (before) {
       const { compareSent } = await import('../../../plan/compare-sent.ts')
