@@ -68,7 +68,12 @@ export async function importFile(
   if (imported.requests === 0 && imported.counts.unknown === 0) {
     context.output.notice('Nothing was left to send; --restart sends all of it again.')
   }
-  throwWhatIsLeft(context, imported)
+  throwWhatIsLeft(context, imported, sameCommand(options))
+}
+
+/** What goes on from here: a restart would begin again. */
+function sameCommand({ restart }: Pick<FileOptions, 'restart'>): string {
+  return restart ? 'the same command without --restart' : 'the same command'
 }
 
 async function showImported(
@@ -90,12 +95,14 @@ async function showImported(
 }
 
 /** @throws Failure, or what ended the run */
-function throwWhatIsLeft({ output }: Context, { counts, ended, remaining, failedRows }: Imported): void {
+function throwWhatIsLeft(
+  { output }: Context,
+  { counts, ended, remaining, failedRows }: Imported,
+  again: string,
+): void {
   if (ended !== undefined) {
     const left = countOf(remaining, 'row')
-    output.notice(
-      `${left} ${remaining === 1 ? 'is' : 'are'} left; the same command goes on with what is not done.`,
-    )
+    output.notice(`${left} ${remaining === 1 ? 'is' : 'are'} left; ${again} goes on with what is not done.`)
     throw ended
   }
   const { failed, unknown } = counts
@@ -106,13 +113,14 @@ function throwWhatIsLeft({ output }: Context, { counts, ended, remaining, failed
   ]
   throw new Failure('incomplete', words.join(', and '), {
     ...(failedRows !== undefined && {
-      hint: `The failed rows are in ${failedRows}: mend that and import it, or run the same command again.`,
+      hint: `The failed rows are in ${failedRows}: mend that and import it, or run ${again}.`,
     }),
   })
 }
 
 /** What an import needs of its outside: a client, a person, a place for its progress. */
-function outsideOf(context: Context, { file, kind, yes, concurrency, settle }: FileOptions) {
+function outsideOf(context: Context, options: FileOptions) {
+  const { file, kind, yes, concurrency } = options
   const { output, prompter, transport, dryRun } = context
   const name = file === '-' ? 'stdin' : file
   const unknown: string[] = []
@@ -129,7 +137,7 @@ function outsideOf(context: Context, { file, kind, yes, concurrency, settle }: F
     confirm: async (prospect: Prospect) => {
       if (dryRun) return showOutline(context, prospect)
       const outline = `${name}: ${describeOutline(prospect)}`
-      output.notice(`${outline}.\n${describeTime(context, prospect, concurrency)}`)
+      output.notice(`${outline}.\n${describeTime(context, prospect, concurrency, sameCommand(options))}`)
       // Who is created stays; what is assigned can be assigned otherwise, by a script too.
       if (!yes && (kind === 'users' || prompter.canAsk)) await prompter.confirm('Send them?')
     },
@@ -142,7 +150,7 @@ function outsideOf(context: Context, { file, kind, yes, concurrency, settle }: F
     onGo: () => progress?.go(),
     endProgress: () => progress?.end(),
     onUnknown: (result: RowResult, canBeSettled: boolean) => {
-      if (unknown.length < mostTold) unknown.push(describeUnknown(result, canBeSettled, settle))
+      if (unknown.length < mostTold) unknown.push(describeUnknown(result, canBeSettled, options))
     },
     tellUnknown: async (count: number) => {
       for (const line of unknown) await output.warn(line)
@@ -162,6 +170,7 @@ function describeTime(
   { options }: Context,
   { quota, duration, requests }: Prospect,
   concurrency: number,
+  again: string,
 ): string {
   const about = `about ${describeSpan(Math.max(1000, duration))}, ${concurrency} at a time`
   if (quota?.limit === undefined && quota?.remaining === undefined) {
@@ -173,22 +182,22 @@ function describeTime(
   const known = [whole, whole && left ? `${left} of it` : left].filter(Boolean).join(', ')
   const pauses =
     requests > remaining ? Math.max(reset ?? 0, requests - remaining > (limit ?? 0) ? window : 0) : 0
-  return `The quota: ${known}. It takes ${about}.${describeStop(options.max_wait.value, pauses)}`
+  return `The quota: ${known}. It takes ${about}.${describeStop(options.max_wait.value, pauses, again)}`
 }
 
 /** A run that would have to wait for longer than it may is better not left alone. */
-function describeStop(maxWait: number, pause: number): string {
+function describeStop(maxWait: number, pause: number, again: string): string {
   if (pause <= maxWait) return ''
-  return `\nA pause for it is longer than --max-wait ${durationFlagFor(maxWait)}: the run will stop there, and the same command goes on later. --max-wait ${durationFlagFor(pause)} waits.`
+  return `\nA pause for it is longer than --max-wait ${durationFlagFor(maxWait)}: the run will stop there, and ${again} goes on later. --max-wait ${durationFlagFor(pause)} waits.`
 }
 
 function describeUnknown(
   { line, email, id, error }: RowResult,
   canBeSettled: boolean,
-  settle: FileOptions['settle'],
+  { settle, restart }: FileOptions,
 ): string {
   const what = `Line ${line} (${email || id}) is unknown: ${error}`
-  if (!canBeSettled || !settle) return `${what}\nThe same command sends it again.`
+  if (!canBeSettled || !settle) return `${what}\nIt is sent again by ${sameCommand({ restart })}.`
   return [
     what,
     `Look whether it was created. If so: ${settle('created', line)}`,

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { stateFolder } from '../../config/paths.ts'
 import { Failure } from '../../failure.ts'
 import { tryProcessLock } from '../../process-lock.ts'
-import { syncFolder } from '../../sync-folder.ts'
 import { systemWords } from '../../system-words.ts'
 import { Journal } from './journal.ts'
 import { type JournalHeader, readJournalLine } from './journal-line.ts'
@@ -24,7 +23,7 @@ export function importsFolder(): string {
  * The journal of these rows for that service: a file keeps it when it is renamed or copied.
  *
  * @param window ms, of the quota that is kept
- * @param restart forgets what was done of the file, whatever it held then
+ * @param restart forgets what was done of the file, whatever it held then, once something is sent
  * @throws Failure `conflict` where another process has it, or where the file has changed since it was
  *   imported; `storage`
  */
@@ -36,16 +35,17 @@ export function openJournal(
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const path = join(folder, `${nameOf(header)}${extension}`)
-    const release = lock(path, header)
+    const locks = [lock(path, header)]
+    const release = () => locks.forEach((unlock) => unlock())
     try {
-      for (const old of findChanged(folder, header)) {
+      const changed = findChanged(folder, header)
+      for (const old of changed) {
+        locks.push(lock(old.path, old.header))
         if (!restart) assertNothingTaken(old, header)
-        retire(old.path)
       }
-      if (restart) retire(path)
-      const journal = Journal.open({ path, header, window, release })
-      syncFolder(folder)
-      return journal
+      const forgotten = [...changed, ...(restart ? [{ path }] : [])]
+      const onBegin = () => forgotten.forEach((old) => retire(old.path))
+      return Journal.open({ path, header, window, restart, onBegin, release })
     } catch (error) {
       release()
       throw error
@@ -107,7 +107,7 @@ function readHeader(path: string): JournalHeader | undefined {
  * @throws Failure `conflict` where some of it was, and would be sent again
  */
 function assertNothingTaken({ path, header }: Found, { input }: JournalHeader): void {
-  const journal = Journal.open({ path, header, window: 0, release: lock(path, header) })
+  const journal = Journal.open({ path, header, window: 0, release: () => {} })
   const isTaken = journal.rows.mayHaveTaken
   journal.abandon()
   if (!isTaken) return

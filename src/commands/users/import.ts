@@ -35,6 +35,7 @@ export default class UsersImport extends BaseCommand {
     }),
     'on-unknown': Flags.option({
       options: ['retry', 'created', 'skip'] as const,
+      exclusive: ['restart'],
       helpValue: '<how>',
       summary: 'retry, created (with --id) or skip: rows of which nobody knows if they were created.',
     })(),
@@ -59,7 +60,9 @@ export default class UsersImport extends BaseCommand {
       settlement: readSettlement(flags['on-unknown'], flags.id),
       line: flags.line,
       settle: (as, line) =>
-        commandWith(this, { 'on-unknown': as, line: String(line), id: as === 'created' ? 'ID' : undefined }),
+        commandWith(this, { 'on-unknown': as, line: String(line), id: as === 'created' ? 'ID' : undefined }, [
+          'restart',
+        ]),
     })
   }
 }
