@@ -1,17 +1,52 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { basename, dirname, extname, join } from 'node:path'
 import { Failure } from '../failure.ts'
 import { systemWords } from '../system-words.ts'
 import { failedRowText } from './failed-row-text.ts'
-import type { InputForm } from './input/input.ts'
+import type { Input, InputForm } from './input/input.ts'
 import type { InputRow } from './input/read-rows.ts'
 
 /** UTF-16 units that are held before they are written. */
 const heldText = 64 * 1024
 
-/** The rows that failed, in the form of the input, ready to be given again. */
+/**
+ * `users.failed.csv` beside `users.csv`; in the folder in which one stands where that one is not
+ * for writing, or for what came through a pipe. Links are followed.
+ */
+export function failedRowsPath({ path, form }: Input): string {
+  if (path === undefined) return join(realpathSync('.'), `stdin.failed.${form}`)
+  const extension = extname(path)
+  const name = `${basename(path, extension)}.failed${extension || `.${form}`}`
+  return join(isWritable(dirname(path)) ? dirname(path) : realpathSync('.'), name)
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * The rows that failed, in the form of the input, ready to be given again. What cannot be written is
+ * no reason to say nothing of the others: see `trouble`.
+ */
 export class FailedRows {
   count = 0
+  /** Why there is no file; `storage`. */
+  trouble: Failure | undefined
   readonly #path: string
   readonly #form: InputForm
   #file: number | undefined
@@ -26,15 +61,14 @@ export class FailedRows {
   /**
    * @param id of the user that was made of the row before a later step failed: the row has that now,
    *   and no password
-   * @throws Failure `storage`
    */
   add(row: InputRow, id: string | undefined): void {
-    this.#held += failedRowText(row, id, this.#form, this.count === 0)
+    if (!this.trouble) this.#held += failedRowText(row, id, this.#form, this.count === 0)
     this.count++
     if (this.#held.length > heldText) this.#guard(() => this.#write())
   }
 
-  /** Puts the file in its place. @throws Failure `storage` */
+  /** Puts the file in its place. */
   async finish(): Promise<void> {
     if (this.count === 0) return
     if (this.#form === 'json') this.#held += '\n]\n'
@@ -49,6 +83,7 @@ export class FailedRows {
 
   /** Leaves what was there before. */
   discard(): void {
+    this.#held = ''
     if (this.#file === undefined) return
     closeSync(this.#file)
     this.#file = undefined
@@ -71,10 +106,13 @@ export class FailedRows {
   }
 
   #guard(work: () => void): void {
+    if (this.trouble) return
     try {
       work()
     } catch (cause) {
-      throw new Failure('storage', `${this.#path} cannot be written: ${systemWords(cause)}`, { cause })
+      const words = `${this.#path} cannot be written: ${systemWords(cause)}`
+      this.trouble = new Failure('storage', words, { cause })
+      this.discard()
     }
   }
 }

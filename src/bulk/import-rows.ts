@@ -1,7 +1,9 @@
 import { existsSync, realpathSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { Failure } from '../failure.ts'
 import { keepHeapSmall } from '../keep-heap-small.ts'
 import { countOf } from '../view/count.ts'
+import { failedRowsPath } from './failed-rows.ts'
 import { FaultList, faultsFailure } from './fault-list.ts'
 import type { Imported, ImportOptions } from './import-options.ts'
 import { ImportRun } from './import-run.ts'
@@ -43,10 +45,19 @@ export async function importRows(options: ImportOptions): Promise<Imported | und
   }
 }
 
-/** @throws Failure `usage` where the results would replace the rows */
-function assertApart(results: string, { path }: Input): void {
-  if (path === undefined || !existsSync(results) || realpathSync(results) !== path) return
-  throw new Failure('usage', `--results ${results} is the file of the rows, which would be lost`)
+/** @throws Failure `usage` where the results would replace the rows, or the rows that fail them */
+function assertApart(results: string, input: Input): void {
+  const path = existsSync(results)
+    ? realpathSync(results)
+    : join(realpathSync(dirname(results)), basename(results))
+  if (path === input.path) {
+    throw new Failure('usage', `--results ${results} is the file of the rows, which would be lost`)
+  }
+  if (path === failedRowsPath(input)) {
+    throw new Failure('usage', `--results ${results} is where the rows that fail are put`, {
+      hint: 'Name another file with --results.',
+    })
+  }
 }
 
 /** The same input while nothing has been sent: what became of rows is read whatever has come. */

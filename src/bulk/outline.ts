@@ -5,6 +5,7 @@ import type { Journal } from './journal/journal.ts'
 import { isUnsettled } from './journal/row-states.ts'
 import { remainingSteps } from './rows/remaining-steps.ts'
 import type { RowKind, Step } from './rows/user-row.ts'
+import { maySettle } from './send/send-row.ts'
 import type { Settling } from './settling.ts'
 
 /** What a run is going to send. */
@@ -21,7 +22,7 @@ export interface Outline {
 
 /** Counts what is left to be sent; what was never begun is known from the check. */
 export async function outlineRun(
-  input: Input,
+  file: Input,
   kind: RowKind,
   { checked, journal, settling }: { checked: CheckedInput; journal: Journal; settling: Settling },
 ): Promise<Outline> {
@@ -29,14 +30,19 @@ export async function outlineRun(
     return outlineOf({ rows: checked.rows, done: 0, unknown: 0, steps: { ...checked.steps } })
   const steps = { create: 0, update: 0, assign: 0 }
   const counted = { rows: checked.rows, done: 0, unknown: 0, steps }
-  for await (const batch of readRows(input, kind)) {
-    for (const { index, line, row } of batch) {
+  for await (const batch of readRows(file, kind)) {
+    for (const input of batch) {
+      const { index, row } = input
       if (!row || checked.faulty.has(index)) continue
-      if (isUnsettled(journal.rows.of(index)) && settling.of(index, line) === undefined) {
+      const state = journal.rows.of(index)
+      const settlement = isUnsettled(state) ? settling.of(input) : undefined
+      if (isUnsettled(state) && !maySettle(settlement, state)) {
         counted.unknown++
         continue
       }
+      if (settlement?.as === 'skip') continue
       const remaining = remainingSteps(row, journal, index)
+      if (settlement?.as === 'created') remaining.shift()
       if (remaining.length === 0) counted.done++
       for (const step of remaining) steps[step]++
     }

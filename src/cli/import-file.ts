@@ -1,4 +1,5 @@
 import type { Imported, ImportOptions, Prospect } from '../bulk/import-options.ts'
+import type { Unsettled } from '../bulk/results/report-rows.ts'
 import type { RowResult } from '../bulk/results/row-result.ts'
 import { describeSpan, durationFlagFor } from '../config/duration.ts'
 import { dataFolder } from '../config/paths.ts'
@@ -25,11 +26,11 @@ export interface FileOptions
       ImportOptions,
       'file' | 'form' | 'kind' | 'skipInvalid' | 'restart' | 'concurrency' | 'quota' | 'results'
     >,
-    Partial<Pick<ImportOptions, 'makePassword' | 'settlement' | 'line'>> {
+    Partial<Pick<ImportOptions, 'makePassword' | 'settlement' | 'place'>> {
   /** Whether no question is asked. */
   yes: boolean
   /** The command line that settles a row, by what is said of it; absent where nothing is created. */
-  settle?(as: 'created' | 'retry' | 'skip', line: number): string
+  settle?(as: 'created' | 'retry' | 'skip', place: string): string
 }
 
 /**
@@ -51,7 +52,7 @@ export async function importFile(
     imported = await importRows({
       makePassword: undefined,
       settlement: undefined,
-      line: undefined,
+      place: undefined,
       ...options,
       ...outside,
       service: context.contextOwner().baseUrl ?? `local ${dataFolder()}`,
@@ -149,8 +150,8 @@ function outsideOf(context: Context, options: FileOptions) {
     onPause: (pause: Parameters<ImportOptions['onPause']>[0]) => progress?.pause(pause),
     onGo: () => progress?.go(),
     endProgress: () => progress?.end(),
-    onUnknown: (result: RowResult, canBeSettled: boolean) => {
-      if (unknown.length < mostTold) unknown.push(describeUnknown(result, canBeSettled, options))
+    onUnknown: (result: RowResult, settling: Unsettled | undefined) => {
+      if (unknown.length < mostTold) unknown.push(describeUnknown(result, settling, options))
     },
     tellUnknown: async (count: number) => {
       for (const line of unknown) await output.warn(line)
@@ -193,14 +194,17 @@ function describeStop(maxWait: number, pause: number, again: string): string {
 
 function describeUnknown(
   { line, email, id, error }: RowResult,
-  canBeSettled: boolean,
+  settling: Unsettled | undefined,
   { settle, restart }: FileOptions,
 ): string {
   const what = `Line ${line} (${email || id}) is unknown: ${error}`
-  if (!canBeSettled || !settle) return `${what}\nIt is sent again by ${sameCommand({ restart })}.`
+  if (!settling || !settle) return `${what}\nIt is sent again by ${sameCommand({ restart })}.`
+  const { place, mayRetry } = settling
+  const [created, retry, skip] = [settle('created', place), settle('retry', place), settle('skip', place)]
+  if (!mayRetry) return `${what}\nWith the id of the user: ${created}\nTo leave it so: ${skip}`
   return [
     what,
-    `Look whether it was created. If so: ${settle('created', line)}`,
-    `Else: ${settle('retry', line)} (a 409 then means that it was), or ${settle('skip', line)}`,
+    `Look whether it was created. If so: ${created}`,
+    `Else: ${retry} (a 409 then means that it was), or ${skip}`,
   ].join('\n')
 }

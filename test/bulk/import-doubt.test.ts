@@ -77,6 +77,69 @@ describe('what an import knows of a request', function () {
     expect(statuses()).to.deep.equal(['created'])
   })
 
+  it('is of one row among several on a line', async () => {
+    path = join(sandbox.home, 'users.json')
+    const emails = ['a@example.com', 'b@example.com', 'c@example.com']
+    writeFileSync(path, JSON.stringify(emails.map((email) => ({ email, role: 'editor' }))))
+    behave = () => reset
+    const first = await run()
+    const commands = [...first.stderr.matchAll(/--on-unknown skip --line (\d+:\d+)/g)].map(
+      ([, place]) => place,
+    )
+    expect(new Set(commands).size).to.equal(3)
+    const [, second = ''] = commands
+    behave = () => json(200, {})
+    const refusal = async (...flags: string[]): Promise<string> => {
+      const done = await run(...flags)
+      expect(done.exitCode).to.equal(2)
+      return done.stderr
+    }
+    expect(await refusal('--on-unknown', 'created', '--id', 'u2', '--line', '1')).to.contain('3 rows are')
+    expect(await refusal('--on-unknown', 'created', '--id', '..', '--line', second)).to.contain(
+      'the id must not',
+    )
+    expect(await refusal('--on-unknown', 'skip', '--line', '1:1')).to.contain(
+      `line ${commands.join(', ')} is`,
+    )
+    await run('--on-unknown', 'created', '--id', 'u2', '--line', second)
+    expect(rows().map(({ id, status }) => [id, status])).to.deep.equal([
+      ['', 'unknown'],
+      ['u2', 'created'],
+      ['', 'unknown'],
+    ])
+    const [sent] = server.requests.filter(({ path }) => path.endsWith('/permissions'))
+    expect(sent?.path).to.equal('/v1/users/u2/permissions')
+  })
+
+  it('is counted as it will be settled, before anybody is asked', async () => {
+    writeFileSync(path, 'email,role\na@example.com,editor\n')
+    behave = () => reset
+    await run()
+    const counted = async (...flags: string[]) =>
+      JSON.parse((await run('--dry-run', '--on-unknown', ...flags)).stdout)
+    expect(await counted('skip')).to.include({ creates: 0, assignments: 0, requests: 0 })
+    expect(await counted('created', '--id', 'u')).to.include({ creates: 0, assignments: 1, requests: 1 })
+    expect(await counted('retry')).to.include({ creates: 1, assignments: 1, requests: 2 })
+  })
+
+  it('is not offered to be sent again where the user is known to be there', async () => {
+    writeFileSync(path, 'email,role\na@example.com,editor\n')
+    behave = () => answer(201)
+    const done = await run()
+    expect(done.stderr).to.contain('--on-unknown created').and.not.to.contain('retry')
+  })
+
+  it('is told also where the failed rows cannot be put anywhere', async () => {
+    path = join(sandbox.home, `${'n'.repeat(245)}.csv`)
+    writeFileSync(path, 'email\na@example.com\nb@example.com\n')
+    behave = ({ body }) => (body.includes('a@') ? reset : json(422, {}))
+    const done = await run()
+    expect(done.exitCode).to.equal(9)
+    expect(done.stderr).to.contain('there is no file of the rows that failed')
+    expect(done.stderr).to.contain('a@example.com) is unknown')
+    expect(statuses()).to.deep.equal(['unknown', 'failed'])
+  })
+
   const answers: [name: string, status: 'created' | 'failed' | 'unknown', behaviour: Behaviour][] = [
     ['201 with an id', 'created', json(201, { id: 'u1' })],
     ['201 with a number', 'created', json(201, { id: 7 })],

@@ -36,15 +36,19 @@ export function openJournal(
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const path = join(folder, `${nameOf(header)}${extension}`)
     const locks = [lock(path, header)]
-    const release = () => locks.forEach((unlock) => unlock())
+    const release = () => {
+      for (const unlock of locks) unlock()
+    }
     try {
       const changed = findChanged(folder, header)
       for (const old of changed) {
         locks.push(lock(old.path, old.header))
         if (!restart) assertNothingTaken(old, header)
       }
-      const forgotten = [...changed, ...(restart ? [{ path }] : [])]
-      const onBegin = () => forgotten.forEach((old) => retire(old.path))
+      const onBegin = () => {
+        for (const old of changed) retire(old.path)
+        if (restart) retire(path)
+      }
       return Journal.open({ path, header, window, restart, onBegin, release })
     } catch (error) {
       release()

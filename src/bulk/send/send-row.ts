@@ -4,7 +4,7 @@ import type { Users } from '../../client/users.ts'
 import { Failure } from '../../failure.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Outcome } from '../journal/journal-line.ts'
-import { isUnsettled } from '../journal/row-states.ts'
+import { isUnsettled, type RowState } from '../journal/row-states.ts'
 import { remainingSteps } from '../rows/remaining-steps.ts'
 import type { Step, UserRow } from '../rows/user-row.ts'
 import type { Brake } from './brake.ts'
@@ -37,7 +37,7 @@ export async function sendRow(
   const { journal } = sending
   const state = journal.rows.of(index)
   if (isUnsettled(state)) {
-    if (settlement === undefined || (settlement.as === 'retry' && state?.phase === 'nameless')) return
+    if (!maySettle(settlement, state)) return
     if (settlement.as === 'skip') journal.record({ row: index, step: 'create', did: 'skipped' })
     if (settlement.as === 'created') {
       journal.record({ row: index, step: 'create', did: 'took', id: settlement.id })
@@ -53,6 +53,14 @@ export async function sendRow(
     if (!done) return
     id = done.id
   }
+}
+
+/** Whether that says what becomes of a row: a user that was made, and lacks its id, is not made again. */
+export function maySettle(
+  settlement: Settlement | undefined,
+  state: RowState | undefined,
+): settlement is Settlement {
+  return settlement !== undefined && !(settlement.as === 'retry' && state?.phase === 'nameless')
 }
 
 const inDoubtStill = 'it was not sent again yet; what became of it before is not known'

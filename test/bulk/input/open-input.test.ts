@@ -129,22 +129,6 @@ describe('opening an input', () => {
     writeFileSync(path, '')
   })
 
-  it('stops reading with the signal', async () => {
-    const controller = new AbortController()
-    const input = await open(file('a.csv', 'x'.repeat(1_000_000)), { signal: controller.signal })
-    let chunks = 0
-    let thrown: unknown
-    try {
-      for await (const _ of input.read()) {
-        chunks++
-        controller.abort()
-      }
-    } catch (error) {
-      thrown = error
-    }
-    expect([chunks, (thrown as Error).name]).to.deep.equal([1, 'AbortError'])
-  })
-
   it('notices that the file is changed while it is read, and between two readings', async () => {
     const path = file('users.csv', 'email\n'.repeat(200_000))
     const input = await open(path)
