@@ -1,4 +1,4 @@
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
@@ -84,6 +84,19 @@ describe('passwords that an import makes up', function () {
     writeFileSync(results, `\ufeff${readFileSync(results, 'utf8').replaceAll('\n', '\r\n')}`)
     expect((await importing(path)).exitCode).to.equal(9)
     expect(kept()).to.deep.equal(before)
+  })
+
+  it('are not sent to what is no file, which takes other results', async function () {
+    if (process.platform === 'win32') this.skip()
+    const path = file('users.csv', 'email,password\na@example.com,an-own-one\n')
+    results = join(sandbox.home, 'out.jsonl')
+    symlinkSync('/dev/stdout', results)
+    expectFailure(await importing(path), 2, 'is no file')
+    const done = await runChatctl(sandbox, ['users', 'import', path, '--yes', '--results', results], {
+      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },
+    })
+    expect(done.exitCode).to.equal(0)
+    expect(done.stdout).to.contain('"email":"a@example.com"')
   })
 
   it('are not replaced by the rows that failed', async () => {

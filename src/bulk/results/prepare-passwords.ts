@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Failure } from '../../failure.ts'
 import type { CheckedInput } from '../input/check-input.ts'
@@ -83,7 +83,11 @@ export async function guardPasswords(
       hint: `Go on with --generate-passwords --results ${own}`,
     })
   }
-  if (path !== undefined && own === undefined && existsSync(path) && (await holdsPasswords(path))) {
+  const found = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false })
+  if (generates && found && !found.isFile()) {
+    throw new Failure('usage', `--results ${results} is no file, and would not keep the passwords`)
+  }
+  if (path !== undefined && own === undefined && (await holdsPasswords(path))) {
     throw new Failure('usage', `${path} has the passwords of another import, which would be lost`, {
       hint: 'Name another file with --results, or move that one away.',
     })

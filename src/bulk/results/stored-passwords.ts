@@ -1,4 +1,4 @@
-import { createReadStream, existsSync } from 'node:fs'
+import { createReadStream, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Failure } from '../../failure.ts'
@@ -17,7 +17,8 @@ interface StoredRow {
 
 /** @throws Failure `storage` */
 async function* readStored(path: string): AsyncGenerator<StoredRow> {
-  if (!existsSync(path)) return
+  // A device or a pipe keeps nothing, and to read one may never end.
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return
   try {
     for await (const { line, email, password } of readResultRows(path)) {
       yield {
