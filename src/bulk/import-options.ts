@@ -2,8 +2,7 @@ import type { Client, ClientOptions } from '../client/client.ts'
 import type { Quota } from '../config/quota.ts'
 import type { InputForm } from './input/input.ts'
 import type { Outline } from './outline.ts'
-import type { Report, UnknownKind } from './results/report-rows.ts'
-import type { RowResult } from './results/row-result.ts'
+import type { Report, Reporting } from './results/report-rows.ts'
 import type { RowKind } from './rows/user-row.ts'
 import type { KnownQuota, Pause } from './send/brake.ts'
 import type { SettlingOptions } from './settling.ts'
@@ -63,7 +62,7 @@ export interface ImportOptions extends SettlingOptions {
   onProgress(progress: Progress): void
   onPause(pause: Pause): void
   onGo(): void
-  onUnknown(result: RowResult, kind: UnknownKind): void
+  onUnknown: Reporting['onUnknown']
   warn(text: string): Promise<void>
 }
 

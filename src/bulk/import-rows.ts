@@ -1,4 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { Failure } from '../failure.ts'
 import { keepHeapSmall } from '../keep-heap-small.ts'
 import { countOf } from '../view/count.ts'
@@ -10,6 +11,7 @@ import { type Input, openInput } from './input/input.ts'
 import type { JournalHeader } from './journal/journal-line.ts'
 import { importsFolder, openJournal, readRowStates } from './journal/open-journal.ts'
 import { outlineRun } from './outline.ts'
+import { failedRowsPlace } from './results/failed-rows-place.ts'
 import { guardPasswords } from './results/prepare-passwords.ts'
 import { openResults } from './results/report-rows.ts'
 import { readSettling } from './settling.ts'
@@ -45,10 +47,19 @@ export async function importRows(options: ImportOptions): Promise<Imported | und
   }
 }
 
-/** @throws Failure `usage` where the results would replace the rows */
-function assertApart(results: string, { path }: Input): void {
-  if (path === undefined || !existsSync(results) || realpathSync(results) !== path) return
-  throw new Failure('usage', `--results ${results} is the file of the rows, which would be lost`)
+/** @throws Failure `usage` where the results would replace the rows, or the rows that fail them */
+function assertApart(results: string, input: Input): void {
+  const path = existsSync(results)
+    ? realpathSync(results)
+    : join(realpathSync(dirname(results)), basename(results))
+  if (path === input.path) {
+    throw new Failure('usage', `--results ${results} is the file of the rows, which would be lost`)
+  }
+  if (path === failedRowsPlace(input)) {
+    throw new Failure('usage', `--results ${results} is where the rows that fail are put`, {
+      hint: 'Name another file with --results.',
+    })
+  }
 }
 
 /** The same input while nothing has been sent: what became of rows is read whatever has come. */

@@ -10,6 +10,7 @@ import type { Journal } from './journal/journal.ts'
 import { type Outline, outlineRun } from './outline.ts'
 import { preparePasswords, withPasswords } from './results/prepare-passwords.ts'
 import { reportRows } from './results/report-rows.ts'
+import { openPasswords } from './results/stored-passwords.ts'
 import { Brake } from './send/brake.ts'
 import { estimateDuration } from './send/estimate.ts'
 import { runRows } from './send/run-rows.ts'
@@ -138,10 +139,12 @@ export class ImportRun {
       health: new ServiceHealth(),
     }
     const rows = readRows(this.#input, kind)
-    const batches = makePassword && results !== undefined ? withPasswords(rows, results) : rows
-    const work = async ({ index, line, row }: InputRow) => {
+    const passwords = makePassword && results !== undefined && openPasswords(this.#journal, results)
+    const batches = passwords ? withPasswords(rows, passwords) : rows
+    const work = async (input: InputRow) => {
+      const { index, row } = input
       if (!row || this.#checked.faulty.has(index)) return
-      const settlement = this.#settling.of(index, line)
+      const settlement = this.#settling.of(input)
       const before = this.#journal.rows.offsetOf(index)
       await sendRow(sending, index, row, settlement)
       // What an earlier run has settled is counted already.
@@ -179,7 +182,7 @@ export class ImportRun {
   }
 
   async #report(ended: unknown): Promise<Imported> {
-    const { kind, results, makePassword, onUnknown } = this.#options
+    const { kind, results, makePassword, onUnknown, warn } = this.#options
     await this.#journal.sync()
     const report = await reportRows({
       input: this.#input,
@@ -189,6 +192,7 @@ export class ImportRun {
       results,
       hasPasswords: makePassword !== undefined,
       onUnknown,
+      warn,
     })
     return {
       ...report,

@@ -4,6 +4,7 @@ import { readRows } from './input/read-rows.ts'
 import { isUnsettled, type RowStates } from './journal/row-states.ts'
 import { remainingSteps } from './rows/remaining-steps.ts'
 import type { RowKind, Step } from './rows/user-row.ts'
+import { maySettle } from './send/send-row.ts'
 import type { Settling } from './settling.ts'
 
 /** What a run is going to send. */
@@ -20,7 +21,7 @@ export interface Outline {
 
 /** Counts what is left to be sent; what was never begun is known from the check. */
 export async function outlineRun(
-  input: Input,
+  file: Input,
   kind: RowKind,
   { checked, states, settling }: { checked: CheckedInput; states: RowStates; settling: Settling },
 ): Promise<Outline> {
@@ -28,15 +29,19 @@ export async function outlineRun(
     return outlineOf({ rows: checked.rows, done: 0, unknown: 0, steps: { ...checked.steps } })
   const steps = { create: 0, update: 0, assign: 0 }
   const counted = { rows: checked.rows, done: 0, unknown: 0, steps }
-  for await (const batch of readRows(input, kind)) {
-    for (const { index, line, row } of batch) {
+  for await (const batch of readRows(file, kind)) {
+    for (const input of batch) {
+      const { index, row } = input
       if (!row || checked.faulty.has(index)) continue
       const state = states.of(index)
-      if (isUnsettled(state) && settling.of(index, line) === undefined) {
+      const settlement = isUnsettled(state) ? settling.of(input) : undefined
+      if (isUnsettled(state) && !maySettle(settlement, state)) {
         counted.unknown++
         continue
       }
+      if (settlement?.as === 'skip') continue
       const remaining = remainingSteps(row, state)
+      if (settlement?.as === 'created') remaining.shift()
       if (remaining.length === 0) counted.done++
       for (const step of remaining) steps[step]++
     }

@@ -1,6 +1,7 @@
+import { expandPath } from '../client/address.ts'
 import { Failure } from '../failure.ts'
 import type { Input } from './input/input.ts'
-import { readRows } from './input/read-rows.ts'
+import { type InputRow, readRows } from './input/read-rows.ts'
 import { isUnsettled, type RowStates } from './journal/row-states.ts'
 import type { RowKind } from './rows/user-row.ts'
 import type { Settlement } from './send/send-row.ts'
@@ -8,45 +9,69 @@ import type { Settlement } from './send/send-row.ts'
 /** What was said of rows whose users may or may not have been created. */
 export interface SettlingOptions {
   settlement: Settlement | undefined
-  /** Only of the row on this line of the input. */
-  line: number | undefined
+  /** Only of the row there. */
+  place: RowPlace | undefined
+}
+
+/** Where a row begins in the input; the column tells rows apart that share a line. */
+export interface RowPlace {
+  line: number
+  column?: number
 }
 
 export interface Settling {
   /** What was said of this row, undefined for nothing. */
-  of(index: number, line: number): Settlement | undefined
+  of(row: InputRow): Settlement | undefined
+}
+
+/** Where a row begins, as `--line` takes it. */
+export function describePlace({ line, column }: RowPlace): string {
+  return column === undefined ? String(line) : `${line}:${column}`
 }
 
 /**
- * @throws Failure `usage` where no such row is unknown, or an id was given for several
+ * @throws Failure `usage` where no such row is unknown, or an id was given for several; `refused` for
+ *   an id that none can be
  */
 export async function readSettling(
-  { settlement, line }: SettlingOptions,
+  { settlement, place }: SettlingOptions,
   { input, kind, states }: { input: Input; kind: RowKind; states: RowStates },
 ): Promise<Settling> {
   if (settlement === undefined) return { of: () => undefined }
-  const lines = await unsettledLines(input, kind, states)
-  if (line !== undefined && !lines.includes(line)) {
-    const which = lines.length === 0 ? 'none is' : `line ${lines.slice(0, 20).join(', ')} is`
-    throw new Failure('usage', `Line ${line} of ${input.name} is not unknown: ${which}`)
+  if (settlement.as === 'created') expandPath('{id}', { id: settlement.id })
+  const isMeant = (row: RowPlace): boolean =>
+    place === undefined ||
+    (place.line === row.line && (place.column === undefined || place.column === row.column))
+  const unsettled = await findUnsettled(input, kind, states)
+  const meant = unsettled.filter(isMeant)
+  if (place !== undefined && meant.length === 0) {
+    const which = unsettled.length === 0 ? 'none is' : `line ${describePlaces(unsettled)} is`
+    throw new Failure('usage', `Line ${describePlace(place)} of ${input.name} is not unknown: ${which}`)
   }
-  if (settlement.as === 'created' && line === undefined && lines.length !== 1) {
-    const words = lines.length === 0 ? 'No row is' : `${lines.length} rows are`
-    throw new Failure('usage', `${words} unknown, and --id names the user of one row`, {
+  if (settlement.as === 'created' && meant.length !== 1) {
+    const words = meant.length === 0 ? 'No row is' : `${meant.length} rows are`
+    throw new Failure('usage', `${words} unknown, and --id is the id of one`, {
       hint:
-        lines.length === 0
+        meant.length === 0
           ? 'Run it without --on-unknown.'
-          : `Say which with --line: ${lines.slice(0, 20).join(', ')}`,
+          : `Say which with --line: ${describePlaces(meant)}`,
     })
   }
-  return { of: (_, at) => (line === undefined || line === at ? settlement : undefined) }
+  return { of: (row) => (isMeant(row) ? settlement : undefined) }
 }
 
-async function unsettledLines(input: Input, kind: RowKind, states: RowStates): Promise<number[]> {
-  const lines: number[] = []
-  if (states.unsettled === 0) return lines
+/** The first of them, which are enough to see what is meant. */
+function describePlaces(places: readonly RowPlace[]): string {
+  return places.slice(0, 20).map(describePlace).join(', ')
+}
+
+async function findUnsettled(input: Input, kind: RowKind, states: RowStates): Promise<RowPlace[]> {
+  const places: RowPlace[] = []
+  if (states.unsettled === 0) return places
   for await (const batch of readRows(input, kind)) {
-    for (const { index, line } of batch) if (isUnsettled(states.of(index))) lines.push(line)
+    for (const { index, line, column } of batch) {
+      if (isUnsettled(states.of(index))) places.push(column === undefined ? { line } : { line, column })
+    }
   }
-  return lines
+  return places
 }

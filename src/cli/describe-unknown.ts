@@ -1,11 +1,11 @@
-import type { UnknownKind } from '../bulk/results/report-rows.ts'
+import type { Unsettled } from '../bulk/results/report-rows.ts'
 import type { RowResult } from '../bulk/results/row-result.ts'
 
 /** A row of which nobody knows, and what could be done about it. */
-export type UnknownRow = RowResult & { kind: UnknownKind }
+export type UnknownRow = RowResult & { settling: Unsettled | undefined }
 
-/** The command line that settles the row on a line, by what is said of it. */
-export type Settle = (as: 'created' | 'retry' | 'skip', line: number) => string
+/** The command line that settles the row at a place, by what is said of it. */
+export type Settle = (as: 'created' | 'retry' | 'skip', place: string) => string
 
 /**
  * Each row of which nobody knows, with the command that settles it, and what may be said in place
@@ -19,25 +19,26 @@ export function describeUnknown(
   count: number,
   settle: Settle | undefined,
 ): string {
-  const lines = rows.flatMap(({ line, email, id, error, kind }) => {
+  const lines = rows.flatMap(({ line, email, id, error, settling }) => {
     const what = `Line ${line} (${email || id}) is unknown: ${error}`
-    return kind === 'again' || !settle ? [what] : [what, `  ${settle('created', line)}`]
+    return settling && settle ? [what, `  ${settle('created', settling.place)}`] : [what]
   })
   if (count > rows.length) lines.push(`and ${count - rows.length} more; --results FILE lists them`)
-  const created = rows.find(({ kind }) => kind === 'create')
-  const nameless = rows.find(({ kind }) => kind === 'id')
-  if (settle && created) {
+  const asked = rows.flatMap(({ settling }) => settling ?? [])
+  const doubtful = asked.find(({ mayRetry }) => mayRetry)
+  const [first] = asked
+  if (settle && doubtful) {
     lines.push(
       'Look whether they were created. For one that was, say its id, as above. For one that was not:',
-      `  ${settle('retry', created.line)}`,
+      `  ${settle('retry', doubtful.place)}`,
       'A 409 then means that it was there. To leave it as it is:',
-      `  ${settle('skip', created.line)}`,
+      `  ${settle('skip', doubtful.place)}`,
     )
-  } else if (settle && nameless) {
+  } else if (settle && first) {
     lines.push('They were created: say the id of each, as above, or leave it as it is:')
-    lines.push(`  ${settle('skip', nameless.line)}`)
+    lines.push(`  ${settle('skip', first.place)}`)
   }
-  if (rows.some(({ kind }) => kind === 'again')) {
+  if (rows.some(({ settling }) => settling === undefined)) {
     lines.push('Updates and assignments are sent again by the same command.')
   }
   return lines.join('\n')

@@ -21,6 +21,15 @@ export const integerFlag = Flags.custom<number, { min?: number; max?: number }>(
   },
 })
 
+/** A line of a file, or a place on it: `12`, `1:58`. Both are from 1. */
+export const placeFlag = Flags.custom<{ line: number; column?: number }>({
+  parse: async (input) => {
+    const [, line, column] = /^0*([1-9]\d{0,14})(?::0*([1-9]\d{0,14}))?$/.exec(input) ?? []
+    if (line === undefined) throw new Error(`"${input}" is no line, such as 12, or 1:58 with its column`)
+    return { line: Number(line), ...(column === undefined ? {} : { column: Number(column) }) }
+  },
+})
+
 export const numberFlag = Flags.custom<number>({
   parse: async (input) => {
     const value = Number(input)

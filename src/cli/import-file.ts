@@ -1,6 +1,6 @@
 import type { Imported, ImportOptions, Pace, Progress, Prospect } from '../bulk/import-options.ts'
 import type { Outline } from '../bulk/outline.ts'
-import type { UnknownKind } from '../bulk/results/report-rows.ts'
+import type { Unsettled } from '../bulk/results/report-rows.ts'
 import type { RowResult } from '../bulk/results/row-result.ts'
 import { describeSpan, durationFlagFor } from '../config/duration.ts'
 import { dataFolder } from '../config/paths.ts'
@@ -29,7 +29,7 @@ export interface FileOptions
       ImportOptions,
       'file' | 'form' | 'kind' | 'skipInvalid' | 'restart' | 'concurrency' | 'quota' | 'results'
     >,
-    Partial<Pick<ImportOptions, 'makePassword' | 'settlement' | 'line'>> {
+    Partial<Pick<ImportOptions, 'makePassword' | 'settlement' | 'place'>> {
   /** Whether no question is asked. */
   yes: boolean
   /** The command line that settles a row, by what is said of it; absent where nothing is created. */
@@ -55,7 +55,7 @@ export async function importFile(
     imported = await importRows({
       makePassword: undefined,
       settlement: undefined,
-      line: undefined,
+      place: undefined,
       ...options,
       ...outside,
       service: context.contextOwner().baseUrl ?? `local ${dataFolder()}`,
@@ -73,7 +73,12 @@ export async function importFile(
   if (requests + remaining + counts.failed + counts.unknown === 0) {
     context.output.notice('Nothing was left to send.')
   }
-  throwWhatIsLeft(context, imported, options.kind)
+  throwWhatIsLeft(context, imported, options)
+}
+
+/** What goes on from here: a restart would begin again. */
+function sameCommand({ restart }: Pick<FileOptions, 'restart'>): string {
+  return restart ? 'the same command without --restart' : 'the same command'
 }
 
 async function showImported(
@@ -98,12 +103,12 @@ async function showImported(
 function throwWhatIsLeft(
   { output }: Context,
   { counts, ended, remaining, failedRows }: Imported,
-  kind: FileOptions['kind'],
+  options: FileOptions,
 ): void {
   if (ended !== undefined) {
     const left = countOf(remaining, 'row')
     output.notice(
-      `${left} ${remaining === 1 ? 'is' : 'are'} left; the same command goes on with what is not done.`,
+      `${left} ${remaining === 1 ? 'is' : 'are'} left; ${sameCommand(options)} goes on with what is not done.`,
     )
     throw ended
   }
@@ -115,7 +120,7 @@ function throwWhatIsLeft(
   ]
   throw new Failure('incomplete', words.join(', and '), {
     ...(failedRows !== undefined && {
-      hint: `Run the same command again, or mend the failed rows and: ${commandFor(kind, failedRows)}`,
+      hint: `Run ${sameCommand(options)} again, or mend the failed rows and: ${commandFor(options.kind, failedRows)}`,
     }),
   })
 }
@@ -126,7 +131,8 @@ function commandFor(kind: FileOptions['kind'], path: string): string {
 }
 
 /** What an import needs of its outside: a client, a person, a place for its progress. */
-function outsideOf(context: Context, { file, kind, yes, concurrency, settle }: FileOptions) {
+function outsideOf(context: Context, options: FileOptions) {
+  const { file, kind, yes, concurrency, settle } = options
   const { output, prompter, transport } = context
   const name = file === '-' ? 'stdin' : file
   const unknown: UnknownRow[] = []
@@ -143,7 +149,7 @@ function outsideOf(context: Context, { file, kind, yes, concurrency, settle }: F
     confirm: async (prospect: Prospect) => {
       const service = context.contextOwner().baseUrl ?? 'the embedded service'
       const outline = `${name}: ${describeOutline(prospect)}`
-      output.notice(`${outline}.\n${describeTime(context, prospect, concurrency)}`)
+      output.notice(`${outline}.\n${describeTime(context, prospect, concurrency, sameCommand(options))}`)
       // Who is created stays; what is assigned can be assigned otherwise, by a script too.
       if (!yes && (kind === 'users' || prompter.canAsk)) await prompter.confirm(`Send them to ${service}?`)
     },
@@ -155,8 +161,8 @@ function outsideOf(context: Context, { file, kind, yes, concurrency, settle }: F
     onPause: (pause: Parameters<ImportOptions['onPause']>[0]) => progress?.pause(pause),
     onGo: () => progress?.go(),
     endProgress: () => progress?.end(),
-    onUnknown: (result: RowResult, kind: UnknownKind) => {
-      if (unknown.length < mostTold) unknown.push({ ...result, kind })
+    onUnknown: (result: RowResult, settling: Unsettled | undefined) => {
+      if (unknown.length < mostTold) unknown.push({ ...result, settling })
     },
     tellUnknown: async (count: number) => {
       if (count > 0) await output.warn(describeUnknown(unknown, count, settle))
@@ -175,6 +181,7 @@ function describeTime(
   { options }: Context,
   { quota, duration, requests }: Prospect,
   concurrency: number,
+  again: string,
 ): string {
   const about = `about ${describeSpan(Math.max(1000, duration))}, ${concurrency} at a time`
   if (quota?.limit === undefined && quota?.remaining === undefined) {
@@ -190,11 +197,11 @@ function describeTime(
   ]
   const isLonger = limit === undefined || requests - remaining > limit
   const pause = requests <= remaining ? 0 : Math.max(reset ?? 0, isLonger ? (window ?? hour) : 0)
-  const stop = pause > options.max_wait.value ? describeStop(options.max_wait.value, pause) : ''
+  const stop = pause > options.max_wait.value ? describeStop(options.max_wait.value, pause, again) : ''
   return `The quota: ${known.join(', ')}. It takes ${about}.${stop}`
 }
 
 /** A run that would have to wait for longer than it may is better not left alone. */
-function describeStop(maxWait: number, pause: number): string {
-  return `\nA pause for it may be longer than --max-wait ${durationFlagFor(maxWait)}: then the run stops, and the same command goes on later. --max-wait ${durationFlagFor(pause)} waits.`
+function describeStop(maxWait: number, pause: number, again: string): string {
+  return `\nA pause for it may be longer than --max-wait ${durationFlagFor(maxWait)}: then the run stops, and ${again} goes on later. --max-wait ${durationFlagFor(pause)} waits.`
 }

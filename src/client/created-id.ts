@@ -1,9 +1,13 @@
 import type { Answer } from './answer.ts'
 import { isRecord } from './json.ts'
 
+/** The last segment of the path that users are created at. */
+const collection = 'users'
+
 /**
  * The id of what was just created: the body's, else the last segment of the Location header
- * (interface.md does not show the body). Undefined where neither names one.
+ * (interface.md does not show the body). Undefined where neither names one: a Location may be that of
+ * all users.
  */
 export function idOfCreated({ body, location }: Answer<unknown>): string | undefined {
   const id = isRecord(body) ? body['id'] : undefined
@@ -15,7 +19,7 @@ export function idOfCreated({ body, location }: Answer<unknown>): string | undef
 function lastSegment(location: string): string | undefined {
   try {
     const segment = new URL(location, 'http://any.invalid').pathname.split('/').filter(Boolean).at(-1)
-    return segment === undefined ? undefined : decodeURIComponent(segment)
+    return segment === undefined || segment === collection ? undefined : decodeURIComponent(segment)
   } catch {
     return undefined
   }

@@ -55,12 +55,20 @@ export function answerFailure(
   const options: FailureOptions = { status, request: id === undefined ? request : { ...request, id } }
   if (complaint.code !== undefined) options.code = complaint.code
   if (complaint.details !== undefined) options.details = complaint.details
-  // A service that fell over, or a gateway before one that did, may have done its work first.
-  const doubt = doubtHint(request.method, status >= 500)
+  const doubt = doubtHint(request.method, mayHaveDone(status))
   options.inDoubt = doubt !== undefined
   const hint = asked === undefined ? doubt : waitHint(asked, now)
   if (hint !== undefined) options.hint = hint
   return new Failure(kindOfStatus(status), complaint.message ?? describeAnswer(answered), options)
+}
+
+/**
+ * Whether a service may have done its work before it gave that answer. It or a gateway before it may
+ * have fallen over then; and a 303, as many send a 302 for it, leads to what came of it (RFC 9110
+ * section 15.4.4).
+ */
+export function mayHaveDone(status: number): boolean {
+  return status >= 500 || status === 302 || status === 303
 }
 
 /** Nobody plans further ahead, and beyond the year 275760 there is no date to show. */

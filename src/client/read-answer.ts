@@ -29,12 +29,20 @@ export function readAnswer(endpoint: Endpoint, answered: Answered, request: Fail
   const answer: Answer<unknown> = { body: undefined, status, headers, faults: [] }
   if (headers['location'] !== undefined) answer.location = headers['location']
   if (requestId !== undefined) answer.requestId = requestId
-  const fail = (kind: FailureKind, message: string, more: { code?: string; details?: unknown } = {}) =>
-    new Failure(kind, message, { status, request: about, ...more })
+  const fail = (
+    kind: FailureKind,
+    message: string,
+    more: { code?: string; details?: unknown; inDoubt?: boolean } = {},
+  ) => new Failure(kind, message, { status, request: about, ...more })
 
   const body = bytes.length === 0 || codingOf(headers) !== undefined ? undefined : readJson(bytes)
   const denial = readDenial(endpoint, body)
-  if (denial) throw fail('rejected', denial.message ?? 'the service says that it did not succeed', denial)
+  if (denial) {
+    const words = denial.message ?? 'the service says that it did not succeed'
+    // What it made all the same, it names.
+    const inDoubt = request.method !== 'GET' && (namesId(body) || answer.location !== undefined)
+    throw fail('rejected', words, { ...denial, inDoubt })
+  }
   const tooDeep = isDeeperThan(deepest, body)
   if (body === undefined || tooDeep) {
     const unread = tooDeep ? 'is nested too deep to be read' : `is not JSON${typeOf(headers)}`
@@ -77,6 +85,11 @@ function readDenial(endpoint: Endpoint, body: unknown): ReturnType<typeof readCo
     : typeof error === 'string' && error !== ''
   const useful = endpoint.needs !== undefined && uselessness(endpoint, body) === undefined
   return named && !useful ? readComplaint(body) : undefined
+}
+
+function namesId(body: unknown): boolean {
+  const id = isRecord(body) ? body['id'] : undefined
+  return id !== undefined && id !== null && id !== ''
 }
 
 /** Why an answer is of no use to anybody; undefined where it is of some. */

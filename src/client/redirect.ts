@@ -1,4 +1,5 @@
 import { Failure } from '../failure.ts'
+import { mayHaveDone } from './error-answer.ts'
 import type { Envelope } from './exchange.ts'
 import { showUrl } from './redaction.ts'
 
@@ -26,22 +27,20 @@ export function followRedirect(
   const { status, headers } = answered
   const location = headers['location']
   if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return undefined
+  const safe = envelope.method === 'GET' || envelope.method === 'HEAD'
   const request = { method: envelope.method, url: showUrl(envelope.url) }
+  const about = { status, request, inDoubt: !safe && mayHaveDone(status) }
   if (!URL.canParse(location, envelope.url.href)) {
-    throw new Failure('rejected', `the service answered ${status} with a Location that is not a URL`, {
-      status,
-      request,
-    })
+    throw new Failure('rejected', `the service answered ${status} with a Location that is not a URL`, about)
   }
   const target = new URL(location, envelope.url)
   if (target.origin !== envelope.url.origin) {
     throw new Failure(
       'refused',
       `${envelope.url.origin} redirects to ${originOf(target)}; the credential is not sent there`,
-      { status, request, hint: 'If the service has moved, change the base URL.' },
+      { ...about, hint: 'If the service has moved, change the base URL.' },
     )
   }
-  const safe = envelope.method === 'GET' || envelope.method === 'HEAD'
   if (status <= 303 && !safe) return undefined
 
   target.username = ''

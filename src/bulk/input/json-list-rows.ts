@@ -93,7 +93,8 @@ export class JsonListRows implements RowReader {
     if (isOpen) return false
     if (end === this.#at) throw this.#refuse('here should be a row of the list')
     const raw = this.#text.slice(this.#at, end)
-    rows.push(jsonRow({ index: this.#index++, raw, start }, this.#judgement))
+    const row = jsonRow({ index: this.#index++, raw, start }, this.#judgement)
+    rows.push({ ...row, column: start.column })
     this.#at = end
     this.#awaited = 'comma or end'
     return true

@@ -20,6 +20,8 @@ export interface InputRow {
   index: number
   /** Where it begins, from 1. */
   line: number
+  /** Of a JSON list: where on its line it begins, which may have other rows. */
+  column?: number
   /** What could be read of it, even where it has faults. */
   row: UserRow | undefined
   faults: readonly RowFault[]

@@ -1,14 +1,16 @@
 import {
   closeSync,
+  existsSync,
   fdatasync,
   fstatSync,
   ftruncateSync,
   openSync,
   readSync,
-  rmSync,
   writeSync,
 } from 'node:fs'
+import { dirname } from 'node:path'
 import { Failure } from '../../failure.ts'
+import { syncFolder } from '../../sync-folder.ts'
 import { systemWords } from '../../system-words.ts'
 import type { Step } from '../rows/user-row.ts'
 import {
@@ -27,6 +29,10 @@ export interface JournalOpening {
   header: JournalHeader
   /** Ms, of the quota that is kept. */
   window: number
+  /** Passes over the one that is there. */
+  restart?: boolean
+  /** Is called before a journal that begins gets its file: until then nothing is forgotten. */
+  onBegin?(): void
   /** Gives back the lock of the path, which the opener has taken. */
   release(): void
 }
@@ -42,21 +48,22 @@ export class Journal {
   readonly rows: RowStates
   /** Ms. */
   readonly #window: number
+  readonly #onBegin: (() => void) | undefined
   readonly #release: () => void
-  readonly #file: number
+  #file: number | undefined
   #size = 0
   #waiting: ((error?: Error) => void)[] = []
   #isSyncing = false
   readonly #files = new Map<FileLine['type'], FileLine>()
   #spent = { since: 0, requests: 0 }
 
-  private constructor(opening: JournalOpening, file: number) {
+  private constructor(opening: JournalOpening) {
     this.path = opening.path
     this.header = opening.header
     this.rows = new RowStates(opening.header.input.rows)
     this.#window = opening.window
+    this.#onBegin = opening.onBegin
     this.#release = opening.release
-    this.#file = file
   }
 
   /**
@@ -66,8 +73,8 @@ export class Journal {
    */
   static open(opening: JournalOpening): Journal {
     return guard(opening.path, () => {
-      const journal = new Journal(opening, openSync(opening.path, 'a+', 0o600))
-      journal.#restore()
+      const journal = new Journal(opening)
+      if (opening.restart !== true && existsSync(opening.path)) journal.#restore(journal.#openFile())
       return journal
     })
   }
@@ -85,8 +92,8 @@ export class Journal {
   /** The last that was written of a row: its id and error. */
   lastLine(row: number): StepLine | undefined {
     const offset = this.rows.offsetOf(row)
-    if (offset === 0) return undefined
-    const line = readJournalLine(this.#lineAt(offset))
+    if (offset === 0 || this.#file === undefined) return undefined
+    const line = readJournalLine(lineAt(this.#file, offset))
     return line && 'row' in line ? line : undefined
   }
 
@@ -118,6 +125,10 @@ export class Journal {
     if (this.#isSyncing || this.#waiting.length === 0) return
     const waiting = this.#waiting
     this.#waiting = []
+    if (this.#file === undefined) {
+      for (const settle of waiting) settle()
+      return
+    }
     this.#isSyncing = true
     fdatasync(this.#file, (cause) => {
       this.#isSyncing = false
@@ -127,37 +138,47 @@ export class Journal {
     })
   }
 
-  /** Closes it where nothing was written. */
-  abandon(): void {
-    closeSync(this.#file)
-    this.#release()
-  }
-
   async close(): Promise<void> {
     try {
       await this.sync()
     } finally {
-      closeSync(this.#file)
-      if (this.#size === 0) rmSync(this.path, { force: true })
-      this.#release()
+      this.abandon()
     }
+  }
+
+  /** Closes it where nothing was written. */
+  abandon(): void {
+    if (this.#file !== undefined) closeSync(this.#file)
+    this.#release()
   }
 
   /** The header comes with the first line after it: a run that sends nothing leaves no journal. */
   #append(line: JournalLine): void {
     if (this.#size === 0 && line !== this.header) this.#append(this.header)
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
-    guard(this.path, () => this.#write(bytes))
+    guard(this.path, () => this.#write(this.#file ?? this.#begin(), bytes))
     this.#take(line, this.#size)
     this.#size += bytes.length
   }
 
+  #begin(): number {
+    this.#onBegin?.()
+    const file = this.#openFile()
+    syncFolder(dirname(this.path))
+    return file
+  }
+
+  #openFile(): number {
+    this.#file = openSync(this.path, 'a+', 0o600)
+    return this.#file
+  }
+
   /** All of it or nothing: what comes next would go on with half a line. */
-  #write(bytes: Buffer): void {
+  #write(file: number, bytes: Buffer): void {
     try {
-      for (let at = 0; at < bytes.length; ) at += writeSync(this.#file, bytes, at)
+      for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
     } catch (error) {
-      ftruncateSync(this.#file, this.#size)
+      ftruncateSync(file, this.#size)
       throw error
     }
   }
@@ -176,13 +197,13 @@ export class Journal {
   }
 
   /** Reads what is there, and cuts off a last line that was not written whole: nobody relied on it. */
-  #restore(): void {
-    const end = fstatSync(this.#file).size
+  #restore(file: number): void {
+    const end = fstatSync(file).size
     const chunk = Buffer.allocUnsafe(1024 * 1024)
     let pending = Buffer.alloc(0)
     let at = 0
     while (at < end) {
-      const read = readSync(this.#file, chunk, 0, chunk.length, at)
+      const read = readSync(file, chunk, 0, chunk.length, at)
       if (read === 0) break
       at += read
       const bytes = Buffer.concat([pending, chunk.subarray(0, read)])
@@ -195,19 +216,19 @@ export class Journal {
       }
       pending = bytes.subarray(from)
     }
-    if (this.#size < end) ftruncateSync(this.#file, this.#size)
+    if (this.#size < end) ftruncateSync(file, this.#size)
   }
+}
 
-  #lineAt(offset: number): string {
-    const chunk = Buffer.allocUnsafe(4096)
-    let text = Buffer.alloc(0)
-    for (let at = offset; ; ) {
-      const read = readSync(this.#file, chunk, 0, chunk.length, at)
-      text = Buffer.concat([text, chunk.subarray(0, read)])
-      const end = text.indexOf(newline)
-      if (end !== -1 || read === 0) return text.toString('utf8', 0, end === -1 ? text.length : end)
-      at += read
-    }
+function lineAt(file: number, offset: number): string {
+  const chunk = Buffer.allocUnsafe(4096)
+  let text = Buffer.alloc(0)
+  for (let at = offset; ; ) {
+    const read = readSync(file, chunk, 0, chunk.length, at)
+    text = Buffer.concat([text, chunk.subarray(0, read)])
+    const end = text.indexOf(newline)
+    if (end !== -1 || read === 0) return text.toString('utf8', 0, end === -1 ? text.length : end)
+    at += read
   }
 }
 

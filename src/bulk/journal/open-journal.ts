@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { stateFolder } from '../../config/paths.ts'
 import { Failure } from '../../failure.ts'
 import { tryProcessLock } from '../../process-lock.ts'
-import { syncFolder } from '../../sync-folder.ts'
 import { systemWords } from '../../system-words.ts'
 import { Journal } from './journal.ts'
 import { type JournalHeader, readJournalLine } from './journal-line.ts'
@@ -25,7 +24,7 @@ export function importsFolder(): string {
  * The journal of these rows for that service: a file keeps it when it is renamed or copied.
  *
  * @param window ms, of the quota that is kept
- * @param restart forgets what was done of the file, whatever it held then
+ * @param restart forgets what was done of the file, whatever it held then, once something is sent
  * @throws Failure `conflict` where another process has it, or where the file has changed since it was
  *   imported; `storage`
  */
@@ -37,16 +36,21 @@ export function openJournal(
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const path = join(folder, `${nameOf(header)}${extension}`)
-    const release = lock(path, header)
+    const locks = [lock(path, header)]
+    const release = () => {
+      for (const unlock of locks) unlock()
+    }
     try {
-      for (const old of findChanged(folder, header)) {
-        if (!restart) assertNothingTaken(old, header)
-        retire(old.path)
+      const changed = findChanged(folder, header)
+      for (const old of changed) {
+        locks.push(lock(old.path, old.header))
+        if (!restart) assertNothingTaken(old, header, () => {})
       }
-      if (restart) retire(path)
-      const journal = Journal.open({ path, header, window, release })
-      syncFolder(folder)
-      return journal
+      const onBegin = () => {
+        for (const old of changed) retire(old.path)
+        if (restart) retire(path)
+      }
+      return Journal.open({ path, header, window, restart, onBegin, release })
     } catch (error) {
       release()
       throw error
@@ -65,15 +69,18 @@ export function openJournal(
 export function readRowStates(header: JournalHeader, { restart }: { restart: boolean }): RowStates {
   const folder = importsFolder()
   const path = join(folder, `${nameOf(header)}${extension}`)
-  if (!restart && existsSync(path)) return statesIn({ path, header })
+  if (!restart && existsSync(path)) return statesIn({ path, header }, lock(path, header))
   if (!restart && existsSync(folder)) {
-    for (const old of findChanged(folder, header)) assertNothingTaken(old, header)
+    for (const old of findChanged(folder, header)) {
+      assertNothingTaken(old, header, lock(old.path, old.header))
+    }
   }
   return new RowStates(header.input.rows)
 }
 
-function statesIn({ path, header }: Found): RowStates {
-  const journal = Journal.open({ path, header, window: 0, release: lock(path, header) })
+/** @param release gives back the lock of the journal, where it was taken for this */
+function statesIn({ path, header }: Found, release: () => void): RowStates {
+  const journal = Journal.open({ path, header, window: 0, release })
   journal.abandon()
   return journal.rows
 }
@@ -128,8 +135,8 @@ function readHeader(path: string): JournalHeader | undefined {
  *
  * @throws Failure `conflict` where some of it was, and would be sent again
  */
-function assertNothingTaken({ path, header }: Found, { input }: JournalHeader): void {
-  if (!statesIn({ path, header }).mayHaveTaken) return
+function assertNothingTaken({ path, header }: Found, { input }: JournalHeader, release: () => void): void {
+  if (!statesIn({ path, header }, release).mayHaveTaken) return
   throw new Failure('conflict', `${input.name} has changed since it was imported at ${header.at}`, {
     hint: 'Import what is new from a file of its own; --restart sends all of this one, also what is done.',
   })

@@ -1,24 +1,27 @@
-import { accessSync, constants, rmSync, statSync } from 'node:fs'
+import { accessSync, constants, realpathSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import type { Input } from '../input/input.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { FailedRows } from './failed-rows.ts'
 
-/**
- * `users.failed.csv` beside `users.csv`; in the folder in which one stands where that one is not
- * for writing, or for what came through a pipe. One that somebody has begun to mend is left alone,
- * and the next number taken.
- */
-export function failedRowsPath({ path = 'stdin', form }: Input, journal: Journal): string {
-  const extension = extname(path)
-  const isBeside = path !== 'stdin' && isWritable(dirname(path))
-  const folder = isBeside ? dirname(path) : process.cwd()
+/** Where the failed rows go: the first place, or the next one where somebody has begun to mend those. */
+export function failedRowsPath(input: Input, journal: Journal): string {
   for (let number = 1; ; number++) {
-    const count = number === 1 ? '' : `-${number}`
-    const name = `${basename(path, extension)}.failed${count}${extension || `.${form}`}`
-    const place = join(folder, name)
+    const place = failedRowsPlace(input, number)
     if (markOf(place) === undefined || isOurs(place, journal)) return place
   }
+}
+
+/**
+ * `users.failed.csv` beside `users.csv`; in the folder in which one stands where that one is not
+ * for writing, or for what came through a pipe. Links are followed.
+ */
+export function failedRowsPlace({ path = 'stdin', form }: Input, number = 1): string {
+  const extension = extname(path)
+  const isBeside = path !== 'stdin' && isWritable(dirname(path))
+  const count = number === 1 ? '' : `-${number}`
+  const name = `${basename(path, extension)}.failed${count}${extension || `.${form}`}`
+  return join(isBeside ? dirname(path) : realpathSync('.'), name)
 }
 
 /** One that an earlier run has left is removed where nothing has failed any more. */
@@ -29,8 +32,8 @@ export async function keepFailedRows(failed: FailedRows, path: string, journal: 
     return
   }
   await failed.finish()
-  const mark = markOf(path)
-  journal.noteFile({ type: 'failed_rows', path, ...(mark !== undefined && { mark }) })
+  const mark = failed.trouble ? undefined : markOf(path)
+  if (mark !== undefined) journal.noteFile({ type: 'failed_rows', path, mark })
 }
 
 /** Whether it is as this import has left it. */

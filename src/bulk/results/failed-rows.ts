@@ -9,9 +9,14 @@ import { failedRowText } from './failed-row-text.ts'
 /** UTF-16 units that are held before they are written. */
 const heldText = 64 * 1024
 
-/** The rows that failed, in the form of the input, ready to be given again. */
+/**
+ * The rows that failed, in the form of the input, ready to be given again. What cannot be written is
+ * no reason to say nothing of the others: see `trouble`.
+ */
 export class FailedRows {
   count = 0
+  /** Why there is no file; `storage`. */
+  trouble: Failure | undefined
   readonly #path: string
   readonly #form: InputForm
   #file: number | undefined
@@ -26,15 +31,14 @@ export class FailedRows {
   /**
    * @param id of the user that was made of the row before a later step failed: the row has that now,
    *   and no password
-   * @throws Failure `storage`
    */
   add(row: InputRow, id: string | undefined): void {
-    this.#held += failedRowText(row, id, this.#form, this.count === 0)
+    if (!this.trouble) this.#held += failedRowText(row, id, this.#form, this.count === 0)
     this.count++
     if (this.#held.length > heldText) this.#guard(() => this.#write())
   }
 
-  /** Puts the file in its place. @throws Failure `storage` */
+  /** Puts the file in its place. */
   async finish(): Promise<void> {
     if (this.count === 0) return
     if (this.#form === 'json') this.#held += '\n]\n'
@@ -49,6 +53,7 @@ export class FailedRows {
 
   /** Leaves what was there before. */
   discard(): void {
+    this.#held = ''
     if (this.#file === undefined) return
     closeSync(this.#file)
     this.#file = undefined
@@ -71,10 +76,13 @@ export class FailedRows {
   }
 
   #guard(work: () => void): void {
+    if (this.trouble) return
     try {
       work()
     } catch (cause) {
-      throw new Failure('storage', `${this.#path} cannot be written: ${systemWords(cause)}`, { cause })
+      const words = `${this.#path} cannot be written: ${systemWords(cause)}`
+      this.trouble = new Failure('storage', words, { cause })
+      this.discard()
     }
   }
 }

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Failure } from '../../failure.ts'
 import type { CheckedInput } from '../input/check-input.ts'
@@ -7,8 +7,9 @@ import { type InputRow, readRows } from '../input/read-rows.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { RowKind } from '../rows/user-row.ts'
 import { openResults } from './report-rows.ts'
-import { type RowResult, resultOf } from './row-result.ts'
-import { holdsPasswords, lacksPassword, PasswordsInOrder } from './stored-passwords.ts'
+import type { WrittenResult } from './results-file.ts'
+import { resultOf } from './row-result.ts'
+import { holdsPasswords, lacksPassword, openPasswords, type PasswordsInOrder } from './stored-passwords.ts'
 
 interface Preparing {
   input: Input
@@ -27,28 +28,35 @@ interface Preparing {
  */
 export async function preparePasswords(preparing: Preparing): Promise<number> {
   const { input, kind, checked, journal, results, makePassword } = preparing
+  const passwords = openPasswords(journal, results)
   journal.noteFile({ type: 'passwords', path: resolve(results) })
   await journal.sync()
-  const passwords = new PasswordsInOrder(results)
   const writer = openResults(results, true)
   let lost = 0
-  for await (const batch of readRows(input, kind)) {
-    const written: (RowResult & { password?: string })[] = []
-    for (const row of batch) {
-      const result = resultOf(row, checked.faulty, journal)
-      if (!lacksPassword(row) || checked.faulty.has(row.index)) {
-        written.push(result)
-        continue
+  try {
+    for await (const batch of readRows(input, kind)) {
+      const written: WrittenResult[] = []
+      for (const row of batch) {
+        const result = resultOf(row, checked.faulty, journal)
+        const kept = await passwords.of(row)
+        if (!lacksPassword(row) || checked.faulty.has(row.index)) {
+          written.push(result)
+          continue
+        }
+        const password = kept ?? (isToBeCreated(row, journal) ? makePassword() : undefined)
+        if (password === undefined) lost++
+        written.push(password === undefined ? result : { ...result, password })
       }
-      const kept = await passwords.at(row.line)
-      const password = kept ?? (isToBeCreated(row, journal) ? makePassword() : undefined)
-      if (password === undefined) lost++
-      written.push(password === undefined ? result : { ...result, password })
+      await writer.write(written)
     }
-    await writer.write(written)
+    await passwords.end()
+    await writer.finish()
+  } catch (error) {
+    await writer.discard()
+    throw error
+  } finally {
+    await passwords.close()
   }
-  await passwords.close()
-  await writer.finish()
   return lost
 }
 
@@ -75,7 +83,11 @@ export async function guardPasswords(
       hint: `Go on with --generate-passwords --results ${own}`,
     })
   }
-  if (path !== undefined && own === undefined && existsSync(path) && (await holdsPasswords(path))) {
+  const found = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false })
+  if (generates && found && !found.isFile()) {
+    throw new Failure('usage', `--results ${results} is no file, and would not keep the passwords`)
+  }
+  if (path !== undefined && own === undefined && (await holdsPasswords(path))) {
     throw new Failure('usage', `${path} has the passwords of another import, which would be lost`, {
       hint: 'Name another file with --results, or move that one away.',
     })
@@ -85,15 +97,13 @@ export async function guardPasswords(
 /** Gives each row that lacks one its password from the file of results, as the rows come. */
 export async function* withPasswords(
   batches: AsyncIterable<readonly InputRow[]>,
-  results: string,
+  passwords: PasswordsInOrder,
 ): AsyncIterable<readonly InputRow[]> {
-  const passwords = new PasswordsInOrder(results)
   try {
     for await (const batch of batches) {
       for (const input of batch) {
-        if (!lacksPassword(input) || !input.row) continue
-        const password = await passwords.at(input.line)
-        if (password !== undefined) input.row.password = password
+        const password = await passwords.of(input)
+        if (password !== undefined && input.row && lacksPassword(input)) input.row.password = password
       }
       yield batch
     }

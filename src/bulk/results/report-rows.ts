@@ -1,21 +1,15 @@
 import { DocumentFile } from '../../document-file.ts'
 import type { CheckedInput } from '../input/check-input.ts'
 import type { Input } from '../input/input.ts'
-import { readRows } from '../input/read-rows.ts'
+import { type InputRow, readRows } from '../input/read-rows.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { RowState } from '../journal/row-states.ts'
 import type { RowKind } from '../rows/user-row.ts'
+import { describePlace } from '../settling.ts'
 import { FailedRows } from './failed-rows.ts'
 import { failedRowsPath, keepFailedRows } from './failed-rows-place.ts'
-import { formOfResults, ResultsWriter } from './results-file.ts'
+import { formOfResults, ResultsWriter, type WrittenResult } from './results-file.ts'
 import { type RowResult, type RowStatus, resultOf, rowStatuses, standingOf } from './row-result.ts'
-import { PasswordsInOrder } from './stored-passwords.ts'
-
-/**
- * `create`: whether it was done only a look can tell. `id`: it was, and its id is wanted. `again`:
- * the same command sends it again.
- */
-export type UnknownKind = 'create' | 'id' | 'again'
+import { openPasswords } from './stored-passwords.ts'
 
 export interface Reporting {
   input: Input
@@ -25,8 +19,20 @@ export interface Reporting {
   /** Path of the file of results. */
   results: string | undefined
   hasPasswords: boolean
-  /** Is told of each row of which nobody knows what became of it, in the order of the input. */
-  onUnknown(result: RowResult, kind: UnknownKind): void
+  /**
+   * Is told of each row of which nobody knows what became of it, in the order of the input.
+   * @param settling undefined where the same command sends what is missing
+   */
+  onUnknown(result: RowResult, settling: Unsettled | undefined): void
+  warn(text: string): Promise<void>
+}
+
+/** A row that waits for somebody to say what became of its user. */
+export interface Unsettled {
+  /** As `--line` takes it. */
+  place: string
+  /** Whether it may not be there: it may be sent again. */
+  mayRetry: boolean
 }
 
 /** Counts of rows, all runs of the journal together. */
@@ -45,43 +51,46 @@ export async function reportRows(reporting: Reporting): Promise<Report> {
   const path = failedRowsPath(input, journal)
   const failed = new FailedRows(path, input.form)
   const writer = results === undefined ? undefined : openResults(results, hasPasswords)
-  const passwords = results !== undefined && hasPasswords ? new PasswordsInOrder(results) : undefined
+  const passwords = results !== undefined && hasPasswords ? openPasswords(journal, results) : undefined
   let remaining = 0
   try {
     for await (const batch of readRows(input, kind)) {
-      const written: (RowResult & { password?: string })[] = []
+      const written: WrittenResult[] = []
       for (const row of batch) {
         const { status, remains } = standingOf(row, checked.faulty, journal)
         counts[status]++
         if (status === 'skipped' && remains) remaining++
         const isTold = status === 'unknown' || status === 'failed'
         const result = writer || isTold ? resultOf(row, checked.faulty, journal) : undefined
-        if (result && status === 'unknown') {
-          reporting.onUnknown(result, remains ? 'again' : kindOf(journal.rows.of(row.index)))
-        }
+        if (result && status === 'unknown')
+          reporting.onUnknown(result, remains ? undefined : unsettled(row, journal))
         if (result && status === 'failed') failed.add(row, result.id === '' ? undefined : result.id)
         if (result && writer) {
-          const password = await passwords?.at(row.line)
+          const password = await passwords?.of(row)
           written.push(password === undefined ? result : { ...result, password })
         }
       }
       await writer?.write(written)
     }
+    await passwords?.end()
     await writer?.finish()
     await keepFailedRows(failed, path, journal)
   } catch (error) {
     failed.discard()
+    await writer?.discard()
     throw error
   } finally {
     await passwords?.close()
   }
-  return { counts, remaining, failedRows: failed.count > 0 ? path : undefined }
+  const { trouble } = failed
+  if (trouble) await reporting.warn(`${trouble.message}: there is no file of the rows that failed`)
+  return { counts, remaining, failedRows: failed.count > 0 && !trouble ? path : undefined }
+}
+
+function unsettled(row: InputRow, journal: Journal): Unsettled {
+  return { place: describePlace(row), mayRetry: journal.rows.of(row.index)?.phase !== 'nameless' }
 }
 
 export function openResults(path: string, hasPasswords: boolean): ResultsWriter {
   return new ResultsWriter(new DocumentFile(path), { form: formOfResults(path), hasPasswords })
-}
-
-function kindOf(state: RowState | undefined): UnknownKind {
-  return state?.phase === 'nameless' ? 'id' : 'create'
 }

@@ -40,6 +40,11 @@ export class ResultsWriter {
     await this.#file.finish()
   }
 
+  /** Leaves what was there before. */
+  async discard(): Promise<void> {
+    await this.#file.discard()
+  }
+
   async #csvOf(results: readonly WrittenResult[]): Promise<string> {
     const { stringify } = await import('csv-stringify/sync')
     const header = this.#isBegun ? [] : [[...this.#columns]]

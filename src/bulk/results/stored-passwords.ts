@@ -1,40 +1,48 @@
-import { createReadStream, existsSync } from 'node:fs'
+import { createReadStream, statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Failure } from '../../failure.ts'
 import { systemWords } from '../../system-words.ts'
 import { CsvRecords } from '../input/csv-records.ts'
 import type { InputRow } from '../input/read-rows.ts'
+import type { Journal } from '../journal/journal.ts'
 import { formOfResults } from './results-file.ts'
 
-/** A password that was made up, of the row on a line of the input. */
-interface StoredPassword {
+/** What a file of results says of a row. */
+interface StoredRow {
   line: number
+  email: string
+  /** Empty where none was made up. */
   password: string
 }
 
-/**
- * The passwords that a file of results keeps, in the order of the rows; none where there is no file.
- *
- * @throws Failure `storage`
- */
-async function* readPasswords(path: string): AsyncIterable<StoredPassword> {
-  if (!existsSync(path)) return
+/** @throws Failure `storage` */
+async function* readStored(path: string): AsyncGenerator<StoredRow> {
+  // A device or a pipe keeps nothing, and to read one may never end.
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return
   try {
-    for await (const row of readResultRows(path)) {
-      const { line, password } = row
-      if (typeof password === 'string' && password !== '') yield { line: Number(line), password }
+    for await (const { line, email, password } of readResultRows(path)) {
+      yield {
+        line: line === '' ? Number.NaN : Number(line),
+        email: typeof email === 'string' ? email : '',
+        password: typeof password === 'string' ? password : '',
+      }
     }
   } catch (cause) {
-    throw new Failure('storage', `${path} cannot be read: ${systemWords(cause)}`, {
-      hint: 'It keeps the passwords of this import: put it back as it was.',
-      cause,
-    })
+    throw unusable(path, `cannot be read: ${systemWords(cause)}`, cause)
   }
 }
 
-/** Whether a file of results has a column of passwords. */
+function unusable(path: string, words: string, cause?: unknown): Failure {
+  return new Failure('storage', `${path} ${words}`, {
+    hint: 'It keeps the passwords of this import: put it back as it was.',
+    cause,
+  })
+}
+
+/** Whether a file of results has a password. */
 export async function holdsPasswords(path: string): Promise<boolean> {
-  for await (const _ of readPasswords(path)) return true
+  for await (const { password } of readStored(path)) if (password !== '') return true
   return false
 }
 
@@ -69,32 +77,67 @@ function readObject(line: string): Record<string, unknown> {
   }
 }
 
-/** Walks a file of results beside the rows of the input: both are in one order. */
+/**
+ * Walks a file of results beside the rows of the input: both are in one order, and each row of the one
+ * is in the other, too.
+ */
 export class PasswordsInOrder {
-  readonly #passwords: AsyncIterator<StoredPassword>
-  #next: StoredPassword | undefined
+  readonly #path: string
+  readonly #isOwn: boolean
+  readonly #rows: AsyncGenerator<StoredRow>
+  #next: StoredRow | undefined
   #isBegun = false
 
-  constructor(path: string) {
-    this.#passwords = readPasswords(path)[Symbol.asyncIterator]()
+  /** @param isOwn whether users may have been sent with what it keeps: nothing of that may be lost */
+  constructor(path: string, isOwn: boolean) {
+    this.#path = path
+    this.#isOwn = isOwn
+    this.#rows = readStored(path)
   }
 
-  /** @param line of the input; each call has a later one */
-  async at(line: number): Promise<string | undefined> {
+  /**
+   * The password that was made up for a row. Is asked for each row of the input, in their order.
+   *
+   * @throws Failure `storage` where a password of another row would be passed over
+   */
+  async of({ line, row }: InputRow): Promise<string | undefined> {
     if (!this.#isBegun) await this.#advance()
     this.#isBegun = true
-    while (this.#next && this.#next.line < line) await this.#advance()
-    return this.#next?.line === line ? this.#next.password : undefined
+    while (this.#next && !(this.#next.line >= line)) await this.#pass(this.#next)
+    // Several rows of a JSON list may stand on one line.
+    if (this.#next?.line !== line || this.#next.email !== (row?.email ?? '')) return undefined
+    const { password } = this.#next
+    await this.#advance()
+    return password === '' ? undefined : password
+  }
+
+  /** Is called when all rows were asked for. @throws as `of` */
+  async end(): Promise<void> {
+    while (this.#next) await this.#pass(this.#next)
   }
 
   async close(): Promise<void> {
-    await this.#passwords.return?.()
+    await this.#rows.return(undefined)
+  }
+
+  async #pass({ line, password }: StoredRow): Promise<void> {
+    if (this.#isOwn && Number.isNaN(line)) throw unusable(this.#path, 'is no longer as it was written')
+    if (this.#isOwn && password !== '') {
+      throw unusable(this.#path, `has a password at line ${line} of the rows that is not in its place`)
+    }
+    await this.#advance()
   }
 
   async #advance(): Promise<void> {
-    const { value, done } = await this.#passwords.next()
+    const { value, done } = await this.#rows.next()
     this.#next = done ? undefined : value
   }
+}
+
+/** The passwords of the file of results, of which none may be lost once users were sent with them. */
+export function openPasswords(journal: Journal, results: string): PasswordsInOrder {
+  const isNoted = journal.fileOf('passwords')?.path === resolve(results)
+  return new PasswordsInOrder(results, isNoted && !journal.rows.isUntouched)
 }
 
 /** Whether a row gets a password that is made up. */

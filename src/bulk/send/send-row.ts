@@ -1,14 +1,14 @@
 import type { Answer } from '../../client/answer.ts'
 import { idOfCreated } from '../../client/created-id.ts'
 import type { Users } from '../../client/users.ts'
-import { Failure, type FailureKind } from '../../failure.ts'
+import { Failure } from '../../failure.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Outcome } from '../journal/journal-line.ts'
-import { isUnsettled } from '../journal/row-states.ts'
+import { isUnsettled, type RowState } from '../journal/row-states.ts'
 import { remainingSteps } from '../rows/remaining-steps.ts'
 import type { Step, UserRow } from '../rows/user-row.ts'
 import type { Brake } from './brake.ts'
-import type { ServiceHealth } from './service-health.ts'
+import { isOfAllRows, type ServiceHealth } from './service-health.ts'
 
 /** What somebody says of a create of which nobody knows whether it was done. */
 export type Settlement = { as: 'retry' } | { as: 'skip' } | { as: 'created'; id: string }
@@ -37,7 +37,7 @@ export async function sendRow(
   const { journal } = sending
   const state = journal.rows.of(index)
   if (isUnsettled(state)) {
-    if (settlement === undefined || (settlement.as === 'retry' && state?.phase === 'nameless')) return
+    if (!maySettle(settlement, state)) return
     if (settlement.as === 'skip') journal.record({ row: index, step: 'create', did: 'skipped' })
     if (settlement.as === 'created') {
       journal.record({ row: index, step: 'create', did: 'took', id: settlement.id })
@@ -54,6 +54,16 @@ export async function sendRow(
     id = done.id
   }
 }
+
+/** Whether that says what becomes of a row: a user that was made, and lacks its id, is not made again. */
+export function maySettle(
+  settlement: Settlement | undefined,
+  state: RowState | undefined,
+): settlement is Settlement {
+  return settlement !== undefined && !(settlement.as === 'retry' && state?.phase === 'nameless')
+}
+
+const inDoubtStill = 'it was not sent again yet; what became of it before is not known'
 
 interface Sent {
   index: number
@@ -78,6 +88,9 @@ async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string |
       ...(id !== undefined && { id }),
       ...(error !== undefined && { error: withoutPassword(error, sent.row.password) }),
     })
+  /** A request that was not done leaves the row as it was; of a retry, that is in doubt. */
+  const recordUnsent = (error: string | undefined): void =>
+    isRetried(sent) ? record('unknown', sent.id, error ?? inDoubtStill) : record('unsent', sent.id, error)
   let isUnderWay = false
   let answer: Answer<unknown>
   try {
@@ -88,17 +101,22 @@ async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string |
         isUnderWay = true
         return request(sending.users, sent)
       },
-      () => record('unsent', sent.id),
+      () => {
+        isUnderWay = false
+        recordUnsent(undefined)
+      },
     )
   } catch (error) {
-    // Where the journal cannot be written, what it has must do; and the brake's own is recorded.
-    if (!isUnderWay || isKind(error, 'storage', 'rate_limited')) throw error
+    // The journal could not be written, or the brake ended a wait: of that, what it has must do.
+    if (!isUnderWay) throw error
     if (!(error instanceof Failure)) {
       record('unknown', sent.id, 'the run was ended before an answer came')
       throw error
     }
     const did = outcomeOf(error, sent)
-    record(did, sent.id, did === 'nameless' ? 'it was created, but its id is not known' : describe(error))
+    if (did === 'unsent') recordUnsent(error.message)
+    else
+      record(did, sent.id, did === 'nameless' ? 'it was created, but its id is not known' : describe(error))
     health.failed(error)
     return undefined
   }
@@ -113,17 +131,18 @@ async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string |
 }
 
 /** What a failure means for the step that met it. */
-function outcomeOf(failure: Failure, { step, isRetry, hasNext }: Sent): Outcome {
+function outcomeOf(failure: Failure, sent: Sent): Outcome {
   if (failure.inDoubt) return 'unknown'
-  // Nothing was done, and it was nothing about the row: nobody was let in, or nobody was there.
-  if (isKind(failure, 'unauthorized', 'unreachable', 'timeout', 'tls')) return 'unsent'
+  // Nothing was done, and it was nothing about the row.
+  if (isOfAllRows(failure)) return 'unsent'
   // It is there, so the create of which nobody knew was done.
-  if (isRetry && step === 'create' && failure.status === 409) return hasNext ? 'nameless' : 'took'
+  if (isRetried(sent) && failure.status === 409) return sent.hasNext ? 'nameless' : 'took'
   return 'refused'
 }
 
-function isKind(error: unknown, ...kinds: readonly FailureKind[]): boolean {
-  return error instanceof Failure && kinds.includes(error.kind)
+/** Whether this may be the second create of a user. */
+function isRetried({ step, isRetry }: Sent): boolean {
+  return isRetry && step === 'create'
 }
 
 function request(users: RowSending['users'], { row, step, id = '' }: Sent): Promise<Answer<unknown>> {

@@ -30,13 +30,17 @@ export class ServiceHealth {
   }
 }
 
-/** What every further row would meet too: the client has tried again as often as it was let. */
-function isOfAllRows({ kind, inDoubt }: Failure): boolean {
+/**
+ * What every further row would meet too, and nothing was done: nobody was let in, nobody was there, or
+ * there was no credential to send. The client has tried again as often as it was let.
+ */
+export function isOfAllRows({ kind, inDoubt }: Failure): boolean {
   switch (kind) {
     case 'unauthorized':
     case 'rate_limited':
     case 'storage':
     case 'config':
+    case 'input_needed':
       return true
     case 'unreachable':
     case 'timeout':

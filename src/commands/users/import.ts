@@ -3,7 +3,7 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { bulkFlags, readBulkFlags } from '../../cli/bulk-flags.ts'
 import { commandWith } from '../../cli/command-with.ts'
-import { integerFlag, textFlag } from '../../cli/flag-types.ts'
+import { placeFlag, textFlag } from '../../cli/flag-types.ts'
 import { importFile } from '../../cli/import-file.ts'
 import { generatePassword } from '../../cli/input/generate-password.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
@@ -35,6 +35,7 @@ export default class UsersImport extends BaseCommand {
     }),
     'on-unknown': Flags.option({
       options: ['retry', 'created', 'skip'] as const,
+      exclusive: ['restart'],
       helpValue: '<how>',
       summary: 'retry, created (with --id) or skip: rows of which nobody knows if they were created.',
     })(),
@@ -43,11 +44,10 @@ export default class UsersImport extends BaseCommand {
       dependsOn: ['on-unknown'],
       summary: 'Id of the user that was created.',
     }),
-    line: integerFlag({
+    line: placeFlag({
       helpValue: '<n>',
-      min: 1,
       dependsOn: ['on-unknown'],
-      summary: 'With --on-unknown: only the row on this line of the file.',
+      summary: 'With --on-unknown: only the row on this line, or at line:column.',
     }),
     'dry-run': dryRunFlag,
   }
@@ -61,9 +61,11 @@ export default class UsersImport extends BaseCommand {
       kind: 'users',
       makePassword: flags['generate-passwords'] ? generatePassword : undefined,
       settlement: readSettlement(flags['on-unknown'], flags.id),
-      line: flags.line,
-      settle: (as, line) =>
-        commandWith(this, { 'on-unknown': as, line: String(line), id: as === 'created' ? 'ID' : undefined }),
+      place: flags.line,
+      settle: (as, place) =>
+        commandWith(this, { 'on-unknown': as, line: place, id: as === 'created' ? 'ID' : undefined }, [
+          'restart',
+        ]),
     })
   }
 }

@@ -1,0 +1,204 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { parse } from 'csv-parse/sync'
+import {
+  answer,
+  type Behaviour,
+  type FaultServer,
+  hangUp,
+  json,
+  limited,
+  type RecordedRequest,
+  redirect,
+  reset,
+  resetMidBody,
+  startFaultServer,
+} from '../support/fault-server.ts'
+import { type Run, type RunOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+describe('what an import knows of a request', function () {
+  this.timeout(60_000)
+  let sandbox: Sandbox
+  let server: FaultServer
+  let behave: (request: RecordedRequest, count: number) => Behaviour
+  let path: string
+
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    let count = 0
+    server = await startFaultServer({
+      choose: (request) => (request.method === 'GET' ? json(200, {}) : behave(request, ++count)),
+    })
+    path = join(sandbox.home, 'users.csv')
+    writeFileSync(path, 'email\na@example.com\n')
+  })
+  afterEach(async () => {
+    await server.close()
+    sandbox.remove()
+  })
+
+  const options = (): RunOptions => ({
+    env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },
+    timeout: 50_000,
+  })
+  const args = (flags: readonly string[]) => [
+    ...['users', 'import', path, '--yes', '--json', '--results', join(sandbox.home, 'results.csv')],
+    ...flags,
+  ]
+  const run = (...flags: string[]): Promise<Run> => runChatctl(sandbox, args(flags), options())
+  const rows = (): Record<string, string>[] =>
+    parse(readFileSync(join(sandbox.home, 'results.csv')), { columns: true })
+  const statuses = () => rows().map(({ status }) => status)
+  const sent = () => server.requests.filter(({ method }) => method !== 'GET').length
+
+  it('is that a 429 did nothing, also where Ctrl-C ends the pause after it', async () => {
+    behave = () => limited({ 'retry-after': '30' })
+    const child = startChatctl(sandbox, args([]), options())
+    const closed = new Promise((resolve) => child.once('close', resolve))
+    await waitUntil(() => sent() > 0)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    child.kill('SIGINT')
+    expect(await closed).to.equal(130)
+    expect(statuses()).to.deep.equal(['skipped'])
+  })
+
+  it('stays in doubt where the retry of a create was not done', async () => {
+    behave = (_, count) => (count === 1 ? reset : limited({ 'retry-after': '30' }))
+    expect((await run()).exitCode).to.equal(9)
+    expect((await run('--on-unknown', 'retry', '--max-wait', '1s')).exitCode).to.equal(75)
+    expect(statuses()).to.deep.equal(['unknown'])
+    behave = () => json(409, { error: { code: 'taken', message: 'It is there' } })
+    const before = sent()
+    expect((await run()).exitCode).to.equal(9)
+    expect(sent()).to.equal(before)
+    expect((await run('--on-unknown', 'retry')).exitCode).to.equal(0)
+    expect(statuses()).to.deep.equal(['created'])
+  })
+
+  it('is of one row among several on a line', async () => {
+    path = join(sandbox.home, 'users.json')
+    const emails = ['a@example.com', 'b@example.com', 'c@example.com']
+    writeFileSync(path, JSON.stringify(emails.map((email) => ({ email, role: 'editor' }))))
+    behave = () => reset
+    const first = await run()
+    const commands = [...first.stderr.matchAll(/--on-unknown skip --line (\d+:\d+)/g)].map(
+      ([, place]) => place,
+    )
+    expect(new Set(commands).size).to.equal(3)
+    const [, second = ''] = commands
+    behave = () => json(200, {})
+    const refusal = async (...flags: string[]): Promise<string> => {
+      const done = await run(...flags)
+      expect(done.exitCode).to.equal(2)
+      return done.stderr
+    }
+    expect(await refusal('--on-unknown', 'created', '--id', 'u2', '--line', '1')).to.contain('3 rows are')
+    expect(await refusal('--on-unknown', 'created', '--id', '..', '--line', second)).to.contain(
+      'the id must not',
+    )
+    expect(await refusal('--on-unknown', 'skip', '--line', '1:1')).to.contain(
+      `line ${commands.join(', ')} is`,
+    )
+    await run('--on-unknown', 'created', '--id', 'u2', '--line', second)
+    expect(rows().map(({ id, status }) => [id, status])).to.deep.equal([
+      ['', 'unknown'],
+      ['u2', 'created'],
+      ['', 'unknown'],
+    ])
+    const [sent] = server.requests.filter(({ path }) => path.endsWith('/permissions'))
+    expect(sent?.path).to.equal('/v1/users/u2/permissions')
+  })
+
+  it('is counted as it will be settled, before anybody is asked', async () => {
+    writeFileSync(path, 'email,role\na@example.com,editor\n')
+    behave = () => reset
+    await run()
+    const counted = async (...flags: string[]) =>
+      JSON.parse((await run('--dry-run', '--on-unknown', ...flags)).stdout)
+    expect(await counted('skip')).to.include({ creates: 0, assignments: 0, requests: 0 })
+    expect(await counted('created', '--id', 'u')).to.include({ creates: 0, assignments: 1, requests: 1 })
+    expect(await counted('retry')).to.include({ creates: 1, assignments: 1, requests: 2 })
+  })
+
+  it('is not offered to be sent again where the user is known to be there', async () => {
+    writeFileSync(path, 'email,role\na@example.com,editor\n')
+    behave = () => answer(201)
+    const done = await run()
+    expect(done.stderr).to.contain('--on-unknown created').and.not.to.contain('retry')
+  })
+
+  it('is told also where the failed rows cannot be put anywhere', async () => {
+    path = join(sandbox.home, `${'n'.repeat(245)}.csv`)
+    writeFileSync(path, 'email\na@example.com\nb@example.com\n')
+    behave = ({ body }) => (body.includes('a@') ? reset : json(422, {}))
+    const done = await run()
+    expect(done.exitCode).to.equal(9)
+    expect(done.stderr).to.contain('there is no file of the rows that failed')
+    expect(done.stderr).to.contain('a@example.com) is unknown')
+    expect(statuses()).to.deep.equal(['unknown', 'failed'])
+  })
+
+  const answers: [name: string, status: 'created' | 'failed' | 'unknown', behaviour: Behaviour][] = [
+    ['201 with an id', 'created', json(201, { id: 'u1' })],
+    ['201 with a number', 'created', json(201, { id: 7 })],
+    ['201 without a body', 'created', answer(201)],
+    ['204', 'created', answer(204)],
+    ['200 with a web page', 'created', answer(200, { 'content-type': 'text/html' }, '<html>')],
+    ['200 that says it failed', 'failed', json(200, { success: false })],
+    ['201 with an id and an error', 'unknown', json(201, { id: 'u1', error: 'no mail was sent' })],
+    ['a 201 that breaks off', 'unknown', resetMidBody('{"id":', 201)],
+    ['301', 'failed', redirect(301, '/v2/users')],
+    ['302', 'unknown', redirect(302, '/v1/users/u1')],
+    ['303', 'unknown', redirect(303, '/v1/users/u1')],
+    ['303 to another origin', 'unknown', redirect(303, 'http://chat.invalid/v1/users/u1')],
+    ['303 to nowhere', 'unknown', answer(303)],
+    ['307 in a circle', 'failed', redirect(307, '/v1/users')],
+    ['400', 'failed', json(400, {})],
+    ['404', 'failed', json(404, {})],
+    ['408', 'failed', answer(408)],
+    ['409', 'failed', json(409, {})],
+    ['425', 'failed', answer(425)],
+    ['500', 'unknown', answer(500)],
+    ['502', 'unknown', answer(502)],
+    ['503 with Retry-After', 'unknown', answer(503, { 'retry-after': '0' })],
+    ['a reset connection', 'unknown', reset],
+    ['a closed connection', 'unknown', hangUp],
+  ]
+  for (const [name, status, behaviour] of answers) {
+    it(`is right of ${name}`, async () => {
+      behave = () => behaviour
+      const done = await run()
+      expect(done.exitCode, done.stderr).to.equal(status === 'created' ? 0 : 9)
+      expect(statuses()).to.deep.equal([status])
+      const before = sent()
+      await run()
+      expect(sent() - before).to.equal(status === 'failed' ? before : 0)
+    })
+  }
+
+  const places: [headers: Record<string, string>, id: string | undefined][] = [
+    [{ location: '/v1/users/u1' }, 'u1'],
+    [{ location: 'https://chat.example/v1/users/u1?x=1' }, 'u1'],
+    [{ location: 'users/u%2F1/' }, 'u/1'],
+    [{ location: '/v1/users' }, undefined],
+    [{ location: '/v1/users/' }, undefined],
+    [{ location: 'http://[' }, undefined],
+    [{ location: '/v1/users/%ff' }, undefined],
+  ]
+  for (const [headers, id] of places) {
+    it(`is the id that ${headers['location']} has`, async () => {
+      writeFileSync(path, 'email,role\na@example.com,editor\n')
+      behave = (_, count) => (count === 1 ? json(201, {}, headers) : json(200, {}))
+      await run()
+      expect(rows()[0]).to.include({ status: id ? 'created' : 'unknown', id: id ?? '' })
+      const [, second] = server.requests.filter(({ method }) => method !== 'GET')
+      expect(second?.path).to.equal(id && `/v1/users/${encodeURIComponent(id)}/permissions`)
+    })
+  }
+})
+
+async function waitUntil(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 10))
+}

@@ -1,0 +1,112 @@
+import { execFile } from 'node:child_process'
+import { globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { parse } from 'csv-parse/sync'
+import { expectFailure } from '../support/expect-failure.ts'
+import { binary, type Run, runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { UsersServer } from '../support/users-server.ts'
+
+describe('passwords that an import makes up', function () {
+  this.timeout(60_000)
+  let sandbox: Sandbox
+  let server: UsersServer
+  let results: string
+
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    server = await UsersServer.start({ rejects: (email) => email.startsWith('bad') })
+    results = join(sandbox.home, 'results.csv')
+  })
+  afterEach(async () => {
+    await server.close()
+    sandbox.remove()
+  })
+
+  function file(name: string, text: string): string {
+    const path = join(sandbox.home, name)
+    writeFileSync(path, text)
+    return path
+  }
+  const importing = (path: string, ...flags: string[]): Promise<Run> =>
+    runChatctl(
+      sandbox,
+      ['users', 'import', path, '--yes', '--generate-passwords', '--results', results, ...flags],
+      { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' }, timeout: 50_000 },
+    )
+  const sent = () => new Map([...server.report().users.values()].map((user) => [user.email, user.password]))
+  const kept = () => parse(readFileSync(results), { columns: true, bom: true }) as Record<string, string>[]
+
+  it('are one for each, where all rows stand on one line', async () => {
+    const emails = ['a@example.com', 'bad@example.com', 'c@example.com', 'own@example.com', 'e@example.com']
+    const rows = emails.map((email) =>
+      email.startsWith('own') ? { email, password: 'an-own-one' } : { email },
+    )
+    const path = file('users.json', JSON.stringify([{ email: 'no address' }, ...rows]))
+    for (const run of [1, 2]) {
+      expect((await importing(path, '--skip-invalid')).exitCode).to.equal(9)
+      const made = kept().filter(({ status }) => status === 'created')
+      expect(made).to.have.length(4)
+      expect(new Set(sent().values()).size, `run ${run}`).to.equal(4)
+      for (const { email = '', password } of made) {
+        if (email.startsWith('own')) expect(password).to.equal('')
+        else expect(sent().get(email)).to.equal(password)
+      }
+    }
+  })
+
+  const edits: [name: string, edit: (lines: string[]) => string][] = [
+    ['sorted otherwise', ([header = '', ...rows]) => [header, ...rows.reverse()].join('\n')],
+    ['written with semicolons', (lines) => lines.join('\n').replaceAll(',', ';')],
+    [
+      'left without the column of lines',
+      (lines) => lines.map((line) => line.replace(/^\w+,/, '')).join('\n'),
+    ],
+    ['given another email', (lines) => lines.join('\n').replace('a@example.com', 'z@example.com')],
+    ['cut off within a quote', (lines) => `${lines.slice(0, 2).join('\n')}\n"`],
+  ]
+  for (const [name, edit] of edits) {
+    it(`are not lost where the file of results was ${name}`, async () => {
+      const path = file('users.csv', 'email\na@example.com\nbad@example.com\nc@example.com\n')
+      await importing(path)
+      const edited = edit(readFileSync(results, 'utf8').trim().split('\n'))
+      writeFileSync(results, edited)
+      expectFailure(await importing(path), 1, 'put it back as it was')
+      expect(readFileSync(results, 'utf8')).to.equal(edited)
+      expect(globSync(join(sandbox.home, '.*.part'))).to.deep.equal([])
+    })
+  }
+
+  it('outlast another way to end lines, and a mark', async () => {
+    const path = file('users.csv', 'email\r\na@example.com\r\nbad@example.com\r\nc@example.com\r\n')
+    await importing(path)
+    const before = kept()
+    writeFileSync(results, `\ufeff${readFileSync(results, 'utf8').replaceAll('\n', '\r\n')}`)
+    expect((await importing(path)).exitCode).to.equal(9)
+    expect(kept()).to.deep.equal(before)
+  })
+
+  it('are not sent to what is no file, which takes other results', async function () {
+    if (process.platform === 'win32') this.skip()
+    const path = file('users.csv', 'email,password\na@example.com,an-own-one\n')
+    results = join(sandbox.home, 'out.jsonl')
+    symlinkSync('/dev/stdout', results)
+    expectFailure(await importing(path), 2, 'is no file')
+    // What a test gives as stdout is a socket, which nobody can open.
+    const command = [process.execPath, binary, 'users', 'import', path, '--yes', '--results', results]
+    const { stdout } = await promisify(execFile)('sh', ['-c', '"$@" | cat', 'sh', ...command], {
+      env: { ...sandbox.env, CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },
+      timeout: 20_000,
+    })
+    expect(stdout).to.contain('"email":"a@example.com"')
+  })
+
+  it('are not replaced by the rows that failed', async () => {
+    const path = file('users.csv', 'email\na@example.com\nbad@example.com\n')
+    results = join(sandbox.home, 'users.failed.csv')
+    expectFailure(await importing(path), 2, 'where the rows that fail are put')
+    expect(sent().size).to.equal(0)
+  })
+})
