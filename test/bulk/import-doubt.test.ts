@@ -83,7 +83,7 @@ describe('what an import knows of a request', function () {
     writeFileSync(path, JSON.stringify(emails.map((email) => ({ email, role: 'editor' }))))
     behave = () => reset
     const first = await run()
-    const commands = [...first.stderr.matchAll(/--on-unknown skip --line (\d+:\d+)/g)].map(
+    const commands = [...first.stderr.matchAll(/--on-unknown created --line (\d+:\d+)/g)].map(
       ([, place]) => place,
     )
     expect(new Set(commands).size).to.equal(3)

@@ -50,7 +50,7 @@ describe('users import --restart', function () {
   it('is not in the command that settles a row', async () => {
     await begin({ fates: { lost: 1 } })
     const done = await importing('--restart', '--yes')
-    const [, command = ''] = /, or (chatctl users import .*--on-unknown skip.*)/.exec(done.stderr) ?? []
+    const [, command = ''] = /^ {2}(chatctl users import .*--on-unknown skip.*)$/m.exec(done.stderr) ?? []
     expect(command).to.contain(path).and.not.to.contain('--restart')
     expect((await run(command.split(' ').slice(1))).exitCode).to.equal(9)
     expect((await importing('--yes', '--restart', '--on-unknown', 'skip')).exitCode).to.equal(2)
