@@ -42,9 +42,14 @@ function isOurs(path: string, journal: Journal): boolean {
   return last?.path === path && last.mark !== undefined && last.mark === markOf(path)
 }
 
+/** Undefined where there is nothing, or nothing can be. */
 function markOf(path: string): string | undefined {
-  const found = statSync(path, { throwIfNoEntry: false })
-  return found && `${found.size} ${found.mtimeMs}`
+  try {
+    const { size, mtimeMs } = statSync(path)
+    return `${size} ${mtimeMs}`
+  } catch {
+    return undefined
+  }
 }
 
 function isWritable(folder: string): boolean {

@@ -47,15 +47,17 @@ export async function holdsPasswords(path: string): Promise<boolean> {
 }
 
 async function* readResultRows(path: string): AsyncIterable<Record<string, unknown>> {
-  const text = createReadStream(path, 'utf8')
+  const pieces = createReadStream(path, 'utf8')
   if (formOfResults(path) === 'jsonl') {
-    for await (const line of createInterface({ input: text })) if (line !== '') yield readObject(line)
+    for await (const line of createInterface({ input: pieces })) if (line !== '') yield readObject(line)
     return
   }
   const records = new CsvRecords(path)
   let header: readonly string[] | undefined
-  for await (const piece of allWithEnd(text)) {
-    for (const { cells } of records.take(piece ?? '', piece === undefined)) {
+  for await (const piece of allWithEnd(pieces)) {
+    // A program that people edit it with may put a mark before all.
+    const text = header ? piece : piece?.replace(/^\ufeff/, '')
+    for (const { cells } of records.take(text ?? '', piece === undefined)) {
       if (header) yield Object.fromEntries(header.map((name, index) => [name, cells[index]]))
       else header = cells
     }
