@@ -63,6 +63,7 @@ export interface ImportOptions extends SettlingOptions {
   onPause(pause: Pause): void
   onGo(): void
   onUnknown: Reporting['onUnknown']
+  onFailed: Reporting['onFailed']
   warn(text: string): Promise<void>
 }
 

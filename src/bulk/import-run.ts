@@ -182,7 +182,7 @@ export class ImportRun {
   }
 
   async #report(ended: unknown): Promise<Imported> {
-    const { kind, results, makePassword, onUnknown, warn } = this.#options
+    const { kind, results, makePassword, onUnknown, onFailed, warn } = this.#options
     await this.#journal.sync()
     const report = await reportRows({
       input: this.#input,
@@ -192,6 +192,7 @@ export class ImportRun {
       results,
       hasPasswords: makePassword !== undefined,
       onUnknown,
+      onFailed,
       warn,
     })
     return {

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import { stateFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
 import { systemWords } from '../system-words.ts'
+import { commandFor } from './command-for.ts'
 import type { Context } from './create-context.ts'
-import { quoteWord } from './quote-word.ts'
 
 /**
  * Keeps what was edited where it came to nothing, and says how to go on with it.
@@ -33,19 +33,10 @@ function keep(text: string, context: Context): string {
       const path = join(place(), name)
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
       writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
-      return `What you edited is kept: ${applyCommand(path, context)}`
+      return `What you edited is kept: ${commandFor(context, 'settings', 'apply', path)}`
     } catch (error) {
       trouble = error
     }
   }
   return `What you edited could not be kept: ${systemWords(trouble)}`
-}
-
-/** To the same service, where the command line has named it. */
-function applyCommand(path: string, { options }: Context): string {
-  const { profile, base_url: baseUrl } = options
-  const words = ['chatctl', 'settings', 'apply', path]
-  if (profile.source === 'flag' && profile.value) words.push('--profile', profile.value)
-  if (baseUrl.source === 'flag' && baseUrl.value) words.push('--base-url', baseUrl.value)
-  return words.map(quoteWord).join(' ')
 }

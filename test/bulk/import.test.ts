@@ -299,6 +299,7 @@ describe('users import', function () {
     const done = await importing(path, '--json')
     const failed = join(sandbox.home, 'users.failed.csv')
     expect(counts(done).failed_rows).to.equal(failed)
+    expect(done.stderr).to.contain('Line 3 (b@example.com) failed: 422: No mail reaches b@example.com')
     expect(readFileSync(failed, 'utf8')).to.equal('id,email,name,password\n,b@example.com,B,pw-b-123\n')
     expect(statSync(failed).mode & 0o777).to.equal(0o600)
     writeFileSync(failed, 'email,name,password\nb2@example.com,B,pw-b-123\n')

@@ -24,6 +24,8 @@ export interface Reporting {
    * @param settling undefined where the same command sends what is missing
    */
   onUnknown(result: RowResult, settling: Unsettled | undefined): void
+  /** Is told of each row that was refused, in the order of the input. */
+  onFailed(result: RowResult): void
   warn(text: string): Promise<void>
 }
 
@@ -64,7 +66,10 @@ export async function reportRows(reporting: Reporting): Promise<Report> {
         const result = writer || isTold ? resultOf(row, checked.faulty, journal) : undefined
         if (result && status === 'unknown')
           reporting.onUnknown(result, remains ? undefined : unsettled(row, journal))
-        if (result && status === 'failed') failed.add(row, result.id === '' ? undefined : result.id)
+        if (result && status === 'failed') {
+          reporting.onFailed(result)
+          failed.add(row, result.id === '' ? undefined : result.id)
+        }
         if (result && writer) {
           const password = await passwords?.of(row)
           written.push(password === undefined ? result : { ...result, password })

@@ -1,27 +1,23 @@
-import type { Imported, ImportOptions, Pace, Progress, Prospect } from '../bulk/import-options.ts'
-import type { Outline } from '../bulk/outline.ts'
-import type { Unsettled } from '../bulk/results/report-rows.ts'
-import type { RowResult } from '../bulk/results/row-result.ts'
-import { describeSpan, durationFlagFor } from '../config/duration.ts'
-import { dataFolder } from '../config/paths.ts'
-import { Failure } from '../failure.ts'
-import { countOf, groupDigits } from '../view/count.ts'
-import { describeOutline, importView, outlineView } from '../view/import.ts'
-import type { Context } from './create-context.ts'
-import { describeUnknown, type Settle, type UnknownRow } from './describe-unknown.ts'
-import { allowGrace } from './interruption.ts'
-import { BulkProgress } from './output/bulk-progress.ts'
-import { quoteWord } from './quote-word.ts'
-import { demandNamedService } from './target.ts'
+import type { Imported, ImportOptions, Pace, Progress, Prospect } from '../../bulk/import-options.ts'
+import type { Outline } from '../../bulk/outline.ts'
+import type { Unsettled } from '../../bulk/results/report-rows.ts'
+import type { RowResult } from '../../bulk/results/row-result.ts'
+import type { ClientEvent } from '../../client/client-event.ts'
+import { dataFolder } from '../../config/paths.ts'
+import { Failure } from '../../failure.ts'
+import { countOf } from '../../view/count.ts'
+import { describeOutline, importView, outlineView } from '../../view/import.ts'
+import { commandFor } from '../command-for.ts'
+import type { Context } from '../create-context.ts'
+import { allowGrace } from '../interruption.ts'
+import { BulkProgress } from '../output/bulk-progress.ts'
+import { demandNamedService } from '../target.ts'
+import { describeTime } from './describe-prospect.ts'
+import type { Settle } from './describe-unknown.ts'
+import { ToldRows } from './told-rows.ts'
 
 /** Ms to come to an end in good order: what is under way is waited for, and results are written. */
 const grace = 60_000
-
-/** Ms: the window of a quota of which none is known (interface.md, "Limits"). */
-const hour = 3_600_000
-
-/** So many rows of which nobody knows are told one by one. */
-const mostTold = 1000
 
 /** What a command says of its file of rows; the rest is the same for all. */
 export interface FileOptions
@@ -67,7 +63,7 @@ export async function importFile(
     outside.endProgress()
   }
   if (!imported) return
-  await outside.tellUnknown(imported.counts.unknown)
+  await outside.tell()
   await showImported(context, imported, options.results)
   const { requests, remaining, counts } = imported
   if (requests + remaining + counts.failed + counts.unknown === 0) {
@@ -100,50 +96,60 @@ async function showImported(
 }
 
 /** @throws Failure, or what ended the run */
-function throwWhatIsLeft(
-  { output }: Context,
-  { counts, ended, remaining, failedRows }: Imported,
-  options: FileOptions,
-): void {
-  if (ended !== undefined) {
-    const left = countOf(remaining, 'row')
-    output.notice(
-      `${left} ${remaining === 1 ? 'is' : 'are'} left; ${sameCommand(options)} goes on with what is not done.`,
-    )
-    throw ended
-  }
-  const { failed, unknown } = counts
-  if (failed === 0 && unknown === 0) return
+function throwWhatIsLeft(context: Context, imported: Imported, options: FileOptions): void {
+  const { counts, ended, remaining, failedRows } = imported
   const words = [
-    ...(failed > 0 ? [`${countOf(failed, 'row')} failed`] : []),
-    ...(unknown > 0 ? [`nobody knows what became of ${countOf(unknown, 'row')}`] : []),
+    ...(counts.failed > 0 ? [`${countOf(counts.failed, 'row')} failed`] : []),
+    ...(counts.unknown > 0 ? [`nobody knows what became of ${countOf(counts.unknown, 'row')}`] : []),
   ]
+  if (ended !== undefined) {
+    const left = `${countOf(remaining, 'row')} ${remaining === 1 ? 'is' : 'are'} left`
+    const again = `${sameCommand(options)} goes on with what is not done.`
+    context.output.notice(`${[left, ...words].join(', ')}; ${again}`)
+    throw ended instanceof Failure && ended.inDoubt ? ended.reworded(ended.message, `Then ${again}`) : ended
+  }
+  if (words.length === 0) return
+  const again = `Run ${sameCommand(options)} again`
   throw new Failure('incomplete', words.join(', and '), {
     ...(failedRows !== undefined && {
-      hint: `Run ${sameCommand(options)} again, or mend the failed rows and: ${commandFor(options.kind, failedRows)}`,
+      hint: `${again}, or mend the failed rows and: ${mendedCommand(context, options.kind, failedRows)}`,
     }),
   })
 }
 
-function commandFor(kind: FileOptions['kind'], path: string): string {
-  const file = quoteWord(path)
-  return kind === 'users' ? `chatctl users import ${file}` : `chatctl users permissions assign --file ${file}`
+function mendedCommand(context: Context, kind: FileOptions['kind'], path: string): string {
+  return kind === 'users'
+    ? commandFor(context, 'users', 'import', path)
+    : commandFor(context, 'users', 'permissions', 'assign', '--file', path)
+}
+
+/** Whether there is anything new in an event: what one worker meets, all others meet too. */
+function onlyFirstRetry(): (event: ClientEvent) => boolean {
+  let isKnown = false
+  return ({ type }) => {
+    if (type === 'answer') isKnown = false
+    if (type !== 'retry') return true
+    const isNew = !isKnown
+    isKnown = true
+    return isNew
+  }
 }
 
 /** What an import needs of its outside: a client, a person, a place for its progress. */
 function outsideOf(context: Context, options: FileOptions) {
-  const { file, kind, yes, concurrency, settle } = options
+  const { file, kind, yes, concurrency } = options
   const { output, prompter, transport } = context
   const name = file === '-' ? 'stdin' : file
-  const unknown: UnknownRow[] = []
+  const told = new ToldRows(options.settle)
   let progress: BulkProgress | undefined
+  const isNews = onlyFirstRetry()
   return {
     connect: (other: Parameters<ImportOptions['connect']>[0]) =>
       context.connect({
         ...other,
         observe: (event) => {
           other.observe?.(event)
-          transport.observe?.(event)
+          if (isNews(event)) transport.observe?.(event)
         },
       }),
     confirm: async (prospect: Prospect) => {
@@ -156,17 +162,16 @@ function outsideOf(context: Context, options: FileOptions) {
     onBegin: ({ rows, tally, estimate }: Pace) => {
       progress = new BulkProgress(output, { noun: 'row', total: rows, estimate })
       progress.goOn(tally)
+      const sayWhy = () => output.notice('Waiting for what is under way; a second Ctrl-C does not wait.')
+      context.signal.addEventListener('abort', sayWhy, { once: true })
     },
     onProgress: (tally: Progress) => progress?.update(tally),
     onPause: (pause: Parameters<ImportOptions['onPause']>[0]) => progress?.pause(pause),
     onGo: () => progress?.go(),
     endProgress: () => progress?.end(),
-    onUnknown: (result: RowResult, settling: Unsettled | undefined) => {
-      if (unknown.length < mostTold) unknown.push({ ...result, settling })
-    },
-    tellUnknown: async (count: number) => {
-      if (count > 0) await output.warn(describeUnknown(unknown, count, settle))
-    },
+    onUnknown: (result: RowResult, settling: Unsettled | undefined) => told.addUnknown(result, settling),
+    onFailed: (result: RowResult) => told.addFailed(result),
+    tell: () => told.tell(output),
     warn: (text: string) => output.warn(text),
   }
 }
@@ -174,34 +179,4 @@ function outsideOf(context: Context, options: FileOptions) {
 async function showOutline({ output }: Context, { rows, done, steps, requests }: Outline): Promise<void> {
   const { create: creates, update: updates, assign: assignments } = steps
   await output.withoutFields().show(outlineView, { rows, done, creates, updates, assignments, requests })
-}
-
-/** What is known of the quota, and how long it will take with it. */
-function describeTime(
-  { options }: Context,
-  { quota, duration, requests }: Prospect,
-  concurrency: number,
-  again: string,
-): string {
-  const about = `about ${describeSpan(Math.max(1000, duration))}, ${concurrency} at a time`
-  if (quota?.limit === undefined && quota?.remaining === undefined) {
-    return `No quota is known (--quota 100/h names one); without one it takes ${about}.`
-  }
-  const { limit, remaining = limit ?? 0, window, reset } = quota
-  const known = [
-    ...(limit === undefined
-      ? []
-      : [`${countOf(limit, 'request')}${window ? ` in ${describeSpan(window)}` : ''}`]),
-    ...(quota.remaining === undefined ? [] : [`${groupDigits(remaining)} left`]),
-    ...(window || reset === undefined ? [] : [`more in ${describeSpan(reset)}`]),
-  ]
-  const isLonger = limit === undefined || requests - remaining > limit
-  const pause = requests <= remaining ? 0 : Math.max(reset ?? 0, isLonger ? (window ?? hour) : 0)
-  const stop = pause > options.max_wait.value ? describeStop(options.max_wait.value, pause, again) : ''
-  return `The quota: ${known.join(', ')}. It takes ${about}.${stop}`
-}
-
-/** A run that would have to wait for longer than it may is better not left alone. */
-function describeStop(maxWait: number, pause: number, again: string): string {
-  return `\nA pause for it may be longer than --max-wait ${durationFlagFor(maxWait)}: then the run stops, and ${again} goes on later. --max-wait ${durationFlagFor(pause)} waits.`
 }

@@ -1,5 +1,5 @@
-import type { Unsettled } from '../bulk/results/report-rows.ts'
-import type { RowResult } from '../bulk/results/row-result.ts'
+import type { Unsettled } from '../../bulk/results/report-rows.ts'
+import type { RowResult } from '../../bulk/results/row-result.ts'
 
 /** A row of which nobody knows, and what could be done about it. */
 export type UnknownRow = RowResult & { settling: Unsettled | undefined }
