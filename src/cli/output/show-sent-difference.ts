@@ -1,11 +1,6 @@
+import type { SentDifference } from '../../plan/compare-sent.ts'
 import { describeChange, sentView } from '../../view/settings-plan.ts'
 import type { Context } from '../create-context.ts'
-
-interface SentDifference {
-  sentAt: string
-  changes: readonly { path: string; from: unknown; to: unknown }[]
-  left: readonly string[]
-}
 
 /** Says what an API configuration changes against what was last sent from here, since nobody can read it. */
 export async function showSentDifference(difference: SentDifference, { output }: Context): Promise<void> {
