@@ -3,9 +3,9 @@ import type { Settings, SettingsPatch } from '../contract/settings.ts'
 import type { SettingsFile } from '../contract/settings-file.ts'
 import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../contract/settings-keys.ts'
 import { valueAt } from '../view/view.ts'
-import { canonicalJson } from './canonical-json.ts'
+import type { SentConfiguration } from './apply/sent-configuration.ts'
 import { leavesOf, patchOf } from './leaves.ts'
-import type { SentConfiguration } from './sent-configuration.ts'
+import { canonicalJson } from './saved/canonical-json.ts'
 
 /** A key that is to change, or has changed. */
 export interface Change {

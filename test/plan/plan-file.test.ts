@@ -2,10 +2,15 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { isApplied, markApplied } from '../../src/plan/applied-plans.ts'
-import { hashOf } from '../../src/plan/canonical-json.ts'
 import { type Change, makePlan, type Plan } from '../../src/plan/plan.ts'
-import { composePlanFile, isPlanFile, type PlanContext, readPlanFile } from '../../src/plan/plan-file.ts'
+import { isApplied, markApplied } from '../../src/plan/saved/applied-plans.ts'
+import { hashOf } from '../../src/plan/saved/canonical-json.ts'
+import {
+  composePlanFile,
+  isPlanFile,
+  type PlanContext,
+  readPlanFile,
+} from '../../src/plan/saved/plan-file.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 import { anyConfiguration, anyPatch, anySettings, anySubset, someSettings } from './any-settings.ts'
 import { useStateFolder } from './state-folder.ts'

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { stringify } from 'yaml'
-import { type FileFault, readSettingsFiles } from '../../src/plan/read-settings-files.ts'
+import { type FileFault, readSettingsFiles } from '../../src/plan/file/read-settings-files.ts'
 import { lay } from '../support/settings-service.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 import { anyConfiguration, anyPatch, anySubset } from './any-settings.ts'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Answer } from '../../src/client/answer.ts'
 import { Failure } from '../../src/failure.ts'
-import { readSent, sendConfiguration } from '../../src/plan/sent-configuration.ts'
+import { readSent, sendConfiguration } from '../../src/plan/apply/sent-configuration.ts'
 import { reasonOf } from '../client/capture.ts'
 import { useStateFolder } from './state-folder.ts'
 

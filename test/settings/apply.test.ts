@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { composePlanFile } from '../../src/plan/plan-file.ts'
+import { composePlanFile } from '../../src/plan/saved/plan-file.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { answer, failing, json, reset } from '../support/fault-server.ts'
 import { SettingsRun } from './settings-run.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { readSettingsFiles } from '../../src/plan/read-settings-files.ts'
+import { readSettingsFiles } from '../../src/plan/file/read-settings-files.ts'
 import { settingsFileView } from '../../src/view/settings-file.ts'
 import { SettingsRun } from './settings-run.ts'
 

@@ -110,7 +110,7 @@ describe('the files in docs/settings-as-code.md', () => {
   it('can be read', async () => {
     const files = blocks('yaml').filter((text) => !text.includes('jobs:'))
     expect(files).to.have.length(2)
-    const { readSettingsFiles } = await import('../../src/plan/read-settings-files.ts')
+    const { readSettingsFiles } = await import('../../src/plan/file/read-settings-files.ts')
     for (const text of files) readSettingsFiles([{ name: 'settings.yaml', text }])
   })
 })

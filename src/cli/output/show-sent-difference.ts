@@ -1,4 +1,4 @@
-import type { SentDifference } from '../../plan/compare-sent.ts'
+import type { SentDifference } from '../../plan/apply/compare-sent.ts'
 import { describeChange, sentView } from '../../view/settings-plan.ts'
 import type { Context } from '../create-context.ts'
 

@@ -10,8 +10,8 @@ import { expandEnvFlag, settingsFileFlag } from '../../cli/settings-file-flags.t
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import type { Settings } from '../../contract/settings.ts'
 import { Failure } from '../../failure.ts'
-import type { SettingsSource } from '../../plan/read-settings-files.ts'
-import type { SentConfiguration } from '../../plan/sent-configuration.ts'
+import type { SentConfiguration } from '../../plan/apply/sent-configuration.ts'
+import type { SettingsSource } from '../../plan/file/read-settings-files.ts'
 import { appliedView } from '../../view/settings-plan.ts'
 
 export default class SettingsApply extends BaseCommand {
@@ -44,9 +44,9 @@ export default class SettingsApply extends BaseCommand {
     const { wanted, saved } = await this.#read(sources, service, flags)
 
     const { makePlan } = await import('../../plan/plan.ts')
-    const { readSent } = await import('../../plan/sent-configuration.ts')
-    const { carryOut } = await import('../../plan/carry-out.ts')
-    const { assertCurrent } = await import('../../plan/apply-plan.ts')
+    const { readSent } = await import('../../plan/apply/sent-configuration.ts')
+    const { carryOut } = await import('../../plan/apply/carry-out.ts')
+    const { assertCurrent } = await import('../../plan/apply/apply-plan.ts')
     const { coverageOf, resultOf } = await import('../../plan/plan-result.ts')
 
     const client = await context.connect()
@@ -80,7 +80,7 @@ export default class SettingsApply extends BaseCommand {
 
   /** What was changed is yet to be verified, so that nothing may go wrong here. */
   async #markApplied(id: string, { output }: Context): Promise<void> {
-    const { markApplied } = await import('../../plan/applied-plans.ts')
+    const { markApplied } = await import('../../plan/saved/applied-plans.ts')
     try {
       markApplied(id)
     } catch (error) {
@@ -94,10 +94,10 @@ export default class SettingsApply extends BaseCommand {
     service: string,
     flags: { 'expand-env': boolean; refresh: boolean },
   ) {
-    const { isPlanFile, readPlanFile } = await import('../../plan/plan-file.ts')
+    const { isPlanFile, readPlanFile } = await import('../../plan/saved/plan-file.ts')
     const plan = sources.find(({ text }) => isPlanFile(text))
     if (!plan) {
-      const { readSettingsFiles } = await import('../../plan/read-settings-files.ts')
+      const { readSettingsFiles } = await import('../../plan/file/read-settings-files.ts')
       return { wanted: readSettingsFiles(sources, flags['expand-env'] ? process.env : undefined) }
     }
     if (sources.length > 1 || flags['expand-env']) {

@@ -33,25 +33,25 @@ export default class SettingsDiff extends BaseCommand {
     const view = differenceView({ managed: 0, sentAt: null })
     const { args, flags, context } = await this.start(SettingsDiff, view)
     const sources = await readSources([args.file, ...(flags.file ?? [])], context)
-    const { composePlanFile, isPlanFile } = await import('../../plan/plan-file.ts')
+    const { composePlanFile, isPlanFile } = await import('../../plan/saved/plan-file.ts')
     const plan = sources.find(({ text }) => isPlanFile(text))
     if (plan) {
       throw new Failure('usage', `${plan.name} is a plan, and no settings file`, {
         hint: `chatctl settings apply ${plan.name} shows and applies it.`,
       })
     }
-    const { readSettingsFiles } = await import('../../plan/read-settings-files.ts')
+    const { readSettingsFiles } = await import('../../plan/file/read-settings-files.ts')
     const file = readSettingsFiles(sources, flags['expand-env'] ? process.env : undefined)
 
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
     const { makePlan } = await import('../../plan/plan.ts')
-    const { readSent } = await import('../../plan/sent-configuration.ts')
+    const { readSent } = await import('../../plan/apply/sent-configuration.ts')
     const { coverageOf, resultOf } = await import('../../plan/plan-result.ts')
     const service = serviceOf(context)
     const made = makePlan(service, file, current, readSent(service))
     if (flags.save !== undefined) {
-      const { savePlan } = await import('../../plan/save-plan.ts')
+      const { savePlan } = await import('../../plan/saved/save-plan.ts')
       savePlan(flags.save, composePlanFile(made, this.config.version))
       const command = commandFor(context, 'settings', 'apply', flags.save)
       context.output.notice(`The plan is in ${flags.save}: ${command}`)

@@ -28,8 +28,8 @@ export default class SettingsEdit extends BaseCommand {
     demandPerson(context, flags.yes || context.dryRun, command)
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
-    const { readSettingsFiles } = await import('../../plan/read-settings-files.ts')
-    const { carryOut } = await import('../../plan/carry-out.ts')
+    const { readSettingsFiles } = await import('../../plan/file/read-settings-files.ts')
+    const { carryOut } = await import('../../plan/apply/carry-out.ts')
     const { coverageOf, resultOf } = await import('../../plan/plan-result.ts')
 
     const original = String(settingsFileView.text?.(applicableSettings(current)))
@@ -61,7 +61,7 @@ export default class SettingsEdit extends BaseCommand {
 /** The plan of what a person has changed, against what they were shown. */
 async function changedKeys(file: SettingsFile, current: Settings, service: string) {
   const { isSame, makePlan } = await import('../../plan/plan.ts')
-  const { readSent } = await import('../../plan/sent-configuration.ts')
+  const { readSent } = await import('../../plan/apply/sent-configuration.ts')
   const plan = makePlan(service, file, current, readSent(service))
   return { ...plan, settings: plan.settings.filter(({ path, from, to }) => !isSame(path, from, to)) }
 }

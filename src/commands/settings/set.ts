@@ -27,8 +27,8 @@ export default class SettingsSet extends BaseCommand {
     const { args, context } = await this.start(SettingsSet, settingsView)
     const patch = await readAssignments(args.assignment, context)
     const { settings } = await context.connect()
-    const { changeAndVerify } = await import('../../plan/verify-settings.ts')
-    const { describeDoubt, describeSideEffect } = await import('../../plan/describe-outcome.ts')
+    const { changeAndVerify } = await import('../../plan/apply/verify-settings.ts')
+    const { describeDoubt, describeSideEffect } = await import('../../plan/apply/describe-outcome.ts')
     const { leavesOf } = await import('../../plan/leaves.ts')
     const answer = await changeAndVerify(patch, leavesOf(patch), undefined, {
       settings,

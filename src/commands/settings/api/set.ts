@@ -61,7 +61,7 @@ export default class SettingsApiSet extends BaseCommand {
       throw new Failure('usage', 'There is nothing to set', { hint: 'chatctl settings api set --help' })
     }
     const client = await context.connect()
-    const { readSent, sendConfiguration } = await import('../../../plan/sent-configuration.ts')
+    const { readSent, sendConfiguration } = await import('../../../plan/apply/sent-configuration.ts')
     const service = serviceOf(context)
     const before = readSent(service)
     const send = () => client.settings.setApi(configuration)
@@ -69,7 +69,7 @@ export default class SettingsApiSet extends BaseCommand {
     if (context.dryRun) return void (await send())
     const answer = await sendConfiguration(service, configuration, send, context.signal)
     if (before) {
-      const { compareSent } = await import('../../../plan/compare-sent.ts')
+      const { compareSent } = await import('../../../plan/apply/compare-sent.ts')
       await showSentDifference(compareSent(before, configuration), context)
     }
     await context.show(apiConfigurationView, answer)

@@ -1,12 +1,12 @@
-import type { Answer } from '../client/answer.ts'
-import { systemClock } from '../client/clock.ts'
-import type { Settings as SettingsClient } from '../client/settings.ts'
-import type { Settings, SettingsPatch } from '../contract/settings.ts'
-import { settingsKeys } from '../contract/settings-keys.ts'
-import { Failure } from '../failure.ts'
+import type { Answer } from '../../client/answer.ts'
+import { systemClock } from '../../client/clock.ts'
+import type { Settings as SettingsClient } from '../../client/settings.ts'
+import type { Settings, SettingsPatch } from '../../contract/settings.ts'
+import { settingsKeys } from '../../contract/settings-keys.ts'
+import { Failure } from '../../failure.ts'
+import type { Leaves } from '../leaves.ts'
+import { type Change, foundAt, isSame } from '../plan.ts'
 import { didNotTake, notReadBack, type Outcome, type Untaken } from './change-failures.ts'
-import type { Leaves } from './leaves.ts'
-import { type Change, foundAt, isSame } from './plan.ts'
 
 /** What changing settings needs of its surroundings. */
 export interface Changing {

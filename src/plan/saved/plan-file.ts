@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod/mini'
-import { namedSettingsFile } from '../contract/settings-file.ts'
-import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../contract/settings-keys.ts'
-import { Failure } from '../failure.ts'
+import { namedSettingsFile } from '../../contract/settings-file.ts'
+import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
+import { Failure } from '../../failure.ts'
+import type { SettingsSource } from '../file/read-settings-files.ts'
+import { fileOf, type Managed, type Plan } from '../plan.ts'
 import { isApplied } from './applied-plans.ts'
 import { hashOf } from './canonical-json.ts'
-import { fileOf, type Managed, type Plan } from './plan.ts'
-import type { SettingsSource } from './read-settings-files.ts'
 
 /** A plan that was saved. */
 export interface PlanFile {

@@ -1,7 +1,7 @@
-import type { ApiConfiguration } from '../contract/api-configuration.ts'
-import { leavesOf } from './leaves.ts'
-import { makePlan } from './plan.ts'
-import { type PrintedChange, resultOf } from './plan-result.ts'
+import type { ApiConfiguration } from '../../contract/api-configuration.ts'
+import { leavesOf } from '../leaves.ts'
+import { makePlan } from '../plan.ts'
+import { type PrintedChange, resultOf } from '../plan-result.ts'
 import type { SentConfiguration } from './sent-configuration.ts'
 
 /** What one configuration says otherwise than the one sent before it. */

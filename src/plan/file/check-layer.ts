@@ -1,8 +1,8 @@
 import * as z from 'zod/mini'
-import { faultsOf } from '../contract/faults.ts'
-import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../contract/settings-keys.ts'
-import { valueOfText } from '../contract/text-value.ts'
-import { nearest } from '../nearest.ts'
+import { faultsOf } from '../../contract/faults.ts'
+import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
+import { valueOfText } from '../../contract/text-value.ts'
+import { nearest } from '../../nearest.ts'
 import { expandReferences } from './expand-references.ts'
 import type { Located, LocatedMap, LocatedScalar } from './located.ts'
 

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
-import type { Answer } from '../client/answer.ts'
-import { stateFolder } from '../config/paths.ts'
-import { type ApiConfiguration, apiConfiguration } from '../contract/api-configuration.ts'
-import { Failure } from '../failure.ts'
-import { systemWords } from '../system-words.ts'
-import { writeAside } from './write-aside.ts'
+import type { Answer } from '../../client/answer.ts'
+import { stateFolder } from '../../config/paths.ts'
+import { type ApiConfiguration, apiConfiguration } from '../../contract/api-configuration.ts'
+import { Failure } from '../../failure.ts'
+import { systemWords } from '../../system-words.ts'
+import { writeAside } from '../saved/write-aside.ts'
 
 /** The API configuration that was last sent to a service from here. */
 export interface SentConfiguration {

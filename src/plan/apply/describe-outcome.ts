@@ -1,6 +1,6 @@
-import type { Failure } from '../failure.ts'
-import { visibleJson } from '../view/strip-controls.ts'
-import type { Change } from './plan.ts'
+import type { Failure } from '../../failure.ts'
+import { visibleJson } from '../../view/strip-controls.ts'
+import type { Change } from '../plan.ts'
 
 /** A change that was answered with a failure and took all the same. */
 export function describeDoubt(failure: Failure): string {

@@ -1,9 +1,9 @@
-import type { Settings as SettingsClient } from '../client/settings.ts'
-import type { Settings } from '../contract/settings.ts'
-import { Failure } from '../failure.ts'
+import type { Settings as SettingsClient } from '../../client/settings.ts'
+import type { Settings } from '../../contract/settings.ts'
+import { Failure } from '../../failure.ts'
+import { changesOf, type Plan, requestsOf } from '../plan.ts'
 import { applyPlan, assertCurrent } from './apply-plan.ts'
 import { describeDoubt, describeSideEffect } from './describe-outcome.ts'
-import { changesOf, type Plan, requestsOf } from './plan.ts'
 import { readSent, type SentConfiguration } from './sent-configuration.ts'
 
 /** What carrying out a plan needs of its surroundings. */

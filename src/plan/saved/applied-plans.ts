@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { stateFolder } from '../config/paths.ts'
-import { Failure } from '../failure.ts'
-import { systemWords } from '../system-words.ts'
+import { stateFolder } from '../../config/paths.ts'
+import { Failure } from '../../failure.ts'
+import { systemWords } from '../../system-words.ts'
 
 function folder(): string {
   return join(stateFolder(), 'applied-plans')

@@ -1,6 +1,6 @@
 import { lstatSync, readFileSync, realpathSync } from 'node:fs'
-import { Failure } from '../failure.ts'
-import { systemWords } from '../system-words.ts'
+import { Failure } from '../../failure.ts'
+import { systemWords } from '../../system-words.ts'
 import { isPlanFile } from './plan-file.ts'
 import { writeAside } from './write-aside.ts'
 

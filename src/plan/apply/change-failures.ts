@@ -1,6 +1,6 @@
-import type { Answer } from '../client/answer.ts'
-import { Failure } from '../failure.ts'
-import { visibleJson } from '../view/strip-controls.ts'
+import type { Answer } from '../../client/answer.ts'
+import { Failure } from '../../failure.ts'
+import { visibleJson } from '../../view/strip-controls.ts'
 
 /** What came of a request that changes something: an answer, or a failure that may have changed it too. */
 export interface Outcome {
