@@ -204,7 +204,7 @@ describe('users get ID ID', () => {
     const run = await get(['a', 'b', 'c', 'd', '--concurrency', '1'], script)
     expect(run.exitCode).to.equal(75)
     expect(idsOf(run.stdout)).to.deep.equal(['a', 'b'])
-    expect(run.stderr).to.contain('--max-wait 3600s')
+    expect(run.stderr).to.contain('--max-wait 1h')
     expect(server?.requests).to.have.length(3)
   })
 

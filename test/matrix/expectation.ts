@@ -9,10 +9,15 @@ export function expectedRequests(call: ServiceCall, fault: Fault, faultName: str
   const asked = repeated(call.endpoint, fault)
   // The service may only have refused to be told how many messages a page may have.
   if (call.name === 'history:export' && ['400', '422'].includes(faultName)) return [...asked, ...asked]
-  if (call.readsBack === undefined) return asked
+  // What was refused was not done, and there is nothing to be read.
+  if (call.readsBack === undefined || isRefusal(fault)) return asked
   // By then the limit is over.
   if (faultName === '429, then success') return [...asked, call.readsBack]
   return [...asked, ...repeated(call.readsBack, fault)]
+}
+
+function isRefusal({ ending }: Fault): boolean {
+  return 'exitCode' in ending && ending.exitCode !== 69
 }
 
 function repeated(endpoint: string, { sent }: Fault): string[] {
