@@ -35,7 +35,7 @@ describe('a file of rows on a terminal', () => {
 
   it('is imported when it was asked, with what it will take', async () => {
     const { type, waitFor, end } = start('email\na@example.com\nb@example.com\n', 'users', 'import', path)
-    await waitFor('Send them?')
+    await waitFor('Send them to')
     expect(terminal?.shown).to.contain('2 rows, 2 requests: 2 creates')
     expect(made()).to.equal(0)
     type('y\r')
@@ -45,7 +45,7 @@ describe('a file of rows on a terminal', () => {
 
   it('is not imported after a no', async () => {
     const { type, waitFor, end } = start('email\na@example.com\n', 'users', 'import', path)
-    await waitFor('Send them?')
+    await waitFor('Send them to')
     type('n\r')
     expect(await end()).to.equal(3)
     expect(made()).to.equal(0)
@@ -54,13 +54,13 @@ describe('a file of rows on a terminal', () => {
   it('of assignments asks too, but for --yes', async () => {
     const args = ['users', 'permissions', 'assign', '--file', path]
     const asked = start(`id,role\n${user},editor\n`, ...args)
-    await asked.waitFor('Send them?')
+    await asked.waitFor('Send them to')
     asked.type('n\r')
     expect(await asked.end()).to.equal(3)
     expect(assigned()).to.equal(0)
     const unasked = start(`id,role\n${user},editor\n`, ...args, '--yes')
     expect(await unasked.end()).to.equal(0)
-    expect(terminal?.shown).not.to.contain('Send them?')
+    expect(terminal?.shown).not.to.contain('Send them to')
     expect(assigned()).to.equal(1)
   })
 

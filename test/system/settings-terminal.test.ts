@@ -40,14 +40,14 @@ describe('settings at a terminal', () => {
 
   it('NO_COLOR has none', async () => {
     const diff = await start(['diff', 'settings.yaml'], { NO_COLOR: '1' })
-    await diff.waitFor('2 of 2')
+    await diff.waitFor('2 keys differ')
     expect(await diff.styledScreen()).not.to.contain('␛')
   })
 
   it('what the service has cannot steer the terminal', async () => {
     run.service.change({ theme: { mode: '\u009b2J\u009b31m\u001b[2Jgone' } })
     const diff = await start(['diff', 'settings.yaml'])
-    expect(await diff.waitFor('2 of 2')).to.match(/^ {2}theme\.mode .*gone/)
+    expect(await diff.waitFor('2 keys differ')).to.match(/^ {2}theme\.mode .*gone/)
   })
 
   for (const [answer, exitCode, sent] of [
