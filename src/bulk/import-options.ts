@@ -29,8 +29,6 @@ export interface Prospect extends Outline {
   quota: KnownQuota | undefined
   /** Ms that it will take, about. */
   duration: number
-  /** Whether an earlier run has left something. */
-  isResumed: boolean
 }
 
 export interface ImportOptions extends SettlingOptions {
@@ -72,7 +70,6 @@ export interface Imported extends Report {
   rows: number
   /** Requests of this run. */
   requests: number
-  journal: string
   /** What ended the run before everything was sent. */
   ended: unknown
 }

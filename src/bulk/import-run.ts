@@ -58,7 +58,6 @@ export class ImportRun {
 
   async go(): Promise<Imported> {
     const { kind } = this.#options
-    const isResumed = !this.#journal.rows.isUntouched
     const outline = await outlineRun(this.#input, kind, {
       checked: this.#checked,
       states: this.#journal.rows,
@@ -70,7 +69,7 @@ export class ImportRun {
       const latency = await this.#probe(client)
       // What was asked for is counted, not what we wanted to know.
       this.#requests = 0
-      await this.#options.confirm(this.#prospect(outline, latency, isResumed))
+      await this.#options.confirm(this.#prospect(outline, latency))
       await this.#preparePasswords()
       ended = await this.#send(client, outline)
     }
@@ -78,11 +77,11 @@ export class ImportRun {
   }
 
   /** @param latency ms of one request, where one was made */
-  #prospect(outline: Outline, latency = usualLatency, isResumed: boolean): Prospect {
+  #prospect(outline: Outline, latency = usualLatency): Prospect {
     const perSecond = (this.#options.concurrency * 1000) / latency
     const quota = this.#brake.known
     const duration = estimateDuration({ requests: outline.requests, perSecond, quota })
-    return { ...outline, quota, duration, isResumed }
+    return { ...outline, quota, duration }
   }
 
   async #connect(): Promise<Client> {
@@ -199,7 +198,6 @@ export class ImportRun {
       ...report,
       rows: this.#checked.rows,
       requests: this.#requests,
-      journal: this.#journal.path,
       ended,
     }
   }

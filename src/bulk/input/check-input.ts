@@ -15,8 +15,6 @@ export interface CheckedInput {
   faulty: RowSet
   /** How many requests of each kind the rows without faults need. */
   steps: Record<Step, number>
-  /** Users to be created without a password. */
-  withoutPassword: number
   /** Rows with an id and an email, which cannot be changed. */
   labelledUpdates: number
 }
@@ -95,7 +93,6 @@ function emptyTally(): Tally {
     rows: 0,
     faulty: new RowSet(),
     steps: { create: 0, update: 0, assign: 0 },
-    withoutPassword: 0,
     labelledUpdates: 0,
   }
 }
@@ -108,6 +105,5 @@ function count(tally: Tally, { index, row, faults }: InputRow): void {
   }
   const steps = stepsOf(row)
   for (const step of steps) tally.steps[step]++
-  if (row.id === undefined && row.password === undefined) tally.withoutPassword++
   if (row.id !== undefined && row.email !== undefined) tally.labelledUpdates++
 }

@@ -43,9 +43,9 @@ export interface JournalOpening {
  * of the machine can take is outcomes alone, and a row without one is unknown, never sent twice.
  */
 export class Journal {
-  readonly path: string
-  readonly header: JournalHeader
   readonly rows: RowStates
+  readonly #path: string
+  readonly #header: JournalHeader
   /** Ms. */
   readonly #window: number
   readonly #onBegin: (() => void) | undefined
@@ -58,8 +58,8 @@ export class Journal {
   #spent = { since: 0, requests: 0 }
 
   private constructor(opening: JournalOpening) {
-    this.path = opening.path
-    this.header = opening.header
+    this.#path = opening.path
+    this.#header = opening.header
     this.rows = new RowStates(opening.header.input.rows)
     this.#window = opening.window
     this.#onBegin = opening.onBegin
@@ -132,7 +132,7 @@ export class Journal {
     this.#isSyncing = true
     fdatasync(this.#file, (cause) => {
       this.#isSyncing = false
-      const failure = cause === null ? undefined : unwritable(this.path, cause)
+      const failure = cause === null ? undefined : unwritable(this.#path, cause)
       for (const settle of waiting) settle(failure)
       this.#syncNext()
     })
@@ -154,9 +154,9 @@ export class Journal {
 
   /** The header comes with the first line after it: a run that sends nothing leaves no journal. */
   #append(line: JournalLine): void {
-    if (this.#size === 0 && line !== this.header) this.#append(this.header)
+    if (this.#size === 0 && line !== this.#header) this.#append(this.#header)
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
-    guard(this.path, () => this.#write(this.#file ?? this.#begin(), bytes))
+    guard(this.#path, () => this.#write(this.#file ?? this.#begin(), bytes))
     this.#take(line, this.#size)
     this.#size += bytes.length
   }
@@ -164,12 +164,12 @@ export class Journal {
   #begin(): number {
     this.#onBegin?.()
     const file = this.#openFile()
-    syncFolder(dirname(this.path))
+    syncFolder(dirname(this.#path))
     return file
   }
 
   #openFile(): number {
-    this.#file = openSync(this.path, 'a+', 0o600)
+    this.#file = openSync(this.#path, 'a+', 0o600)
     return this.#file
   }
 

@@ -42,7 +42,7 @@ export class RowStates {
     return this.#offsets[row] ?? 0
   }
 
-  /** Whether anything was sent of any row. */
+  /** Whether nothing was tried of any row. */
   get isUntouched(): boolean {
     return this.#states.every((state) => state === 0)
   }

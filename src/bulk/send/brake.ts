@@ -8,10 +8,8 @@ import { pausedTooLong } from './paused-too-long.ts'
 import { QuotaCount, type Spent } from './quota-count.ts'
 import { QuotaHeaders } from './quota-headers.ts'
 
-/** Times are milliseconds. */
 export interface Pause {
-  ms: number
-  /** Since the epoch. */
+  /** Milliseconds since the epoch. */
   until: number
   why: 'limited' | 'quota'
 }
@@ -119,11 +117,6 @@ export class Brake {
     return this.#count?.known(this.#now()) ?? this.#headers.known(this.#now())
   }
 
-  /** What is used up of the quota that was given, for the next run. */
-  get spent(): Spent | undefined {
-    return this.#count?.spent(this.#now())
-  }
-
   #now(): number {
     return this.#options.clock.now()
   }
@@ -197,7 +190,7 @@ export class Brake {
     const before = this.#pause && this.#pause.until > now ? this.#pause : undefined
     if (before && before.until >= until) return
     this.#waited += until - (before?.until ?? now)
-    this.#pause = { ms, until, why }
+    this.#pause = { until, why }
     if (!before) this.#generation++
     this.#isHalfOpen = true
     // A few milliseconds more are no news.

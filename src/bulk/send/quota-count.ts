@@ -19,26 +19,26 @@ export class QuotaCount {
   }
 
   take(now: number): void {
-    const { since, requests } = this.spent(now) ?? { since: now, requests: 0 }
+    const { since, requests } = this.#open(now) ?? { since: now, requests: 0 }
     this.#spent = { since, requests: requests + 1 }
-  }
-
-  /** What the window that is open has used up. */
-  spent(now: number): Spent | undefined {
-    return this.#spent && now - this.#spent.since < this.#quota.window ? this.#spent : undefined
   }
 
   /** Milliseconds until a request may leave. */
   usedUpFor(now: number): number {
-    const spent = this.spent(now)
+    const spent = this.#open(now)
     if (!spent || spent.requests < this.#quota.requests) return 0
     return spent.since + this.#quota.window - now
   }
 
   known(now: number): KnownQuota {
     const { requests, window } = this.#quota
-    const spent = this.spent(now)
+    const spent = this.#open(now)
     const remaining = Math.max(0, requests - (spent?.requests ?? 0))
     return { limit: requests, remaining, window, ...(spent ? { reset: spent.since + window - now } : {}) }
+  }
+
+  /** What the window that is open has used up. */
+  #open(now: number): Spent | undefined {
+    return this.#spent && now - this.#spent.since < this.#quota.window ? this.#spent : undefined
   }
 }

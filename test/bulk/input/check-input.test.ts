@@ -31,7 +31,6 @@ describe('checking a file of users', () => {
       sha256: createHash('sha256').update(text).digest('hex'),
       faulty: 1,
       steps: { create: 2, update: 2, assign: 2 },
-      withoutPassword: 1,
       labelledUpdates: 1,
     })
     expect(checked.faulty.has(4)).to.equal(true)

@@ -156,7 +156,7 @@ describe('the brake of all workers', () => {
     answered(brake, 429, { 'retry-after': '10' })
     await clock.run(brake.through(answers(undefined)))
     expect(clock.now() - begin).to.equal(30_000)
-    expect(pauses.map(({ ms }) => ms)).to.deep.equal([5000, 30_000])
+    expect(pauses.map(({ until }) => until - begin)).to.deep.equal([5000, 30_000])
   })
 
   it('tells of each 429 before the request is sent again', async () => {
@@ -250,7 +250,6 @@ describe('the brake of all workers', () => {
       await brake.through(answers(undefined))
       brake.observe({ type: 'request', method: 'GET', url: 'https://chat.example/', attempt: 2, headers: {} })
       expect(brake.known).to.include({ remaining: 2 })
-      expect(brake.spent).to.deep.equal({ ...spent, requests: 8 })
     })
 
     it('is not used up by a window that is over', () => {
@@ -264,7 +263,6 @@ describe('the brake of all workers', () => {
         spent,
       })
       expect(brake.known).to.deep.equal({ limit: 10, remaining: 10, window: 5000 })
-      expect(brake.spent).to.equal(undefined)
     })
   })
 
