@@ -34,7 +34,7 @@ export class DocumentFile {
 
   async write(bytes: Uint8Array): Promise<void> {
     await this.#guard(async () => {
-      this.#handle ??= await open(this.#isRegular ? this.#aside() : this.path, 'w', 0o600)
+      this.#handle ??= await this.#open()
       for (let at = 0; at < bytes.length; ) {
         at += (await this.#handle.write(bytes, at)).bytesWritten
       }
@@ -58,6 +58,13 @@ export class DocumentFile {
   async discard(): Promise<void> {
     await this.#handle?.close().catch(() => {})
     if (this.#isRegular) rmSync(this.#aside(), { force: true })
+  }
+
+  #open(): Promise<FileHandle> {
+    if (!this.#isRegular) return open(this.path, 'w')
+    // What another process with this id has left may be anybody's to read, or lead elsewhere.
+    rmSync(this.#aside(), { force: true })
+    return open(this.#aside(), 'wx', 0o600)
   }
 
   #aside(pid = process.pid): string {
