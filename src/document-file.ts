@@ -91,3 +91,15 @@ export class DocumentFile {
     return new Failure('storage', `${this.path} cannot be written: ${systemWords(cause)}`, { cause })
   }
 }
+
+/** @throws Failure `storage` where it cannot be written: what was there before is left */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  const file = new DocumentFile(path)
+  try {
+    await file.write(Buffer.from(text))
+    await file.finish()
+  } catch (error) {
+    await file.discard()
+    throw error
+  }
+}

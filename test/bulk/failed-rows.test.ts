@@ -31,7 +31,7 @@ describe('the file of failed rows', () => {
     idOf: (row: InputRow) => string | undefined = () => undefined,
   ): Promise<InputRow[]> {
     const failed = new FailedRows(path, form)
-    for (const row of rows) failed.add(row, idOf(row))
+    for (const row of rows) await failed.add(row, idOf(row))
     expect(failed.count).to.equal(rows.length)
     await failed.finish()
     return rowsOf(textInput(form, readFileSync(path)))
@@ -76,9 +76,9 @@ describe('the file of failed rows', () => {
     writeFileSync(path, 'earlier', { mode: 0o644 })
     const [row] = await rowsOf(textInput('jsonl', '{"email":"a@x"}'))
     const failed = new FailedRows(path, 'jsonl')
-    for (let count = 0; row && count < 10_000; count++) failed.add(row, undefined)
+    for (let count = 0; row && count < 10_000; count++) await failed.add(row, undefined)
     expect(readFileSync(path, 'utf8')).to.equal('earlier')
-    failed.discard()
+    await failed.discard()
     expect([readdirSync(folder), readFileSync(path, 'utf8')]).to.deep.equal([['failed'], 'earlier'])
     await rewrite('jsonl', row ? [row] : [])
     expect(readdirSync(folder)).to.deep.equal(['failed'])

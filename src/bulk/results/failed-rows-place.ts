@@ -27,7 +27,7 @@ export function failedRowsPlace({ path = 'stdin', form }: Input, number = 1): st
 /** One that an earlier run has left is removed where nothing has failed any more. */
 export async function keepFailedRows(failed: FailedRows, path: string, journal: Journal): Promise<void> {
   if (failed.count === 0) {
-    failed.discard()
+    await failed.discard()
     if (isOurs(path, journal)) rmSync(path, { force: true })
     return
   }

@@ -1,7 +1,5 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { DocumentFile } from '../../document-file.ts'
 import { Failure } from '../../failure.ts'
-import { systemWords } from '../../system-words.ts'
 import type { InputForm } from '../input/input.ts'
 import type { InputRow } from '../input/read-rows.ts'
 import { failedRowText } from './failed-row-text.ts'
@@ -19,7 +17,7 @@ export class FailedRows {
   trouble: Failure | undefined
   readonly #path: string
   readonly #form: InputForm
-  #file: number | undefined
+  #file: DocumentFile | undefined
   #held = ''
 
   /** @param path is replaced when it is whole; without a row it is left as it is */
@@ -32,57 +30,42 @@ export class FailedRows {
    * @param id of the user that was made of the row before a later step failed: the row has that now,
    *   and no password
    */
-  add(row: InputRow, id: string | undefined): void {
+  async add(row: InputRow, id: string | undefined): Promise<void> {
     if (!this.trouble) this.#held += failedRowText(row, id, this.#form, this.count === 0)
     this.count++
-    if (this.#held.length > heldText) this.#guard(() => this.#write())
+    if (this.#held.length > heldText) await this.#guard(() => this.#write())
   }
 
   /** Puts the file in its place. */
   async finish(): Promise<void> {
     if (this.count === 0) return
     if (this.#form === 'json') this.#held += '\n]\n'
-    this.#guard(() => {
-      const file = this.#write()
-      fsyncSync(file)
-      closeSync(file)
-      this.#file = undefined
-      renameSync(this.#aside(), this.#path)
+    await this.#guard(async () => {
+      await this.#write()
+      await this.#file?.finish()
     })
   }
 
   /** Leaves what was there before. */
-  discard(): void {
+  async discard(): Promise<void> {
     this.#held = ''
-    if (this.#file === undefined) return
-    closeSync(this.#file)
-    this.#file = undefined
-    rmSync(this.#aside(), { force: true })
+    await this.#file?.discard()
   }
 
-  #write(): number {
-    if (this.#file === undefined) {
-      rmSync(this.#aside(), { force: true })
-      this.#file = openSync(this.#aside(), 'wx', 0o600)
-    }
-    const bytes = Buffer.from(this.#held)
-    for (let at = 0; at < bytes.length; ) at += writeSync(this.#file, bytes, at)
+  async #write(): Promise<void> {
+    this.#file ??= new DocumentFile(this.#path)
+    await this.#file.write(Buffer.from(this.#held))
     this.#held = ''
-    return this.#file
   }
 
-  #aside(): string {
-    return join(dirname(this.#path), `.${basename(this.#path)}.${process.pid}.part`)
-  }
-
-  #guard(work: () => void): void {
+  async #guard(work: () => Promise<void>): Promise<void> {
     if (this.trouble) return
     try {
-      work()
-    } catch (cause) {
-      const words = `${this.#path} cannot be written: ${systemWords(cause)}`
-      this.trouble = new Failure('storage', words, { cause })
-      this.discard()
+      await work()
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      this.trouble = error
+      await this.discard()
     }
   }
 }

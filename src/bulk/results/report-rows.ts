@@ -68,7 +68,7 @@ export async function reportRows(reporting: Reporting): Promise<Report> {
           reporting.onUnknown(result, remains ? undefined : unsettled(row, journal))
         if (result && status === 'failed') {
           reporting.onFailed(result)
-          failed.add(row, result.id === '' ? undefined : result.id)
+          await failed.add(row, result.id === '' ? undefined : result.id)
         }
         if (result && writer) {
           const password = await passwords?.of(row)
@@ -81,7 +81,7 @@ export async function reportRows(reporting: Reporting): Promise<Report> {
     await writer?.finish()
     await keepFailedRows(failed, path, journal)
   } catch (error) {
-    failed.discard()
+    await failed.discard()
     await writer?.discard()
     throw error
   } finally {

@@ -52,7 +52,7 @@ export default class SettingsDiff extends BaseCommand {
     const made = makePlan(service, file, current, readSent(service))
     if (flags.save !== undefined) {
       const { savePlan } = await import('../../plan/saved/save-plan.ts')
-      savePlan(flags.save, composePlanFile(made, this.config.version))
+      await savePlan(flags.save, composePlanFile(made, this.config.version))
       const command = commandFor(context, 'settings', 'apply', flags.save)
       context.output.notice(`The plan is in ${flags.save}: ${command}`)
     }

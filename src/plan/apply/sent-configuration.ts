@@ -5,9 +5,9 @@ import * as z from 'zod/mini'
 import type { Answer } from '../../client/answer.ts'
 import { stateFolder } from '../../config/paths.ts'
 import { type ApiConfiguration, apiConfiguration } from '../../contract/api-configuration.ts'
+import { replaceFile } from '../../document-file.ts'
 import { Failure } from '../../failure.ts'
 import { systemWords } from '../../system-words.ts'
-import { writeAside } from '../saved/write-aside.ts'
 
 /** The API configuration that was last sent to a service from here. */
 export interface SentConfiguration {
@@ -57,10 +57,10 @@ export async function sendConfiguration(
     answer = await send()
   } catch (error) {
     const inDoubt = error instanceof Failure ? error.inDoubt : signal.aborted
-    if (before && !inDoubt) keep(service, before)
+    if (before && !inDoubt) await keep(service, before)
     throw error
   }
-  const trouble = keep(service, { sentAt: new Date().toISOString(), configuration })
+  const trouble = await keep(service, { sentAt: new Date().toISOString(), configuration })
   // A state folder that is read-only must not make a failure of what is done.
   if (trouble !== undefined) answer.warning ??= `what was sent cannot be kept for the next diff: ${trouble}`
   return answer
@@ -81,10 +81,14 @@ function forget(service: string): void {
 }
 
 /** @returns why it could not be */
-function keep(service: string, { sentAt, configuration }: SentConfiguration): string | undefined {
+async function keep(
+  service: string,
+  { sentAt, configuration }: SentConfiguration,
+): Promise<string | undefined> {
   try {
     mkdirSync(folder(), { recursive: true, mode: 0o700 })
-    writeAside(pathOf(service), `${JSON.stringify({ sent_at: sentAt, service, configuration }, null, 2)}\n`)
+    const text = `${JSON.stringify({ sent_at: sentAt, service, configuration }, null, 2)}\n`
+    await replaceFile(pathOf(service), text)
     return undefined
   } catch (error) {
     return systemWords(error)

@@ -1,8 +1,8 @@
 import { lstatSync, readFileSync, realpathSync } from 'node:fs'
+import { replaceFile } from '../../document-file.ts'
 import { Failure } from '../../failure.ts'
 import { systemWords } from '../../system-words.ts'
 import { isPlanFile } from './plan-file.ts'
-import { writeAside } from './write-aside.ts'
 
 /**
  * Writes a plan file for its owner alone, whole or not at all.
@@ -10,17 +10,15 @@ import { writeAside } from './write-aside.ts'
  * @throws Failure `refused` where it would take the place of what is no plan, `storage` where it
  *   cannot be written
  */
-export function savePlan(path: string, text: string): void {
+export async function savePlan(path: string, text: string): Promise<void> {
   try {
     const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined
-    // What a link leads to is replaced, not the link.
-    const target = isThere ? realpathSync(path) : path
-    if (isThere && !isPlan(target)) {
+    if (isThere && !isPlan(realpathSync(path))) {
       throw new Failure('refused', `${path} is there and is no plan, so it is not written over`, {
         hint: 'Name another file with --save, or remove this one.',
       })
     }
-    writeAside(target, text)
+    await replaceFile(path, text)
   } catch (cause) {
     if (cause instanceof Failure) throw cause
     throw new Failure('storage', `The plan ${path} cannot be written: ${systemWords(cause)}`, { cause })
