@@ -87,7 +87,7 @@ describe('settings export', () => {
         const file = String(settingsFileView.text?.(settings))
         expect(readSettingsFiles([{ name: 'settings.yaml', text: file }]).settings).to.deep.equal(settings)
       }),
-      { numRuns: 500 },
+      { numRuns: 500, examples: [[' \n', '\n  \n', 0, false]] },
     )
   })
 })
