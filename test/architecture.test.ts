@@ -77,6 +77,7 @@ const allowed: Record<string, readonly string[]> = {
     'view',
     'document-file.ts',
     'nearest.ts',
+    'sync-folder.ts',
     'system-words.ts',
   ],
   bulk: [

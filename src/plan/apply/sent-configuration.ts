@@ -7,6 +7,7 @@ import { stateFolder } from '../../config/paths.ts'
 import { type ApiConfiguration, apiConfiguration } from '../../contract/api-configuration.ts'
 import { replaceFile } from '../../document-file.ts'
 import { Failure } from '../../failure.ts'
+import { syncFolder } from '../../sync-folder.ts'
 import { systemWords } from '../../system-words.ts'
 
 /** The API configuration that was last sent to a service from here. */
@@ -69,6 +70,8 @@ export async function sendConfiguration(
 function forget(service: string): void {
   try {
     rmSync(pathOf(service), { force: true })
+    // Else it might be there again after a crash of the machine.
+    syncFolder(folder())
   } catch (cause) {
     // Where its folder is none, there is no record either.
     if ((cause as NodeJS.ErrnoException).code === 'ENOTDIR') return
