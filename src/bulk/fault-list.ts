@@ -7,11 +7,12 @@ const most = 1000
 /** What is wrong with a file of rows, each at its place. */
 export class FaultList {
   count = 0
-  readonly #name: string
+  /** Of the input. */
+  readonly name: string
   readonly shown: RowFault[] = []
 
   constructor(name: string) {
-    this.#name = name
+    this.name = name
   }
 
   add(fault: RowFault): void {
@@ -21,13 +22,9 @@ export class FaultList {
 
   /** A line for each. */
   describe(): string {
-    const lines = this.shown.map(({ line, column, message }) => `${this.#name}:${line}:${column}: ${message}`)
+    const lines = this.shown.map(({ line, column, message }) => `${this.name}:${line}:${column}: ${message}`)
     if (this.count > most) lines.push(`and ${this.count - most} more`)
     return lines.join('\n')
-  }
-
-  get name(): string {
-    return this.#name
   }
 }
 

@@ -7,19 +7,20 @@ import type { RowKind } from './rows/user-row.ts'
 import type { KnownQuota, Pause } from './send/brake.ts'
 import type { SettlingOptions } from './settling.ts'
 
-/** How far a run is. */
-export interface Progress {
+/** What has become of the rows so far. */
+export interface Tally {
   /** Rows that are created or updated, by earlier runs too. */
   done: number
   failed: number
+  /** Nobody knows whether they were done. */
   unknown: number
 }
 
-/** What the progress of a run is shown with. */
-export interface Pace {
+/** How a run begins, and what its progress is shown with. */
+export interface RunStart {
   rows: number
   /** What earlier runs have left. */
-  tally: Progress
+  tally: Tally
   /** Ms that so many rows will take at so many a second, pauses for the quota among it. */
   estimate(rows: number, perSecond: number): number
 }
@@ -56,8 +57,8 @@ export interface ImportOptions extends SettlingOptions {
   connect(other: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal'>): Promise<Client>
   /** Is asked before anything is sent; throws to send nothing. */
   confirm(prospect: Prospect): Promise<void>
-  onBegin(pace: Pace): void
-  onProgress(progress: Progress): void
+  onBegin(start: RunStart): void
+  onProgress(tally: Tally): void
   onPause(pause: Pause): void
   onGo(): void
   onUnknown: Reporting['onUnknown']

@@ -1,5 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { usualWindow } from '../config/quota.ts'
 import { Failure } from '../failure.ts'
 import { keepHeapSmall } from '../keep-heap-small.ts'
 import { countOf } from '../view/count.ts'
@@ -16,9 +17,6 @@ import { guardPasswords } from './results/prepare-passwords.ts'
 import { openResults } from './results/report-rows.ts'
 import { readSettling } from './settling.ts'
 
-/** Ms: the window of a quota of which nothing is said (interface.md, "Limits"). */
-const hour = 3_600_000
-
 /**
  * Checks a file of rows, and sends what is still to be sent of it. Whatever ends it, the same call
  * goes on from there.
@@ -33,7 +31,7 @@ export async function importRows(options: ImportOptions): Promise<Imported | und
   // What could not be written in the end is better known now.
   if (results !== undefined) openResults(results, makePassword !== undefined)
   const input = await openInput(file, {
-    ...(form !== undefined && { form }),
+    form,
     signal,
     spoolFolder: importsFolder(),
     stdin: process.stdin,
@@ -110,7 +108,7 @@ async function importChecked(
     await showOutline(await outlineRun(input, kind, { checked, states, settling }))
     return undefined
   }
-  const journal = openJournal(header, { window: quota?.window ?? hour, restart })
+  const journal = openJournal(header, { window: quota?.window ?? usualWindow, restart })
   try {
     const settling = await readSettling(options, { input, kind, states: journal.rows })
     await guardPasswords(journal, { results, generates: makePassword !== undefined })

@@ -2,7 +2,7 @@ import type { Client } from '../client/client.ts'
 import { systemClock } from '../client/clock.ts'
 import { Failure } from '../failure.ts'
 import { Draining } from './draining.ts'
-import type { Imported, ImportOptions, Progress, Prospect } from './import-options.ts'
+import type { Imported, ImportOptions, Prospect, Tally } from './import-options.ts'
 import type { CheckedInput } from './input/check-input.ts'
 import type { Input } from './input/input.ts'
 import { type InputRow, readRows } from './input/read-rows.ts'
@@ -130,7 +130,7 @@ export class ImportRun {
   /** @returns what ended it early; undefined where all was sent */
   async #send(client: Client, outline: Outline): Promise<unknown> {
     const { kind, concurrency, results, makePassword, signal, onBegin, onProgress } = this.#options
-    const tally = { done: outline.done, failed: 0, unknown: outline.unknown }
+    const tally: Tally = { done: outline.done, failed: 0, unknown: outline.unknown }
     const sending = {
       users: client.users,
       journal: this.#journal,
@@ -173,7 +173,7 @@ export class ImportRun {
     }
   }
 
-  #statusOf(index: number): keyof Progress | undefined {
+  #statusOf(index: number): keyof Tally | undefined {
     const phase = this.#journal.rows.of(index)?.phase
     if (phase === 'took') return 'done'
     if (phase === 'refused') return 'failed'

@@ -7,6 +7,10 @@ export interface Quota {
 
 const second = 1000
 const hour = 3600 * second
+
+/** Milliseconds: the window of a quota of which nothing is said (interface.md, "Limits": hourly). */
+export const usualWindow = hour
+
 const windows: Record<string, number> = { s: second, m: 60 * second, h: hour, d: 24 * hour }
 
 /** interface.md, "Limits". */

@@ -13,9 +13,10 @@ export function visibleJson(value: unknown): string {
 }
 
 /**
- * Strips a text that comes in parts, and of whole escape sequences (ECMA-48), however they are cut: of ESC [ 31 m nothing is left. What looks like a sequence and turns out to be none
- * loses its control characters only. A string such as a title (OSC) is one only if it is ended by
- * BEL or ST on the same line and within 4,096 characters, so that no text is lost in one that never ends.
+ * Strips a text that comes in parts, and takes whole escape sequences (ECMA-48) out of it, however
+ * they are cut: of ESC [ 31 m nothing is left. What looks like a sequence and turns out to be none
+ * loses its control characters only. A string such as a title (OSC) is one only if it is ended by BEL
+ * or ST on the same line and within 4,096 characters, so that no text is lost in one that never ends.
  */
 export class ControlStripper {
   #state: 'text' | 'esc' | 'sequence' | 'string' | 'string-esc' = 'text'

@@ -3,8 +3,8 @@ import { type RowKind, type Step, stepsOf } from '../rows/user-row.ts'
 import { DuplicateRound, Sightings, uniqueFields } from './duplicates.ts'
 import { type Fingerprint, fingerprintOf } from './fingerprint.ts'
 import type { Input } from './input.ts'
-import { LineColumn } from './line-column.ts'
 import { type InputRow, type RowFault, readRows } from './read-rows.ts'
+import { RowLines } from './row-lines.ts'
 import { RowSet } from './row-set.ts'
 
 export interface CheckedInput {
@@ -60,7 +60,7 @@ async function tellFaults(
   sightings: Sightings,
   onFault: (fault: RowFault) => void,
 ): Promise<Tally> {
-  const decided = { email: new LineColumn(), id: new LineColumn() }
+  const decided = { email: new RowLines(), id: new RowLines() }
   const last = Math.max(sightings.rounds, 1) - 1
   for (let number = 0; ; number++) {
     const round = new DuplicateRound(sightings, number)

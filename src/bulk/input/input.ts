@@ -3,7 +3,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises'
 import { Failure } from '../../failure.ts'
 import { systemWords } from '../../system-words.ts'
 import { formOfEnding, formOfText } from './input-form.ts'
-import { spool } from './spool.ts'
+import { type OpenFile, spool } from './spool.ts'
 import { unlessAborted } from './unless-aborted.ts'
 
 /** Bytes that are read at once. */
@@ -74,12 +74,6 @@ export async function openInput(path: string, options: InputOptions): Promise<In
       cause,
     })
   }
-}
-
-interface OpenFile {
-  handle: FileHandle
-  /** Removes it where that could not be done while it was open. */
-  remove(): void
 }
 
 async function inputOf(

@@ -5,13 +5,12 @@ import { CsvRows } from './csv-rows.ts'
 import type { Input } from './input.ts'
 import { JsonLineRows } from './json-line-rows.ts'
 import { JsonListRows } from './json-list-rows.ts'
+import type { Place } from './place.ts'
 import { readText } from './read-text.ts'
 import { YamlRows } from './yaml-rows.ts'
 
-/** What is wrong with a row, and where: see `Place`. */
-export interface RowFault {
-  line: number
-  column: number
+/** What is wrong with a row, and where. */
+export interface RowFault extends Place {
   message: string
 }
 

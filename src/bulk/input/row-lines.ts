@@ -1,5 +1,5 @@
 /** A line number for each row that has one, by its index, at 4 bytes a row. */
-export class LineColumn {
+export class RowLines {
   #lines = new Uint32Array(1024)
 
   set(index: number, line: number): void {

@@ -5,9 +5,9 @@ import { Failure } from '../../failure.ts'
 import { systemWords } from '../../system-words.ts'
 import { unlessAborted } from './unless-aborted.ts'
 
-interface Spooled {
+export interface OpenFile {
   handle: FileHandle
-  /** For a system that cannot remove a file that is open. */
+  /** Removes it where that had to wait until it is closed, as it has on Windows. */
   remove(): void
 }
 
@@ -21,7 +21,7 @@ export async function spool(
   source: AsyncIterable<Uint8Array>,
   folder: string,
   signal: AbortSignal,
-): Promise<Spooled> {
+): Promise<OpenFile> {
   const path = join(folder, `spool-${process.pid}-${Math.random().toString(36).slice(2)}`)
   const handle = await guard(folder, async () => {
     mkdirSync(folder, { recursive: true, mode: 0o700 })

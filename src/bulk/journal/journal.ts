@@ -146,7 +146,7 @@ export class Journal {
     }
   }
 
-  /** Closes it where nothing was written. */
+  /** Closes it without a wait: for what only read it. */
   abandon(): void {
     if (this.#file !== undefined) closeSync(this.#file)
     this.#release()

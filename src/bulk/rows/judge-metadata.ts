@@ -3,9 +3,7 @@ import type { FieldPath, SayFault } from './judge-row.ts'
 /** What is nested deeper than this somebody's parser does not take. */
 const deepest = 100
 
-/**
- * Whether all of it can be sent as JSON, and is then what it was.
- */
+/** Whether all of it can be sent as JSON, and is then what it was. */
 export function judgeMetadata(metadata: object, say: SayFault): boolean {
   return judge(metadata, ['metadata'], say)
 }

@@ -8,6 +8,7 @@ import { pausedTooLong } from './paused-too-long.ts'
 import { QuotaCount, type Spent } from './quota-count.ts'
 import { QuotaHeaders } from './quota-headers.ts'
 
+/** What all workers wait for. */
 export interface Pause {
   /** Milliseconds since the epoch. */
   until: number

@@ -1,7 +1,5 @@
+import { usualWindow } from '../../config/quota.ts'
 import type { KnownQuota } from './brake.ts'
-
-/** interface.md, "Limits": they reset hourly. */
-const usualWindow = 3_600_000
 
 /**
  * How long so many requests will take, in milliseconds, the pauses for the quota among it.

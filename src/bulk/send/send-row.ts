@@ -38,11 +38,10 @@ export async function sendRow(
   const state = journal.rows.of(index)
   if (isUnsettled(state)) {
     if (!maySettle(settlement, state)) return
-    if (settlement.as === 'skip') journal.record({ row: index, step: 'create', did: 'skipped' })
+    if (settlement.as === 'skip') return journal.record({ row: index, step: 'create', did: 'skipped' })
     if (settlement.as === 'created') {
       journal.record({ row: index, step: 'create', did: 'took', id: settlement.id })
     }
-    if (settlement.as === 'skip') return
   }
   const isRetry = settlement?.as === 'retry' && isUnsettled(state)
   const steps = remainingSteps(row, journal.rows.of(index))
@@ -126,7 +125,7 @@ async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string |
     record('took', id)
     return { id }
   }
-  record('nameless', id, 'it was created, but the service did not say its id')
+  record('nameless', undefined, 'it was created, but the service did not say its id')
   return undefined
 }
 

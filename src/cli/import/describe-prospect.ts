@@ -1,13 +1,11 @@
 import type { Prospect } from '../../bulk/import-options.ts'
 import { describeSpan, durationFlagFor } from '../../config/duration.ts'
+import { usualWindow } from '../../config/quota.ts'
 import { countOf, groupDigits } from '../../view/count.ts'
 import type { Context } from '../create-context.ts'
 
-/** Ms: the window of a quota of which none is known (interface.md, "Limits"). */
-const hour = 3_600_000
-
 /** What is known of the quota, and how long it will take with it. */
-export function describeTime(
+export function describeProspect(
   { options }: Context,
   { quota, duration, requests }: Prospect,
   concurrency: number,
@@ -26,7 +24,7 @@ export function describeTime(
     ...(window || reset === undefined ? [] : [`more in ${describeSpan(reset)}`]),
   ]
   const isLonger = limit === undefined || requests - remaining > limit
-  const pause = requests <= remaining ? 0 : Math.max(reset ?? 0, isLonger ? (window ?? hour) : 0)
+  const pause = requests <= remaining ? 0 : Math.max(reset ?? 0, isLonger ? (window ?? usualWindow) : 0)
   const stop = pause > options.max_wait.value ? describeStop(options.max_wait.value, pause, again) : ''
   return `The quota: ${known.join(', ')}. It takes ${about}.${stop}`
 }

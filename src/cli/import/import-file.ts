@@ -1,7 +1,8 @@
-import type { Imported, ImportOptions, Pace, Progress, Prospect } from '../../bulk/import-options.ts'
+import type { Imported, ImportOptions, Prospect, RunStart, Tally } from '../../bulk/import-options.ts'
 import type { Outline } from '../../bulk/outline.ts'
 import type { Unsettled } from '../../bulk/results/report-rows.ts'
 import type { RowResult } from '../../bulk/results/row-result.ts'
+import type { Pause } from '../../bulk/send/brake.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
 import { dataFolder } from '../../config/paths.ts'
 import { Failure } from '../../failure.ts'
@@ -12,7 +13,7 @@ import type { Context } from '../create-context.ts'
 import { allowGrace } from '../interruption.ts'
 import { BulkProgress } from '../output/bulk-progress.ts'
 import { demandNamedService } from '../target.ts'
-import { describeTime } from './describe-prospect.ts'
+import { describeProspect } from './describe-prospect.ts'
 import type { Settle } from './describe-unknown.ts'
 import { ToldRows } from './told-rows.ts'
 
@@ -155,18 +156,18 @@ function outsideOf(context: Context, options: FileOptions) {
     confirm: async (prospect: Prospect) => {
       const service = context.contextOwner().baseUrl ?? 'the embedded service'
       const outline = `${name}: ${describeOutline(prospect)}`
-      output.notice(`${outline}.\n${describeTime(context, prospect, concurrency, sameCommand(options))}`)
+      output.notice(`${outline}.\n${describeProspect(context, prospect, concurrency, sameCommand(options))}`)
       // Who is created stays; what is assigned can be assigned otherwise, by a script too.
       if (!yes && (kind === 'users' || prompter.canAsk)) await prompter.confirm(`Send them to ${service}?`)
     },
-    onBegin: ({ rows, tally, estimate }: Pace) => {
+    onBegin: ({ rows, tally, estimate }: RunStart) => {
       progress = new BulkProgress(output, { noun: 'row', total: rows, estimate })
       progress.goOn(tally)
       const sayWhy = () => output.notice('Waiting for what is under way; a second Ctrl-C does not wait.')
       context.signal.addEventListener('abort', sayWhy, { once: true })
     },
-    onProgress: (tally: Progress) => progress?.update(tally),
-    onPause: (pause: Parameters<ImportOptions['onPause']>[0]) => progress?.pause(pause),
+    onProgress: (tally: Tally) => progress?.update(tally),
+    onPause: (pause: Pause) => progress?.pause(pause),
     onGo: () => progress?.go(),
     endProgress: () => progress?.end(),
     onUnknown: (result: RowResult, settling: Unsettled | undefined) => told.addUnknown(result, settling),

@@ -1,4 +1,6 @@
-import { describeBulk, type Pause, type Tally } from './describe-bulk.ts'
+import type { Tally } from '../../bulk/import-options.ts'
+import type { Pause } from '../../bulk/send/brake.ts'
+import { describeBulk } from './describe-bulk.ts'
 import type { Output } from './output.ts'
 import { Pace } from './pace.ts'
 import { ProgressLine } from './progress-line.ts'

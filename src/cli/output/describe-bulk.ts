@@ -1,21 +1,9 @@
+import type { Tally } from '../../bulk/import-options.ts'
+import type { Pause } from '../../bulk/send/brake.ts'
 import { describeSpan } from '../../config/duration.ts'
 import { countOf, groupDigits } from '../../view/count.ts'
 import { describeTime } from './describe-time.ts'
 import { drawBar } from './progress-line.ts'
-
-/** What has become of the rows so far. */
-export interface Tally {
-  done: number
-  failed: number
-  /** Nobody knows whether they were done. */
-  unknown: number
-}
-
-/** What the work waits for; `until` is milliseconds since the epoch. */
-export interface Pause {
-  until: number
-  why: 'limited' | 'quota'
-}
 
 export interface BulkState {
   /** What is counted, in the singular. */

@@ -5,7 +5,6 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/create-context.ts'
 import { concurrencyFlag, usualConcurrency } from '../../cli/import/bulk-flags.ts'
 import { readWords } from '../../cli/input/read-words.ts'
-import { observeClient } from '../../cli/observe-client.ts'
 import { BulkProgress } from '../../cli/output/bulk-progress.ts'
 import { showEach } from '../../cli/output/show-each.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
@@ -63,10 +62,9 @@ export default class UsersGet extends BaseCommand {
       onPause: (pause) => progress.pause(pause),
       onGo: () => progress.go(),
     })
-    const tell = observeClient(context.output, flags.debug)
     const observe = (event: ClientEvent): void => {
       brake.observe(event)
-      tell(event)
+      context.transport.observe?.(event)
     }
     try {
       const client = await context.connect({ maxWait: 0, observe })

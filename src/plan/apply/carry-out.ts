@@ -41,8 +41,7 @@ export async function carryOut(first: Plan, work: CarryingOut): Promise<Plan> {
     try {
       assertCurrent(plan, current, sent, work.driftHint)
     } catch (error) {
-      const isRenewable = error instanceof Failure && work.renew && renewals < mostRenewals
-      if (!isRenewable || !work.renew) throw error
+      if (!(error instanceof Failure) || !work.renew || renewals >= mostRenewals) throw error
       plan = await work.renew(current, sent)
       continue
     }
