@@ -66,7 +66,7 @@ export class ImportRun {
     let ended: unknown
     if (outline.requests > 0 || this.#options.settlement !== undefined) {
       const client = await this.#connect()
-      const latency = await this.#probe(client)
+      const latency = outline.requests > 0 ? await this.#probe(client) : undefined
       // What was asked for is counted, not what we wanted to know.
       this.#requests = 0
       await this.#options.confirm(this.#prospect(outline, latency))

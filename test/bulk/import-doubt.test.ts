@@ -64,6 +64,16 @@ describe('what an import knows of a request', function () {
     expect(statuses()).to.deep.equal(['skipped'])
   })
 
+  it('can be settled without a service where nothing is to be sent', async () => {
+    behave = () => reset
+    expect((await run()).exitCode).to.equal(9)
+    expect(statuses()).to.deep.equal(['unknown'])
+    await server.close()
+    const settled = await run('--on-unknown', 'created', '--id', 'usr_1', '--retries', '0')
+    expect(settled.exitCode, settled.stderr).to.equal(0)
+    expect(statuses()).to.deep.equal(['created'])
+  })
+
   it('stays in doubt where the retry of a create was not done', async () => {
     behave = (_, count) => (count === 1 ? reset : limited({ 'retry-after': '30' }))
     expect((await run()).exitCode).to.equal(9)
