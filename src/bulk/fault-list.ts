@@ -1,5 +1,5 @@
 import { Failure } from '../failure.ts'
-import type { RowFault } from './input/read-rows.ts'
+import type { RowFault } from './input/input-row.ts'
 
 /** So many are shown; a file of a million rows may have as many faults. */
 const most = 1000

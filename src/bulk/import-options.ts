@@ -1,10 +1,11 @@
 import type { Client, ClientOptions } from '../client/client.ts'
 import type { Quota } from '../config/quota.ts'
-import type { InputForm } from './input/input.ts'
+import type { InputForm } from './input/input-form.ts'
 import type { Outline } from './outline.ts'
 import type { Report, Reporting } from './results/report-rows.ts'
 import type { RowKind } from './rows/user-row.ts'
-import type { KnownQuota, Pause } from './send/brake.ts'
+import type { Pause } from './send/brake.ts'
+import type { KnownQuota } from './send/known-quota.ts'
 import type { SettlingOptions } from './settling.ts'
 
 /** What has become of the rows so far. */

@@ -5,7 +5,8 @@ import { Draining } from './draining.ts'
 import type { Imported, ImportOptions, Prospect, Tally } from './import-options.ts'
 import type { CheckedInput } from './input/check-input.ts'
 import type { Input } from './input/input.ts'
-import { type InputRow, readRows } from './input/read-rows.ts'
+import type { InputRow } from './input/input-row.ts'
+import { readRows } from './input/read-rows.ts'
 import type { Journal } from './journal/journal.ts'
 import { type Outline, outlineRun } from './outline.ts'
 import { preparePasswords, withPasswords } from './results/prepare-passwords.ts'
@@ -66,10 +67,12 @@ export class ImportRun {
     let ended: unknown
     if (outline.requests > 0 || this.#options.settlement !== undefined) {
       const client = await this.#connect()
-      const latency = outline.requests > 0 ? await this.#probe(client) : undefined
+      if (outline.requests > 0) {
+        const latency = await this.#probe(client)
+        await this.#options.confirm(this.#prospect(outline, latency))
+      }
       // What was asked for is counted, not what we wanted to know.
       this.#requests = 0
-      await this.#options.confirm(this.#prospect(outline, latency))
       await this.#preparePasswords()
       ended = await this.#send(client, outline)
     }

@@ -1,5 +1,6 @@
 import { extname } from 'node:path'
-import type { InputForm } from './input.ts'
+
+export type InputForm = 'csv' | 'jsonl' | 'json' | 'yaml'
 
 const endings: Readonly<Record<string, InputForm>> = {
   '.csv': 'csv',

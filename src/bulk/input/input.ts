@@ -2,7 +2,7 @@ import { type BigIntStats, realpathSync } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { Failure } from '../../failure.ts'
 import { systemWords } from '../../system-words.ts'
-import { formOfEnding, formOfText } from './input-form.ts'
+import { formOfEnding, formOfText, type InputForm } from './input-form.ts'
 import { type OpenFile, spool } from './spool.ts'
 import { unlessAborted } from './unless-aborted.ts'
 
@@ -17,8 +17,6 @@ const chunkSize = 16 * 1024
 
 /** Enough of the beginning to see the form by. */
 const beginning = 4096
-
-export type InputForm = 'csv' | 'jsonl' | 'json' | 'yaml'
 
 /** A file of rows, or what came through a pipe, which may be read as often as one likes. */
 export interface Input {

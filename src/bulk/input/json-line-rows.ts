@@ -1,6 +1,6 @@
+import type { InputRow, RowReader } from './input-row.ts'
 import { largestRow, rowTooLarge } from './largest-row.ts'
 import { type Judgement, jsonRow } from './object-row.ts'
-import type { InputRow, RowReader } from './read-rows.ts'
 
 const blank = /^\s*$/
 

@@ -1,9 +1,9 @@
 import { Failure } from '../../failure.ts'
+import type { InputRow, RowReader } from './input-row.ts'
 import { endOfValue, skipSpace } from './json-text.ts'
 import { largestRow, rowTooLarge } from './largest-row.ts'
 import { type Judgement, jsonRow } from './object-row.ts'
 import { type Place, placeAfter } from './place.ts'
-import type { InputRow, RowReader } from './read-rows.ts'
 
 /** What the list begins with: itself, or the object that it is the `users` of. */
 const opening = /\[|\{\s*"users"\s*:\s*\[/y

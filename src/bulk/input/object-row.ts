@@ -1,10 +1,10 @@
 import { type FieldPath, type JudgeMore, judgeRow } from '../rows/judge-row.ts'
 import { readObject } from '../rows/read-object.ts'
 import type { RowKind } from '../rows/user-row.ts'
+import type { InputRow, RowFault } from './input-row.ts'
 import { findJsonBreak } from './json-break.ts'
 import { offsetOf } from './json-text.ts'
 import { type Place, placeAfter } from './place.ts'
-import type { InputRow, RowFault } from './read-rows.ts'
 import { inOrder } from './row-faults.ts'
 
 /** A row as it stands in its input, and where that is. */

@@ -1,4 +1,4 @@
-import type { RowFault } from './read-rows.ts'
+import type { RowFault } from './input-row.ts'
 
 const none: readonly RowFault[] = []
 

@@ -3,9 +3,9 @@ import type { Document, Node } from 'yaml'
 import { Failure } from '../../failure.ts'
 import type { FieldPath } from '../rows/judge-row.ts'
 import { isPlainObject } from '../rows/read-object.ts'
+import type { InputRow, RowReader } from './input-row.ts'
 import { type Judgement, objectRow } from './object-row.ts'
 import { placeAfter } from './place.ts'
-import type { InputRow, RowReader } from './read-rows.ts'
 import { type YamlPart, YamlParts } from './yaml-parts.ts'
 
 type Yaml = typeof yaml

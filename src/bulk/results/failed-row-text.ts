@@ -1,5 +1,5 @@
-import type { InputForm } from '../input/input.ts'
-import type { InputRow } from '../input/read-rows.ts'
+import type { InputForm } from '../input/input-form.ts'
+import type { InputRow } from '../input/input-row.ts'
 
 /**
  * The text of a row in a file of rows that failed, with its separators: see `FailedRows`.

@@ -1,7 +1,7 @@
 import { DocumentFile } from '../../document-file.ts'
 import { Failure } from '../../failure.ts'
-import type { InputForm } from '../input/input.ts'
-import type { InputRow } from '../input/read-rows.ts'
+import type { InputForm } from '../input/input-form.ts'
+import type { InputRow } from '../input/input-row.ts'
 import { failedRowText } from './failed-row-text.ts'
 
 /** UTF-16 units that are held before they are written. */

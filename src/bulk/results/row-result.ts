@@ -1,4 +1,4 @@
-import type { InputRow } from '../input/read-rows.ts'
+import type { InputRow } from '../input/input-row.ts'
 import type { RowSet } from '../input/row-set.ts'
 import type { Journal } from '../journal/journal.ts'
 import { isUnsettled } from '../journal/row-states.ts'

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { Failure } from '../../failure.ts'
 import { systemWords } from '../../system-words.ts'
 import { CsvRecords } from '../input/csv-records.ts'
-import type { InputRow } from '../input/read-rows.ts'
+import type { InputRow } from '../input/input-row.ts'
 import type { Journal } from '../journal/journal.ts'
 import { formOfResults } from './results-file.ts'
 

@@ -4,6 +4,7 @@ import { readWait } from '../../client/rate-limit-headers.ts'
 import type { Quota } from '../../config/quota.ts'
 import { Failure } from '../../failure.ts'
 import { Bell } from './bell.ts'
+import type { KnownQuota } from './known-quota.ts'
 import { pausedTooLong } from './paused-too-long.ts'
 import { QuotaCount, type Spent } from './quota-count.ts'
 import { QuotaHeaders } from './quota-headers.ts'
@@ -13,14 +14,6 @@ export interface Pause {
   /** Milliseconds since the epoch. */
   until: number
   why: 'limited' | 'quota'
-}
-
-/** What is known of a quota: `reset` and `window` are milliseconds, `reset` from now. */
-export interface KnownQuota {
-  limit?: number
-  remaining?: number
-  reset?: number
-  window?: number
 }
 
 export interface BrakeOptions {

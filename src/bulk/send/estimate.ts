@@ -1,5 +1,5 @@
 import { usualWindow } from '../../config/quota.ts'
-import type { KnownQuota } from './brake.ts'
+import type { KnownQuota } from './known-quota.ts'
 
 /**
  * How long so many requests will take, in milliseconds, the pauses for the quota among it.

@@ -1,5 +1,5 @@
 import type { Quota } from '../../config/quota.ts'
-import type { KnownQuota } from './brake.ts'
+import type { KnownQuota } from './known-quota.ts'
 
 /** Requests that have left since the window began, in milliseconds since the epoch. */
 export interface Spent {

@@ -1,5 +1,5 @@
 import { readPolicy, readQuota } from '../../client/rate-limit-headers.ts'
-import type { KnownQuota } from './brake.ts'
+import type { KnownQuota } from './known-quota.ts'
 
 /** Between the ends that two answers name for one window: they are whole seconds, or late. */
 const tolerance = 1500

@@ -1,5 +1,5 @@
 import * as Flags from '@oclif/core/flags'
-import type { InputForm } from '../../bulk/input/input.ts'
+import type { InputForm } from '../../bulk/input/input-form.ts'
 import type { Quota } from '../../config/quota.ts'
 import { integerFlag, quotaFlag, textFlag } from '../flag-types.ts'
 import { yesFlag } from '../shared-flags.ts'

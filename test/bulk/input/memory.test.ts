@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import type { InputForm } from '../../../src/bulk/input/input.ts'
+import type { InputForm } from '../../../src/bulk/input/input-form.ts'
 
 /** As `keepHeapSmall` sets them: otherwise V8 lets garbage come together, as much as it has room for. */
 const flags = ['--semi-space-growth-factor=1', '--no-maglev', '--optimize-for-size']

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import yaml from 'yaml'
-import type { InputForm } from '../../../src/bulk/input/input.ts'
+import type { InputForm } from '../../../src/bulk/input/input-form.ts'
 import type { UserRow } from '../../../src/bulk/rows/user-row.ts'
 import { failureOf, faultsOf, outcomeOf, rowsOf, textInput } from './text-input.ts'
 

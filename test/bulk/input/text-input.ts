@@ -1,5 +1,7 @@
-import type { Input, InputForm } from '../../../src/bulk/input/input.ts'
-import { type InputRow, type RowFault, readRows } from '../../../src/bulk/input/read-rows.ts'
+import type { Input } from '../../../src/bulk/input/input.ts'
+import type { InputForm } from '../../../src/bulk/input/input-form.ts'
+import type { InputRow, RowFault } from '../../../src/bulk/input/input-row.ts'
+import { readRows } from '../../../src/bulk/input/read-rows.ts'
 import type { RowKind } from '../../../src/bulk/rows/user-row.ts'
 import { Failure } from '../../../src/failure.ts'
 
