@@ -349,6 +349,15 @@ describe('users import', function () {
       expect(server.report().users.size).to.equal(3)
     })
 
+    it('does not call a user created who was there, where the rest of a row is to come', async () => {
+      const id = server.add({ email: 'old@example.com' })
+      const path = file('users.csv', `id,name,role\n${id},Old,admin\n`)
+      const to = join(sandbox.home, 'results.csv')
+      const done = await importing(path, '--quota', '1/h', '--results', to)
+      expect(done.exitCode).to.equal(75)
+      expect(results(to)[0]).to.include({ status: 'skipped', error: 'the rest of it is not sent yet' })
+    })
+
     it('keeps to the quota that is given', async () => {
       const path = file('users.csv', three)
       const done = await importing(path, '--quota', '2/h', '--json')

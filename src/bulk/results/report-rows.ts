@@ -60,11 +60,12 @@ export async function reportRows(reporting: Reporting): Promise<Report> {
     for await (const batch of readRows(input, kind)) {
       const written: WrittenResult[] = []
       for (const row of batch) {
-        const { status, remains } = standingOf(row, checked.faulty, journal)
+        const standing = standingOf(row, checked.faulty, journal)
+        const { status, remains } = standing
         counts[status]++
         if (status === 'skipped' && remains) remaining++
         const isTold = status === 'unknown' || status === 'failed'
-        const result = writer || isTold ? resultOf(row, checked.faulty, journal) : undefined
+        const result = writer || isTold ? resultOf(row, checked.faulty, journal, standing) : undefined
         if (result && status === 'unknown')
           reporting.onUnknown(result, remains ? undefined : unsettled(row, journal))
         if (result && status === 'failed') {

@@ -1,7 +1,7 @@
 import type { InputRow } from '../input/input-row.ts'
 import type { RowSet } from '../input/row-set.ts'
 import type { Journal } from '../journal/journal.ts'
-import { isUnsettled } from '../journal/row-states.ts'
+import { isUnsettled, type RowState } from '../journal/row-states.ts'
 import { remainingSteps } from '../rows/remaining-steps.ts'
 
 export const rowStatuses = ['created', 'updated', 'failed', 'unknown', 'skipped'] as const
@@ -35,16 +35,25 @@ export function standingOf(input: InputRow, faulty: RowSet, journal: Journal): S
   return { status: row.id === undefined ? 'created' : 'updated', remains: false }
 }
 
-export function resultOf(input: InputRow, faulty: RowSet, journal: Journal): RowResult {
-  const { line, row } = input
-  const { status, remains } = standingOf(input, faulty, journal)
-  const last = journal.lastLine(input.index)
+export function resultOf(
+  input: InputRow,
+  faulty: RowSet,
+  journal: Journal,
+  standing: Standing = standingOf(input, faulty, journal),
+): RowResult {
+  const { index, line, row } = input
+  const { status } = standing
+  const last = journal.lastLine(index)
+  const reason = () =>
+    faulty.has(index)
+      ? describeFaults(input)
+      : explain(input, journal.rows.of(index), last?.error ?? '', standing)
   return {
     line,
     email: row?.email ?? '',
     id: row?.id ?? last?.id ?? '',
     status,
-    error: isDone(status) ? '' : explain(input, faulty, journal, { status, remains }),
+    error: isDone(status) ? '' : reason(),
   }
 }
 
@@ -52,19 +61,24 @@ function isDone(status: RowStatus): boolean {
   return status === 'created' || status === 'updated'
 }
 
-function explain(input: InputRow, faulty: RowSet, journal: Journal, { status, remains }: Standing): string {
-  if (faulty.has(input.index)) {
-    const own = input.faults.map(({ message }) => message).join('; ')
-    return own || 'its email or id is that of an earlier row'
-  }
-  const state = journal.rows.of(input.index)
-  const last = journal.lastLine(input.index)
-  const words = last?.error ?? ''
-  const isBehindCreate = input.row?.id === undefined && state !== undefined && state.step !== 'create'
+function describeFaults({ faults }: InputRow): string {
+  return faults.map(({ message }) => message).join('; ') || 'its email or id is that of an earlier row'
+}
+
+/** @param words what the journal has of it; empty for nothing */
+function explain(
+  { row }: InputRow,
+  state: RowState | undefined,
+  words: string,
+  { status, remains }: Standing,
+): string {
+  const isBehindCreate = row?.id === undefined && state !== undefined && state.step !== 'create'
   if (status === 'skipped' && !remains) return 'skipped as --on-unknown said'
   if (status === 'skipped') {
-    const created = isBehindCreate || state?.phase === 'took'
-    return created ? 'it was created; the rest of it is not sent yet' : words || 'not sent yet'
+    if (isBehindCreate || (row?.id === undefined && state?.phase === 'took')) {
+      return 'it was created; the rest of it is not sent yet'
+    }
+    return words || (state?.phase === 'took' ? 'the rest of it is not sent yet' : 'not sent yet')
   }
   const what = isBehindCreate ? `it was created, but its ${nameOf(state.step)} was not taken: ` : ''
   if (status === 'failed') return `${what}${words}`
