@@ -1,4 +1,5 @@
 import { largestRow, rowTooLarge } from './largest-row.ts'
+import { type TextLine, TextLines } from './text-lines.ts'
 
 /** One item of a list at the left margin, or a whole document that is none. */
 export interface YamlPart {
@@ -18,13 +19,13 @@ const item = /^-(\s|$)/
  */
 export class YamlParts {
   readonly #name: string
-  #text = ''
-  #line = 1
+  readonly #lines: TextLines
   #open: { type: YamlPart['type']; line: number; lines: string[]; size: number } | undefined
 
   /** @param name of the input, for errors */
   constructor(name: string) {
     this.#name = name
+    this.#lines = new TextLines(name)
   }
 
   /**
@@ -32,38 +33,28 @@ export class YamlParts {
    * @throws Failure `refused` for a part that is too large
    */
   take(text: string, isLast: boolean): YamlPart[] {
-    const all = this.#text + text
     const parts: YamlPart[] = []
-    let at = 0
-    while (at < all.length) {
-      const newline = all.indexOf('\n', at)
-      const end = newline === -1 ? all.length : newline
-      if (end - at > largestRow) throw rowTooLarge(this.#name, this.#line)
-      if (newline === -1 && !isLast) break
-      this.#takeLine(all.slice(at, end), parts)
-      this.#line++
-      at = end + 1
-    }
-    this.#text = all.slice(at)
+    for (const line of this.#lines.take(text, isLast)) this.#takeLine(line, parts)
     if (isLast) this.#close(parts)
     return parts
   }
 
-  #takeLine(line: string, parts: YamlPart[]): void {
-    if (documentStart.test(line) || documentEnd.test(line)) {
+  #takeLine(whole: TextLine, parts: YamlPart[]): void {
+    const { text } = whole
+    if (documentStart.test(text) || documentEnd.test(text)) {
       this.#close(parts)
       // What stands behind the dashes is of the document already.
-      if (line.startsWith('-') && !blank.test(line.slice(3))) this.#begin('document', line)
-    } else if (this.#open?.type !== 'document' && item.test(line)) {
+      if (text.startsWith('-') && !blank.test(text.slice(3))) this.#begin('document', whole)
+    } else if (this.#open?.type !== 'document' && item.test(text)) {
       this.#close(parts)
-      this.#begin('item', line)
-    } else if (this.#open) this.#append(line)
-    else if (!blank.test(line) && !line.startsWith('%')) this.#begin('document', line)
+      this.#begin('item', whole)
+    } else if (this.#open) this.#append(text)
+    else if (!blank.test(text) && !text.startsWith('%')) this.#begin('document', whole)
   }
 
-  #begin(type: YamlPart['type'], line: string): void {
-    this.#open = { type, line: this.#line, lines: [], size: 0 }
-    this.#append(line)
+  #begin(type: YamlPart['type'], { line, text }: TextLine): void {
+    this.#open = { type, line, lines: [], size: 0 }
+    this.#append(text)
   }
 
   #append(line: string): void {
