@@ -1,10 +1,12 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { sql } from 'kysely'
 import { Failure } from '../failure.ts'
 import { type KeyRecord, listKeys, revokeKey, storeKey, tierLimits } from './domain/keys.ts'
 import { findRun, type RunRecord } from './run-record.ts'
-import { databaseFile, type OpenDatabase, openDatabase } from './store/open-database.ts'
+import { databaseFile, openSqlite } from './store/sqlite/open-sqlite.ts'
 import { storageFailure } from './store/storage-failure.ts'
+import type { Store } from './store/store.ts'
 import type { Tier } from './store/tables.ts'
 
 interface KeyRequest {
@@ -49,9 +51,9 @@ export interface Administration {
 /** Only creating a key makes data; looking at a folder leaves it as it is. @throws Failure `storage` */
 export async function openAdministration(dataDir: string): Promise<Administration> {
   const folder = resolve(dataDir)
-  let opened: OpenDatabase | undefined
+  let opened: Store | undefined
   const open = () => {
-    opened ??= openDatabase(folder)
+    opened ??= openSqlite(folder)
     return opened
   }
   const openExisting = () => (opened || mayExist(databaseFile(folder)) ? open() : undefined)
@@ -94,7 +96,7 @@ export async function openAdministration(dataDir: string): Promise<Administratio
     status: () =>
       guarded(async () => {
         const store = openExisting()
-        const counts = store ? count(store) : nothing
+        const counts = store ? await count(store) : nothing
         return { data: folder, ...counts, running: await findRun(folder) }
       }),
     async close() {
@@ -131,15 +133,12 @@ function checked({ name, tier, limit }: KeyRequest): { name: string; tier: Tier;
   throw new Failure('usage', 'A limit must be a whole number of requests per hour, 1 or more')
 }
 
-function count({ connection }: OpenDatabase): Omit<ServiceStatus, 'data' | 'running'> {
-  const row = connection
-    .prepare(
-      `select (select max(number) from migrations) as schema_version,
-        (select count(*) from users) as users,
-        (select count(*) from contexts) as contexts,
-        (select count(*) from messages) as messages,
-        (select count(*) from api_keys where revoked_at is null) as keys`,
-    )
-    .get()
-  return { ...(row as unknown as Omit<ServiceStatus, 'data' | 'running'>) }
+async function count({ db }: Store): Promise<Omit<ServiceStatus, 'data' | 'running'>> {
+  const { rows } = await sql<Omit<ServiceStatus, 'data' | 'running'>>`
+    select (select max(number) from migrations) as schema_version,
+      (select count(*) from users) as users,
+      (select count(*) from contexts) as contexts,
+      (select count(*) from messages) as messages,
+      (select count(*) from api_keys where revoked_at is null) as keys`.execute(db)
+  return { ...nothing, ...rows[0] }
 }

@@ -6,7 +6,7 @@ import { generateKey, hashKey } from './domain/keys.ts'
 import { Refusal } from './domain/refusal.ts'
 import { createServer } from './http/create-server.ts'
 import { announceRun, withdrawRun } from './run-record.ts'
-import { databaseFile, openDatabase } from './store/open-database.ts'
+import { databaseFile, openSqlite } from './store/sqlite/open-sqlite.ts'
 import { storageFailure } from './store/storage-failure.ts'
 import type { UpstreamOptions } from './upstream/model-server.ts'
 import type { Upstream } from './upstream/upstream.ts'
@@ -54,13 +54,13 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const { host = '127.0.0.1', port = 0, log = 'silent', announce = false, drain = 4_000 } = options
   const dataDir = resolve(options.dataDir)
   const upstream = await createUpstream(options.upstream)
-  const store = openDatabase(dataDir)
+  const store = openSqlite(dataDir)
   const processKeys = new Set<string>()
   const stopping = new AbortController()
   let listening: FastifyInstance | undefined
   try {
     const logger = log === 'silent' ? undefined : await loadLogger(log.level)
-    const server = createServer({ db: store.db, upstream, processKeys, stopping: stopping.signal, logger })
+    const server = createServer({ store, upstream, processKeys, stopping: stopping.signal, logger })
     const url = await listen(server, host, port)
     listening = server
     if (announce) await announceRun(dataDir, url)

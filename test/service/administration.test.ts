@@ -107,7 +107,7 @@ describe('administration of the embedded service', () => {
           await administration.createKey({ name: 'x', tier: 'free' })
           expect(await administration.status()).to.deep.equal({
             data: dataDir,
-            schema_version: 1,
+            schema_version: 2,
             users: 1,
             contexts: 1,
             messages: 2,

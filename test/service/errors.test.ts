@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { errorBody } from '../../src/contract/error-body.ts'
 import { generateKey, hashKey } from '../../src/service/domain/keys.ts'
 import { createServer } from '../../src/service/http/create-server.ts'
-import { openDatabase } from '../../src/service/store/open-database.ts'
+import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { createOffline } from '../../src/service/upstream/offline.ts'
 import { type Answer, caller, withFolder, withService } from './temporary-service.ts'
 
@@ -97,10 +97,10 @@ describe('errors of the embedded service', () => {
 
   it('does not wait for a request for ever', () =>
     withFolder(async (folder) => {
-      const store = openDatabase(folder)
+      const store = openSqlite(folder)
       const key = generateKey()
       const server = createServer({
-        db: store.db,
+        store,
         upstream: createOffline(),
         processKeys: new Set([hashKey(key)]),
         stopping: new AbortController().signal,
@@ -194,10 +194,10 @@ describe('errors of the embedded service', () => {
 
   it('answers 500 without saying what went wrong inside', () =>
     withFolder(async (folder) => {
-      const store = openDatabase(folder)
+      const store = openSqlite(folder)
       const key = generateKey()
       const server = createServer({
-        db: store.db,
+        store,
         upstream: {
           ...createOffline(),
           listModels: () => Promise.reject(new Error('the secret of the house')),
@@ -218,10 +218,10 @@ describe('errors of the embedded service', () => {
 
   it('answers 507 when the disk is full, stores nothing half, and goes on reading', () =>
     withFolder(async (folder) => {
-      const store = openDatabase(folder)
+      const store = openSqlite(folder)
       const key = generateKey()
       const server = createServer({
-        db: store.db,
+        store,
         upstream: createOffline(),
         processKeys: new Set([hashKey(key)]),
         stopping: new AbortController().signal,

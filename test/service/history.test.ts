@@ -4,7 +4,7 @@ import { storeExchange } from '../../src/service/domain/contexts.ts'
 import { listHistory } from '../../src/service/domain/history.ts'
 import { createId } from '../../src/service/domain/identifiers.ts'
 import { adminId, createUser } from '../../src/service/domain/users.ts'
-import { openDatabase } from '../../src/service/store/open-database.ts'
+import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import type { Database } from '../../src/service/store/tables.ts'
 import { type TemporaryService, withFolder, withService } from './temporary-service.ts'
 
@@ -109,7 +109,7 @@ describe('history of the embedded service', () => {
 
   it("keeps another user's contexts and messages out of sight", () =>
     withFolder(async (folder) => {
-      const store = openDatabase(folder)
+      const store = openSqlite(folder)
       const other = await createUser(store.db, { email: 'other@example.com', password: 'long enough' })
       const theirs = await exchangeOf(store.db, String(other.id))
       const ours = await exchangeOf(store.db, adminId)

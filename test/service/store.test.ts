@@ -6,12 +6,16 @@ import { expect } from 'chai'
 import { loadSqlite } from '../../src/load-sqlite.ts'
 import { updateSettings } from '../../src/service/domain/settings.ts'
 import { startService } from '../../src/service/start-service.ts'
-import { migrations } from '../../src/service/store/migrate.ts'
-import { openDatabase } from '../../src/service/store/open-database.ts'
+import { migrations } from '../../src/service/store/migrations/migrations.ts'
+import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 import { equip, withFolder } from './temporary-service.ts'
 
-const next = { number: 2, name: 'next', statements: 'create table extra (id integer primary key) strict;' }
+const next = {
+  number: migrations.length + 1,
+  name: 'next',
+  statements: 'create table extra (id integer primary key) strict;',
+}
 
 const { DatabaseSync } = loadSqlite()
 
@@ -19,7 +23,7 @@ describe('the store of the embedded service', () => {
   it('is made private, with the folders above it', () =>
     withFolder(async (folder) => {
       const data = join(folder, 'a', 'b')
-      const store = openDatabase(data)
+      const store = openSqlite(data)
       expect(store.created).to.equal(true)
       await store.db.updateTable('users').set({ name: 'Written' }).execute()
       expect(statSync(data).mode & 0o777).to.equal(0o700)
@@ -27,52 +31,54 @@ describe('the store of the embedded service', () => {
         expect(statSync(join(data, `chatctl.db${suffix}`)).mode & 0o777).to.equal(0o600)
       }
       await store.close()
-      const again = openDatabase(data)
+      const again = openSqlite(data)
       expect(again.created).to.equal(false)
       await again.close()
     }))
 
   it('is migrated forwards, keeping what is in it', () =>
     withFolder(async (folder) => {
-      const old = openDatabase(folder)
+      const old = openSqlite(folder)
       await old.db.updateTable('users').set({ name: 'Kept' }).execute()
       await old.close()
-      const store = openDatabase(folder, [...migrations, next])
+      const store = openSqlite(folder, [...migrations, next])
       expect(store.created).to.equal(false)
       expect((await store.db.selectFrom('users').select('name').execute())[0]?.name).to.equal('Kept')
       expect(store.connection.prepare('select count(*) as n from extra').get()).to.deep.include({ n: 0 })
       const applied = store.connection.prepare('select number, name from migrations').all()
-      expect(applied).to.have.length(2)
+      expect(applied).to.have.length(migrations.length + 1)
       await store.close()
     }))
 
   it('leaves nothing of a migration that fails', () =>
     withFolder(async (folder) => {
       const broken = { ...next, statements: `${next.statements} create table nonsense (` }
-      expect(() => openDatabase(folder, [...migrations, broken])).to.throw()
-      const store = openDatabase(folder, [...migrations, next])
+      expect(() => openSqlite(folder, [...migrations, broken])).to.throw()
+      const store = openSqlite(folder, [...migrations, next])
       await store.close()
     }))
 
   it('refuses data of a newer program and changes nothing in it', () =>
     withFolder(async (folder) => {
-      const newer = openDatabase(folder, [...migrations, next])
+      const newer = openSqlite(folder, [...migrations, next])
       await newer.close()
-      const before = readFileSync(newer.file)
-      const failure = thrownFailure(() => openDatabase(folder))
+      const before = readFileSync(newer.place)
+      const failure = thrownFailure(() => openSqlite(folder))
       expect(failure.kind).to.equal('storage')
-      expect(failure.message).to.include(newer.file).and.include('newer')
-      expect(readFileSync(newer.file).equals(before)).to.equal(true)
+      expect(failure.message).to.include(newer.place).and.include('newer')
+      expect(readFileSync(newer.place).equals(before)).to.equal(true)
     }))
 
   it('refuses data whose migrations are not the ones it knows', () =>
     withFolder(async (folder) => {
-      const other = openDatabase(folder, [...migrations, next])
+      const other = openSqlite(folder, [...migrations, next])
       await other.close()
       const changed = { ...next, statements: `${next.statements} -- changed` }
-      const failure = thrownFailure(() => openDatabase(folder, [...migrations, changed]))
+      const failure = thrownFailure(() => openSqlite(folder, [...migrations, changed]))
       expect(failure.kind).to.equal('storage')
-      expect(failure.message).to.include(other.file).and.include('migration 2 (next)')
+      expect(failure.message)
+        .to.include(other.place)
+        .and.include(`migration ${migrations.length + 1} (next)`)
     }))
 
   it('refuses a damaged file and keeps it', () =>
@@ -80,7 +86,7 @@ describe('the store of the embedded service', () => {
       const file = join(folder, 'chatctl.db')
       const content = Buffer.from('this is not a database, however long it may go on. '.repeat(100))
       writeFileSync(file, content)
-      const failure = thrownFailure(() => openDatabase(folder))
+      const failure = thrownFailure(() => openSqlite(folder))
       expect(failure.kind).to.equal('storage')
       expect(failure.message).to.include(file).and.include('damaged')
       expect(failure.hint).to.include('backup')
@@ -94,7 +100,7 @@ describe('the store of the embedded service', () => {
       foreign.exec('create table users (id integer)')
       foreign.close()
       const content = readFileSync(file)
-      const failure = thrownFailure(() => openDatabase(folder))
+      const failure = thrownFailure(() => openSqlite(folder))
       expect(failure.kind).to.equal('storage')
       expect(failure.message).to.include('another program')
       expect(readFileSync(file).equals(content)).to.equal(true)
@@ -105,13 +111,13 @@ describe('the store of the embedded service', () => {
       const file = join(folder, 'file')
       writeFileSync(file, '')
       for (const data of [file, join(file, 'inside')]) {
-        const failure = thrownFailure(() => openDatabase(data))
+        const failure = thrownFailure(() => openSqlite(data))
         expect(failure.kind).to.equal('storage')
         expect(failure.message).to.include(data)
         expect(failure.hint).to.be.a('string')
       }
       mkdirSync(join(folder, 'taken', 'chatctl.db'), { recursive: true })
-      expect(thrownFailure(() => openDatabase(join(folder, 'taken'))).kind).to.equal('storage')
+      expect(thrownFailure(() => openSqlite(join(folder, 'taken'))).kind).to.equal('storage')
     }))
 
   it('says that a folder cannot be written', function () {
@@ -119,7 +125,7 @@ describe('the store of the embedded service', () => {
     return withFolder((folder) => {
       const data = join(folder, 'locked')
       mkdirSync(data, { mode: 0o500 })
-      const failure = thrownFailure(() => openDatabase(data))
+      const failure = thrownFailure(() => openSqlite(data))
       expect(failure.kind).to.equal('storage')
       expect(failure.message).to.include(data).and.include('EACCES')
     })
@@ -147,7 +153,7 @@ describe('the store of the embedded service', () => {
         }),
       )
       expect(results.filter((created) => created)).to.have.length(1)
-      const store = openDatabase(folder)
+      const store = openSqlite(folder)
       const { n } = store.connection.prepare('select count(*) as n from users').get() as { n: number }
       expect(n).to.equal(8 * 20 + 1)
       const { journal_mode: mode } = store.connection.prepare('pragma journal_mode').get() as {
@@ -160,7 +166,7 @@ describe('the store of the embedded service', () => {
 
   it('lets two connections of one process take turns', () =>
     withFolder(async (folder) => {
-      const stores = [openDatabase(folder), openDatabase(folder)]
+      const stores = [openSqlite(folder), openSqlite(folder)]
       await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
           stores.map(({ db }) => updateSettings(db, { app_name: `${index}` })),

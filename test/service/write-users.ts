@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { updateSettings } from '../../src/service/domain/settings.ts'
-import { openDatabase } from '../../src/service/store/open-database.ts'
+import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 
 /**
  * A process of its own: opens the data when told to, writes so many users in a read-then-write
@@ -11,7 +11,7 @@ const now = new Date().toISOString()
 
 process.send?.('ready')
 await once(process, 'message')
-const store = openDatabase(folder)
+const store = openSqlite(folder)
 for (let number = 0; number < Number(count); number++) {
   const id = `usr_${index}_${number}`
   await updateSettings(store.db, { app_name: id })

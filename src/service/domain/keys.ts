@@ -1,14 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { ApiKeyRow, Database, Tier } from '../store/tables.ts'
+import type { Caller } from './caller.ts'
 import { createId } from './identifiers.ts'
+import { includes, type Role, rolePermissions } from './permissions.ts'
 import { adminId } from './users.ts'
-
-/** Whom a request acts as, and under which limits. */
-export interface Caller {
-  /** The key's id; `process` for a key that lives only in this process. */
-  keyId: string
-  userId: string
-}
 
 /** interface.md, "Limits": requests per hour. Enterprise has its own number, or none. */
 export const tierLimits = { free: 100, pro: 1000 } as const
@@ -55,6 +50,8 @@ export async function storeKey(
     created_at: new Date().toISOString(),
     last_used_at: null,
     revoked_at: null,
+    permissions: null,
+    expires_at: null,
   }
   await db.insertInto('api_keys').values(row).execute()
   return { ...present(row), key }
@@ -77,17 +74,38 @@ export async function revokeKey(db: Database, id: string): Promise<KeyRecord | u
   return row && present(row)
 }
 
-/** Undefined for a key that is unknown or revoked. Read at each request, so a revocation holds at once. */
+/**
+ * Undefined for a key that is unknown, revoked or past its end. Read at each request, so a
+ * revocation holds at once.
+ */
 export async function findCaller(db: Database, key: string): Promise<Caller | undefined> {
   const row = await db
     .selectFrom('api_keys')
-    .select(['id', 'user_id', 'last_used_at'])
-    .where('hash', '=', hashKey(key))
-    .where('revoked_at', 'is', null)
+    .innerJoin('users', 'users.id', 'api_keys.user_id')
+    .select([
+      'api_keys.id',
+      'api_keys.user_id',
+      'api_keys.last_used_at',
+      'api_keys.hourly_limit',
+      'api_keys.permissions as key_permissions',
+      'api_keys.expires_at',
+      'users.role',
+      'users.permissions as user_permissions',
+    ])
+    .where('api_keys.hash', '=', hashKey(key))
+    .where('api_keys.revoked_at', 'is', null)
     .executeTakeFirst()
-  if (!row) return undefined
+  if (!row || (row.expires_at !== null && Date.parse(row.expires_at) <= Date.now())) return undefined
   await noteUse(db, row.id, row.last_used_at)
-  return { keyId: row.id, userId: row.user_id }
+  const ofUser = [...rolePermissions[row.role as Role], ...JSON.parse(row.user_permissions)]
+  const ofKey: string[] | null = row.key_permissions === null ? null : JSON.parse(row.key_permissions)
+  return {
+    keyId: row.id,
+    userId: row.user_id,
+    may: (permission) => includes(ofUser, permission) && (ofKey === null || includes(ofKey, permission)),
+    hourlyLimit: row.hourly_limit,
+    isCounted: true,
+  }
 }
 
 /** `last_used_at` is kept to the minute: a write for every request would cost more than it tells. */

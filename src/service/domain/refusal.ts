@@ -4,6 +4,7 @@ import type { Fault } from '../../contract/faults.ts'
 export type RefusalCode =
   | 'invalid_request'
   | 'unauthorized'
+  | 'forbidden'
   | 'not_found'
   | 'context_not_found'
   | 'model_not_found'

@@ -1,11 +1,21 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type Caller, findCaller, hashKey } from '../domain/keys.ts'
+import type { Caller } from '../domain/caller.ts'
+import { findCaller, hashKey } from '../domain/keys.ts'
+import type { Permission } from '../domain/permissions.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { adminId } from '../domain/users.ts'
 import type { Database } from '../store/tables.ts'
 
 /** Digests of the keys that live only in this process; they act as the admin. */
 export type ProcessKeys = ReadonlySet<string>
+
+const processCaller: Caller = {
+  keyId: 'process',
+  userId: adminId,
+  may: () => true,
+  hourlyLimit: null,
+  isCounted: false,
+}
 
 /** RFC 6750 section 2.1; the scheme's name knows no case (RFC 9110 section 11.1). */
 const bearer = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
@@ -23,8 +33,20 @@ export async function authenticate(
     throw new Refusal('unauthorized', 'An API key is needed in the header Authorization: Bearer <API_KEY>')
   }
   const key = bearer.exec(headers.authorization)?.[1]
-  if (key !== undefined && processKeys.has(hashKey(key))) return { keyId: 'process', userId: adminId }
+  if (key !== undefined && processKeys.has(hashKey(key))) return processCaller
   const caller = key === undefined ? undefined : await findCaller(db, key)
   if (!caller) throw new Refusal('unauthorized', 'The API key is not valid')
   return caller
+}
+
+/** @throws Refusal `forbidden`, which names what is missing */
+export function authorize(caller: Caller, permission: Permission): void {
+  if (caller.may(permission)) return
+  throw new Refusal(
+    'forbidden',
+    `This needs the permission ${permission}, which this key or its user lacks`,
+    {
+      details: { missing_permission: permission },
+    },
+  )
 }

@@ -7,12 +7,13 @@ import {
   LogController,
 } from 'fastify'
 import { type EndpointName, endpoints } from '../../contract/endpoints.ts'
+import type { Caller } from '../domain/caller.ts'
 import { createId } from '../domain/identifiers.ts'
-import type { Caller } from '../domain/keys.ts'
+import { requiredPermissions } from '../domain/permissions.ts'
 import { Refusal } from '../domain/refusal.ts'
-import type { Database } from '../store/tables.ts'
+import type { Store } from '../store/store.ts'
 import type { Upstream } from '../upstream/upstream.ts'
-import { authenticate, type ProcessKeys } from './authenticate.ts'
+import { authenticate, authorize, type ProcessKeys } from './authenticate.ts'
 import { errorBodyOf, statusOf, toRefusal } from './error-answer.ts'
 import { EventStream, openEventStream } from './event-stream.ts'
 import { acceptJson } from './parse-json.ts'
@@ -21,7 +22,7 @@ import { answerUnparsed, refuseUnknown } from './unknown-route.ts'
 import { validate } from './validate.ts'
 
 export interface ServerParts {
-  db: Database
+  store: Store
   upstream: Upstream
   processKeys: ProcessKeys
   /** Aborted when what still runs is to end. */
@@ -71,7 +72,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     reply.header('x-request-id', request.id)
     // What no route matched is refused without a key only outside of the interface's two families.
     if (request.is404 && !/^\/(v1|api)(\/|\?|$)/.test(request.url)) return
-    callers.set(request, await authenticate(parts.db, parts.processKeys, request.headers))
+    callers.set(request, await authenticate(parts.store.db, parts.processKeys, request.headers))
   })
   server.addHook('onResponse', async (request, reply) => {
     logAnswer(request, reply, callers.get(request))
@@ -93,16 +94,17 @@ export function createServer(parts: ServerParts): FastifyInstance {
 
 async function answer<N extends EndpointName>(
   name: N,
-  { db, upstream, stopping }: ServerParts,
+  { store, upstream, stopping }: ServerParts,
   caller: Caller | undefined,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   if (!caller) throw new Refusal('unauthorized', 'The API key is not valid')
+  authorize(caller, requiredPermissions[name])
   const { body, query } = validate(name, request.body, request.query as object)
   const { id = '' } = request.params as { id?: string }
   const signal = AbortSignal.any([stopping, clientGone(reply)])
-  const result = await handlers[name]({ db, upstream, caller, body, query, id, signal } as Call<N>)
+  const result = await handlers[name]({ db: store.db, upstream, caller, body, query, id, signal } as Call<N>)
   if (result instanceof Created) {
     return reply.code(201).header('location', result.location).send(result.body)
   }

@@ -5,6 +5,7 @@ import { isBusy, isDamaged, isDiskFull } from '../store/storage-failure.ts'
 const statuses: Record<RefusalCode, number> = {
   invalid_request: 400,
   unauthorized: 401,
+  forbidden: 403,
   not_found: 404,
   context_not_found: 404,
   model_not_found: 404,

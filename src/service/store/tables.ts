@@ -9,6 +9,12 @@ export interface Tables {
   contexts: { id: string; user_id: string; created_at: string }
   messages: MessageRow
   api_keys: ApiKeyRow
+  audit_log: AuditRow
+  oauth_records: OAuthRow
+  /** What all processes share and nobody else may know: signing keys, by name. */
+  service_secrets: { name: string; value: string; created_at: string }
+  sign_in_failures: SignInFailureRow
+  second_factors: SecondFactorRow
 }
 
 export interface UserRow {
@@ -62,6 +68,59 @@ export interface ApiKeyRow {
   created_at: string
   last_used_at: string | null
   revoked_at: string | null
+  /** JSON array of what the key may do at most; null for all that its user may. */
+  permissions: string | null
+  expires_at: string | null
+}
+
+/** One administrative change. */
+export interface AuditRow {
+  seq: Generated<number>
+  at: string
+  /** A user's id, or `machine` for what was done with the program on the service's own machine. */
+  actor: string
+  key_id: string | null
+  action: string
+  /** The id of what was changed, or its name. */
+  target: string
+  /** JSON without secrets; null where there was nothing, or is nothing any more. */
+  before: string | null
+  after: string | null
+  request_id: string | null
+}
+
+/** What the OAuth server keeps. Ids are SHA-256 digests, hex; times are Unix seconds. */
+interface OAuthRow {
+  /** `Session`, `Grant`, `AccessToken` … */
+  model: string
+  id_hash: string
+  payload: string
+  uid_hash: string | null
+  user_code_hash: string | null
+  grant_hash: string | null
+  user_id: string | null
+  consumed_at: number | null
+  expires_at: number | null
+  created_at: string
+}
+
+/** Times are Unix milliseconds. */
+interface SignInFailureRow {
+  /** What is locked: an address or a client's network address, as a digest. */
+  subject: string
+  failures: number
+  last_failure_at: number
+  locked_until: number | null
+}
+
+interface SecondFactorRow {
+  user_id: string
+  /** Base 32 (RFC 4648), as authenticator programs take it. */
+  secret: string
+  /** Null until a first code has shown that the person has it. */
+  confirmed_at: string | null
+  /** The newest time step whose code was used: no code counts twice (RFC 6238 section 5.2). */
+  last_step: number | null
 }
 
 export type Tier = 'free' | 'pro' | 'enterprise'

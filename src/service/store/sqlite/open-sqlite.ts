@@ -2,20 +2,17 @@ import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
-import { loadSqlite } from '../../load-sqlite.ts'
-import { type Migration, migrate, migrations } from './migrate.ts'
-import { createDialect } from './node-sqlite-dialect.ts'
-import { isBusy, storageFailure } from './storage-failure.ts'
-import type { Database, Tables } from './tables.ts'
+import { loadSqlite } from '../../../load-sqlite.ts'
+import { type Migration, migrations } from '../migrations/migrations.ts'
+import { isBusy, storageFailure } from '../storage-failure.ts'
+import type { Store } from '../store.ts'
+import type { Database, Tables } from '../tables.ts'
+import { migrateSqlite } from './migrate-sqlite.ts'
+import { createSqliteDialect } from './sqlite-dialect.ts'
 
-export interface OpenDatabase {
-  db: Database
+export interface SqliteStore extends Store {
   /** The same connection, for pragmas. */
   connection: DatabaseSync
-  file: string
-  /** This call made the data; another process opening the same empty folder gets false. */
-  created: boolean
-  close(): Promise<void>
 }
 
 /** How long, in ms, a writer waits for writers in other processes. */
@@ -27,7 +24,7 @@ export const databaseFile = (folder: string): string => join(resolve(folder), 'c
  * Opens the database in a data folder, making both when missing: the folder 0700, the file 0600.
  * @throws Failure `storage`, with the folder or the file named
  */
-export function openDatabase(folder: string, wanted: readonly Migration[] = migrations): OpenDatabase {
+export function openSqlite(folder: string, wanted: readonly Migration[] = migrations): SqliteStore {
   const file = databaseFile(folder)
   let connection: DatabaseSync | undefined
   try {
@@ -37,8 +34,18 @@ export function openDatabase(folder: string, wanted: readonly Migration[] = migr
     const { DatabaseSync } = loadSqlite()
     connection = new DatabaseSync(file, { timeout: busyTimeout, enableForeignKeyConstraints: true })
     const created = prepare(connection, file, wanted)
-    const db = new Kysely<Tables>({ dialect: createDialect(connection, file) })
-    return { db, connection, file, created, close: () => closeDatabase(db, connection as DatabaseSync) }
+    const open = connection
+    const db = new Kysely<Tables>({ dialect: createSqliteDialect(open, file) })
+    const version = open.prepare('select data_version + total_changes() as n from pragma_data_version')
+    return {
+      engine: 'sqlite',
+      db,
+      connection: open,
+      place: file,
+      created,
+      generation: () => (version.get() as { n: number }).n,
+      close: () => closeDatabase(db, open),
+    }
   } catch (error) {
     connection?.close()
     throw storageFailure(error, resolve(folder), file)
@@ -47,7 +54,7 @@ export function openDatabase(folder: string, wanted: readonly Migration[] = migr
 
 function prepare(connection: DatabaseSync, file: string, wanted: readonly Migration[]): boolean {
   // Migrated before the journal mode is set: a file that is refused must stay as it was.
-  const created = migrate(connection, file, wanted)
+  const created = migrateSqlite(connection, file, wanted)
   useWriteAheadLog(connection)
   connection.exec('pragma synchronous = full')
   return created

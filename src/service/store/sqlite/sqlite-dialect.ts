@@ -16,7 +16,7 @@ import { type Lock, lockOf } from './lock.ts'
  * fail with "database is locked" at once when another process wrote between their read and their
  * write (SQLITE_BUSY_SNAPSHOT), so transactions here begin IMMEDIATE and wait as `busy_timeout` says.
  */
-export function createDialect(database: DatabaseSync, path: string): Dialect {
+export function createSqliteDialect(database: DatabaseSync, path: string): Dialect {
   return {
     createAdapter: () => new SqliteAdapter(),
     createQueryCompiler: () => new SqliteQueryCompiler(),

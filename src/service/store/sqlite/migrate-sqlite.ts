@@ -1,18 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import { Failure } from '../../failure.ts'
-import { initial } from './migrations/0001-initial.ts'
-
-export interface Migration {
-  /** 1, 2, 3 …: the position in the list. */
-  number: number
-  name: string
-  /** SQL, run in one transaction. */
-  statements: string
-}
-
-/** Forward only: what is in this list has run somewhere and never changes. */
-export const migrations: readonly Migration[] = [initial]
+import { Failure } from '../../../failure.ts'
+import { type Migration, migrations } from '../migrations/migrations.ts'
 
 /** "chat" in ASCII, in the file's header: tells our files from any other SQLite database. */
 const applicationId = 0x63_68_61_74
@@ -30,7 +19,7 @@ interface AppliedMigration {
  * @throws Failure `storage` for a file that is not ours, is newer than this program or whose
  * migrations differ from this program's; nothing is written then
  */
-export function migrate(
+export function migrateSqlite(
   database: DatabaseSync,
   file: string,
   wanted: readonly Migration[] = migrations,
