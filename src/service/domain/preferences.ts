@@ -1,6 +1,7 @@
 import type { Preferences } from '../../contract/preferences.ts'
 import type { UserSettingsRequest } from '../../contract/profile.ts'
 import type { UpdateUserRequest, User } from '../../contract/user.ts'
+import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'
 import { merge } from './merge.ts'
 
@@ -23,13 +24,13 @@ const defaults: PreferencesRecord = {
 }
 
 export async function readPreferences(db: Database, userId: string): Promise<PreferencesRecord> {
-  const row = await db
-    .selectFrom('preferences')
-    .select('document')
-    .where('user_id', '=', userId)
-    .executeTakeFirstOrThrow()
-  return merge(defaults, JSON.parse(row.document))
+  const [row] = await selectDocument(db, { userId })
+  return merge(defaults, JSON.parse(row?.document ?? '{}'))
 }
+
+const selectDocument = prepareQuery((db, { userId }: { userId: string }) =>
+  db.selectFrom('preferences').select('document').where('user_id', '=', userId),
+)
 
 /** Sets the keys that are named; must run inside a transaction with what else changes. */
 export async function mergePreferences(

@@ -5,6 +5,7 @@ import type {
   UpdateUserRequest,
   User,
 } from '../../contract/user.ts'
+import { prepareQuery } from '../store/prepared-query.ts'
 import { isUniqueViolation } from '../store/storage-failure.ts'
 import type { Database, UserRow } from '../store/tables.ts'
 import { createId } from './identifiers.ts'
@@ -123,10 +124,14 @@ export async function readProfile(db: Database, id: string): Promise<Profile> {
 }
 
 async function findUser(db: Database, id: string): Promise<UserRow> {
-  const row = await db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst()
+  const [row] = await selectUser(db, { id })
   if (!row) throw new Refusal('user_not_found', `There is no user ${id}`)
   return row
 }
+
+const selectUser = prepareQuery((db, { id }: { id: string }) =>
+  db.selectFrom('users').selectAll().where('id', '=', id),
+)
 
 async function presentUser(db: Database, row: UserRow): Promise<User> {
   const { id, email, name, created_at } = row
