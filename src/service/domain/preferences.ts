@@ -23,13 +23,18 @@ const defaults: PreferencesRecord = {
 }
 
 export async function readPreferences(db: Database, userId: string): Promise<PreferencesRecord> {
-  const row = await db
-    .selectFrom('preferences')
-    .select('document')
-    .where('user_id', '=', userId)
-    .executeTakeFirstOrThrow()
+  const row = await selectPreferences(db, userId).executeTakeFirstOrThrow()
   return merge(defaults, JSON.parse(row.document))
 }
+
+/** The same for a transaction that will write it: nobody else does until it ends. */
+export async function lockPreferences(transaction: Database, userId: string): Promise<PreferencesRecord> {
+  const row = await selectPreferences(transaction, userId).forUpdate().executeTakeFirstOrThrow()
+  return merge(defaults, JSON.parse(row.document))
+}
+
+const selectPreferences = (db: Database, userId: string) =>
+  db.selectFrom('preferences').select('document').where('user_id', '=', userId)
 
 /** Sets the keys that are named; must run inside a transaction with what else changes. */
 export async function mergePreferences(
@@ -37,7 +42,7 @@ export async function mergePreferences(
   userId: string,
   patch: Preferences,
 ): Promise<PreferencesRecord> {
-  const merged = merge(await readPreferences(db, userId), patch)
+  const merged = merge(await lockPreferences(db, userId), patch)
   await db
     .updateTable('preferences')
     .set({ document: JSON.stringify(merged) })

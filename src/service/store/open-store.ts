@@ -30,6 +30,14 @@ export async function openExistingStore(place: DataPlace): Promise<Store | undef
   return openExistingPostgres(database, { statementTimeout })
 }
 
+/** The database in words that hold no secret, as `Store.place` has it, without looking for it. @throws as `openStore` */
+export async function describePlace({ dataDir, database }: DataPlace): Promise<string> {
+  if (database === undefined) return databaseFile(dataDir)
+  requirePostgres(database)
+  const { describePostgres } = await import('./postgres/open-postgres.ts')
+  return describePostgres(database)
+}
+
 function requirePostgres(database: string): void {
   if (/^postgres(ql)?:\/\//.test(database)) return
   throw new Failure('usage', 'The database must be given as postgres://user@host:5432/name', {

@@ -43,6 +43,9 @@ export function openExistingPostgres(url: string, options: PostgresOptions = {})
   })
 }
 
+/** `Store.place` of a URL. @throws Failure `config` */
+export const describePostgres = (url: string): string => readDatabaseUrl(url, 0).place
+
 /** @param prepare what is done on the first connection: whether it made the data; undefined for none */
 async function open(
   url: string,
