@@ -11,7 +11,7 @@ import { createSandbox } from '../support/sandbox.ts'
 import { caller, withFolder, withService } from './temporary-service.ts'
 
 async function withAdministration<T>(folder: string, use: (administration: Administration) => Promise<T>) {
-  const administration = await openAdministration(folder)
+  const administration = await openAdministration({ dataDir: folder })
   try {
     return await use(administration)
   } finally {

@@ -24,13 +24,22 @@ const defaults: PreferencesRecord = {
 }
 
 export async function readPreferences(db: Database, userId: string): Promise<PreferencesRecord> {
-  const [row] = await selectDocument(db, { userId })
-  return merge(defaults, JSON.parse(row?.document ?? '{}'))
+  return present(await selectDocument(db, { userId }))
 }
 
-const selectDocument = prepareQuery((db, { userId }: { userId: string }) =>
-  db.selectFrom('preferences').select('document').where('user_id', '=', userId),
-)
+/** The same for a transaction that will write it: nobody else does until it ends. */
+export async function lockPreferences(transaction: Database, userId: string): Promise<PreferencesRecord> {
+  return present(await lockDocument(transaction, { userId }))
+}
+
+const documentOf = (db: Database, { userId }: { userId: string }) =>
+  db.selectFrom('preferences').select('document').where('user_id', '=', userId)
+
+const selectDocument = prepareQuery(documentOf)
+const lockDocument = prepareQuery((db, user: { userId: string }) => documentOf(db, user).forUpdate())
+
+const present = ([row]: { document: string }[]): PreferencesRecord =>
+  merge(defaults, JSON.parse(row?.document ?? '{}'))
 
 /** Sets the keys that are named; must run inside a transaction with what else changes. */
 export async function mergePreferences(
@@ -38,7 +47,7 @@ export async function mergePreferences(
   userId: string,
   patch: Preferences,
 ): Promise<PreferencesRecord> {
-  const merged = merge(await readPreferences(db, userId), patch)
+  const merged = merge(await lockPreferences(db, userId), patch)
   await db
     .updateTable('preferences')
     .set({ document: JSON.stringify(merged) })

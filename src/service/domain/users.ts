@@ -10,7 +10,13 @@ import { isUniqueViolation } from '../store/storage-failure.ts'
 import type { Database, UserRow } from '../store/tables.ts'
 import { createId } from './identifiers.ts'
 import { hashPassword } from './passwords.ts'
-import { mergePreferences, preferencesFrom, readPreferences, userSettingsOf } from './preferences.ts'
+import {
+  lockPreferences,
+  mergePreferences,
+  preferencesFrom,
+  readPreferences,
+  userSettingsOf,
+} from './preferences.ts'
 import { invalidRequest, Refusal } from './refusal.ts'
 
 /** Whom keys made on the machine act as; the first migration makes this user. */
@@ -63,7 +69,7 @@ export async function readUser(db: Database, id: string): Promise<User> {
  */
 export function updateUser(db: Database, id: string, given: UpdateUserRequest): Promise<User> {
   return db.transaction().execute(async (transaction) => {
-    const stored = await findUser(transaction, id)
+    const stored = await lockUser(transaction, id)
     const row: UserRow = {
       ...stored,
       name: given.name ?? stored.name,
@@ -75,7 +81,7 @@ export function updateUser(db: Database, id: string, given: UpdateUserRequest): 
       .where('id', '=', id)
       .execute()
     if (given.settings) {
-      const preferences = await readPreferences(transaction, id)
+      const preferences = await lockPreferences(transaction, id)
       await mergePreferences(transaction, id, preferencesFrom(given.settings, preferences))
     }
     return presentUser(transaction, row)
@@ -98,7 +104,7 @@ export function assignPermissions(
   { permissions, role }: AssignPermissionsRequest,
 ): Promise<Assignment> {
   return db.transaction().execute(async (transaction) => {
-    const stored = await findUser(transaction, id)
+    const stored = await lockUser(transaction, id)
     const assignment: Assignment = {
       id,
       permissions: permissions ? [...new Set(permissions)] : JSON.parse(stored.permissions),
@@ -124,14 +130,24 @@ export async function readProfile(db: Database, id: string): Promise<Profile> {
 }
 
 async function findUser(db: Database, id: string): Promise<UserRow> {
-  const [row] = await selectUser(db, { id })
+  return found(await selectUser(db, { id }), id)
+}
+
+/** The same for a transaction that will write it: nobody else does until it ends. */
+async function lockUser(transaction: Database, id: string): Promise<UserRow> {
+  return found(await selectUserToWrite(transaction, { id }), id)
+}
+
+const userWithId = (db: Database, { id }: { id: string }) =>
+  db.selectFrom('users').selectAll().where('id', '=', id)
+
+const selectUser = prepareQuery(userWithId)
+const selectUserToWrite = prepareQuery((db, user: { id: string }) => userWithId(db, user).forUpdate())
+
+function found([row]: UserRow[], id: string): UserRow {
   if (!row) throw new Refusal('user_not_found', `There is no user ${id}`)
   return row
 }
-
-const selectUser = prepareQuery((db, { id }: { id: string }) =>
-  db.selectFrom('users').selectAll().where('id', '=', id),
-)
 
 async function presentUser(db: Database, row: UserRow): Promise<User> {
   const { id, email, name, created_at } = row
