@@ -4,6 +4,7 @@ import { Failure } from '../failure.ts'
 import { type KeyRecord, listKeys, revokeKey, storeKey, tierLimits } from './domain/keys.ts'
 import { findRun, type RunRecord } from './run-record.ts'
 import { type DataPlace, describePlace, openExistingStore, openStore } from './store/open-store.ts'
+import { type Backup, backUp, checkBackup, type Restored, restore } from './store/sqlite/back-up.ts'
 import { storageFailure } from './store/storage-failure.ts'
 import type { Store } from './store/store.ts'
 import type { Tier } from './store/tables.ts'
@@ -46,6 +47,15 @@ export interface Administration {
   /** A running service refuses the key from its next request on. @throws Failure `not_found` */
   revokeKey(id: string): Promise<KeyRecord>
   status(): Promise<ServiceStatus>
+  /**
+   * Copies the data to a new file, also while a service runs.
+   * @throws Failure `usage` for PostgreSQL, which has its own ways; as `store/sqlite/back-up.ts`
+   */
+  backUp(file: string): Promise<Backup>
+  /** @throws as `backUp`; Failure `not_found`, `storage` for a file that is no backup */
+  checkBackup(file: string): void
+  /** Puts a backup in the place of the data. @throws as `checkBackup`; Failure `conflict` while a service runs */
+  restore(file: string): Promise<Restored>
   close(): Promise<void>
 }
 
@@ -108,6 +118,24 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
         const counts = store ? await count(store) : nothing
         return { data: folder, database: place, ...counts, running: await findRun(folder, place) }
       }),
+    backUp: (file) => {
+      requireSqlite(given)
+      return backUp(folder, file)
+    },
+    checkBackup: (file) => {
+      requireSqlite(given)
+      checkBackup(file)
+    },
+    async restore(file) {
+      requireSqlite(given)
+      const running = await findRun(folder, place)
+      if (running) {
+        throw new Failure('conflict', `A service runs on this data, at ${running.url}`, {
+          hint: `Stop it first: kill ${running.pid}`,
+        })
+      }
+      return restore(folder, file)
+    },
     async close() {
       await opened?.close()
       opened = undefined
@@ -142,4 +170,11 @@ async function count({ db }: Store): Promise<Counts> {
       (select count(*) from messages) as messages,
       (select count(*) from api_keys where revoked_at is null) as keys`.execute(db)
   return { ...nothing, ...rows[0] }
+}
+
+function requireSqlite({ database }: DataPlace): void {
+  if (database === undefined) return
+  throw new Failure('usage', 'The data lies in PostgreSQL, which has backups of its own', {
+    hint: 'pg_dump --format=custom --file=chatctl.dump DATABASE, and pg_restore',
+  })
 }

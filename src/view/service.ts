@@ -34,6 +34,16 @@ export const newKeyView: View = {
   columns: [{ path: 'id' }, { path: 'name' }, { path: 'tier' }, { path: 'limit' }, { path: 'key' }],
 }
 
+export const backupView: View = {
+  layout: 'records',
+  columns: [{ path: 'file' }, { path: 'bytes' }, { path: 'schema_version' }],
+}
+
+export const restoredView: View = {
+  layout: 'records',
+  columns: [{ path: 'data' }, { path: 'restored_from' }, { path: 'kept' }, { path: 'schema_version' }],
+}
+
 /** Where a service that is now ready can be reached. */
 export const serviceUrlView: View = {
   layout: 'records',
