@@ -5,7 +5,7 @@ import { serviceStatusView } from '../../view/service.ts'
 export default class ServiceStatus extends BaseCommand {
   static override summary = 'Show what the embedded service holds, and where it runs.'
   static override examples = ['<%= config.bin %> service status', '<%= config.bin %> service status --json']
-  static override flags = { data: dataFlag, database: databaseFlag, database: databaseFlag }
+  static override flags = { data: dataFlag, database: databaseFlag }
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceStatus, serviceStatusView)

@@ -1,6 +1,7 @@
 import type { Preferences } from '../../contract/preferences.ts'
 import type { UserSettingsRequest } from '../../contract/profile.ts'
 import type { UpdateUserRequest, User } from '../../contract/user.ts'
+import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'
 import { merge } from './merge.ts'
 
@@ -23,18 +24,20 @@ const defaults: PreferencesRecord = {
 }
 
 export async function readPreferences(db: Database, userId: string): Promise<PreferencesRecord> {
-  const row = await selectPreferences(db, userId).executeTakeFirstOrThrow()
-  return merge(defaults, JSON.parse(row.document))
+  const [row] = await selectDocument(db, { userId })
+  return merge(defaults, JSON.parse(row?.document ?? '{}'))
 }
 
 /** The same for a transaction that will write it: nobody else does until it ends. */
 export async function lockPreferences(transaction: Database, userId: string): Promise<PreferencesRecord> {
-  const row = await selectPreferences(transaction, userId).forUpdate().executeTakeFirstOrThrow()
-  return merge(defaults, JSON.parse(row.document))
+  const [row] = await lockDocument(transaction, { userId })
+  return merge(defaults, JSON.parse(row?.document ?? '{}'))
 }
 
-const selectPreferences = (db: Database, userId: string) =>
+const ofUser = (db: Database, { userId }: { userId: string }) =>
   db.selectFrom('preferences').select('document').where('user_id', '=', userId)
+const selectDocument = prepareQuery(ofUser)
+const lockDocument = prepareQuery((db, values: { userId: string }) => ofUser(db, values).forUpdate())
 
 /** Sets the keys that are named; must run inside a transaction with what else changes. */
 export async function mergePreferences(

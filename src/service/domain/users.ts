@@ -5,6 +5,7 @@ import type {
   UpdateUserRequest,
   User,
 } from '../../contract/user.ts'
+import { prepareQuery } from '../store/prepared-query.ts'
 import { isUniqueViolation } from '../store/storage-failure.ts'
 import type { Database, UserRow } from '../store/tables.ts'
 import { createId } from './identifiers.ts'
@@ -129,17 +130,21 @@ export async function readProfile(db: Database, id: string): Promise<Profile> {
 }
 
 async function findUser(db: Database, id: string): Promise<UserRow> {
-  return found(await selectUser(db, id).executeTakeFirst(), id)
+  const [row] = await selectUser(db, { id })
+  return known(row, id)
 }
 
 /** The same for a transaction that will write it: nobody else does until it ends. */
 async function lockUser(transaction: Database, id: string): Promise<UserRow> {
-  return found(await selectUser(transaction, id).forUpdate().executeTakeFirst(), id)
+  const row = await userOf(transaction, { id }).forUpdate().executeTakeFirst()
+  return known(row, id)
 }
 
-const selectUser = (db: Database, id: string) => db.selectFrom('users').selectAll().where('id', '=', id)
+const userOf = (db: Database, { id }: { id: string }) =>
+  db.selectFrom('users').selectAll().where('id', '=', id)
+const selectUser = prepareQuery(userOf)
 
-function found(row: UserRow | undefined, id: string): UserRow {
+function known(row: UserRow | undefined, id: string): UserRow {
   if (!row) throw new Refusal('user_not_found', `There is no user ${id}`)
   return row
 }
