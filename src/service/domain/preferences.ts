@@ -24,22 +24,20 @@ const defaults: PreferencesRecord = {
 }
 
 export async function readPreferences(db: Database, userId: string): Promise<PreferencesRecord> {
-  return present(await selectDocument(db, { userId }))
+  const [row] = await selectDocument(db, { userId })
+  return merge(defaults, JSON.parse(row?.document ?? '{}'))
 }
 
 /** The same for a transaction that will write it: nobody else does until it ends. */
 export async function lockPreferences(transaction: Database, userId: string): Promise<PreferencesRecord> {
-  return present(await lockDocument(transaction, { userId }))
+  const [row] = await lockDocument(transaction, { userId })
+  return merge(defaults, JSON.parse(row?.document ?? '{}'))
 }
 
-const documentOf = (db: Database, { userId }: { userId: string }) =>
+const ofUser = (db: Database, { userId }: { userId: string }) =>
   db.selectFrom('preferences').select('document').where('user_id', '=', userId)
-
-const selectDocument = prepareQuery(documentOf)
-const lockDocument = prepareQuery((db, user: { userId: string }) => documentOf(db, user).forUpdate())
-
-const present = ([row]: { document: string }[]): PreferencesRecord =>
-  merge(defaults, JSON.parse(row?.document ?? '{}'))
+const selectDocument = prepareQuery(ofUser)
+const lockDocument = prepareQuery((db, values: { userId: string }) => ofUser(db, values).forUpdate())
 
 /** Sets the keys that are named; must run inside a transaction with what else changes. */
 export async function mergePreferences(

@@ -130,21 +130,21 @@ export async function readProfile(db: Database, id: string): Promise<Profile> {
 }
 
 async function findUser(db: Database, id: string): Promise<UserRow> {
-  return found(await selectUser(db, { id }), id)
+  const [row] = await selectUser(db, { id })
+  return known(row, id)
 }
 
 /** The same for a transaction that will write it: nobody else does until it ends. */
 async function lockUser(transaction: Database, id: string): Promise<UserRow> {
-  return found(await selectUserToWrite(transaction, { id }), id)
+  const row = await userOf(transaction, { id }).forUpdate().executeTakeFirst()
+  return known(row, id)
 }
 
-const userWithId = (db: Database, { id }: { id: string }) =>
+const userOf = (db: Database, { id }: { id: string }) =>
   db.selectFrom('users').selectAll().where('id', '=', id)
+const selectUser = prepareQuery(userOf)
 
-const selectUser = prepareQuery(userWithId)
-const selectUserToWrite = prepareQuery((db, user: { id: string }) => userWithId(db, user).forUpdate())
-
-function found([row]: UserRow[], id: string): UserRow {
+function known(row: UserRow | undefined, id: string): UserRow {
   if (!row) throw new Refusal('user_not_found', `There is no user ${id}`)
   return row
 }
