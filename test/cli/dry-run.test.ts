@@ -168,6 +168,16 @@ const cases: Case[] = [
     change: { create: { name: 'ci', tier: 'free', limit: null } },
   },
   {
+    command: 'service:backup',
+    args: ['service', 'backup', '--to', 'copy.db'],
+    change: { back_up_to: 'copy.db' },
+  },
+  {
+    command: 'service:restore',
+    args: ['service', 'restore', 'earlier.db'],
+    change: { restore: 'earlier.db' },
+  },
+  {
     command: 'service:keys:revoke',
     args: ['service', 'keys', 'revoke', keyToRevoke],
     change: { revoke: keyToRevoke },
@@ -193,6 +203,8 @@ const answered: Record<string, string> = {
   'users:settings:set': 'success',
   'service:keys:create': 'key',
   'service:keys:revoke': 'id',
+  'service:backup': 'file',
+  'service:restore': 'data',
   'config:set': 'profile,key,value',
   'auth:login': 'verified',
   'auth:logout': 'signed_out',
@@ -211,6 +223,7 @@ describe('--dry-run', function () {
     await runChatctl(sandbox, ['config', 'set', 'model', 'large', '--profile', 'other'])
     const created = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'ci', '--json'])
     keyId = JSON.parse(created.stdout).id
+    await runChatctl(sandbox, ['service', 'backup', '--to', 'earlier.db'])
     for (const [name, text] of Object.entries(files)) writeFileSync(join(sandbox.home, name), text)
   })
   beforeEach(() => {

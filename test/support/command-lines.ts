@@ -254,6 +254,8 @@ export const localCalls: readonly { name: string; args: readonly string[] }[] = 
   { name: 'config:list', args: ['config', 'list'] },
   { name: 'config:path', args: ['config', 'path'] },
   { name: 'config:set', args: ['config', 'set', 'model', 'small'] },
+  { name: 'service:backup', args: ['service', 'backup', '--to', 'copy.db'] },
+  { name: 'service:restore', args: ['service', 'restore', 'copy.db', '--yes'] },
   { name: 'service:keys:create', args: ['service', 'keys', 'create', '--name', 'ci'] },
   { name: 'service:keys:list', args: ['service', 'keys', 'list'] },
   { name: 'service:keys:revoke', args: ['service', 'keys', 'revoke', 'key_1', '--yes'] },

@@ -178,7 +178,7 @@ describe('the store of the embedded service', () => {
   it('serves two services of one process at once', () =>
     withFolder(async (folder) => {
       const services = await Promise.all([0, 1].map(() => startService({ dataDir: folder })))
-      const both = services.map(equip)
+      const both = services.map((service) => equip(service))
       expect(services.filter(({ created }) => created)).to.have.length(1)
       const answers = await Promise.all(
         Array.from({ length: 40 }, (_, index) =>
