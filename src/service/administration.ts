@@ -2,22 +2,25 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { sql } from 'kysely'
 import { Failure } from '../failure.ts'
-import { type KeyRecord, listKeys, revokeKey, storeKey, tierLimits } from './domain/keys.ts'
+import { type AdminAccount, checkNewAdmin, createAdmin, findAdmin, resetAdmin } from './admin-accounts.ts'
+import { type AuditEntry, type AuditFilter, listChanges, onMachine } from './domain/audit.ts'
+import { findKey, type KeyRecord, listKeys, type NewKey, revokeKey } from './domain/keys.ts'
+import { findPerson } from './find-person.ts'
+import {
+  type CreatedKey,
+  createKey,
+  type KeyChange,
+  type KeyRequest,
+  planKey,
+  planKeyChange,
+  unknownKey,
+  updateKey,
+} from './key-administration.ts'
 import { findRun, type RunRecord } from './run-record.ts'
 import { databaseFile, openSqlite } from './store/sqlite/open-sqlite.ts'
 import { storageFailure } from './store/storage-failure.ts'
 import type { Store } from './store/store.ts'
-import type { Tier } from './store/tables.ts'
-
-interface KeyRequest {
-  name: string
-  tier: Tier
-  /** Requests per hour, for enterprise alone; none when not given. */
-  limit?: number | undefined
-}
-
-/** The key in full, which is shown this once. */
-type CreatedKey = Pick<KeyRecord, 'id' | 'name' | 'tier' | 'limit' | 'created_at'> & { key: string }
+import type { Database } from './store/tables.ts'
 
 interface ServiceStatus {
   /** The data folder. */
@@ -34,16 +37,36 @@ interface ServiceStatus {
 
 /** What is done to a data folder on its own machine, whether a service runs on it or not. */
 export interface Administration {
-  /** @throws Failure `usage` for a name or a limit that does not fit, before anything is made */
-  checkKey(request: KeyRequest): void
-  /** Makes the data when there is none. @throws as `checkKey` */
+  /**
+   * The key that would be made; nothing is.
+   * @throws Failure `usage`, `not_found` for the user, `refused` for more than the user may
+   */
+  planKey(request: KeyRequest): Promise<NewKey>
+  /** Makes the data when there is none. @throws as `planKey` */
   createKey(request: KeyRequest): Promise<CreatedKey>
+  /** What would be changed of a key; nothing is. @throws as `updateKey` */
+  planKeyChange(id: string, change: KeyChange): Promise<Partial<NewKey>>
+  /**
+   * Holds in a running service from the next request on.
+   * @throws Failure `not_found`, `conflict` for a revoked key, and as `planKey`
+   */
+  updateKey(id: string, change: KeyChange): Promise<KeyRecord>
   /** Oldest first, revoked ones included. */
   listKeys(): Promise<KeyRecord[]>
   /** @throws Failure `not_found` */
   findKey(id: string): Promise<KeyRecord>
   /** A running service refuses the key from its next request on. @throws Failure `not_found` */
   revokeKey(id: string): Promise<KeyRecord>
+  /** @throws Failure `refused` for what no user may have, `conflict` where the email is taken */
+  checkAdmin(wanted: { email: string; name: string }): Promise<void>
+  /** Makes the data when there is none. @throws as `checkAdmin` */
+  createAdmin(wanted: { email: string; name: string; password: string }): Promise<AdminAccount>
+  /** @throws Failure `not_found`, `conflict` for a user who is no admin */
+  findAdmin(email: string): Promise<AdminAccount>
+  /** A new password, without second factor and sign-ins. @throws as `findAdmin`, `refused` for the password */
+  resetAdmin(email: string, password: string): Promise<AdminAccount>
+  /** Administrative changes, oldest first; actor and target may be an email. @throws Failure `not_found` for one */
+  listChanges(filter: AuditFilter): Promise<AuditEntry[]>
   status(): Promise<ServiceStatus>
   close(): Promise<void>
 }
@@ -66,32 +89,66 @@ export async function openAdministration(dataDir: string): Promise<Administratio
     }
   }
 
-  const findKey = async (id: string): Promise<KeyRecord> => {
+  const existing = (): Database => {
     const store = openExisting()
-    const key = store && (await listKeys(store.db)).find((known) => known.id === id)
-    if (key) return key
-    throw new Failure('not_found', `There is no API key ${id}`, { hint: 'chatctl service keys list' })
+    if (store) return store.db
+    throw new Failure('not_found', `There is no data in ${folder} yet`)
   }
+  const findExistingKey = async (id: string): Promise<KeyRecord> => {
+    const store = openExisting()
+    const key = store && (await findKey(store.db, id))
+    if (key) return key
+    throw unknownKey(id)
+  }
+  const idOf = async (name: string | undefined): Promise<string | undefined> =>
+    name?.includes('@') ? (await findPerson(existing(), name)).id : name
 
   return {
-    checkKey: (request) => {
-      checked(request)
-    },
+    planKey: (request) => guarded(() => planKey(openExisting()?.db, request)),
     createKey: (request) =>
       guarded(async () => {
-        const { id, name, tier, limit, key, created_at } = await storeKey(open().db, checked(request))
-        return { id, name, tier, limit, key, created_at }
+        const planned = await planKey(openExisting()?.db, request)
+        return createKey(open().db, planned)
+      }),
+    planKeyChange: (id, change) =>
+      guarded(async () => {
+        await findExistingKey(id)
+        return (await planKeyChange(existing(), id, change)).change
+      }),
+    updateKey: (id, change) =>
+      guarded(async () => {
+        await findExistingKey(id)
+        return updateKey(existing(), id, change)
       }),
     listKeys: () =>
       guarded(async () => {
         const store = openExisting()
         return store ? listKeys(store.db) : []
       }),
-    findKey: (id) => guarded(() => findKey(id)),
+    findKey: (id) => guarded(() => findExistingKey(id)),
     revokeKey: (id) =>
       guarded(async () => {
-        await findKey(id)
-        return (await revokeKey(open().db, id)) ?? findKey(id)
+        await findExistingKey(id)
+        return (await revokeKey(existing(), id, onMachine)) ?? findExistingKey(id)
+      }),
+    checkAdmin: (wanted) => guarded(() => checkNewAdmin(openExisting()?.db, wanted)),
+    createAdmin: (wanted) =>
+      guarded(async () => {
+        await checkNewAdmin(openExisting()?.db, wanted)
+        return createAdmin(open().db, wanted)
+      }),
+    findAdmin: (email) => guarded(() => findAdmin(openExisting()?.db, email)),
+    resetAdmin: (email, password) =>
+      guarded(async () => {
+        await findAdmin(openExisting()?.db, email)
+        return resetAdmin(existing(), email, password)
+      }),
+    listChanges: (filter) =>
+      guarded(async () => {
+        const store = openExisting()
+        if (!store) return []
+        const [actor, target] = [await idOf(filter.actor), await idOf(filter.target)]
+        return listChanges(store.db, { ...filter, actor, target })
       }),
     status: () =>
       guarded(async () => {
@@ -116,21 +173,6 @@ function mayExist(file: string): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code !== 'ENOENT'
   }
-}
-
-function checked({ name, tier, limit }: KeyRequest): { name: string; tier: Tier; limit: number | null } {
-  if (name.trim() === '' || [...name].length > 200) {
-    throw new Failure('usage', 'The name of a key must have 1 to 200 characters')
-  }
-  if (tier !== 'enterprise') {
-    if (limit === undefined) return { name, tier, limit: tierLimits[tier] }
-    throw new Failure('usage', `The limit of tier ${tier} is ${tierLimits[tier]} requests per hour`, {
-      hint: 'Only tier enterprise takes a limit of its own',
-    })
-  }
-  if (limit === undefined) return { name, tier, limit: null }
-  if (Number.isSafeInteger(limit) && limit > 0) return { name, tier, limit }
-  throw new Failure('usage', 'A limit must be a whole number of requests per hour, 1 or more')
 }
 
 async function count({ db }: Store): Promise<Omit<ServiceStatus, 'data' | 'running'>> {

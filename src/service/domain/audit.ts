@@ -63,3 +63,59 @@ export async function noteChange(transaction: Database, by: Origin, change: Chan
   }
   await transaction.insertInto('audit_log').values(row).execute()
 }
+
+/** One entry of the log, as shown. */
+export interface AuditEntry {
+  at: string
+  actor: string
+  action: string
+  target: string
+  before: unknown
+  after: unknown
+  key_id: string | null
+  request_id: string | null
+}
+
+/** Which entries; whatever is not given bounds nothing. Times are ISO 8601 UTC. */
+export interface AuditFilter {
+  /** Inclusive. */
+  since?: string | undefined
+  /** Exclusive. */
+  until?: string | undefined
+  actor?: string | undefined
+  /** `key.create`, or `key` for all that is done to keys. */
+  action?: string | undefined
+  target?: string | undefined
+  /** Of more entries than these, the newest. */
+  limit: number
+}
+
+/** Oldest first. */
+export async function listChanges(db: Database, filter: AuditFilter): Promise<AuditEntry[]> {
+  const { since, until, actor, action, target, limit } = filter
+  let query = db.selectFrom('audit_log').selectAll()
+  if (since !== undefined) query = query.where('at', '>=', since)
+  if (until !== undefined) query = query.where('at', '<', until)
+  if (actor !== undefined) query = query.where('actor', '=', actor)
+  if (target !== undefined) query = query.where('target', '=', target)
+  if (action !== undefined) {
+    // All that begin with `key.` lie between `key.` and `key/`.
+    query = query.where((where) =>
+      where.or([
+        where('action', '=', action),
+        where.and([where('action', '>=', `${action}.`), where('action', '<', `${action}/`)]),
+      ]),
+    )
+  }
+  const rows = await query.orderBy('seq', 'desc').limit(limit).execute()
+  return rows.reverse().map(({ at, actor, action, target, before, after, key_id, request_id }) => ({
+    at,
+    actor,
+    action,
+    target,
+    before: before === null ? null : JSON.parse(before),
+    after: after === null ? null : JSON.parse(after),
+    key_id,
+    request_id,
+  }))
+}

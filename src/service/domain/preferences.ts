@@ -1,6 +1,7 @@
 import type { Preferences } from '../../contract/preferences.ts'
 import type { UserSettingsRequest } from '../../contract/profile.ts'
 import type { UpdateUserRequest, User } from '../../contract/user.ts'
+import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'
 import { merge } from './merge.ts'
 
@@ -22,13 +23,13 @@ const defaults: PreferencesRecord = {
   display: { theme: 'system', font_size: 'medium' },
 }
 
+const selectPreferences = prepareQuery(['userId'], (db, { userId }) =>
+  db.selectFrom('preferences').select('document').where('user_id', '=', userId),
+)
+
 export async function readPreferences(db: Database, userId: string): Promise<PreferencesRecord> {
-  const row = await db
-    .selectFrom('preferences')
-    .select('document')
-    .where('user_id', '=', userId)
-    .executeTakeFirstOrThrow()
-  return merge(defaults, JSON.parse(row.document))
+  const [row] = await selectPreferences(db, { userId })
+  return merge(defaults, JSON.parse(row?.document ?? '{}'))
 }
 
 /** Sets the keys that are named; must run inside a transaction with what else changes. */

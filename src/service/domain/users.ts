@@ -1,14 +1,12 @@
 import type { Profile } from '../../contract/profile.ts'
-import type {
-  AssignPermissionsRequest,
-  CreateUserRequest,
-  UpdateUserRequest,
-  User,
-} from '../../contract/user.ts'
+import type { CreateUserRequest, UpdateUserRequest, User } from '../../contract/user.ts'
+import { prepareQuery } from '../store/prepared-query.ts'
 import { isUniqueViolation } from '../store/storage-failure.ts'
 import type { Database, UserRow } from '../store/tables.ts'
+import { type AuditAction, noteChange, type Origin } from './audit.ts'
 import { createId } from './identifiers.ts'
 import { hashPassword } from './passwords.ts'
+import type { Role } from './permissions.ts'
 import { mergePreferences, preferencesFrom, readPreferences, userSettingsOf } from './preferences.ts'
 import { invalidRequest, Refusal } from './refusal.ts'
 
@@ -21,8 +19,16 @@ export const mostMetadata = 65_536
 /** A request that has passed validation: the fields that the service requires are there. */
 type NewUser = CreateUserRequest & { email: string; password: string }
 
-/** @throws Refusal `email_taken`, case aside */
-export async function createUser(db: Database, given: NewUser): Promise<User> {
+/**
+ * @param as how the user comes to be; a member unless said
+ * @throws Refusal `email_taken`, case aside
+ */
+export async function createUser(
+  db: Database,
+  given: NewUser,
+  by: Origin,
+  as: { role: Role; action: AuditAction } = { role: 'member', action: 'user.create' },
+): Promise<User> {
   const now = new Date().toISOString()
   const row: UserRow = {
     id: createId('usr'),
@@ -31,7 +37,7 @@ export async function createUser(db: Database, given: NewUser): Promise<User> {
     name: given.name ?? '',
     password_hash: await hashPassword(given.password),
     metadata: mergeMetadata('{}', given.metadata),
-    role: 'member',
+    role: as.role,
     permissions: '[]',
     created_at: now,
     updated_at: now,
@@ -40,6 +46,9 @@ export async function createUser(db: Database, given: NewUser): Promise<User> {
     return await db.transaction().execute(async (transaction) => {
       await transaction.insertInto('users').values(row).execute()
       await transaction.insertInto('preferences').values({ user_id: row.id, document: '{}' }).execute()
+      const { email, name, role } = row
+      const after = { email, name, role, metadata: JSON.parse(row.metadata) }
+      await noteChange(transaction, by, { action: as.action, target: row.id, before: null, after })
       return presentUser(transaction, row)
     })
   } catch (error) {
@@ -60,9 +69,10 @@ export async function readUser(db: Database, id: string): Promise<User> {
  * to null is removed.
  * @throws Refusal `user_not_found`
  */
-export function updateUser(db: Database, id: string, given: UpdateUserRequest): Promise<User> {
+export function updateUser(db: Database, id: string, given: UpdateUserRequest, by: Origin): Promise<User> {
   return db.transaction().execute(async (transaction) => {
-    const stored = await findUser(transaction, id)
+    const stored = await holdUser(transaction, id)
+    const before = await presentUser(transaction, stored)
     const row: UserRow = {
       ...stored,
       name: given.name ?? stored.name,
@@ -77,42 +87,9 @@ export function updateUser(db: Database, id: string, given: UpdateUserRequest): 
       const preferences = await readPreferences(transaction, id)
       await mergePreferences(transaction, id, preferencesFrom(given.settings, preferences))
     }
-    return presentUser(transaction, row)
-  })
-}
-
-export interface Assignment {
-  id: string
-  permissions: string[]
-  role: string
-}
-
-/**
- * Replaces the permissions, the role or both, whichever is given.
- * @throws Refusal `user_not_found`
- */
-export function assignPermissions(
-  db: Database,
-  id: string,
-  { permissions, role }: AssignPermissionsRequest,
-): Promise<Assignment> {
-  return db.transaction().execute(async (transaction) => {
-    const stored = await findUser(transaction, id)
-    const assignment: Assignment = {
-      id,
-      permissions: permissions ? [...new Set(permissions)] : JSON.parse(stored.permissions),
-      role: role ?? stored.role,
-    }
-    await transaction
-      .updateTable('users')
-      .set({
-        permissions: JSON.stringify(assignment.permissions),
-        role: assignment.role,
-        updated_at: new Date().toISOString(),
-      })
-      .where('id', '=', id)
-      .execute()
-    return assignment
+    const after = await presentUser(transaction, row)
+    await noteChange(transaction, by, { action: 'user.update', target: id, before, after })
+    return after
   })
 }
 
@@ -122,11 +99,28 @@ export async function readProfile(db: Database, id: string): Promise<Profile> {
   return { id, email, name, created_at, preferences: { ...(await readPreferences(db, id)) } }
 }
 
+const selectUser = prepareQuery(['id'], (db, { id }) =>
+  db.selectFrom('users').selectAll().where('id', '=', id),
+)
+
 async function findUser(db: Database, id: string): Promise<UserRow> {
-  const row = await db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst()
-  if (!row) throw new Refusal('user_not_found', `There is no user ${id}`)
+  const [row] = await selectUser(db, { id })
+  if (!row) throw unknownUser(id)
   return row
 }
+
+/**
+ * The same for a change: nobody else changes the user before the transaction ends.
+ * @throws Refusal `user_not_found`
+ */
+export async function holdUser(transaction: Database, id: string): Promise<UserRow> {
+  const query = transaction.selectFrom('users').selectAll().where('id', '=', id).forUpdate()
+  const row = await query.executeTakeFirst()
+  if (!row) throw unknownUser(id)
+  return row
+}
+
+const unknownUser = (id: string) => new Refusal('user_not_found', `There is no user ${id}`)
 
 async function presentUser(db: Database, row: UserRow): Promise<User> {
   const { id, email, name, created_at } = row

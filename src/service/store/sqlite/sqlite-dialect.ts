@@ -7,9 +7,9 @@ import {
   type QueryResult,
   SqliteAdapter,
   SqliteIntrospector,
-  SqliteQueryCompiler,
 } from 'kysely'
 import { type Lock, lockOf } from './lock.ts'
+import { SqliteCompiler } from './sqlite-compiler.ts'
 
 /**
  * Kysely over one node:sqlite connection. Kysely's own driver begins deferred transactions, which
@@ -19,7 +19,7 @@ import { type Lock, lockOf } from './lock.ts'
 export function createSqliteDialect(database: DatabaseSync, path: string): Dialect {
   return {
     createAdapter: () => new SqliteAdapter(),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createQueryCompiler: () => new SqliteCompiler(),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createDriver: () => createDriver(database, lockOf(path)),
   }
