@@ -21,7 +21,7 @@ export const keyView: View = {
     { path: 'name' },
     { path: 'tier' },
     { path: 'limit' },
-    { path: 'created_at' },
+    { path: 'created_at', aside: true },
     { path: 'last_used_at' },
     { path: 'revoked_at' },
     { path: 'user_id', aside: true },

@@ -47,7 +47,7 @@ export async function createUser(
       await transaction.insertInto('users').values(row).execute()
       await transaction.insertInto('preferences').values({ user_id: row.id, document: '{}' }).execute()
       const { email, name, role } = row
-      const after = { email, name, role, metadata: JSON.parse(row.metadata) }
+      const after = { email, name, role, ...(given.metadata && { metadata: JSON.parse(row.metadata) }) }
       await noteChange(transaction, by, { action: as.action, target: row.id, before: null, after })
       return presentUser(transaction, row)
     })
