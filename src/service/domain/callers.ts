@@ -19,7 +19,7 @@ interface Known {
   caller: Caller
   /** When the key ends, in Unix ms; Infinity for never. */
   expiresAt: number
-  /** When its use was last noted, in Unix ms. */
+  /** When its use was last noted in the database, in Unix ms. */
   notedAt: number
 }
 
@@ -55,6 +55,8 @@ const selectKey = prepareQuery(['hash'], (db, { hash }) =>
  */
 export function createCallers(store: Store, now: () => number = Date.now): Callers {
   const known = new Map<string, Known>()
+  /** When this process last noted the use of a key, by its id: the note itself makes `known` outdated. */
+  const noted = new Map<string, number>()
   const writing = new Set<Promise<void>>()
   let generation = Number.NaN
 
@@ -77,9 +79,11 @@ export function createCallers(store: Store, now: () => number = Date.now): Calle
       }
       const time = now()
       if (found.expiresAt <= time) return undefined
-      if (time - found.notedAt >= noteEvery) {
-        found.notedAt = time
-        const written = noteUse(store.db, found.caller.keyId, time).finally(() => writing.delete(written))
+      const { keyId } = found.caller
+      if (time - Math.max(found.notedAt, noted.get(keyId) ?? 0) >= noteEvery) {
+        if (noted.size >= mostKnown) noted.clear()
+        noted.set(keyId, time)
+        const written = noteUse(store.db, keyId, time).finally(() => writing.delete(written))
         writing.add(written)
       }
       return found.caller

@@ -41,8 +41,8 @@ export async function authenticate(
 }
 
 /** @throws Refusal `forbidden`, which names what is missing */
-export function authorize(caller: Caller, permission: Permission): void {
-  if (caller.may(permission)) return
+export function authorize(caller: Caller | undefined, permission: Permission): void {
+  if (caller?.may(permission)) return
   throw new Refusal(
     'forbidden',
     `This needs the permission ${permission}, which this key or its user lacks`,

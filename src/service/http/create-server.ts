@@ -90,6 +90,8 @@ export function createServer(parts: ServerParts): FastifyInstance {
     server.route({
       method,
       url: path.replace('{id}', ':id'),
+      // Before the body is read: who may not send it has no use for what is wrong with it.
+      onRequest: async (request) => authorize(callers.get(request), requiredPermissions[name]),
       handler: (request, reply) => answer(name, parts, callers.get(request), request, reply),
     })
   }
@@ -104,7 +106,6 @@ async function answer<N extends EndpointName>(
   reply: FastifyReply,
 ): Promise<unknown> {
   if (!caller) throw new Refusal('unauthorized', 'The API key is not valid')
-  authorize(caller, requiredPermissions[name])
   const { body, query } = validate(name, request.body, request.query as object)
   const { id = '' } = request.params as { id?: string }
   const signal = AbortSignal.any([stopping, clientGone(reply)])
