@@ -92,7 +92,8 @@ describe('callers of the embedded service', () => {
     withStores(async (store) => {
       const keys = await store.db.transaction().execute(async (transaction) => {
         const planted = []
-        for (let index = 0; index < 1_050; index++) planted.push(await plantKey(transaction))
+        for (let index = 0; index < 1_050; index++)
+          planted.push(await plantKey(transaction, { last_used_at: '2999-01-01T00:00:00.000Z' }))
         return planted
       })
       const callers = createCallers({ ...store, generation: () => 1 })
