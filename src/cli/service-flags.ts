@@ -8,6 +8,13 @@ export const dataFlag = textFlag({
   summary: 'Data folder of the service; $XDG_DATA_HOME/chatctl unless said.',
 })
 
+/** Where the data lies instead; every `service` command that opens it takes this. */
+export const databaseFlag = textFlag({
+  helpValue: '<url>',
+  env: 'CHATCTL_DATABASE',
+  summary: 'PostgreSQL for the data, postgres://user@host:5432/name.',
+})
+
 /** What is said of a key when it is made and when it is changed. */
 export const keyFlags = {
   limit: integerFlag({ helpValue: '<n>', summary: 'Requests per hour; only for the tier enterprise.' }),

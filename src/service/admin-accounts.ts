@@ -2,7 +2,7 @@ import { Failure } from '../failure.ts'
 import { noteChange, onMachine } from './domain/audit.ts'
 import { hashPassword } from './domain/passwords.ts'
 import { Refusal } from './domain/refusal.ts'
-import { createUser, holdUser } from './domain/users.ts'
+import { createUser, lockUser } from './domain/users.ts'
 import { findPerson, lookUpPerson } from './find-person.ts'
 import { validate } from './http/validate.ts'
 import type { Database } from './store/tables.ts'
@@ -52,10 +52,8 @@ export async function createAdmin(
  * The admin whose password is to be set anew; nothing is changed.
  * @throws Failure `not_found`, `conflict` for a user who is no admin
  */
-export async function findAdmin(db: Database | undefined, email: string): Promise<AdminAccount> {
+export async function findAdmin(db: Database, email: string): Promise<AdminAccount> {
   const { id, role } = await findPerson(db, email)
-  if (!db)
-    throw new Failure('not_found', 'There is no data yet', { hint: `chatctl service admin create ${email}` })
   if (role === 'admin') return readAdmin(db, id)
   throw new Failure('conflict', `${email} is no admin but has the role ${role}`, {
     hint: `Let an admin do it: chatctl users permissions assign ${id} --role admin`,
@@ -71,7 +69,7 @@ export async function resetAdmin(db: Database, email: string, password: string):
   checkUser({ email: 'any@example.com', password })
   const hash = await hashPassword(password)
   return db.transaction().execute(async (transaction) => {
-    await holdUser(transaction, id)
+    await lockUser(transaction, id)
     await transaction
       .updateTable('users')
       .set({ password_hash: hash, updated_at: new Date().toISOString() })

@@ -4,6 +4,7 @@ export const serviceStatusView: View = {
   layout: 'pairs',
   columns: [
     { path: 'data' },
+    { path: 'database' },
     { path: 'schema_version' },
     { path: 'users' },
     { path: 'contexts' },
@@ -50,6 +51,16 @@ export const newKeyView: View = {
 export const adminView: View = {
   layout: 'records',
   columns: [{ path: 'id' }, { path: 'email' }, { path: 'name' }, { path: 'role' }, { path: 'created_at' }],
+}
+
+export const backupView: View = {
+  layout: 'records',
+  columns: [{ path: 'file' }, { path: 'bytes' }, { path: 'schema_version' }],
+}
+
+export const restoredView: View = {
+  layout: 'records',
+  columns: [{ path: 'data' }, { path: 'restored_from' }, { path: 'kept' }, { path: 'schema_version' }],
 }
 
 /** Where a service that is now ready can be reached. */

@@ -1,15 +1,18 @@
 import { expect } from 'chai'
-import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
+import { openStore } from '../../src/service/store/open-store.ts'
 import type { Database } from '../../src/service/store/tables.ts'
 import { plantKey, plantUser } from './plant-key.ts'
-import { type Answer, caller, withService } from './temporary-service.ts'
+import { type Answer, caller, onEachEngine, type WithService } from './temporary-service.ts'
 
 type Assign = (id: string, body: object) => Promise<Answer>
 
 /** An editor who may assign permissions too, and a database to look into. */
-async function withEditor(use: (assign: Assign, db: Database, own: string) => Promise<void>): Promise<void> {
-  await withService(async ({ url, dataDir }) => {
-    const store = openSqlite(dataDir)
+async function withEditorOf(
+  withService: WithService,
+  use: (assign: Assign, db: Database, own: string) => Promise<void>,
+): Promise<void> {
+  await withService(async ({ url, place }) => {
+    const store = await openStore(place)
     try {
       const editor = await plantUser(store.db, { role: 'editor', permissions: '["assign:permissions"]' })
       const call = caller(url, (await plantKey(store.db, { user_id: editor.id })).key)
@@ -30,7 +33,9 @@ function expectMissing(answer: Answer, missing: string[]): void {
   })
 }
 
-describe('permissions in the embedded service', () => {
+onEachEngine('permissions in the embedded service', (withService) => {
+  const withEditor = (use: Parameters<typeof withEditorOf>[1]) => withEditorOf(withService, use)
+
   it('are assigned by whoever holds them', () =>
     withEditor(async (assign, db) => {
       const member = await plantUser(db)
@@ -71,8 +76,8 @@ describe('permissions in the embedded service', () => {
     }))
 
   it('cannot be assigned by a key that lacks them, though its user has them', () =>
-    withService(async ({ url, dataDir }) => {
-      const { db, close } = openSqlite(dataDir)
+    withService(async ({ url, place }) => {
+      const { db, close } = await openStore(place)
       const member = await plantUser(db)
       const { key } = await plantKey(db, { permissions: '["assign:permissions","*:chat","*:profile"]' })
       const answer = await caller(url, key)('POST', `/v1/users/${member.id}/permissions`, {
@@ -83,8 +88,8 @@ describe('permissions in the embedded service', () => {
     }))
 
   it('are kept though nobody here knows them, and mean nothing', () =>
-    withService(async ({ url, call, dataDir }) => {
-      const { db, close } = openSqlite(dataDir)
+    withService(async ({ url, call, place }) => {
+      const { db, close } = await openStore(place)
       const user = await plantUser(db)
       const permissions = ['deploy:rockets', 'read:*']
       const answer = await call('POST', `/v1/users/${user.id}/permissions`, { permissions })

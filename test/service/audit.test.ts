@@ -4,15 +4,25 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { type AuditEntry, listChanges } from '../../src/service/domain/audit.ts'
 import { changedParts } from '../../src/service/domain/changed-parts.ts'
+import { openStore } from '../../src/service/store/open-store.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { plantKey, plantUser } from './plant-key.ts'
-import { caller, type TemporaryService, withService } from './temporary-service.ts'
+import {
+  caller,
+  onEachEngine,
+  type TemporaryService,
+  type WithService,
+  withService,
+} from './temporary-service.ts'
 
 type Read = () => Promise<AuditEntry[]>
 
-const withLog = (use: (service: TemporaryService, read: Read) => Promise<void>): Promise<void> =>
+const withLogOf = (
+  withService: WithService,
+  use: (service: TemporaryService, read: Read) => Promise<void>,
+): Promise<void> =>
   withService(async (service) => {
-    const store = openSqlite(service.dataDir)
+    const store = await openStore(service.place)
     try {
       await use(service, () => listChanges(store.db, { limit: 1_000 }))
     } finally {
@@ -23,10 +33,12 @@ const withLog = (use: (service: TemporaryService, read: Read) => Promise<void>):
 /** What no log may hold. */
 const canary = 'canary-Tr0ub4dor'
 
-describe('the audit log of the embedded service', () => {
+onEachEngine('the audit log of the embedded service', (withService) => {
+  const withLog = (use: Parameters<typeof withLogOf>[1]) => withLogOf(withService, use)
+
   it('says who changed what, from what to what, by which key and request', () =>
-    withLog(async ({ url, call, dataDir }, read) => {
-      const { db, close } = openSqlite(dataDir)
+    withLog(async ({ url, call, place }, read) => {
+      const { db, close } = await openStore(place)
       const admin = await plantUser(db, { role: 'admin' })
       const { id: keyId, key } = await plantKey(db, { user_id: admin.id })
       await close()
@@ -86,8 +98,8 @@ describe('the audit log of the embedded service', () => {
     }))
 
   it('has nothing of what was refused, failed, changed nothing, or is nobody else’s business', () =>
-    withLog(async ({ url, call, dataDir }, read) => {
-      const { db, close } = openSqlite(dataDir)
+    withLog(async ({ url, call, place }, read) => {
+      const { db, close } = await openStore(place)
       const user = await plantUser(db)
       const member = caller(url, (await plantKey(db, { user_id: user.id })).key)
       await close()
@@ -107,25 +119,6 @@ describe('the audit log of the embedded service', () => {
       const statuses = answers.map(({ status }) => status)
       expect(statuses).to.deep.equal([403, 409, 400, 404, 409, 400, 200, 200, 200, 200, 200])
       expect(await read()).to.deep.equal([])
-    }))
-
-  it('is written with the change or not at all', () =>
-    withLog(async ({ call, dataDir }, read) => {
-      const { db, connection, close } = openSqlite(dataDir)
-      connection.exec(
-        "create trigger full before insert on audit_log begin select raise(abort, 'no room'); end",
-      )
-      const answers = [
-        await call('PATCH', '/v1/settings', { app_name: 'Mine' }),
-        await call('POST', '/v1/users', { email: 'ada@example.com', password: 'long enough' }),
-      ]
-      expect(answers.map(({ status }) => status)).to.deep.equal([500, 500])
-      expect((await call('GET', '/v1/settings')).body.app_name).to.equal('Chat')
-      expect(await db.selectFrom('users').select('id').execute()).to.have.length(1)
-      connection.exec('drop trigger full')
-      await close()
-      expect((await call('PATCH', '/v1/settings', { app_name: 'Mine' })).status).to.equal(200)
-      expect(await read()).to.have.length(1)
     }))
 
   it('holds no password and no key, wherever somebody has put one', () =>
@@ -155,6 +148,27 @@ describe('the audit log of the embedded service', () => {
       for (const name of readdirSync(dataDir)) {
         expect(readFileSync(join(dataDir, name), 'latin1').includes(key), name).to.equal(false)
       }
+    }))
+})
+
+describe('a change in the audit log', () => {
+  it('is written with the change or not at all', () =>
+    withLogOf(withService, async ({ call, dataDir }, read) => {
+      const { db, connection, close } = openSqlite(dataDir)
+      connection.exec(
+        "create trigger full before insert on audit_log begin select raise(abort, 'no room'); end",
+      )
+      const answers = [
+        await call('PATCH', '/v1/settings', { app_name: 'Mine' }),
+        await call('POST', '/v1/users', { email: 'ada@example.com', password: 'long enough' }),
+      ]
+      expect(answers.map(({ status }) => status)).to.deep.equal([500, 500])
+      expect((await call('GET', '/v1/settings')).body.app_name).to.equal('Chat')
+      expect(await db.selectFrom('users').select('id').execute()).to.have.length(1)
+      connection.exec('drop trigger full')
+      await close()
+      expect((await call('PATCH', '/v1/settings', { app_name: 'Mine' })).status).to.equal(200)
+      expect(await read()).to.have.length(1)
     }))
 
   it('keeps what differs and no more: both sides merged with what is equal are the states again', () => {

@@ -1,15 +1,16 @@
 import { expect } from 'chai'
 import { type Callers, createCallers } from '../../src/service/domain/callers.ts'
 import { hashKey } from '../../src/service/domain/keys.ts'
-import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
+import { openStore } from '../../src/service/store/open-store.ts'
 import type { Store } from '../../src/service/store/store.ts'
 import { plantKey, plantUser } from './plant-key.ts'
-import { withFolder } from './temporary-service.ts'
+import { takesHold } from './take-hold.ts'
+import { type Engine, onEachEngine, withPlace } from './temporary-service.ts'
 
 /** Two connections to one database, as two processes have. */
-const withStores = (use: (store: Store, other: Store) => Promise<void>): Promise<void> =>
-  withFolder(async (folder) => {
-    const [store, other] = [openSqlite(folder), openSqlite(folder)]
+const withStoresOn = (engine: Engine, use: (store: Store, other: Store) => Promise<void>): Promise<void> =>
+  withPlace(engine, async (place) => {
+    const [store, other] = [await openStore(place), await openStore(place)]
     try {
       await use(store, other)
     } finally {
@@ -21,7 +22,10 @@ const withStores = (use: (store: Store, other: Store) => Promise<void>): Promise
 const revoked = { revoked_at: '2026-01-01T00:00:00.000Z' }
 const find = (callers: Callers, key: string) => callers.find(hashKey(key))
 
-describe('callers of the embedded service', () => {
+onEachEngine('callers of the embedded service', (_, engine) => {
+  const withStores = (use: Parameters<typeof withStoresOn>[1]) => withStoresOn(engine, use)
+  const seen = (check: () => Promise<void>) => takesHold(engine, check)
+
   it('are remembered for as long as the database says that nothing changed', () =>
     withStores(async (store, other) => {
       const { key } = await plantKey(store.db)
@@ -44,13 +48,21 @@ describe('callers of the embedded service', () => {
         const may = async (permission: string) => (await find(callers, key))?.may(permission)
         expect(await may('read:users')).to.equal(false)
         await db.updateTable('users').set({ role: 'editor' }).where('id', '=', user.id).execute()
-        expect(await may('read:users')).to.equal(true)
+        await seen(async () => {
+          expect(await may('read:users')).to.equal(true)
+        })
         await db.updateTable('api_keys').set({ permissions: '["read:chat"]' }).execute()
-        expect([await may('read:users'), await may('read:chat')]).to.deep.equal([false, true])
+        await seen(async () => {
+          expect([await may('read:users'), await may('read:chat')]).to.deep.equal([false, true])
+        })
         await db.updateTable('api_keys').set({ hourly_limit: 5, tier: 'pro' }).execute()
-        expect(await find(callers, key)).to.include({ hourlyLimit: 5 })
+        await seen(async () => {
+          expect(await find(callers, key)).to.include({ hourlyLimit: 5 })
+        })
         await db.updateTable('api_keys').set(revoked).execute()
-        expect(await find(callers, key)).to.equal(undefined)
+        await seen(async () => {
+          expect(await find(callers, key)).to.equal(undefined)
+        })
         await callers.close()
       }))
   }

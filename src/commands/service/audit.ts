@@ -1,6 +1,6 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
-import { dataFlag, pastFlag } from '../../cli/service-flags.ts'
+import { databaseFlag, dataFlag, pastFlag } from '../../cli/service-flags.ts'
 import { auditView, describeChange } from '../../view/audit.ts'
 
 export default class ServiceAudit extends BaseCommand {
@@ -29,12 +29,13 @@ export default class ServiceAudit extends BaseCommand {
       summary: 'How many to show, the newest ones.',
     }),
     data: dataFlag,
+    database: databaseFlag,
   }
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceAudit, auditView)
     const { since, until, actor, action, target, limit } = flags
-    const administration = await context.openAdministration(flags.data)
+    const administration = await context.openAdministration(flags)
     const changes = await administration.listChanges({ since, until, actor, action, target, limit })
     const entries = changes.map((entry) => ({ ...entry, change: describeChange(entry.before, entry.after) }))
     await context.output.show(auditView, entries)

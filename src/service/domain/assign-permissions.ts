@@ -4,7 +4,7 @@ import { noteChange, type Origin } from './audit.ts'
 import type { Caller } from './caller.ts'
 import { rightsOf } from './permissions.ts'
 import { Refusal } from './refusal.ts'
-import { adminId, holdUser } from './users.ts'
+import { adminId, lockUser } from './users.ts'
 
 export interface Assignment {
   id: string
@@ -27,7 +27,7 @@ export async function assignPermissions(
   const granted = rightsOf(role ?? '', permissions ?? [])
   demandAll(caller, granted, 'Nobody can assign more than they hold')
   return db.transaction().execute(async (transaction) => {
-    const stored = await holdUser(transaction, id)
+    const stored = await lockUser(transaction, id)
     const before = { role: stored.role, permissions: JSON.parse(stored.permissions) as string[] }
     const held = rightsOf(before.role, before.permissions)
     demandAll(caller, held, 'Nobody can change what a user may who holds more than they do')

@@ -29,7 +29,7 @@ const mostKnown = 1_000
 /** `last_used_at` is kept to the minute: a write for every request would cost more than it tells. */
 const noteEvery = 60_000
 
-const selectKey = prepareQuery(['hash'], (db, { hash }) =>
+const selectKey = prepareQuery((db, { hash }: { hash: string }) =>
   db
     .selectFrom('api_keys')
     .innerJoin('users', 'users.id', 'api_keys.user_id')

@@ -101,7 +101,7 @@ export async function changeKey(
 /** Revokes a key from this moment on; one that is revoked keeps its date. Undefined for an unknown id. */
 export function revokeKey(db: Database, id: string, by: Origin): Promise<KeyRecord | undefined> {
   return db.transaction().execute(async (transaction) => {
-    await holdKey(transaction, id)
+    await lockKey(transaction, id)
     const before = await findKey(transaction, id)
     if (!before || before.revoked_at !== null) return before
     await transaction
@@ -115,8 +115,8 @@ export function revokeKey(db: Database, id: string, by: Origin): Promise<KeyReco
   })
 }
 
-/** Nobody else changes the key before the transaction ends. */
-export async function holdKey(transaction: Database, id: string): Promise<void> {
+/** For a transaction that will write the key: nobody else does until it ends. */
+export async function lockKey(transaction: Database, id: string): Promise<void> {
   await transaction.selectFrom('api_keys').select('id').where('id', '=', id).forUpdate().execute()
 }
 

@@ -23,14 +23,21 @@ const defaults: PreferencesRecord = {
   display: { theme: 'system', font_size: 'medium' },
 }
 
-const selectPreferences = prepareQuery(['userId'], (db, { userId }) =>
-  db.selectFrom('preferences').select('document').where('user_id', '=', userId),
-)
-
 export async function readPreferences(db: Database, userId: string): Promise<PreferencesRecord> {
-  const [row] = await selectPreferences(db, { userId })
+  const [row] = await selectDocument(db, { userId })
   return merge(defaults, JSON.parse(row?.document ?? '{}'))
 }
+
+/** The same for a transaction that will write it: nobody else does until it ends. */
+export async function lockPreferences(transaction: Database, userId: string): Promise<PreferencesRecord> {
+  const [row] = await lockDocument(transaction, { userId })
+  return merge(defaults, JSON.parse(row?.document ?? '{}'))
+}
+
+const ofUser = (db: Database, { userId }: { userId: string }) =>
+  db.selectFrom('preferences').select('document').where('user_id', '=', userId)
+const selectDocument = prepareQuery(ofUser)
+const lockDocument = prepareQuery((db, values: { userId: string }) => ofUser(db, values).forUpdate())
 
 /** Sets the keys that are named; must run inside a transaction with what else changes. */
 export async function mergePreferences(
@@ -38,7 +45,7 @@ export async function mergePreferences(
   userId: string,
   patch: Preferences,
 ): Promise<PreferencesRecord> {
-  const merged = merge(await readPreferences(db, userId), patch)
+  const merged = merge(await lockPreferences(db, userId), patch)
   await db
     .updateTable('preferences')
     .set({ document: JSON.stringify(merged) })

@@ -19,14 +19,12 @@ const defaultApiConfiguration: ApiConfiguration = {
   cors: { allowed_origins: [], allowed_methods: ['GET', 'POST', 'PUT', 'PATCH'] },
 }
 
-const selectSettings = prepareQuery([], (db) =>
-  db.selectFrom('settings').select('document').where('id', '=', 1),
-)
-
 export async function readSettings(db: Database): Promise<Settings> {
   const [row] = await selectSettings(db, {})
   return merge(defaultSettings, JSON.parse(row?.document ?? '{}'))
 }
+
+const selectSettings = prepareQuery((db) => selectDocument(db, 'settings'))
 
 /** Sets the keys that are named, at every depth. Answers with the whole resource. */
 export function updateSettings(db: Database, patch: SettingsPatch, by: Origin): Promise<Settings> {
@@ -45,6 +43,9 @@ export function setApiConfiguration(
 
 type DocumentTable = 'settings' | 'api_configuration'
 
+const selectDocument = (db: Database, table: DocumentTable) =>
+  db.selectFrom(table).select('document').where('id', '=', 1)
+
 function mergeDocument<T extends object>(
   db: Database,
   table: DocumentTable,
@@ -52,12 +53,7 @@ function mergeDocument<T extends object>(
   by: Origin,
 ): Promise<T> {
   return db.transaction().execute(async (transaction) => {
-    const row = await transaction
-      .selectFrom(table)
-      .select('document')
-      .where('id', '=', 1)
-      .forUpdate()
-      .executeTakeFirstOrThrow()
+    const row = await selectDocument(transaction, table).forUpdate().executeTakeFirstOrThrow()
     const stored: object = JSON.parse(row.document)
     const merged = merge(stored, patch)
     await transaction

@@ -7,7 +7,13 @@ import { type AuditAction, noteChange, type Origin } from './audit.ts'
 import { createId } from './identifiers.ts'
 import { hashPassword } from './passwords.ts'
 import type { Role } from './permissions.ts'
-import { mergePreferences, preferencesFrom, readPreferences, userSettingsOf } from './preferences.ts'
+import {
+  lockPreferences,
+  mergePreferences,
+  preferencesFrom,
+  readPreferences,
+  userSettingsOf,
+} from './preferences.ts'
 import { invalidRequest, Refusal } from './refusal.ts'
 
 /** Whom keys made on the machine act as; the first migration makes this user. */
@@ -71,7 +77,7 @@ export async function readUser(db: Database, id: string): Promise<User> {
  */
 export function updateUser(db: Database, id: string, given: UpdateUserRequest, by: Origin): Promise<User> {
   return db.transaction().execute(async (transaction) => {
-    const stored = await holdUser(transaction, id)
+    const stored = await lockUser(transaction, id)
     const before = await presentUser(transaction, stored)
     const row: UserRow = {
       ...stored,
@@ -84,7 +90,7 @@ export function updateUser(db: Database, id: string, given: UpdateUserRequest, b
       .where('id', '=', id)
       .execute()
     if (given.settings) {
-      const preferences = await readPreferences(transaction, id)
+      const preferences = await lockPreferences(transaction, id)
       await mergePreferences(transaction, id, preferencesFrom(given.settings, preferences))
     }
     const after = await presentUser(transaction, row)
@@ -99,28 +105,28 @@ export async function readProfile(db: Database, id: string): Promise<Profile> {
   return { id, email, name, created_at, preferences: { ...(await readPreferences(db, id)) } }
 }
 
-const selectUser = prepareQuery(['id'], (db, { id }) =>
-  db.selectFrom('users').selectAll().where('id', '=', id),
-)
-
 async function findUser(db: Database, id: string): Promise<UserRow> {
   const [row] = await selectUser(db, { id })
-  if (!row) throw unknownUser(id)
-  return row
+  return known(row, id)
 }
 
 /**
- * The same for a change: nobody else changes the user before the transaction ends.
+ * The same for a transaction that will write it: nobody else does until it ends.
  * @throws Refusal `user_not_found`
  */
-export async function holdUser(transaction: Database, id: string): Promise<UserRow> {
-  const query = transaction.selectFrom('users').selectAll().where('id', '=', id).forUpdate()
-  const row = await query.executeTakeFirst()
-  if (!row) throw unknownUser(id)
-  return row
+export async function lockUser(transaction: Database, id: string): Promise<UserRow> {
+  const row = await userOf(transaction, { id }).forUpdate().executeTakeFirst()
+  return known(row, id)
 }
 
-const unknownUser = (id: string) => new Refusal('user_not_found', `There is no user ${id}`)
+const userOf = (db: Database, { id }: { id: string }) =>
+  db.selectFrom('users').selectAll().where('id', '=', id)
+const selectUser = prepareQuery(userOf)
+
+function known(row: UserRow | undefined, id: string): UserRow {
+  if (!row) throw new Refusal('user_not_found', `There is no user ${id}`)
+  return row
+}
 
 async function presentUser(db: Database, row: UserRow): Promise<User> {
   const { id, email, name, created_at } = row

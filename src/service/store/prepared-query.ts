@@ -1,36 +1,35 @@
-import type { Compilable, CompiledQuery, QueryExecutor } from 'kysely'
+import type { Compilable, CompiledQuery } from 'kysely'
 import type { Database } from './tables.ts'
 
-/** Stands for a value that is known only when the query runs. */
-class Placeholder {
+/** Stands for a value while a query is compiled. */
+class Slot {
   readonly name: string
   constructor(name: string) {
     this.name = name
   }
 }
 
+const slots = new Proxy({}, { get: (_, name) => new Slot(String(name)) })
+
 /**
- * A query that is compiled once for each engine: Kysely takes longer to compile one than SQLite to
- * run it.
- *
- * @param build is given a value for each name, to be used as a value of the query alone
- * @returns what runs the query, inside of a transaction too
+ * A query that is built and compiled once for each engine, which costs more than to run it. Values
+ * may differ from one run to the next and nothing else, so `build` must not look at them.
+ * @returns runs the query, on a database or in a transaction
  */
-export function prepareQuery<Row, Name extends string>(
-  names: readonly Name[],
-  build: (db: Database, value: Record<Name, string>) => Compilable<Row>,
-): (db: Database, values: Record<Name, string | number>) => Promise<Row[]> {
-  const compiled = new WeakMap<QueryExecutor['adapter'], CompiledQuery<Row>>()
-  const placeholders = Object.fromEntries(names.map((name) => [name, new Placeholder(name)]))
+export function prepareQuery<Row, Values extends object>(
+  build: (db: Database, values: Values) => Compilable<Row>,
+): (db: Database, values: Values) => Promise<Row[]> {
+  const compiled = new WeakMap<object, CompiledQuery<Row>>()
   return async (db, values) => {
+    // An engine has one adapter, which its transactions share.
     const { adapter } = db.getExecutor()
     let query = compiled.get(adapter)
     if (!query) {
-      query = build(db, placeholders as never).compile()
+      query = build(db, slots as Values).compile()
       compiled.set(adapter, query)
     }
-    const parameters = query.parameters.map((given) =>
-      given instanceof Placeholder ? values[given.name as Name] : given,
+    const parameters = query.parameters.map((value) =>
+      value instanceof Slot ? values[value.name as keyof Values] : value,
     )
     return (await db.executeQuery<Row>({ ...query, parameters })).rows
   }

@@ -3,7 +3,7 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { textFlag } from '../../../cli/flag-types.ts'
 import { readPassword } from '../../../cli/input/read-password.ts'
-import { dataFlag } from '../../../cli/service-flags.ts'
+import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { adminView } from '../../../view/service.ts'
 
@@ -28,6 +28,7 @@ export default class ServiceAdminCreate extends BaseCommand {
     }),
     'password-file': textFlag({ helpValue: '<file>', summary: 'Read the password from a file.' }),
     data: dataFlag,
+    database: databaseFlag,
     'dry-run': dryRunFlag,
   }
 
@@ -35,7 +36,7 @@ export default class ServiceAdminCreate extends BaseCommand {
     const { args, flags, context } = await this.start(ServiceAdminCreate, adminView)
     const { name = '', reset } = flags
     const { email } = args
-    const administration = await context.openAdministration(flags.data)
+    const administration = await context.openAdministration(flags)
     // Better known before anybody types a password.
     if (reset) await administration.findAdmin(email)
     else await administration.checkAdmin({ email, name })

@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { textFlag } from '../../../cli/flag-types.ts'
-import { dataFlag, keyFlags, keyPermissions, tiers } from '../../../cli/service-flags.ts'
+import { databaseFlag, dataFlag, keyFlags, keyPermissions, tiers } from '../../../cli/service-flags.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { newKeyView } from '../../../view/service.ts'
 
@@ -28,6 +28,7 @@ export default class ServiceKeysCreate extends BaseCommand {
       summary: 'Whom the key acts as; the built-in admin unless said.',
     }),
     data: dataFlag,
+    database: databaseFlag,
     'dry-run': dryRunFlag,
   }
 
@@ -42,7 +43,7 @@ export default class ServiceKeysCreate extends BaseCommand {
       permissions: keyPermissions(flags.permission) ?? undefined,
       expiresAt: expires?.at ?? undefined,
     }
-    const administration = await context.openAdministration(flags.data)
+    const administration = await context.openAdministration(flags)
     if (context.dryRun) return this.showLocalChange({ create: await administration.planKey(request) })
     const created = await administration.createKey(request)
     await context.output.showOnce(newKeyView, created, { name: 'key', value: created.key })

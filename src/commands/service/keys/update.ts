@@ -2,7 +2,7 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { textFlag } from '../../../cli/flag-types.ts'
-import { dataFlag, keyFlags, keyPermissions, tiers } from '../../../cli/service-flags.ts'
+import { databaseFlag, dataFlag, keyFlags, keyPermissions, tiers } from '../../../cli/service-flags.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { Failure } from '../../../failure.ts'
 import { keyView } from '../../../view/service.ts'
@@ -24,6 +24,7 @@ export default class ServiceKeysUpdate extends BaseCommand {
     tier: Flags.option({ options: tiers, summary: 'Subscription tier, which sets the hourly limit.' })(),
     ...keyFlags,
     data: dataFlag,
+    database: databaseFlag,
     'dry-run': dryRunFlag,
   }
 
@@ -42,7 +43,7 @@ export default class ServiceKeysUpdate extends BaseCommand {
         hint: 'chatctl service keys update --help',
       })
     }
-    const administration = await context.openAdministration(flags.data)
+    const administration = await context.openAdministration(flags)
     if (context.dryRun) {
       return this.showLocalChange({
         update: args.id,

@@ -1,7 +1,7 @@
 import { Failure } from '../failure.ts'
 import { onMachine } from './domain/audit.ts'
 import { checkCovered, checkEnd, checkKeyName, checkKnownPermissions, limitOf } from './domain/check-key.ts'
-import { changeKey, findKey, holdKey, type KeyRecord, type NewKey, storeKey } from './domain/keys.ts'
+import { changeKey, findKey, type KeyRecord, lockKey, type NewKey, storeKey } from './domain/keys.ts'
 import { rightsOf } from './domain/permissions.ts'
 import { adminId } from './domain/users.ts'
 import { findPerson } from './find-person.ts'
@@ -101,7 +101,7 @@ export async function planKeyChange(
 /** @throws as `planKeyChange` */
 export function updateKey(db: Database, id: string, wanted: KeyChange): Promise<KeyRecord> {
   return db.transaction().execute(async (transaction) => {
-    await holdKey(transaction, id)
+    await lockKey(transaction, id)
     const { key, change } = await planKeyChange(transaction, id, wanted)
     return changeKey(transaction, key, change, onMachine)
   })

@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { loadSqlite } from '../../src/load-sqlite.ts'
-import { onMachine } from '../../src/service/domain/audit.ts'
-import { updateSettings } from '../../src/service/domain/settings.ts'
-import { startService } from '../../src/service/start-service.ts'
-import { migrations } from '../../src/service/store/migrations/migrations.ts'
-import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
-import { thrownFailure } from '../support/thrown-failure.ts'
-import { equip, withFolder } from './temporary-service.ts'
+import { loadSqlite } from '../../../src/load-sqlite.ts'
+import { onMachine } from '../../../src/service/domain/audit.ts'
+import { updateSettings } from '../../../src/service/domain/settings.ts'
+import { startService } from '../../../src/service/start-service.ts'
+import { migrations } from '../../../src/service/store/migrations/migrations.ts'
+import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
+import { thrownFailure } from '../../support/thrown-failure.ts'
+import { equip, withFolder } from '../temporary-service.ts'
 
 const next = {
   number: migrations.length + 1,
@@ -179,7 +179,7 @@ describe('the store of the embedded service', () => {
   it('serves two services of one process at once', () =>
     withFolder(async (folder) => {
       const services = await Promise.all([0, 1].map(() => startService({ dataDir: folder })))
-      const both = services.map(equip)
+      const both = services.map((service) => equip(service))
       expect(services.filter(({ created }) => created)).to.have.length(1)
       const answers = await Promise.all(
         Array.from({ length: 40 }, (_, index) =>
