@@ -193,6 +193,16 @@ const cases: Case[] = [
     change: { reset: 'admin@localhost' },
   },
   {
+    command: 'service:backup',
+    args: ['service', 'backup', '--to', 'copy.db'],
+    change: { back_up_to: 'copy.db' },
+  },
+  {
+    command: 'service:restore',
+    args: ['service', 'restore', 'earlier.db'],
+    change: { restore: 'earlier.db' },
+  },
+  {
     command: 'service:keys:revoke',
     args: ['service', 'keys', 'revoke', keyToRevoke],
     change: { revoke: keyToRevoke },
@@ -220,6 +230,8 @@ const answered: Record<string, string> = {
   'service:keys:create': 'key',
   'service:keys:update': 'id',
   'service:keys:revoke': 'id',
+  'service:backup': 'file',
+  'service:restore': 'data',
   'config:set': 'profile,key,value',
   'auth:login': 'verified',
   'auth:logout': 'signed_out',
@@ -238,6 +250,7 @@ describe('--dry-run', function () {
     await runChatctl(sandbox, ['config', 'set', 'model', 'large', '--profile', 'other'])
     const created = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'ci', '--json'])
     keyId = JSON.parse(created.stdout).id
+    await runChatctl(sandbox, ['service', 'backup', '--to', 'earlier.db'])
     for (const [name, text] of Object.entries(files)) writeFileSync(join(sandbox.home, name), text)
   })
   beforeEach(() => {

@@ -433,6 +433,28 @@ const others: Record<string, () => Promise<void>> = {
       'only\n',
     )
   },
+  'service:backup to, data': async () => {
+    const dir = dataFolder('backup')
+    await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir])
+    const copy = join(sandbox.home, 'copy.db')
+    const { stdout } = await runHere(['service', 'backup', '--to', copy, '--data', dir, '--jq', '.file'])
+    expect(stdout).to.equal(`${copy}\n`)
+    expect(existsSync(copy)).to.equal(true)
+  },
+  'service:restore data, yes': async () => {
+    const dir = dataFolder('restore')
+    await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir])
+    const copy = join(sandbox.home, 'to-restore.db')
+    await runHere(['service', 'backup', '--to', copy, '--data', dir])
+    const other = dataFolder('restored')
+    const args = ['service', 'restore', copy, '--data', other]
+    expect((await runHere(args)).exitCode).to.equal(3)
+    expect(existsSync(other)).to.equal(false)
+    expect((await runHere([...args, '--yes'])).exitCode).to.equal(0)
+    expect((await runHere(['service', 'keys', 'list', '--data', other, '--jq', '.[].name'])).stdout).to.equal(
+      'x\n',
+    )
+  },
   'service:keys:revoke data': async () => {
     const dir = dataFolder('revoke')
     const made = await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir, '--jq', '.id'])

@@ -256,6 +256,8 @@ export const localCalls: readonly { name: string; args: readonly string[] }[] = 
   { name: 'config:set', args: ['config', 'set', 'model', 'small'] },
   { name: 'service:admin:create', args: ['service', 'admin', 'create', 'ada@example.com'] },
   { name: 'service:audit', args: ['service', 'audit'] },
+  { name: 'service:backup', args: ['service', 'backup', '--to', 'copy.db'] },
+  { name: 'service:restore', args: ['service', 'restore', 'copy.db', '--yes'] },
   { name: 'service:keys:create', args: ['service', 'keys', 'create', '--name', 'ci'] },
   { name: 'service:keys:list', args: ['service', 'keys', 'list'] },
   { name: 'service:keys:revoke', args: ['service', 'keys', 'revoke', 'key_1', '--yes'] },
