@@ -165,7 +165,32 @@ const cases: Case[] = [
   {
     command: 'service:keys:create',
     args: ['service', 'keys', 'create', '--name', 'ci'],
-    change: { create: { name: 'ci', tier: 'free', limit: null } },
+    change: {
+      create: {
+        name: 'ci',
+        tier: 'free',
+        limit: 100,
+        user_id: 'usr_admin',
+        permissions: null,
+        expires_at: null,
+      },
+    },
+  },
+  {
+    command: 'service:keys:update',
+    args: ['service', 'keys', 'update', keyToRevoke, '--tier', 'pro', '--permission', 'read:chat'],
+    change: { update: keyToRevoke, tier: 'pro', limit: 1000, permissions: ['read:chat'] },
+  },
+  {
+    command: 'service:admin:create',
+    args: ['service', 'admin', 'create', 'ada@example.com', '--name', 'Ada'],
+    change: { create: { email: 'ada@example.com', name: 'Ada', role: 'admin' } },
+  },
+  {
+    command: 'service:admin:create',
+    args: ['service', 'admin', 'create', 'admin@localhost', '--reset', '--password-stdin'],
+    stdin: password,
+    change: { reset: 'admin@localhost' },
   },
   {
     command: 'service:backup',
@@ -201,7 +226,9 @@ const answered: Record<string, string> = {
   'users:permissions:assign': 'role',
   'users:import': 'created',
   'users:settings:set': 'success',
+  'service:admin:create': 'id',
   'service:keys:create': 'key',
+  'service:keys:update': 'id',
   'service:keys:revoke': 'id',
   'service:backup': 'file',
   'service:restore': 'data',
