@@ -9,7 +9,9 @@ import { appliedTo, migratePostgres } from './migrate-postgres.ts'
 import { createPostgresDialect } from './postgres-dialect.ts'
 import { StorageUnavailable, sqlStateOf } from './postgres-errors.ts'
 import { postgresFailure } from './postgres-failure.ts'
+import { ReadLane } from './read-lane.ts'
 import { retryTransactions } from './retry-transactions.ts'
+import { Statements } from './statements.ts'
 
 export interface PostgresOptions {
   /** How long, in ms, one statement may take; 3,000 when not given. Migrations take what they need. */
@@ -75,7 +77,9 @@ async function open(
   }
   const feed = new ChangeFeed(() => new PasswordedClient(config))
   const patience = statementTimeout + grace
-  const dialect = createPostgresDialect({ pool, patience, onChange: () => feed.bump() })
+  const lane = new ReadLane(() => new PasswordedClient({ ...config, pipeline: true }))
+  const statements = new Statements()
+  const dialect = createPostgresDialect({ pool, lane, statements, patience, onChange: () => feed.bump() })
   const db = retryTransactions(new Kysely<Tables>({ dialect }))
   return {
     engine: 'postgres',
@@ -85,7 +89,7 @@ async function open(
     generation: () => feed.generation(),
     close: async () => {
       await db.destroy()
-      await Promise.all([feed.close(), pool.end()])
+      await Promise.all([feed.close(), lane.close(), pool.end()])
     },
   }
 }
