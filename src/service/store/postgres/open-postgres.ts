@@ -4,8 +4,9 @@ import { type Migration, migrations } from '../migrations/migrations.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { ChangeFeed } from './change-feed.ts'
-import { PasswordedClient, readDatabaseUrl } from './database-url.ts'
+import { readDatabaseUrl } from './database-url.ts'
 import { appliedTo, migratePostgres } from './migrate-postgres.ts'
+import { PostgresClient } from './postgres-client.ts'
 import { createPostgresDialect } from './postgres-dialect.ts'
 import { StorageUnavailable, sqlStateOf } from './postgres-errors.ts'
 import { postgresFailure } from './postgres-failure.ts'
@@ -55,7 +56,7 @@ async function open(
   prepare: (client: PoolClient, place: string, wanted: readonly Migration[]) => Promise<boolean | undefined>,
 ): Promise<Store | undefined> {
   const { config, place } = readDatabaseUrl(url, statementTimeout)
-  const pool = new Pool({ ...config, max: mostConnections, Client: PasswordedClient })
+  const pool = new Pool({ ...config, max: mostConnections, Client: PostgresClient })
   // A connection that is lost while nobody uses it is no reason to end the process.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
@@ -75,9 +76,9 @@ async function open(
     await pool.end()
     return undefined
   }
-  const feed = new ChangeFeed(() => new PasswordedClient(config))
+  const feed = new ChangeFeed(() => new PostgresClient(config))
   const patience = statementTimeout + grace
-  const lane = new ReadLane(() => new PasswordedClient({ ...config, pipeline: true }))
+  const lane = new ReadLane(() => new PostgresClient({ ...config, pipeline: true }))
   const statements = new Statements()
   const dialect = createPostgresDialect({ pool, lane, statements, patience, onChange: () => feed.bump() })
   const db = retryTransactions(new Kysely<Tables>({ dialect }))

@@ -1,4 +1,5 @@
-import type { Client, QueryConfig, QueryResult } from 'pg'
+import type { QueryConfig, QueryResult } from 'pg'
+import type { PostgresClient } from './postgres-client.ts'
 import { isUnavailable } from './postgres-errors.ts'
 
 /**
@@ -7,11 +8,11 @@ import { isUnavailable } from './postgres-errors.ts'
  * succeeds by itself. Nothing goes here that writes, locks or belongs to a transaction.
  */
 export class ReadLane {
-  readonly #connect: () => Client
-  #client: Promise<Client> | undefined
+  readonly #connect: () => PostgresClient
+  #client: Promise<PostgresClient> | undefined
 
   /** @param connect makes a client in pipeline mode that is not connected yet */
-  constructor(connect: () => Client) {
+  constructor(connect: () => PostgresClient) {
     this.#connect = connect
   }
 
@@ -36,12 +37,15 @@ export class ReadLane {
   async close(): Promise<void> {
     const opened = this.#client
     this.#client = undefined
-    await opened?.then((client) => client.end()).catch(() => {})
+    await opened?.then(
+      (client) => client.leave(),
+      () => {},
+    )
   }
 
-  #open(): Promise<Client> {
+  #open(): Promise<PostgresClient> {
     const client = this.#connect()
-    const opening: Promise<Client> = client.connect().then(() => client)
+    const opening: Promise<PostgresClient> = client.connect().then(() => client)
     const forget = () => {
       if (this.#client === opening) this.#client = undefined
     }
