@@ -1,22 +1,14 @@
 import { resolve } from 'node:path'
 import { sql } from 'kysely'
 import { Failure } from '../failure.ts'
-import { type KeyRecord, listKeys, revokeKey, storeKey, tierLimits } from './domain/keys.ts'
+import { type AdminAdministration, administerAdmins } from './administer-admins.ts'
+import { administerKeys, type KeyAdministration } from './administer-keys.ts'
+import { type AuditAdministration, readAuditLog } from './read-audit-log.ts'
 import { findRun, type RunRecord } from './run-record.ts'
 import { type DataPlace, describePlace, openExistingStore, openStore } from './store/open-store.ts'
+import { type Backup, backUp, checkBackup, type Restored, restore } from './store/sqlite/back-up.ts'
 import { storageFailure } from './store/storage-failure.ts'
 import type { Store } from './store/store.ts'
-import type { Tier } from './store/tables.ts'
-
-interface KeyRequest {
-  name: string
-  tier: Tier
-  /** Requests per hour, for enterprise alone; none when not given. */
-  limit?: number | undefined
-}
-
-/** The key in full, which is shown this once. */
-type CreatedKey = Pick<KeyRecord, 'id' | 'name' | 'tier' | 'limit' | 'created_at'> & { key: string }
 
 interface ServiceStatus {
   /** The data folder. */
@@ -34,18 +26,17 @@ interface ServiceStatus {
 }
 
 /** What is done to a data folder on its own machine, whether a service runs on it or not. */
-export interface Administration {
-  /** @throws Failure `usage` for a name or a limit that does not fit, before anything is made */
-  checkKey(request: KeyRequest): void
-  /** Makes the data when there is none. @throws as `checkKey` */
-  createKey(request: KeyRequest): Promise<CreatedKey>
-  /** Oldest first, revoked ones included. */
-  listKeys(): Promise<KeyRecord[]>
-  /** @throws Failure `not_found` */
-  findKey(id: string): Promise<KeyRecord>
-  /** A running service refuses the key from its next request on. @throws Failure `not_found` */
-  revokeKey(id: string): Promise<KeyRecord>
+export interface Administration extends KeyAdministration, AdminAdministration, AuditAdministration {
   status(): Promise<ServiceStatus>
+  /**
+   * Copies the data to a new file, also while a service runs.
+   * @throws Failure `usage` for PostgreSQL, which has its own ways; as `store/sqlite/back-up.ts`
+   */
+  backUp(file: string): Promise<Backup>
+  /** @throws as `backUp`; Failure `not_found`, `storage` for a file that is no backup */
+  checkBackup(file: string): void
+  /** Puts a backup in the place of the data. @throws as `checkBackup`; Failure `conflict` while a service runs */
+  restore(file: string): Promise<Restored>
   close(): Promise<void>
 }
 
@@ -75,39 +66,36 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
     }
   }
 
-  const findKey = async (id: string): Promise<KeyRecord> => {
-    const store = await openExisting()
-    const key = store && (await listKeys(store.db)).find((known) => known.id === id)
-    if (key) return key
-    throw new Failure('not_found', `There is no API key ${id}`, { hint: 'chatctl service keys list' })
-  }
+  const access = { open, openExisting, guarded }
 
   return {
-    checkKey: (request) => {
-      checked(request)
-    },
-    createKey: (request) =>
-      guarded(async () => {
-        const { id, name, tier, limit, key, created_at } = await storeKey((await open()).db, checked(request))
-        return { id, name, tier, limit, key, created_at }
-      }),
-    listKeys: () =>
-      guarded(async () => {
-        const store = await openExisting()
-        return store ? listKeys(store.db) : []
-      }),
-    findKey: (id) => guarded(() => findKey(id)),
-    revokeKey: (id) =>
-      guarded(async () => {
-        await findKey(id)
-        return (await revokeKey((await open()).db, id)) ?? findKey(id)
-      }),
+    ...administerKeys(access),
+    ...administerAdmins(access),
+    ...readAuditLog(access),
     status: () =>
       guarded(async () => {
         const store = await openExisting()
         const counts = store ? await count(store) : nothing
         return { data: folder, database: place, ...counts, running: await findRun(folder, place) }
       }),
+    backUp: (file) => {
+      requireSqlite(given)
+      return backUp(folder, file)
+    },
+    checkBackup: (file) => {
+      requireSqlite(given)
+      checkBackup(file)
+    },
+    async restore(file) {
+      requireSqlite(given)
+      const running = await findRun(folder, place)
+      if (running) {
+        throw new Failure('conflict', `A service runs on this data, at ${running.url}`, {
+          hint: `Stop it first: kill ${running.pid}`,
+        })
+      }
+      return restore(folder, file)
+    },
     async close() {
       await opened?.close()
       opened = undefined
@@ -119,21 +107,6 @@ type Counts = Omit<ServiceStatus, 'data' | 'database' | 'running'>
 
 const nothing: Counts = { schema_version: 0, users: 0, contexts: 0, messages: 0, keys: 0 }
 
-function checked({ name, tier, limit }: KeyRequest): { name: string; tier: Tier; limit: number | null } {
-  if (name.trim() === '' || [...name].length > 200) {
-    throw new Failure('usage', 'The name of a key must have 1 to 200 characters')
-  }
-  if (tier !== 'enterprise') {
-    if (limit === undefined) return { name, tier, limit: tierLimits[tier] }
-    throw new Failure('usage', `The limit of tier ${tier} is ${tierLimits[tier]} requests per hour`, {
-      hint: 'Only tier enterprise takes a limit of its own',
-    })
-  }
-  if (limit === undefined) return { name, tier, limit: null }
-  if (Number.isSafeInteger(limit) && limit > 0) return { name, tier, limit }
-  throw new Failure('usage', 'A limit must be a whole number of requests per hour, 1 or more')
-}
-
 async function count({ db }: Store): Promise<Counts> {
   const { rows } = await sql<Counts>`
     select (select max(number) from migrations) as schema_version,
@@ -142,4 +115,11 @@ async function count({ db }: Store): Promise<Counts> {
       (select count(*) from messages) as messages,
       (select count(*) from api_keys where revoked_at is null) as keys`.execute(db)
   return { ...nothing, ...rows[0] }
+}
+
+function requireSqlite({ database }: DataPlace): void {
+  if (database === undefined) return
+  throw new Failure('usage', 'The data lies in PostgreSQL, which has backups of its own', {
+    hint: 'pg_dump --format=custom --file=chatctl.dump DATABASE, and pg_restore',
+  })
 }

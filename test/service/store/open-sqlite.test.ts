@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { loadSqlite } from '../../../src/load-sqlite.ts'
+import { onMachine } from '../../../src/service/domain/audit.ts'
 import { updateSettings } from '../../../src/service/domain/settings.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { migrations } from '../../../src/service/store/migrations/migrations.ts'
@@ -151,7 +152,7 @@ describe('the store of the embedded service', () => {
       const stores = [openSqlite(folder), openSqlite(folder)]
       await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
-          stores.map(({ db }) => updateSettings(db, { app_name: `${index}` })),
+          stores.map(({ db }) => updateSettings(db, { app_name: `${index}` }, onMachine)),
         ).flat(),
       )
       await Promise.all(stores.map(({ close }) => close()))

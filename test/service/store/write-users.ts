@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { onMachine } from '../../../src/service/domain/audit.ts'
 import { updateSettings } from '../../../src/service/domain/settings.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
 
@@ -14,7 +15,7 @@ await once(process, 'message')
 const store = await openStore(JSON.parse(place))
 for (let number = 0; number < Number(count); number++) {
   const id = `usr_${index}_${number}`
-  await updateSettings(store.db, { app_name: id })
+  await updateSettings(store.db, { app_name: id }, onMachine)
   await store.db
     .insertInto('users')
     .values({

@@ -17,13 +17,13 @@ export function migrateSqlite(
   file: string,
   wanted: readonly Migration[] = migrations,
 ): boolean {
-  if (verify(database, file, wanted) === wanted.length) return false
+  if (schemaVersion(database, file, wanted) === wanted.length) return false
   let created = false
   for (const migration of wanted) {
     database.exec('begin immediate')
     try {
       // Another process may have come first while this one waited for the lock.
-      const done = verify(database, file, wanted)
+      const done = schemaVersion(database, file, wanted)
       if (done < migration.number) {
         if (done === 0) createLedger(database)
         apply(database, migration)
@@ -38,8 +38,15 @@ export function migrateSqlite(
   return created
 }
 
-/** The number of the newest schema that the database has; 0 for an empty one. */
-function verify(database: DatabaseSync, file: string, wanted: readonly Migration[]): number {
+/**
+ * The number of the newest schema that the database has; 0 for an empty one.
+ * @throws as `migrateSqlite`
+ */
+export function schemaVersion(
+  database: DatabaseSync,
+  file: string,
+  wanted: readonly Migration[] = migrations,
+): number {
   const tables = database.prepare('select count(*) as n from sqlite_schema').get() as { n: number }
   if (tables.n === 0) return 0
   const header = database.prepare('pragma application_id').get() as { application_id: number }

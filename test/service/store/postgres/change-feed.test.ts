@@ -1,9 +1,10 @@
 import { expect } from 'chai'
-import { storeKey } from '../../../../src/service/domain/keys.ts'
+import { onMachine } from '../../../../src/service/domain/audit.ts'
 import { updateSettings } from '../../../../src/service/domain/settings.ts'
 import { openPostgres } from '../../../../src/service/store/postgres/open-postgres.ts'
 import type { Store } from '../../../../src/service/store/store.ts'
 import { needPostgres, sharedPostgres, type TemporaryPostgres } from '../../../support/postgres.ts'
+import { plantKey } from '../../plant-key.ts'
 import { withPlace } from '../../temporary-service.ts'
 
 /** The changes that the generation speaks of; each second counts as one, and is taken off. */
@@ -49,17 +50,17 @@ describe('the feed of changes on PostgreSQL', () => {
   it('tells the writer before it is answered, and others at once', () =>
     withTwo(async (one, other) => {
       const before = [changesOf(one), changesOf(other)]
-      await updateSettings(one.db, { app_name: 'New' })
+      await updateSettings(one.db, { app_name: 'New' }, onMachine)
       expect(changesOf(one)).to.be.above(before[0] ?? 0)
       await until(() => changesOf(other) > (before[1] ?? 0), 500)
       const between = changesOf(one)
-      await storeKey(one.db, { name: 'x', tier: 'free', limit: 100 })
+      await plantKey(one.db)
       expect(changesOf(one)).to.be.above(between)
     }))
 
   it('hears of what others than chatctl write, and not of the use of a key', () =>
     withTwo(async (one, _, url) => {
-      const { id } = await storeKey(one.db, { name: 'x', tier: 'free', limit: 100 })
+      const { id } = await plantKey(one.db)
       await pause(200)
       const before = changesOf(one)
       await one.db.updateTable('api_keys').set({ last_used_at: 'now' }).where('id', '=', id).execute()
@@ -97,7 +98,7 @@ describe('the feed of changes on PostgreSQL', () => {
   it('does not listen before anybody asks', () =>
     withPlace('postgres', async ({ database = '' }) => {
       const store = await openPostgres(database)
-      await updateSettings(store.db, { app_name: 'New' })
+      await updateSettings(store.db, { app_name: 'New' }, onMachine)
       expect(await listeners(database)).to.deep.equal([])
       await store.close()
     }))
