@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { startService } from '../../src/service/start-service.ts'
+import { openPostgres } from '../../src/service/store/postgres/open-postgres.ts'
 import { needPostgres, sharedPostgres, startPostgres, type TemporaryPostgres } from '../support/postgres.ts'
 import { startStallingProxy } from '../support/stalling-proxy.ts'
 import { type Answer, equip, type TemporaryService, withFolder, withPlace } from './temporary-service.ts'
@@ -129,9 +130,12 @@ describe('a service whose PostgreSQL is lost', () => {
       const database = (await postgres.createDatabase()).replace(`:${postgres.port}/`, `:${proxy.port}/`)
       const service = equip(await startService({ dataDir, database }))
       await service.call('GET', '/v1/settings')
+      const store = await openPostgres(database)
+      store.generation()
+      await pause(300)
       proxy.stall()
       const startedAt = performance.now()
-      await service.close()
+      await Promise.all([service.close(), store.close()])
       expect(performance.now() - startedAt).to.be.below(5_000)
       await proxy.close()
     }))

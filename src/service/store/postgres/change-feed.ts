@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import type { Client } from 'pg'
 import { channel } from './change-triggers.ts'
+import type { PostgresClient } from './postgres-client.ts'
 
 /** How long, in ms, to wait before listening is tried again: twice as long each time. */
 const shortestPause = 100
@@ -11,14 +11,14 @@ const longestPause = 1_000
  * its own, and what it might have missed is made up for: each second counts as a change.
  */
 export class ChangeFeed {
-  readonly #connect: () => Client
+  readonly #connect: () => PostgresClient
   readonly #closed = new AbortController()
   #listening: Promise<void> | undefined
-  #client: Client | undefined
+  #client: PostgresClient | undefined
   #changes = 0
 
   /** @param connect makes a client that is not connected yet */
-  constructor(connect: () => Client) {
+  constructor(connect: () => PostgresClient) {
     this.#connect = connect
   }
 
@@ -35,7 +35,7 @@ export class ChangeFeed {
 
   async close(): Promise<void> {
     this.#closed.abort()
-    await this.#client?.end().catch(() => {})
+    await this.#client?.leave()
     await this.#listening
   }
 
@@ -60,7 +60,7 @@ export class ChangeFeed {
       } catch {
         // Tried again below.
       }
-      await client.end().catch(() => {})
+      await client.leave()
       await sleep(pause, signal)
       pause = Math.min(2 * pause, longestPause)
     }

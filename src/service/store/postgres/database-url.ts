@@ -1,6 +1,5 @@
 import { Client, type ClientConfig, types } from 'pg'
 import { Failure } from '../../../failure.ts'
-import { readPasswordFile } from './password-file.ts'
 
 /** How to connect, and the database in words that hold no secret. */
 export interface Address {
@@ -57,36 +56,4 @@ export function readDatabaseUrl(url: string, statementTimeout: number): Address 
 function placeOf(host: string, port: number, database: string): string {
   const shown = host.includes('/') ? encodeURIComponent(host) : host.includes(':') ? `[${host}]` : host
   return `postgres://${shown}:${port}/${encodeURIComponent(database)}`
-}
-
-/** pg's client, with a password from libpq's file where none was given. */
-export class PasswordedClient extends Client {
-  constructor(config?: ClientConfig) {
-    super(config)
-    const self = this as unknown as { password: unknown }
-    if (self.password) return
-    const { host, port, database = '', user = '' } = this
-    self.password = () => readPasswordFile({ host, port, database, user })
-  }
-
-  /** Hangs up when it fails. pg leaves the server waiting for a password, and whoever drops a database with it. */
-  override connect(): Promise<this>
-  override connect(callback: (error: Error) => void): void
-  override connect(callback?: (error: Error) => void): Promise<this> | undefined {
-    const hangUp = () => this.end(() => {})
-    if (callback === undefined) {
-      return super.connect().then(
-        () => this,
-        (error) => {
-          hangUp()
-          throw error
-        },
-      )
-    }
-    super.connect((error: Error) => {
-      if (error) hangUp()
-      callback(error)
-    })
-    return undefined
-  }
 }

@@ -4,12 +4,15 @@ import { type Migration, migrations } from '../migrations/migrations.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { ChangeFeed } from './change-feed.ts'
-import { PasswordedClient, readDatabaseUrl } from './database-url.ts'
+import { readDatabaseUrl } from './database-url.ts'
 import { appliedTo, migratePostgres } from './migrate-postgres.ts'
+import { PostgresClient } from './postgres-client.ts'
 import { createPostgresDialect } from './postgres-dialect.ts'
 import { StorageUnavailable, sqlStateOf } from './postgres-errors.ts'
 import { postgresFailure } from './postgres-failure.ts'
+import { ReadLane } from './read-lane.ts'
 import { retryTransactions } from './retry-transactions.ts'
+import { Statements } from './statements.ts'
 
 export interface PostgresOptions {
   /** How long, in ms, one statement may take; 3,000 when not given. Migrations take what they need. */
@@ -53,7 +56,7 @@ async function open(
   prepare: (client: PoolClient, place: string, wanted: readonly Migration[]) => Promise<boolean | undefined>,
 ): Promise<Store | undefined> {
   const { config, place } = readDatabaseUrl(url, statementTimeout)
-  const pool = new Pool({ ...config, max: mostConnections, Client: PasswordedClient })
+  const pool = new Pool({ ...config, max: mostConnections, Client: PostgresClient })
   // A connection that is lost while nobody uses it is no reason to end the process.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
@@ -73,9 +76,11 @@ async function open(
     await pool.end()
     return undefined
   }
-  const feed = new ChangeFeed(() => new PasswordedClient(config))
+  const feed = new ChangeFeed(() => new PostgresClient(config))
   const patience = statementTimeout + grace
-  const dialect = createPostgresDialect({ pool, patience, onChange: () => feed.bump() })
+  const lane = new ReadLane(() => new PostgresClient({ ...config, pipeline: true }))
+  const statements = new Statements()
+  const dialect = createPostgresDialect({ pool, lane, statements, patience, onChange: () => feed.bump() })
   const db = retryTransactions(new Kysely<Tables>({ dialect }))
   return {
     engine: 'postgres',
@@ -85,7 +90,7 @@ async function open(
     generation: () => feed.generation(),
     close: async () => {
       await db.destroy()
-      await Promise.all([feed.close(), pool.end()])
+      await Promise.all([feed.close(), lane.close(), pool.end()])
     },
   }
 }

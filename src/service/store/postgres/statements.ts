@@ -6,6 +6,8 @@ export interface Statement {
   name: string | undefined
   /** Whether it may change what `Store.generation` speaks of. */
   changes: boolean
+  /** Whether it can only read: it neither writes nor locks. */
+  reads: boolean
 }
 
 /** Far more than the service has; lists of values make a text for each length. */
@@ -15,6 +17,8 @@ const most = 500
 const noted = /^update "api_keys" set "last_used_at" = \$1 where/
 const changing =
   /\b(?:insert\s+into|update|delete\s+from)\s+"?(?:settings|api_configuration|api_keys|users)\b/i
+
+const reading = /^\s*select\b(?!.*\bfor (?:no key )?(?:update|share)\b)/is
 
 /** The texts that one process sends. Each is parsed and planned once a connection, under a name of its own. */
 export class Statements {
@@ -28,6 +32,7 @@ export class Statements {
     const statement = {
       name: this.#known.size < most ? `c${this.#round}_${digest}` : undefined,
       changes: changing.test(sql) && !noted.test(sql),
+      reads: reading.test(sql),
     }
     if (statement.name !== undefined) this.#known.set(sql, statement)
     return statement

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { expect } from 'chai'
-import { Client } from 'pg'
 import { ChangeFeed } from '../../../../src/service/store/postgres/change-feed.ts'
+import { PostgresClient } from '../../../../src/service/store/postgres/postgres-client.ts'
 
 describe('the feed of changes in PostgreSQL', () => {
   it('can be closed while it still connects', async () => {
@@ -10,7 +10,9 @@ describe('the feed of changes in PostgreSQL', () => {
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
-    const feed = new ChangeFeed(() => new Client({ host: '127.0.0.1', port, user: 'x', database: 'x' }))
+    const feed = new ChangeFeed(
+      () => new PostgresClient({ host: '127.0.0.1', port, user: 'x', database: 'x' }),
+    )
     try {
       const connected = once(server, 'connection')
       feed.generation()
