@@ -50,13 +50,23 @@ function createStore(connections: Connections, file: string, created: boolean): 
   const db = new Kysely<Tables>({ dialect: createSqliteDialect(connections) })
   // Counts the commits of all other connections to the file, our own writer's among them.
   const version = reader.prepare('pragma data_version')
+  let known: number | undefined
   return {
     engine: 'sqlite',
     db,
     connection: writer,
     place: file,
     created,
-    generation: () => (version.get() as { data_version: number }).data_version,
+    // The file is locked to be asked, which costs as much as a query: once a turn of the event loop will do.
+    generation() {
+      if (known === undefined) {
+        known = (version.get() as { data_version: number }).data_version
+        setImmediate(() => {
+          known = undefined
+        })
+      }
+      return known
+    },
     async close() {
       await db.destroy()
       closeBoth(connections)
