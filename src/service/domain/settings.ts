@@ -1,33 +1,54 @@
 import type { ApiConfiguration } from '../../contract/api-configuration.ts'
-import type { Settings, SettingsPatch } from '../../contract/settings.ts'
+import type { SettingsPatch } from '../../contract/settings.ts'
 import type { Database } from '../store/tables.ts'
 import { merge } from './merge.ts'
 
+/** Settings in which everything has a value. */
+export type SettingsInForce = {
+  app_name: string
+  theme: { primary_color: string; mode: string }
+  features: { chat: boolean; file_upload: boolean; code_completion: boolean }
+  limits: { max_tokens: number; max_requests_per_min: number }
+}
+
+/** An API configuration in which everything has a value. */
+export type ApiConfigurationInForce = {
+  version: string
+  rate_limiting: { enabled: boolean; requests_per_minute: number }
+  cors: { allowed_origins: string[]; allowed_methods: string[] }
+}
+
 /** What a fresh service has; a document in the store holds only what was ever set. */
-const defaultSettings: Settings = {
+const defaultSettings: SettingsInForce = {
   app_name: 'Chat',
   theme: { primary_color: '#3366FF', mode: 'system' },
   features: { chat: true, file_upload: false, code_completion: false },
   limits: { max_tokens: 4096, max_requests_per_min: 60_000 },
 }
 
-const defaultApiConfiguration: ApiConfiguration = {
+const defaultApiConfiguration: ApiConfigurationInForce = {
   version: '1',
   rate_limiting: { enabled: false, requests_per_minute: 60_000 },
   cors: { allowed_origins: [], allowed_methods: ['GET', 'POST', 'PUT', 'PATCH'] },
 }
 
-export async function readSettings(db: Database): Promise<Settings> {
-  return merge(defaultSettings, await readDocument(db, 'settings'))
-}
+/** Settings as a document in the store makes them. */
+export const settingsOf = (document: string): SettingsInForce => merge(defaultSettings, JSON.parse(document))
+
+/** API configuration as a document in the store makes it. */
+export const apiConfigurationOf = (document: string): ApiConfigurationInForce =>
+  merge(defaultApiConfiguration, JSON.parse(document))
 
 /** Sets the keys that are named, at every depth. Answers with the whole resource. */
-export async function updateSettings(db: Database, patch: SettingsPatch): Promise<Settings> {
+export async function updateSettings(db: Database, patch: SettingsPatch): Promise<SettingsInForce> {
   return merge(defaultSettings, await mergeDocument(db, 'settings', patch))
 }
 
-/** The same rule as for the settings. Nothing reads this yet: rate limits and CORS are not enforced. */
-export async function setApiConfiguration(db: Database, given: ApiConfiguration): Promise<ApiConfiguration> {
+/** The same rule as for the settings. */
+export async function setApiConfiguration(
+  db: Database,
+  given: ApiConfiguration,
+): Promise<ApiConfigurationInForce> {
   return merge(defaultApiConfiguration, await mergeDocument(db, 'api_configuration', given))
 }
 

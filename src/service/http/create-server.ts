@@ -9,14 +9,18 @@ import {
 import { type EndpointName, endpoints } from '../../contract/endpoints.ts'
 import type { Caller } from '../domain/caller.ts'
 import { createId } from '../domain/identifiers.ts'
+import { LiveSettings } from '../domain/live-settings.ts'
 import { requiredPermissions } from '../domain/permissions.ts'
 import { Refusal } from '../domain/refusal.ts'
+import { Limiter } from '../limits/limiter.ts'
 import type { Store } from '../store/store.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { authenticate, authorize, type ProcessKeys } from './authenticate.ts'
+import { answerCors } from './cors.ts'
 import { errorBodyOf, statusOf, toRefusal } from './error-answer.ts'
 import { EventStream, openEventStream } from './event-stream.ts'
 import { acceptJson } from './parse-json.ts'
+import { holdToLimits } from './rate-limit.ts'
 import { type Call, Created, handlers } from './routes.ts'
 import { answerUnparsed, refuseUnknown } from './unknown-route.ts'
 import { validate } from './validate.ts'
@@ -31,6 +35,8 @@ export interface ServerParts {
   logger: FastifyBaseLogger | undefined
   /** How long, in ms, a request may take to arrive; 60,000 when not given. */
   requestTimeout?: number
+  /** The clock of the limits: Unix time in ms. */
+  now?: () => number
 }
 
 /** The largest body in bytes. */
@@ -67,12 +73,19 @@ export function createServer(parts: ServerParts): FastifyInstance {
     },
   })
   const callers = new WeakMap<FastifyRequest, Caller>()
+  const live = new LiveSettings(parts.store)
+  const counters = parts.store.openCounters((message, err) => logger?.warn({ err }, message))
+  const limiter = new Limiter(counters, parts.now)
+  server.addHook('onClose', () => limiter.close())
 
   server.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
+    if (await answerCors(live, request, reply)) return reply
     // What no route matched is refused without a key only outside of the interface's two families.
     if (request.is404 && !/^\/(v1|api)(\/|\?|$)/.test(request.url)) return
-    callers.set(request, await authenticate(parts.store.db, parts.processKeys, request.headers))
+    const caller = await authenticate(parts.store.db, parts.processKeys, request.headers)
+    callers.set(request, caller)
+    if (caller.isCounted) await holdToLimits(limiter, caller, await live.read(), reply)
   })
   server.addHook('onResponse', async (request, reply) => {
     logAnswer(request, reply, callers.get(request))
@@ -86,7 +99,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     server.route({
       method,
       url: path.replace('{id}', ':id'),
-      handler: (request, reply) => answer(name, parts, callers.get(request), request, reply),
+      handler: (request, reply) => answer(name, parts, live, callers.get(request), request, reply),
     })
   }
   return server
@@ -95,6 +108,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
 async function answer<N extends EndpointName>(
   name: N,
   { store, upstream, stopping }: ServerParts,
+  live: LiveSettings,
   caller: Caller | undefined,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -104,7 +118,9 @@ async function answer<N extends EndpointName>(
   const { body, query } = validate(name, request.body, request.query as object)
   const { id = '' } = request.params as { id?: string }
   const signal = AbortSignal.any([stopping, clientGone(reply)])
-  const result = await handlers[name]({ db: store.db, upstream, caller, body, query, id, signal } as Call<N>)
+  const { settings } = await live.read()
+  const call = { db: store.db, upstream, settings, caller, body, query, id, signal }
+  const result = await handlers[name](call as Call<N>)
   if (result instanceof Created) {
     return reply.code(201).header('location', result.location).send(result.body)
   }

@@ -5,7 +5,7 @@ import { streamMessage } from '../domain/chat-stream.ts'
 import { complete, listModels } from '../domain/completions.ts'
 import { listHistory } from '../domain/history.ts'
 import { readPreferences, updateOwnSettings } from '../domain/preferences.ts'
-import { readSettings, setApiConfiguration, updateSettings } from '../domain/settings.ts'
+import { type SettingsInForce, setApiConfiguration, updateSettings } from '../domain/settings.ts'
 import { assignPermissions, createUser, readProfile, readUser, updateUser } from '../domain/users.ts'
 import type { Database } from '../store/tables.ts'
 import type { Upstream } from '../upstream/upstream.ts'
@@ -15,6 +15,8 @@ import { EventStream } from './event-stream.ts'
 export interface Call<N extends EndpointName> {
   db: Database
   upstream: Upstream
+  /** As they are in force for this request. */
+  settings: SettingsInForce
   caller: Caller
   /** Fields that `bounds` requires are there. */
   body: Demanded<RequestOf<N>>
@@ -46,16 +48,16 @@ type Handlers = {
 }
 
 export const handlers: Handlers = {
-  createCompletion: ({ upstream, body, signal }) => complete(upstream, body, signal),
+  createCompletion: ({ upstream, settings, body, signal }) => complete(upstream, settings, body, signal),
   listModels: ({ upstream, signal }) => listModels(upstream, signal),
-  sendMessage: async ({ db, upstream, caller, body, signal }) =>
+  sendMessage: async ({ db, upstream, settings, caller, body, signal }) =>
     body.stream
-      ? new EventStream(streamMessage(db, upstream, caller.userId, body, signal))
-      : sendMessage(db, upstream, caller.userId, body, signal),
+      ? new EventStream(streamMessage(db, upstream, settings, caller.userId, body, signal))
+      : sendMessage(db, upstream, settings, caller.userId, body, signal),
   listHistory: ({ db, caller, query }) => listHistory(db, caller.userId, query),
   getProfile: ({ db, caller }) => readProfile(db, caller.userId),
   updateUserSettings: ({ db, caller, body }) => updateOwnSettings(db, caller.userId, body),
-  getSettings: ({ db }) => readSettings(db),
+  getSettings: async ({ settings }) => settings,
   updateSettings: ({ db, body }) => updateSettings(db, body),
   getPreferences: async ({ db, caller }) => ({ ...(await readPreferences(db, caller.userId)) }),
   setApiConfiguration: ({ db, body }) => setApiConfiguration(db, body),

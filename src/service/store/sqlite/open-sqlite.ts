@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { loadSqlite } from '../../../load-sqlite.ts'
+import { SqliteCounters } from '../../limits/sqlite-counters.ts'
 import { type Migration, migrations } from '../migrations/migrations.ts'
 import { isBusy, storageFailure } from '../storage-failure.ts'
 import type { Store } from '../store.ts'
@@ -44,6 +45,7 @@ export function openSqlite(folder: string, wanted: readonly Migration[] = migrat
       place: file,
       created,
       generation: () => (version.get() as { n: number }).n,
+      openCounters: (warn) => new SqliteCounters(resolve(folder), warn),
       close: () => closeDatabase(db, open),
     }
   } catch (error) {
