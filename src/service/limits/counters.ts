@@ -80,5 +80,5 @@ export function countRequests(rows: string, least: string, greatest: string): st
       hourly_limit = excluded.hourly_limit,
       minute_limit = excluded.minute_limit,
       granted = ${granted}
-    returning key_id, granted, hour, hour_count as "hourCount", minute, minute_count as "minuteCount"`
+    returning granted, hour, hour_count as "hourCount", minute, minute_count as "minuteCount"`
 }
