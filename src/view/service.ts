@@ -4,6 +4,7 @@ export const serviceStatusView: View = {
   layout: 'pairs',
   columns: [
     { path: 'data' },
+    { path: 'database' },
     { path: 'schema_version' },
     { path: 'users' },
     { path: 'contexts' },

@@ -28,6 +28,7 @@ export interface TemporaryPostgres {
   port: number
   /** The URL of a new empty database. */
   createDatabase(): Promise<string>
+  dropDatabase(url: string): Promise<void>
   /** Runs SQL as the cluster's owner, in the database of a URL or in `postgres`. */
   query(sql: string, url?: string): Promise<Record<string, unknown>[]>
   /** `fast` (the default) ends sessions in good order, `immediate` is a crash. Waits until it is down. */
@@ -119,6 +120,9 @@ export async function startPostgres(): Promise<TemporaryPostgres> {
       const name = `test_${process.pid}_${++databases}`
       await query(`create database ${name}`)
       return url.replace(/\/postgres$/, `/${name}`)
+    },
+    async dropDatabase(of) {
+      await query(`drop database ${new URL(of).pathname.slice(1)} with (force)`)
     },
     query,
     stop,

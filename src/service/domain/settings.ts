@@ -54,14 +54,13 @@ export async function setApiConfiguration(
 
 type DocumentTable = 'settings' | 'api_configuration'
 
-async function readDocument(db: Database, table: DocumentTable): Promise<object> {
-  const row = await db.selectFrom(table).select('document').where('id', '=', 1).executeTakeFirstOrThrow()
-  return JSON.parse(row.document)
-}
+const selectDocument = (db: Database, table: DocumentTable) =>
+  db.selectFrom(table).select('document').where('id', '=', 1)
 
 function mergeDocument(db: Database, table: DocumentTable, patch: object): Promise<object> {
   return db.transaction().execute(async (transaction) => {
-    const merged = merge(await readDocument(transaction, table), patch)
+    const stored = await selectDocument(transaction, table).forUpdate().executeTakeFirstOrThrow()
+    const merged = merge(JSON.parse(stored.document), patch)
     await transaction
       .updateTable(table)
       .set({ document: JSON.stringify(merged), updated_at: new Date().toISOString() })

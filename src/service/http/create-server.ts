@@ -152,6 +152,7 @@ function answerError(error: unknown, request: FastifyRequest, reply: FastifyRepl
   const refusal = toRefusal(error)
   logFailure(request, refusal)
   if (refusal.code === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="chatctl"')
+  if (refusal.code === 'storage_unavailable') reply.header('retry-after', '1')
   void reply.code(statusOf(refusal)).send(errorBodyOf(refusal))
 }
 

@@ -1,4 +1,5 @@
-import type { Pool } from 'pg'
+import { CompiledQuery } from 'kysely'
+import type { Database } from '../store/tables.ts'
 import { type Ask, type Counters, countedColumns, countRequests, firstRow, type Taken } from './counters.ts'
 
 /** Two processes that make the table at once: PostgreSQL lets one of them fail. */
@@ -32,13 +33,13 @@ const statement = `${countRequests(
   'greatest',
 )}, key_id`
 
-/** Counts in the service's own database, which the pool, not closed here, leads to. */
+/** Counts in the service's own database, which is not closed here. */
 export class PostgresCounters implements Counters {
-  readonly #pool: Pool
+  readonly #db: Database
   #made: Promise<void> | undefined
 
-  constructor(pool: Pool) {
-    this.#pool = pool
+  constructor(db: Database) {
+    this.#db = db
   }
 
   async take(asks: readonly Ask[]): Promise<Taken[]> {
@@ -46,34 +47,26 @@ export class PostgresCounters implements Counters {
     await this.#made
     const rows = asks.map(firstRow)
     const columns = countedColumns.map((_, column) => rows.map((row) => row[column]))
-    const query = { name: 'count requests', text: statement, values: columns }
-    const { rows: taken } = await this.#pool.query<Record<keyof Taken | 'key_id', string>>(query)
-    const byKey = new Map(taken.map((row) => [row.key_id, row]))
-    return asks.map(({ keyId }) => numbersOf(byKey.get(keyId)))
+    const query = CompiledQuery.raw(statement, columns)
+    const taken = await this.#db.executeQuery<Taken & { key_id: string }>(query)
+    const byKey = new Map(taken.rows.map(({ key_id, ...row }) => [key_id, row]))
+    return asks.map(({ keyId }) => {
+      const row = byKey.get(keyId)
+      if (!row) throw new Error('PostgreSQL did not answer every ask')
+      return row
+    })
   }
 
   async close(): Promise<void> {}
 
   async #makeTable(): Promise<void> {
     try {
-      await this.#pool.query(table)
+      await this.#db.executeQuery(CompiledQuery.raw(table))
     } catch (error) {
       const { code } = error as { code?: unknown }
       if (typeof code === 'string' && madeByAnother.includes(code)) return
       this.#made = undefined
       throw error
     }
-  }
-}
-
-/** bigint arrives as text where the pool does not say otherwise. */
-function numbersOf(row: Record<keyof Taken, string> | undefined): Taken {
-  if (!row) throw new Error('PostgreSQL did not answer every ask')
-  return {
-    granted: Number(row.granted),
-    hour: Number(row.hour),
-    hourCount: Number(row.hourCount),
-    minute: Number(row.minute),
-    minuteCount: Number(row.minuteCount),
   }
 }

@@ -2,13 +2,13 @@ import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { Pool } from 'pg'
+import { CompiledQuery } from 'kysely'
 import { loadSqlite } from '../../../src/load-sqlite.ts'
 import type { Ask, Counters, Taken } from '../../../src/service/limits/counters.ts'
-import { PostgresCounters } from '../../../src/service/limits/postgres-counters.ts'
 import { SqliteCounters } from '../../../src/service/limits/sqlite-counters.ts'
-import { needPostgres, sharedPostgres } from '../../support/postgres.ts'
-import { withFolder } from '../temporary-service.ts'
+import { openPostgres } from '../../../src/service/store/postgres/open-postgres.ts'
+import { needPostgres } from '../../support/postgres.ts'
+import { withFolder, withPlace } from '../temporary-service.ts'
 
 const noWarning = (message: string, error: unknown) => {
   throw new Error(message, { cause: error })
@@ -249,32 +249,33 @@ describe('counting requests in PostgreSQL', function () {
     needPostgres(this)
   })
 
-  it('agrees with a plain model, in two processes in turn', async () => {
-    const postgres = await sharedPostgres()
-    const url = await postgres.createDatabase()
-    const pools = [new Pool({ connectionString: url }), new Pool({ connectionString: url })]
-    const counters = pools.map((pool) => new PostgresCounters(pool))
-    await counters[0]?.take([ask()])
-    await agreesWithModel(async () => {
-      await pools[0]?.query('truncate request_counts')
-      return { counters, close: async () => {} }
-    }, 60)
-    for (const pool of pools) await pool.end()
-  })
+  it('agrees with a plain model, in two processes in turn', () =>
+    withPlace('postgres', async ({ database = '' }) => {
+      const stores = [await openPostgres(database), await openPostgres(database)]
+      const counters = stores.map((store) => store.openCounters(noWarning))
+      await counters[0]?.take([ask()])
+      await agreesWithModel(async () => {
+        await stores[0]?.db.executeQuery(CompiledQuery.raw('truncate request_counts'))
+        return { counters, close: async () => {} }
+      }, 60)
+      for (const store of stores) await store.close()
+    }))
 
-  it('makes its table once, however many come first, and grants exactly the limit', async () => {
-    const postgres = await sharedPostgres()
-    const url = await postgres.createDatabase()
-    const pools = Array.from({ length: 4 }, () => new Pool({ connectionString: url, max: 4 }))
-    const all = pools.flatMap((pool) => {
-      const counters = new PostgresCounters(pool)
-      return Array.from({ length: 100 }, () => counters.take([ask({ hourlyLimit: 77 }), ask({ keyId: 'b' })]))
-    })
-    const taken = await Promise.all(all)
-    const sum = (index: number) => taken.reduce((total, one) => total + (one[index]?.granted ?? 0), 0)
-    expect([sum(0), sum(1)]).to.deep.equal([77, 5])
-    const rows = await postgres.query("select current_setting('synchronous_commit') as it", url)
-    expect(rows[0]?.['it']).to.equal('on')
-    for (const pool of pools) await pool.end()
-  })
+  it('makes its table once, however many come first, and grants exactly the limit', () =>
+    withPlace('postgres', async ({ database = '' }) => {
+      const stores = await Promise.all(Array.from({ length: 4 }, () => openPostgres(database)))
+      const all = stores.flatMap((store) => {
+        const counters = store.openCounters(noWarning)
+        return Array.from({ length: 100 }, () =>
+          counters.take([ask({ hourlyLimit: 77 }), ask({ keyId: 'b' })]),
+        )
+      })
+      const taken = await Promise.all(all)
+      const sum = (index: number) => taken.reduce((total, one) => total + (one[index]?.granted ?? 0), 0)
+      expect([sum(0), sum(1)]).to.deep.equal([77, 5])
+      // What the counters do without, everything else has.
+      const setting = CompiledQuery.raw("select current_setting('synchronous_commit') as it")
+      for (const { db } of stores) expect((await db.executeQuery(setting)).rows).to.deep.equal([{ it: 'on' }])
+      for (const store of stores) await store.close()
+    }))
 })

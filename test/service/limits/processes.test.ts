@@ -1,31 +1,42 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { sharedPostgres } from '../../support/postgres.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
-import { caller } from '../temporary-service.ts'
+import { caller, onEachEngine } from '../temporary-service.ts'
 import { load, makeKey, type RunningProcess, runService, withinOneHour } from './running-services.ts'
 
-describe('limits of several processes on one data folder', function () {
-  this.timeout(120_000)
-  let sandbox: Sandbox
-  let where: string[]
-  let running: RunningProcess[]
-  beforeEach(() => {
-    sandbox = createSandbox()
-    where = ['--data', join(sandbox.home, 'data')]
-    running = []
+let sandbox: Sandbox
+let where: string[]
+let running: RunningProcess[]
+const open = () => {
+  sandbox = createSandbox()
+  where = ['--data', join(sandbox.home, 'data')]
+  running = []
+}
+const close = async () => {
+  await Promise.all(running.map((service) => service.stop()))
+  sandbox.remove()
+}
+const start = async (count: number) => {
+  const started = await Promise.all(Array.from({ length: count }, () => runService(sandbox, where)))
+  running.push(...started)
+  return started
+}
+
+onEachEngine('limits of several processes on the same data', (_, engine) => {
+  let database: string | undefined
+  beforeEach(async () => {
+    open()
+    if (engine === 'sqlite') return
+    database = await (await sharedPostgres()).createDatabase()
+    where.push('--database', database)
   })
   afterEach(async () => {
-    await Promise.all(running.map((service) => service.stop()))
-    sandbox.remove()
+    await close()
+    if (database !== undefined) await (await sharedPostgres()).dropDatabase(database)
   })
-  const start = async (count: number) => {
-    const started = await Promise.all(Array.from({ length: count }, () => runService(sandbox, where)))
-    running.push(...started)
-    return started
-  }
-
   it('admit exactly the limit, however many connections ask, and after a restart no more', () =>
     withinOneHour(async () => {
       const limit = 1_003
@@ -75,6 +86,11 @@ describe('limits of several processes on one data folder', function () {
       'feature_disabled',
     )
   })
+})
+
+describe('limits of a running service', () => {
+  beforeEach(open)
+  afterEach(close)
 
   it('do not lock out the machine itself: the profile local is not counted', async () => {
     const key = await makeKey(sandbox, [], [])
