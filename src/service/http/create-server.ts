@@ -118,8 +118,7 @@ async function answer<N extends EndpointName>(
   const { body, query } = validate(name, request.body, request.query as object)
   const { id = '' } = request.params as { id?: string }
   const signal = AbortSignal.any([stopping, clientGone(reply)])
-  const { settings } = await live.read()
-  const call = { db: store.db, upstream, settings, caller, body, query, id, signal }
+  const call = { db: store.db, upstream, live, caller, body, query, id, signal }
   const result = await handlers[name](call as Call<N>)
   if (result instanceof Created) {
     return reply.code(201).header('location', result.location).send(result.body)

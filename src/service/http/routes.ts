@@ -4,8 +4,9 @@ import { sendMessage } from '../domain/chat.ts'
 import { streamMessage } from '../domain/chat-stream.ts'
 import { complete, listModels } from '../domain/completions.ts'
 import { listHistory } from '../domain/history.ts'
+import type { LiveSettings } from '../domain/live-settings.ts'
 import { readPreferences, updateOwnSettings } from '../domain/preferences.ts'
-import { type SettingsInForce, setApiConfiguration, updateSettings } from '../domain/settings.ts'
+import { setApiConfiguration, updateSettings } from '../domain/settings.ts'
 import { assignPermissions, createUser, readProfile, readUser, updateUser } from '../domain/users.ts'
 import type { Database } from '../store/tables.ts'
 import type { Upstream } from '../upstream/upstream.ts'
@@ -15,8 +16,7 @@ import { EventStream } from './event-stream.ts'
 export interface Call<N extends EndpointName> {
   db: Database
   upstream: Upstream
-  /** As they are in force for this request. */
-  settings: SettingsInForce
+  live: LiveSettings
   caller: Caller
   /** Fields that `bounds` requires are there. */
   body: Demanded<RequestOf<N>>
@@ -48,16 +48,19 @@ type Handlers = {
 }
 
 export const handlers: Handlers = {
-  createCompletion: ({ upstream, settings, body, signal }) => complete(upstream, settings, body, signal),
+  createCompletion: async ({ upstream, live, body, signal }) =>
+    complete(upstream, (await live.read()).settings, body, signal),
   listModels: ({ upstream, signal }) => listModels(upstream, signal),
-  sendMessage: async ({ db, upstream, settings, caller, body, signal }) =>
-    body.stream
+  sendMessage: async ({ db, upstream, live, caller, body, signal }) => {
+    const { settings } = await live.read()
+    return body.stream
       ? new EventStream(streamMessage(db, upstream, settings, caller.userId, body, signal))
-      : sendMessage(db, upstream, settings, caller.userId, body, signal),
+      : sendMessage(db, upstream, settings, caller.userId, body, signal)
+  },
   listHistory: ({ db, caller, query }) => listHistory(db, caller.userId, query),
   getProfile: ({ db, caller }) => readProfile(db, caller.userId),
   updateUserSettings: ({ db, caller, body }) => updateOwnSettings(db, caller.userId, body),
-  getSettings: async ({ settings }) => settings,
+  getSettings: async ({ live }) => (await live.read()).settings,
   updateSettings: ({ db, body }) => updateSettings(db, body),
   getPreferences: async ({ db, caller }) => ({ ...(await readPreferences(db, caller.userId)) }),
   setApiConfiguration: ({ db, body }) => setApiConfiguration(db, body),
