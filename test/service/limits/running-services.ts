@@ -9,6 +9,8 @@ import type { Sandbox } from '../../support/sandbox.ts'
 export interface RunningProcess {
   url: string
   child: ChildProcess
+  /** Its log so far: warnings and errors. */
+  log(): string
   /** Ends it in good order. */
   stop(): Promise<void>
 }
@@ -28,6 +30,7 @@ export async function runService(sandbox: Sandbox, where: readonly string[]): Pr
   return {
     url: JSON.parse(line).url,
     child,
+    log: () => errors,
     async stop() {
       child.kill('SIGTERM')
       await ended
