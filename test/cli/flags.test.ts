@@ -417,6 +417,7 @@ const elsewhere: Record<string, string> = {
   'chat stream-format': 'test/system/talk-terminals.test.ts',
   'dry-run': 'test/cli/dry-run.test.ts',
   'users:get concurrency': 'test/cli/users-get.test.ts',
+  database: 'test/service/database-flag.test.ts',
   save: 'test/settings/diff.test.ts',
   'exit-code': 'test/settings/diff.test.ts',
   'expand-env': 'test/settings/diff.test.ts',
