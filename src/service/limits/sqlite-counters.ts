@@ -12,7 +12,7 @@ import {
 import { MemoryCounters } from './memory-counters.ts'
 
 /** How long, in ms, to try for a file that others hold. */
-const patience = 2_000
+const patience = 5_000
 /** How long, in ms, a file that could not be used is left alone. */
 const rest = 1_000
 /** How often, in ms, to look whether another process has gone on to the next file. */
@@ -21,7 +21,7 @@ const lookInterval = 1_000
 /**
  * Counts in a file of its own in the data folder, opened at the first ask. Limits do not stop the
  * service: where the file is damaged the next one is begun, and while none can be written (the
- * disk is full) this process counts by itself.
+ * disk is full, another program holds it) this process counts by itself.
  */
 export class SqliteCounters implements Counters {
   readonly #folder: string

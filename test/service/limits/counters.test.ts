@@ -7,7 +7,8 @@ import { loadSqlite } from '../../../src/load-sqlite.ts'
 import type { Ask, Counters, Taken } from '../../../src/service/limits/counters.ts'
 import { SqliteCounters } from '../../../src/service/limits/sqlite-counters.ts'
 import { openPostgres } from '../../../src/service/store/postgres/open-postgres.ts'
-import { needPostgres } from '../../support/postgres.ts'
+import { isUnavailable } from '../../../src/service/store/storage-failure.ts'
+import { needPostgres, startPostgres } from '../../support/postgres.ts'
 import { withFolder, withPlace } from '../temporary-service.ts'
 
 const noWarning = (message: string, error: unknown) => {
@@ -208,7 +209,7 @@ describe('counting requests in a file', () => {
   })
 
   it('counts by itself while the file cannot be used, and then together again', function () {
-    this.timeout(10_000)
+    this.timeout(20_000)
     return withFolder(async (folder) => {
       const warnings: string[] = []
       const counters = new SqliteCounters(folder, (message) => warnings.push(message))
@@ -278,4 +279,20 @@ describe('counting requests in PostgreSQL', function () {
       for (const { db } of stores) expect((await db.executeQuery(setting)).rows).to.deep.equal([{ it: 'on' }])
       for (const store of stores) await store.close()
     }))
+
+  it('admits nothing while the database is away, says so soon, and goes on when it is back', async () => {
+    const server = await startPostgres()
+    const store = await openPostgres(await server.createDatabase())
+    const counters = store.openCounters(noWarning)
+    expect((await counters.take([ask({ wanted: 3 })]))[0]).to.include({ granted: 3 })
+    await server.stop('fast')
+    const startedAt = performance.now()
+    const error = await counters.take([ask()]).catch((cause) => cause)
+    expect(isUnavailable(error), String(error)).to.equal(true)
+    expect(performance.now() - startedAt).to.be.below(5_000)
+    await server.start()
+    expect((await counters.take([ask({ wanted: 9 })]))[0]).to.include({ granted: 2, hourCount: 5 })
+    await store.close()
+    await server.close()
+  })
 })
