@@ -32,6 +32,15 @@ const defaultApiConfiguration: ApiConfigurationInForce = {
   cors: { allowed_origins: [], allowed_methods: ['GET', 'POST', 'PUT', 'PATCH'] },
 }
 
+/**
+ * Settings as they are stored at this moment. LiveSettings may be a second behind another process,
+ * and whoever reads back what they wrote may have been answered by that one.
+ */
+export async function readSettings(db: Database): Promise<SettingsInForce> {
+  const { document } = await selectDocument(db, 'settings').executeTakeFirstOrThrow()
+  return settingsOf(document)
+}
+
 /** Settings as a document in the store makes them. */
 export const settingsOf = (document: string): SettingsInForce => merge(defaultSettings, JSON.parse(document))
 

@@ -6,7 +6,7 @@ import { complete, listModels } from '../domain/completions.ts'
 import { listHistory } from '../domain/history.ts'
 import type { LiveSettings } from '../domain/live-settings.ts'
 import { readPreferences, updateOwnSettings } from '../domain/preferences.ts'
-import { setApiConfiguration, updateSettings } from '../domain/settings.ts'
+import { readSettings, setApiConfiguration, updateSettings } from '../domain/settings.ts'
 import { assignPermissions, createUser, readProfile, readUser, updateUser } from '../domain/users.ts'
 import type { Database } from '../store/tables.ts'
 import type { Upstream } from '../upstream/upstream.ts'
@@ -60,7 +60,7 @@ export const handlers: Handlers = {
   listHistory: ({ db, caller, query }) => listHistory(db, caller.userId, query),
   getProfile: ({ db, caller }) => readProfile(db, caller.userId),
   updateUserSettings: ({ db, caller, body }) => updateOwnSettings(db, caller.userId, body),
-  getSettings: async ({ live }) => (await live.read()).settings,
+  getSettings: ({ db }) => readSettings(db),
   updateSettings: ({ db, body }) => updateSettings(db, body),
   getPreferences: async ({ db, caller }) => ({ ...(await readPreferences(db, caller.userId)) }),
   setApiConfiguration: ({ db, body }) => setApiConfiguration(db, body),
