@@ -1,8 +1,9 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { loadSqlite } from '../../../load-sqlite.ts'
+import { SqliteCounters } from '../../limits/sqlite-counters.ts'
 import { type Migration, migrations } from '../migrations/migrations.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
@@ -67,6 +68,7 @@ function createStore(connections: Connections, file: string, created: boolean): 
       }
       return known
     },
+    openCounters: (warn) => new SqliteCounters(dirname(file), warn),
     async close() {
       await db.destroy()
       closeBoth(connections)
