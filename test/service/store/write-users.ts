@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { updateSettings } from '../../src/service/domain/settings.ts'
-import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
+import { updateSettings } from '../../../src/service/domain/settings.ts'
+import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 
 /**
  * A process of its own: opens the data when told to, writes so many users in a read-then-write
