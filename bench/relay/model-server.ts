@@ -15,7 +15,9 @@ const whole = JSON.stringify({
   choices: [{ index: 0, message: { role: 'assistant', content: words }, finish_reason: 'stop' }],
 })
 
-const pieces = Array.from({ length: 50 }, (_, index) => event({ content: words.slice(index * 20, index * 20 + 20) }))
+const pieces = Array.from({ length: 50 }, (_, index) =>
+  event({ content: words.slice(index * 20, index * 20 + 20) }),
+)
 const streamed = [...pieces, event({}, 'stop'), 'data: [DONE]\n\n']
 
 function event(delta: object, finish_reason: string | null = null): string {

@@ -1,8 +1,7 @@
 import type { SendAnswer, SendRequest } from '../../contract/conversation.ts'
 import type { Database } from '../store/tables.ts'
 import type { Order, Upstream } from '../upstream/upstream.ts'
-import { chooseModel } from './completions.ts'
-import { type Exchange, findContext, readConversation, storeExchange } from './contexts.ts'
+import { type Exchange, readConversation, storeExchange } from './contexts.ts'
 import { createId } from './identifiers.ts'
 
 /** A request that has passed validation. */
@@ -17,7 +16,7 @@ export interface Asked {
 /**
  * Finds the context, or names a new one, and lays out the whole conversation for the model.
  * Nothing is stored yet.
- * @throws Refusal `context_not_found`
+ * @throws Refusal `context_not_found`, `context_too_long`
  */
 export async function prepareExchange(
   db: Database,
@@ -27,9 +26,8 @@ export async function prepareExchange(
   signal: AbortSignal,
 ): Promise<Asked> {
   const askedAt = new Date().toISOString()
-  if (context_id !== undefined) await findContext(db, userId, context_id)
-  const earlier = context_id === undefined ? [] : await readConversation(db, context_id)
-  const chosen = model ?? (await chooseModel(upstream, signal))
+  const earlier = context_id === undefined ? [] : await readConversation(db, userId, context_id)
+  const chosen = model ?? (await upstream.defaultModel(signal))
   return {
     exchange: {
       userId,

@@ -2,7 +2,6 @@ import type { Completion, CompletionRequest, Message } from '../../contract/comp
 import type { Model } from '../../contract/model.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { createId } from './identifiers.ts'
-import { Refusal } from './refusal.ts'
 
 /** A request that has passed validation. */
 type Order = CompletionRequest & { messages: Message[] }
@@ -10,18 +9,11 @@ type Order = CompletionRequest & { messages: Message[] }
 /** One stateless completion; nothing of it is stored. */
 export async function complete(upstream: Upstream, order: Order, signal: AbortSignal): Promise<Completion> {
   const { messages, temperature, max_tokens } = order
-  const model = order.model ?? (await chooseModel(upstream, signal))
+  const model = order.model ?? (await upstream.defaultModel(signal))
   const result = await upstream.complete({ model, messages, temperature, max_tokens }, signal)
   return { id: createId('chatcmpl'), object: 'chat.completion', ...result }
 }
 
 export async function listModels(upstream: Upstream, signal: AbortSignal): Promise<{ data: Model[] }> {
   return { data: await upstream.listModels(signal) }
-}
-
-/** The model for a request that names none: the first that the upstream lists. */
-export async function chooseModel(upstream: Upstream, signal: AbortSignal): Promise<string> {
-  const [first] = await upstream.listModels(signal)
-  if (first?.id) return first.id
-  throw new Refusal('model_not_found', 'The model server lists no model; name one')
 }

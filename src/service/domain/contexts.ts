@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Message } from '../../contract/completion.ts'
 import type { Database, MessageRow } from '../store/tables.ts'
 import { Refusal } from './refusal.ts'
@@ -10,17 +11,34 @@ export async function findContext(db: Database, userId: string, id: string): Pro
     .where('id', '=', id)
     .where('user_id', '=', userId)
     .executeTakeFirst()
-  if (!found) throw new Refusal('context_not_found', `There is no context ${id}`)
+  if (!found) throw notFound(id)
 }
 
-/** The whole conversation of a context, oldest first, as a model takes it. */
-export async function readConversation(db: Database, contextId: string): Promise<Message[]> {
-  return db
-    .selectFrom('messages')
-    .select(['role', 'content'])
-    .where('context_id', '=', contextId)
-    .orderBy('seq')
-    .execute()
+const notFound = (id: string) => new Refusal('context_not_found', `There is no context ${id}`)
+
+/** The longest conversation that a model is sent, in bytes of text; models take a fraction of it. */
+const longestConversation = 16 * 1024 * 1024
+
+/**
+ * The whole conversation of a user's context, oldest first, as a model takes it.
+ * @throws Refusal `context_not_found`, for another user's context too; `context_too_long` for one
+ * that would fill the memory
+ */
+export async function readConversation(db: Database, userId: string, contextId: string): Promise<Message[]> {
+  const ofContext = db.selectFrom('messages').where('context_id', '=', contextId)
+  const context = await db
+    .selectFrom('contexts')
+    .select(
+      ofContext.select(sql<string | number>`coalesce(sum(octet_length(content)), 0)`.as('n')).as('size'),
+    )
+    .where('id', '=', contextId)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  if (!context) throw notFound(contextId)
+  if (Number(context.size) > longestConversation) {
+    throw new Refusal('context_too_long', 'The conversation holds more than 16 MiB of text; begin a new one')
+  }
+  return ofContext.select(['role', 'content']).orderBy('seq').execute()
 }
 
 /** A message and its answer, which lie side by side in the history. */
@@ -71,6 +89,10 @@ export function storeExchange(db: Database, exchange: Exchange): Promise<void> {
     if (exchange.opensContext) {
       const context = { id: contextId, user_id: userId, created_at: askedAt }
       await transaction.insertInto('contexts').values(context).execute()
+    } else {
+      // PostgreSQL numbers rows of two such transactions as they come: without this one's turn, in between.
+      const context = transaction.selectFrom('contexts').select('id').where('id', '=', contextId)
+      await context.forUpdate().executeTakeFirst()
     }
     await transaction.insertInto('messages').values([message, answer]).execute()
   })

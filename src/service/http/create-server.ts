@@ -18,6 +18,7 @@ import { errorBodyOf, statusOf, toRefusal } from './error-answer.ts'
 import { EventStream, openEventStream } from './event-stream.ts'
 import { acceptJson } from './parse-json.ts'
 import { type Call, Created, handlers } from './routes.ts'
+import { RunningAnswers } from './running-answers.ts'
 import { answerUnparsed, refuseUnknown } from './unknown-route.ts'
 import { validate } from './validate.ts'
 
@@ -67,6 +68,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     },
   })
   const callers = new WeakMap<FastifyRequest, Caller>()
+  const running = new RunningAnswers(parts.stopping)
 
   server.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
@@ -86,7 +88,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     server.route({
       method,
       url: path.replace('{id}', ':id'),
-      handler: (request, reply) => answer(name, parts, callers.get(request), request, reply),
+      handler: (request, reply) => answer(name, parts, running, callers.get(request), request, reply),
     })
   }
   return server
@@ -94,7 +96,8 @@ export function createServer(parts: ServerParts): FastifyInstance {
 
 async function answer<N extends EndpointName>(
   name: N,
-  { store, upstream, stopping }: ServerParts,
+  { store, upstream }: ServerParts,
+  running: RunningAnswers,
   caller: Caller | undefined,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -103,8 +106,18 @@ async function answer<N extends EndpointName>(
   authorize(caller, requiredPermissions[name])
   const { body, query } = validate(name, request.body, request.query as object)
   const { id = '' } = request.params as { id?: string }
-  const signal = AbortSignal.any([stopping, clientGone(reply)])
-  const result = await handlers[name]({ db: store.db, upstream, caller, body, query, id, signal } as Call<N>)
+  const call = {
+    db: store.db,
+    upstream,
+    caller,
+    body,
+    query,
+    id,
+    get signal() {
+      return running.signalFor(reply.raw)
+    },
+  }
+  const result = await handlers[name](call as Call<N>)
   if (result instanceof Created) {
     return reply.code(201).header('location', result.location).send(result.body)
   }
@@ -124,18 +137,11 @@ function noSchemas(): never {
   throw new Error('routes of this service have no Fastify schemas')
 }
 
-function clientGone({ raw }: FastifyReply): AbortSignal {
-  const controller = new AbortController()
-  raw.once('close', () => {
-    if (!raw.writableFinished) controller.abort(new Refusal('request_timeout', 'The client went away'))
-  })
-  return controller.signal
-}
-
 function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const refusal = toRefusal(error)
   logFailure(request, refusal)
   if (refusal.code === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="chatctl"')
+  if (refusal.retryAfter !== undefined) reply.header('retry-after', refusal.retryAfter)
   void reply.code(statusOf(refusal)).send(errorBodyOf(refusal))
 }
 

@@ -4,6 +4,7 @@ import { isBusy, isDamaged, isDiskFull } from '../store/storage-failure.ts'
 
 const statuses: Record<RefusalCode, number> = {
   invalid_request: 400,
+  context_too_long: 400,
   unauthorized: 401,
   forbidden: 403,
   not_found: 404,
@@ -19,6 +20,7 @@ const statuses: Record<RefusalCode, number> = {
   internal_error: 500,
   storage_damaged: 500,
   upstream_error: 502,
+  upstream_overloaded: 503,
   service_stopping: 503,
   storage_busy: 503,
   upstream_timeout: 504,
