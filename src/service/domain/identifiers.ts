@@ -3,8 +3,12 @@ import { randomBytes } from 'node:crypto'
 /** Crockford's base 32, in lower case: no i, l, o, u. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
+/** 40 bits, 8 characters. */
+const half = 2 ** 40
+
 let lastTime = 0
-let lastRandom = 0n
+let high = 0
+let low = 0
 
 /**
  * A new identifier, `usr_01jd…`: 48 bits of time in ms and 80 random bits, so that identifiers
@@ -14,15 +18,27 @@ export function createId(kind: 'usr' | 'ctx' | 'msg' | 'key' | 'req' | 'chatcmpl
   const now = Date.now()
   if (now > lastTime) {
     lastTime = now
-    lastRandom = BigInt(`0x${randomBytes(10).toString('hex')}`) >> 1n
+    const random = randomBytes(10)
+    // One bit less, so that there is always room to count.
+    high = Math.floor(random.readUIntBE(0, 5) / 2)
+    low = random.readUIntBE(5, 5)
   } else {
-    lastRandom += 1n
+    low += 1
+    if (low === half) {
+      low = 0
+      high += 1
+    }
   }
-  return `${kind}_${encode((BigInt(lastTime) << 80n) | lastRandom)}`
+  return `${kind}_${encode(lastTime, 10)}${encode(high, 8)}${encode(low, 8)}`
 }
 
-function encode(value: bigint): string {
+/** So many characters, 5 bits each. */
+function encode(value: number, length: number): string {
   let text = ''
-  for (let shift = 125n; shift >= 0n; shift -= 5n) text += alphabet[Number((value >> shift) & 31n)]
+  let rest = value
+  for (let left = length; left > 0; left--) {
+    text = `${alphabet[rest % 32]}${text}`
+    rest = Math.floor(rest / 32)
+  }
   return text
 }

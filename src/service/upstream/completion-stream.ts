@@ -1,14 +1,15 @@
 import type { Readable } from 'node:stream'
-import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import type { EventSourceMessage } from 'eventsource-parser'
 import { messageIn } from './error-message.ts'
+import { EventReader } from './event-reader.ts'
 import { readUsage } from './lenient-answers.ts'
 import type { Piece, Usage } from './upstream.ts'
 import { unusable } from './upstream-refusal.ts'
 
-/** The most text that one stream may hold, and the longest line of one, in characters. */
+/** The most text that one stream may hold, in characters. */
 const maxText = 16 * 1024 * 1024
 
-/** How long, in ms, a server may take for what it says after a `finish_reason`: its usage, `[DONE]`. */
+/** How long, in ms, a server may take for what comes after a `finish_reason`: its usage, `[DONE]`, the end. */
 const lastWords = 2_000
 
 /** One `data:` of a stream, as far as it matters here. */
@@ -20,65 +21,84 @@ interface Chunk {
 }
 
 /**
- * The pieces of an OpenAI stream. It is whole when a `finish_reason` or `[DONE]` came: whatever
- * goes wrong after that takes nothing from it, and nobody is kept waiting for its end.
+ * The pieces of an OpenAI stream; text that arrives together is one piece. It is whole when a
+ * `finish_reason` or `[DONE]` came: whatever goes wrong after that takes nothing from it, and
+ * nobody is kept waiting for its end. Left early, the body is destroyed.
  * @throws Refusal `upstream_error` when it is not whole, or carries an error; whatever reading throws
  */
 export async function* readPieces(body: Readable, asked: string): AsyncGenerator<Piece> {
-  let model = asked
-  let reason: string | undefined
-  let usage: Usage | undefined
-  let length = 0
+  const answer = new StreamedAnswer(asked)
+  const reader = new EventReader(maxText)
   let lingering: NodeJS.Timeout | undefined
+  // Destroyed while nobody iterates, its error would be an uncaught one.
+  body.on('error', () => {})
   try {
-    for await (const event of readEvents(body)) {
-      if (event.data === '[DONE]') {
-        reason ??= 'stop'
-        break
-      }
-      const chunk = parseChunk(event)
-      if (typeof chunk.model === 'string') model = chunk.model
-      usage = readUsage(chunk.usage) ?? usage
-      const choice = firstChoice(chunk)
-      const text = choice?.delta?.content
-      if (typeof text === 'string' && text !== '') {
-        length += text.length
-        if (length > maxText) throw unusable('sent more than 16 Mi characters in one answer')
-        yield { kind: 'delta', text, model }
-      }
-      if (typeof choice?.finish_reason === 'string') {
-        reason = choice.finish_reason
-        lingering ??= setTimeout(() => body.destroy(), lastWords)
-      }
+    for await (const bytes of body.iterator({ destroyOnReturn: false })) {
+      const text = answer.take(reader.read(bytes))
+      if (text !== '') yield { kind: 'delta', text, model: answer.model }
+      if (answer.isDone) break
+      if (answer.reason !== undefined) lingering ??= setTimeout(() => body.destroy(), lastWords)
     }
+    const text = answer.isDone ? '' : answer.take(reader.end())
+    if (text !== '') yield { kind: 'delta', text, model: answer.model }
   } catch (error) {
-    if (reason === undefined) throw error
+    if (answer.reason === undefined) throw error
   } finally {
     clearTimeout(lingering)
+    if (answer.isDone) readOut(body)
+    else body.destroy()
   }
+  const { reason, model, usage } = answer
   if (reason === undefined) throw unusable('ended its answer before it was finished')
   yield { kind: 'finish', reason, model, usage }
 }
 
-async function* readEvents(body: Readable): AsyncGenerator<EventSourceMessage> {
-  const arrived: EventSourceMessage[] = []
-  let isTooLong = false
-  const parser = createParser({
-    onEvent: (event) => arrived.push(event),
-    onError: ({ type }) => {
-      isTooLong ||= type === 'max-buffer-size-exceeded'
-    },
-    maxBufferSize: maxText,
-  })
-  const decoder = new TextDecoder()
-  const feed = (text: string) => {
-    parser.feed(text)
-    if (isTooLong) throw unusable('sent a line of more than 16 Mi characters')
-    return arrived.splice(0)
+/** A body that is read to its end leaves its connection to the next request. */
+function readOut(body: Readable): void {
+  if (body.closed) return
+  const timer = setTimeout(() => body.destroy(), lastWords)
+  body.once('close', () => clearTimeout(timer))
+  body.resume()
+}
+
+/** What the chunks so far have said. */
+class StreamedAnswer {
+  model: string
+  reason: string | undefined
+  usage: Usage | undefined
+  /** `[DONE]` came. */
+  isDone = false
+  #length = 0
+
+  constructor(asked: string) {
+    this.model = asked
   }
-  for await (const bytes of body) yield* feed(decoder.decode(bytes, { stream: true }))
-  // A last event that no blank line ended still counts: some servers forget it after [DONE].
-  yield* feed(`${decoder.decode()}\n\n`)
+
+  /** The text in some events. */
+  take(events: readonly EventSourceMessage[]): string {
+    let text = ''
+    for (const event of events) {
+      if (event.data === '[DONE]') {
+        this.reason ??= 'stop'
+        this.isDone = true
+        break
+      }
+      text += this.#takeChunk(parseChunk(event))
+    }
+    this.#length += text.length
+    if (this.#length > maxText) throw unusable('sent more than 16 Mi characters in one answer')
+    return text
+  }
+
+  #takeChunk({ model, usage, choices }: Chunk): string {
+    if (typeof model === 'string') this.model = model
+    this.usage = readUsage(usage) ?? this.usage
+    // One answer is asked for; should others come they are not mixed into it.
+    const choice = Array.isArray(choices) ? choices.find((given) => (given?.index ?? 0) === 0) : undefined
+    if (typeof choice?.finish_reason === 'string') this.reason = choice.finish_reason
+    const text = choice?.delta?.content
+    return typeof text === 'string' ? text : ''
+  }
 }
 
 function parseChunk({ event, data }: EventSourceMessage): Chunk {
@@ -97,9 +117,4 @@ function parseObject(data: string): Chunk {
     throw unusable('sent a piece that is not JSON', cause)
   }
   throw unusable('sent a piece that is not a JSON object')
-}
-
-/** One answer is asked for; should others come they are not mixed into it. */
-function firstChoice({ choices }: Chunk) {
-  return Array.isArray(choices) ? choices.find((choice) => (choice?.index ?? 0) === 0) : undefined
 }

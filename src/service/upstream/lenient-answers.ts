@@ -61,6 +61,8 @@ export function readCompletion(body: unknown, asked: string): CompletionResult {
 
 /** Counts of tokens, of which one that is missing is 0. Undefined where a server gave none at all. */
 export function readUsage(given: unknown): Usage | undefined {
+  // Nearly every piece of a stream has none.
+  if (typeof given !== 'object' || given === null) return undefined
   const counts = usage.safeParse(given).data
   if (!counts) return undefined
   const { prompt_tokens = 0, completion_tokens = 0 } = counts

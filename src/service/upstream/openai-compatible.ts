@@ -53,7 +53,7 @@ async function* stream(server: ModelServer, order: Order, signal: AbortSignal): 
       return
     }
     // Some servers know no streaming and send the whole answer at once.
-    const { choices, model, usage } = readCompletion(await readJson(answer), order.model)
+    const { choices, model, usage } = readCompletion(await readJson(answer.body), order.model)
     const { message, finish_reason } = choices[0] ?? { message: { content: '' }, finish_reason: 'stop' }
     if (message.content !== '') yield { kind: 'delta', text: message.content, model }
     yield { kind: 'finish', reason: finish_reason, model, usage }
@@ -73,7 +73,7 @@ async function read(
   signal: AbortSignal,
 ): Promise<unknown> {
   try {
-    return await readJson(answer)
+    return await readJson(answer.body)
   } catch (error) {
     throw toRefusal(error, signal, shownAs)
   }
