@@ -1,7 +1,20 @@
-import { randomBytes } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 
 /** Crockford's base 32, in lower case: no i, l, o, u. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+
+/** Random bytes asked for at once: asking costs more than the bytes. */
+const supply = Buffer.alloc(1000)
+let used = supply.length
+
+function takeRandom(): Buffer {
+  if (used === supply.length) {
+    randomFillSync(supply)
+    used = 0
+  }
+  used += 10
+  return supply.subarray(used - 10, used)
+}
 
 /** 40 bits, 8 characters. */
 const half = 2 ** 40
@@ -18,7 +31,7 @@ export function createId(kind: 'usr' | 'ctx' | 'msg' | 'key' | 'req' | 'chatcmpl
   const now = Date.now()
   if (now > lastTime) {
     lastTime = now
-    const random = randomBytes(10)
+    const random = takeRandom()
     // One bit less, so that there is always room to count.
     high = Math.floor(random.readUIntBE(0, 5) / 2)
     low = random.readUIntBE(5, 5)

@@ -24,8 +24,10 @@ function readAll(body: Readable): Promise<Buffer> {
       chunks.push(chunk)
       if (size > maxAnswer) body.destroy(unusable('sent more than 16 MiB in one answer'))
     })
-    body.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
+    body.once('end', () => resolve(Buffer.concat(chunks)))
     body.once('error', reject)
-    body.once('close', () => reject(unusable('broke off')))
+    body.once('close', () => {
+      if (!body.readableEnded) reject(unusable('broke off'))
+    })
   })
 }
