@@ -4,7 +4,7 @@ import { tellCpu } from './tell-cpu.ts'
 
 /** A process of its own: our service on an empty folder, with a key that has no limit. */
 const [upstream = '', dataDir = ''] = process.argv.slice(2)
-const administration = await openAdministration(dataDir)
+const administration = await openAdministration({ dataDir })
 const { key } = await administration.createKey({ name: 'bench', tier: 'enterprise' })
 await administration.close()
 const service = await startService({ dataDir, upstream: { url: `${upstream}/v1` } })

@@ -4,6 +4,7 @@ export const serviceStatusView: View = {
   layout: 'pairs',
   columns: [
     { path: 'data' },
+    { path: 'database' },
     { path: 'schema_version' },
     { path: 'users' },
     { path: 'contexts' },
@@ -31,6 +32,16 @@ export const keyView: View = {
 export const newKeyView: View = {
   layout: 'records',
   columns: [{ path: 'id' }, { path: 'name' }, { path: 'tier' }, { path: 'limit' }, { path: 'key' }],
+}
+
+export const backupView: View = {
+  layout: 'records',
+  columns: [{ path: 'file' }, { path: 'bytes' }, { path: 'schema_version' }],
+}
+
+export const restoredView: View = {
+  layout: 'records',
+  columns: [{ path: 'data' }, { path: 'restored_from' }, { path: 'kept' }, { path: 'schema_version' }],
 }
 
 /** Where a service that is now ready can be reached. */

@@ -1,27 +1,15 @@
-import { randomFillSync } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 
 /** Crockford's base 32, in lower case: no i, l, o, u. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** Random bytes asked for at once: asking costs more than the bytes. */
-const supply = Buffer.alloc(1000)
-let used = supply.length
-
-function takeRandom(): Buffer {
-  if (used === supply.length) {
-    randomFillSync(supply)
-    used = 0
-  }
-  used += 10
-  return supply.subarray(used - 10, used)
-}
-
-/** 40 bits, 8 characters. */
-const half = 2 ** 40
+/** The two digits of each number of ten bits. */
+const pairs = Array.from({ length: 1024 }, (_, value) => `${alphabet[value >> 5]}${alphabet[value & 31]}`)
 
 let lastTime = 0
-let high = 0
-let low = 0
+let timeDigits = ''
+/** 80 bits, 20 in each, the most significant first. */
+const random = [0, 0, 0, 0]
 
 /**
  * A new identifier, `usr_01jd…`: 48 bits of time in ms and 80 random bits, so that identifiers
@@ -31,27 +19,26 @@ export function createId(kind: 'usr' | 'ctx' | 'msg' | 'key' | 'req' | 'chatcmpl
   const now = Date.now()
   if (now > lastTime) {
     lastTime = now
-    const random = takeRandom()
-    // One bit less, so that there is always room to count.
-    high = Math.floor(random.readUIntBE(0, 5) / 2)
-    low = random.readUIntBE(5, 5)
+    timeDigits = digitsOf(Math.floor(now / 2 ** 40)).slice(2) + digitsOf(now / 2 ** 20) + digitsOf(now)
+    for (const index of random.keys()) random[index] = randomInt(2 ** 20)
+    // Counting upwards must not run out of digits.
+    random[0] = (random[0] ?? 0) >> 1
   } else {
-    low += 1
-    if (low === half) {
-      low = 0
-      high += 1
-    }
+    countUp()
   }
-  return `${kind}_${encode(lastTime, 10)}${encode(high, 8)}${encode(low, 8)}`
+  return `${kind}_${timeDigits}${random.map(digitsOf).join('')}`
 }
 
-/** So many characters, 5 bits each. */
-function encode(value: number, length: number): string {
-  let text = ''
-  let rest = value
-  for (let left = length; left > 0; left--) {
-    text = `${alphabet[rest % 32]}${text}`
-    rest = Math.floor(rest / 32)
+function countUp(): void {
+  for (let index = 3; index >= 0; index--) {
+    const next = ((random[index] ?? 0) + 1) % 2 ** 20
+    random[index] = next
+    if (next !== 0) return
   }
-  return text
+}
+
+/** The four digits of the lowest 20 bits. */
+function digitsOf(value: number): string {
+  const bits = value % 2 ** 20
+  return `${pairs[bits >> 10]}${pairs[bits & 1023]}`
 }

@@ -24,6 +24,7 @@ export type RefusalCode =
   | 'storage_busy'
   | 'storage_damaged'
   | 'storage_full'
+  | 'storage_unavailable'
 
 /** A request that the service answers with an error, for a reason that the caller may know. */
 export class Refusal extends Error {

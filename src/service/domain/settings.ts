@@ -34,13 +34,17 @@ export async function setApiConfiguration(db: Database, given: ApiConfiguration)
 type DocumentTable = 'settings' | 'api_configuration'
 
 async function readDocument(db: Database, table: DocumentTable): Promise<object> {
-  const row = await db.selectFrom(table).select('document').where('id', '=', 1).executeTakeFirstOrThrow()
+  const row = await selectDocument(db, table).executeTakeFirstOrThrow()
   return JSON.parse(row.document)
 }
 
+const selectDocument = (db: Database, table: DocumentTable) =>
+  db.selectFrom(table).select('document').where('id', '=', 1)
+
 function mergeDocument(db: Database, table: DocumentTable, patch: object): Promise<object> {
   return db.transaction().execute(async (transaction) => {
-    const merged = merge(await readDocument(transaction, table), patch)
+    const stored = await selectDocument(transaction, table).forUpdate().executeTakeFirstOrThrow()
+    const merged = merge(JSON.parse(stored.document), patch)
     await transaction
       .updateTable(table)
       .set({ document: JSON.stringify(merged), updated_at: new Date().toISOString() })

@@ -5,11 +5,18 @@ import type {
   UpdateUserRequest,
   User,
 } from '../../contract/user.ts'
+import { prepareQuery } from '../store/prepared-query.ts'
 import { isUniqueViolation } from '../store/storage-failure.ts'
 import type { Database, UserRow } from '../store/tables.ts'
 import { createId } from './identifiers.ts'
 import { hashPassword } from './passwords.ts'
-import { mergePreferences, preferencesFrom, readPreferences, userSettingsOf } from './preferences.ts'
+import {
+  lockPreferences,
+  mergePreferences,
+  preferencesFrom,
+  readPreferences,
+  userSettingsOf,
+} from './preferences.ts'
 import { invalidRequest, Refusal } from './refusal.ts'
 
 /** Whom keys made on the machine act as; the first migration makes this user. */
@@ -62,7 +69,7 @@ export async function readUser(db: Database, id: string): Promise<User> {
  */
 export function updateUser(db: Database, id: string, given: UpdateUserRequest): Promise<User> {
   return db.transaction().execute(async (transaction) => {
-    const stored = await findUser(transaction, id)
+    const stored = await lockUser(transaction, id)
     const row: UserRow = {
       ...stored,
       name: given.name ?? stored.name,
@@ -74,7 +81,7 @@ export function updateUser(db: Database, id: string, given: UpdateUserRequest): 
       .where('id', '=', id)
       .execute()
     if (given.settings) {
-      const preferences = await readPreferences(transaction, id)
+      const preferences = await lockPreferences(transaction, id)
       await mergePreferences(transaction, id, preferencesFrom(given.settings, preferences))
     }
     return presentUser(transaction, row)
@@ -97,7 +104,7 @@ export function assignPermissions(
   { permissions, role }: AssignPermissionsRequest,
 ): Promise<Assignment> {
   return db.transaction().execute(async (transaction) => {
-    const stored = await findUser(transaction, id)
+    const stored = await lockUser(transaction, id)
     const assignment: Assignment = {
       id,
       permissions: permissions ? [...new Set(permissions)] : JSON.parse(stored.permissions),
@@ -123,7 +130,21 @@ export async function readProfile(db: Database, id: string): Promise<Profile> {
 }
 
 async function findUser(db: Database, id: string): Promise<UserRow> {
-  const row = await db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst()
+  const [row] = await selectUser(db, { id })
+  return known(row, id)
+}
+
+/** The same for a transaction that will write it: nobody else does until it ends. */
+async function lockUser(transaction: Database, id: string): Promise<UserRow> {
+  const row = await userOf(transaction, { id }).forUpdate().executeTakeFirst()
+  return known(row, id)
+}
+
+const userOf = (db: Database, { id }: { id: string }) =>
+  db.selectFrom('users').selectAll().where('id', '=', id)
+const selectUser = prepareQuery(userOf)
+
+function known(row: UserRow | undefined, id: string): UserRow {
   if (!row) throw new Refusal('user_not_found', `There is no user ${id}`)
   return row
 }

@@ -1,6 +1,6 @@
 import type { ErrorBody } from '../../contract/error-body.ts'
 import { Refusal, type RefusalCode } from '../domain/refusal.ts'
-import { isBusy, isDamaged, isDiskFull } from '../store/storage-failure.ts'
+import { isBusy, isDamaged, isDiskFull, isUnavailable } from '../store/storage-failure.ts'
 
 const statuses: Record<RefusalCode, number> = {
   invalid_request: 400,
@@ -23,6 +23,7 @@ const statuses: Record<RefusalCode, number> = {
   upstream_overloaded: 503,
   service_stopping: 503,
   storage_busy: 503,
+  storage_unavailable: 503,
   upstream_timeout: 504,
   storage_full: 507,
 }
@@ -39,6 +40,12 @@ export function toRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error
   if (isDiskFull(error)) {
     return new Refusal('storage_full', 'The service has no room left to store this; nothing was stored', {
+      cause: error,
+    })
+  }
+  if (isUnavailable(error)) {
+    return new Refusal('storage_unavailable', 'The database of the service does not answer; try again', {
+      retryAfter: 1,
       cause: error,
     })
   }

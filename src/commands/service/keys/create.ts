@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { integerFlag, textFlag } from '../../../cli/flag-types.ts'
-import { dataFlag } from '../../../cli/service-flags.ts'
+import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { newKeyView } from '../../../view/service.ts'
 
@@ -24,13 +24,14 @@ export default class ServiceKeysCreate extends BaseCommand {
     })(),
     limit: integerFlag({ helpValue: '<n>', summary: 'Requests per hour; only for the tier enterprise.' }),
     data: dataFlag,
+    database: databaseFlag,
     'dry-run': dryRunFlag,
   }
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceKeysCreate, newKeyView)
     const { name, tier, limit } = flags
-    const administration = await context.openAdministration(flags.data)
+    const administration = await context.openAdministration(flags)
     administration.checkKey({ name, tier, limit })
     if (context.dryRun) return this.showLocalChange({ create: { name, tier, limit: limit ?? null } })
     const created = await administration.createKey({ name, tier, limit })

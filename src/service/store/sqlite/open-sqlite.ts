@@ -4,11 +4,12 @@ import type { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { loadSqlite } from '../../../load-sqlite.ts'
 import { type Migration, migrations } from '../migrations/migrations.ts'
-import { isBusy, storageFailure } from '../storage-failure.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { migrateSqlite } from './migrate-sqlite.ts'
 import { type Connections, closeBoth, createSqliteDialect } from './sqlite-dialect.ts'
+import { isBusy } from './sqlite-errors.ts'
+import { sqliteFailure } from './sqlite-failure.ts'
 
 export interface SqliteStore extends Store {
   /** The connection that writes, for pragmas. */
@@ -40,7 +41,7 @@ export function openSqlite(folder: string, wanted: readonly Migration[] = migrat
   } catch (error) {
     reader?.close()
     writer?.close()
-    throw storageFailure(error, resolve(folder), file)
+    throw sqliteFailure(error, resolve(folder), file)
   }
 }
 
