@@ -36,11 +36,13 @@ export async function* readPieces(body: Readable, asked: string): AsyncGenerator
     for await (const bytes of body.iterator({ destroyOnReturn: false })) {
       const text = answer.take(reader.read(bytes))
       if (text !== '') yield { kind: 'delta', text, model: answer.model }
+      answer.throwFailure()
       if (answer.isDone) break
       if (answer.reason !== undefined) lingering ??= setTimeout(() => body.destroy(), lastWords)
     }
     const text = answer.isDone ? '' : answer.take(reader.end())
     if (text !== '') yield { kind: 'delta', text, model: answer.model }
+    answer.throwFailure()
   } catch (error) {
     if (answer.reason === undefined) throw error
   } finally {
@@ -69,25 +71,35 @@ class StreamedAnswer {
   /** `[DONE]` came. */
   isDone = false
   #length = 0
+  #failure: unknown
 
   constructor(asked: string) {
     this.model = asked
   }
 
-  /** The text in some events. */
+  /** The text in some events, up to the one that is a failure; `throwFailure` tells of that. */
   take(events: readonly EventSourceMessage[]): string {
     let text = ''
-    for (const event of events) {
-      if (event.data === '[DONE]') {
-        this.reason ??= 'stop'
-        this.isDone = true
-        break
+    try {
+      for (const event of events) {
+        if (event.data === '[DONE]') {
+          this.reason ??= 'stop'
+          this.isDone = true
+          break
+        }
+        text += this.#takeChunk(parseChunk(event))
       }
-      text += this.#takeChunk(parseChunk(event))
+    } catch (error) {
+      this.#failure = error
     }
     this.#length += text.length
     if (this.#length > maxText) throw unusable('sent more than 16 Mi characters in one answer')
     return text
+  }
+
+  /** @throws Refusal `upstream_error` for an event that was an error, or could not be read */
+  throwFailure(): void {
+    if (this.#failure !== undefined) throw this.#failure
   }
 
   #takeChunk({ model, usage, choices }: Chunk): string {

@@ -77,7 +77,8 @@ export async function connectModelServer(
       if (answer.statusCode < 200 || answer.statusCode > 299) return await readFailure(answer)
       const coding = answer.headers['content-encoding'] ?? 'identity'
       if (coding === 'identity') return answer
-      answer.body.destroy()
+      // Nobody reads it, so nobody else would take the error.
+      answer.body.on('error', () => {}).destroy()
       throw unusable(`sent a compressed answer (${coding}), which it was not asked for`)
     } catch (error) {
       throw toRefusal(error, signal, shownAs)
