@@ -15,7 +15,7 @@ import type { Store } from '../store/store.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { authenticate, authorize, type ProcessKeys } from './authenticate.ts'
 import { errorBodyOf, statusOf, toRefusal } from './error-answer.ts'
-import { EventStream, openEventStream } from './event-stream.ts'
+import { EventStream, letGoOfStalled, openEventStream } from './event-stream.ts'
 import { acceptJson } from './parse-json.ts'
 import { type Call, Created, handlers } from './routes.ts'
 import { RunningAnswers } from './running-answers.ts'
@@ -32,6 +32,8 @@ export interface ServerParts {
   logger: FastifyBaseLogger | undefined
   /** How long, in ms, a request may take to arrive; 60,000 when not given. */
   requestTimeout?: number
+  /** How long, in ms, the reader of a stream may take nothing of it; 120,000 when not given. */
+  readerTimeout?: number
 }
 
 /** The largest body in bytes. */
@@ -96,7 +98,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
 
 async function answer<N extends EndpointName>(
   name: N,
-  { store, upstream }: ServerParts,
+  { store, upstream, readerTimeout }: ServerParts,
   running: RunningAnswers,
   caller: Caller | undefined,
   request: FastifyRequest,
@@ -123,6 +125,7 @@ async function answer<N extends EndpointName>(
   }
   if (result instanceof EventStream) {
     const stream = await openEventStream(result, (error) => logFailure(request, toRefusal(error)))
+    letGoOfStalled(reply.raw, readerTimeout)
     return reply
       .header('content-type', 'text/event-stream; charset=utf-8')
       .header('cache-control', 'no-store')

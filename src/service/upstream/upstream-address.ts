@@ -10,8 +10,6 @@ export interface UpstreamOptions {
   key?: string | undefined
   /** A file that holds the key. */
   keyFile?: string | undefined
-  /** How long, in ms, the server may take to begin an answer. */
-  timeout?: number | undefined
 }
 
 /** Where a model server is, and how this service shows itself there. */
