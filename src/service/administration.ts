@@ -1,23 +1,14 @@
 import { resolve } from 'node:path'
 import { sql } from 'kysely'
 import { Failure } from '../failure.ts'
-import { type KeyRecord, listKeys, revokeKey, storeKey, tierLimits } from './domain/keys.ts'
+import { type AdminAdministration, administerAdmins } from './administer-admins.ts'
+import { administerKeys, type KeyAdministration } from './administer-keys.ts'
+import { type AuditAdministration, readAuditLog } from './read-audit-log.ts'
 import { findRun, type RunRecord } from './run-record.ts'
 import { type DataPlace, describePlace, openExistingStore, openStore } from './store/open-store.ts'
 import { type Backup, backUp, checkBackup, type Restored, restore } from './store/sqlite/back-up.ts'
 import { storageFailure } from './store/storage-failure.ts'
 import type { Store } from './store/store.ts'
-import type { Tier } from './store/tables.ts'
-
-interface KeyRequest {
-  name: string
-  tier: Tier
-  /** Requests per hour, for enterprise alone; none when not given. */
-  limit?: number | undefined
-}
-
-/** The key in full, which is shown this once. */
-type CreatedKey = Pick<KeyRecord, 'id' | 'name' | 'tier' | 'limit' | 'created_at'> & { key: string }
 
 interface ServiceStatus {
   /** The data folder. */
@@ -35,17 +26,7 @@ interface ServiceStatus {
 }
 
 /** What is done to a data folder on its own machine, whether a service runs on it or not. */
-export interface Administration {
-  /** @throws Failure `usage` for a name or a limit that does not fit, before anything is made */
-  checkKey(request: KeyRequest): void
-  /** Makes the data when there is none. @throws as `checkKey` */
-  createKey(request: KeyRequest): Promise<CreatedKey>
-  /** Oldest first, revoked ones included. */
-  listKeys(): Promise<KeyRecord[]>
-  /** @throws Failure `not_found` */
-  findKey(id: string): Promise<KeyRecord>
-  /** A running service refuses the key from its next request on. @throws Failure `not_found` */
-  revokeKey(id: string): Promise<KeyRecord>
+export interface Administration extends KeyAdministration, AdminAdministration, AuditAdministration {
   status(): Promise<ServiceStatus>
   /**
    * Copies the data to a new file, also while a service runs.
@@ -85,33 +66,12 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
     }
   }
 
-  const findKey = async (id: string): Promise<KeyRecord> => {
-    const store = await openExisting()
-    const key = store && (await listKeys(store.db)).find((known) => known.id === id)
-    if (key) return key
-    throw new Failure('not_found', `There is no API key ${id}`, { hint: 'chatctl service keys list' })
-  }
+  const access = { open, openExisting, guarded }
 
   return {
-    checkKey: (request) => {
-      checked(request)
-    },
-    createKey: (request) =>
-      guarded(async () => {
-        const { id, name, tier, limit, key, created_at } = await storeKey((await open()).db, checked(request))
-        return { id, name, tier, limit, key, created_at }
-      }),
-    listKeys: () =>
-      guarded(async () => {
-        const store = await openExisting()
-        return store ? listKeys(store.db) : []
-      }),
-    findKey: (id) => guarded(() => findKey(id)),
-    revokeKey: (id) =>
-      guarded(async () => {
-        await findKey(id)
-        return (await revokeKey((await open()).db, id)) ?? findKey(id)
-      }),
+    ...administerKeys(access),
+    ...administerAdmins(access),
+    ...readAuditLog(access),
     status: () =>
       guarded(async () => {
         const store = await openExisting()
@@ -146,21 +106,6 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
 type Counts = Omit<ServiceStatus, 'data' | 'database' | 'running'>
 
 const nothing: Counts = { schema_version: 0, users: 0, contexts: 0, messages: 0, keys: 0 }
-
-function checked({ name, tier, limit }: KeyRequest): { name: string; tier: Tier; limit: number | null } {
-  if (name.trim() === '' || [...name].length > 200) {
-    throw new Failure('usage', 'The name of a key must have 1 to 200 characters')
-  }
-  if (tier !== 'enterprise') {
-    if (limit === undefined) return { name, tier, limit: tierLimits[tier] }
-    throw new Failure('usage', `The limit of tier ${tier} is ${tierLimits[tier]} requests per hour`, {
-      hint: 'Only tier enterprise takes a limit of its own',
-    })
-  }
-  if (limit === undefined) return { name, tier, limit: null }
-  if (Number.isSafeInteger(limit) && limit > 0) return { name, tier, limit }
-  throw new Failure('usage', 'A limit must be a whole number of requests per hour, 1 or more')
-}
 
 async function count({ db }: Store): Promise<Counts> {
   const { rows } = await sql<Counts>`

@@ -22,16 +22,35 @@ export const keyView: View = {
     { path: 'name' },
     { path: 'tier' },
     { path: 'limit' },
-    { path: 'created_at' },
+    { path: 'created_at', aside: true },
     { path: 'last_used_at' },
     { path: 'revoked_at' },
+    { path: 'user_id', aside: true },
+    { path: 'user_email' },
+    { path: 'permissions' },
+    { path: 'expires_at' },
   ],
 }
 
 /** A new key is shown this once. */
 export const newKeyView: View = {
   layout: 'records',
-  columns: [{ path: 'id' }, { path: 'name' }, { path: 'tier' }, { path: 'limit' }, { path: 'key' }],
+  columns: [
+    { path: 'id' },
+    { path: 'name' },
+    { path: 'tier' },
+    { path: 'limit' },
+    { path: 'key', whole: true },
+    { path: 'user_id', aside: true },
+    { path: 'user_email' },
+    { path: 'permissions' },
+    { path: 'expires_at' },
+  ],
+}
+
+export const adminView: View = {
+  layout: 'records',
+  columns: [{ path: 'id' }, { path: 'email' }, { path: 'name' }, { path: 'role' }, { path: 'created_at' }],
 }
 
 export const backupView: View = {

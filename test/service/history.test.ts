@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
+import { onMachine } from '../../src/service/domain/audit.ts'
 import { storeExchange } from '../../src/service/domain/contexts.ts'
 import { listHistory } from '../../src/service/domain/history.ts'
 import { createId } from '../../src/service/domain/identifiers.ts'
@@ -110,7 +111,11 @@ onEachEngine('history of the embedded service', (withService, engine) => {
   it("keeps another user's contexts and messages out of sight", () =>
     withPlace(engine, async (place) => {
       const store = await openStore(place)
-      const other = await createUser(store.db, { email: 'other@example.com', password: 'long enough' })
+      const other = await createUser(
+        store.db,
+        { email: 'other@example.com', password: 'long enough' },
+        onMachine,
+      )
       const theirs = await exchangeOf(store.db, String(other.id))
       const ours = await exchangeOf(store.db, adminId)
       const page = await listHistory(store.db, adminId, {})

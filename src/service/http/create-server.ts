@@ -7,8 +7,9 @@ import {
   LogController,
 } from 'fastify'
 import { type EndpointName, endpoints } from '../../contract/endpoints.ts'
+import { originOf } from '../domain/audit.ts'
 import type { Caller } from '../domain/caller.ts'
-import { createId } from '../domain/identifiers.ts'
+import { createCallers } from '../domain/callers.ts'
 import { requiredPermissions } from '../domain/permissions.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Store } from '../store/store.ts'
@@ -17,6 +18,7 @@ import { authenticate, authorize, type ProcessKeys } from './authenticate.ts'
 import { errorBodyOf, statusOf, toRefusal } from './error-answer.ts'
 import { EventStream, letGoOfStalled, openEventStream } from './event-stream.ts'
 import { acceptJson } from './parse-json.ts'
+import { requestIdFor } from './request-id.ts'
 import { type Call, Created, handlers } from './routes.ts'
 import { RunningAnswers } from './running-answers.ts'
 import { answerUnparsed, refuseUnknown } from './unknown-route.ts'
@@ -46,7 +48,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     // Its own lines name hosts and ports; ours, below, say who asked for what and how it went.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request' }),
     ...(logger && { childLoggerFactory: (_, bindings) => logger.child(bindings) }),
-    genReqId: () => createId('req'),
+    genReqId: ({ headers }) => requestIdFor(headers),
     bodyLimit,
     requestTimeout,
     // Node looks for requests that are overdue this often.
@@ -69,6 +71,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
       answerError(error, request, reply)
     },
   })
+  const keyCallers = createCallers(parts.store)
   const callers = new WeakMap<FastifyRequest, Caller>()
   const running = new RunningAnswers(parts.stopping)
 
@@ -76,11 +79,12 @@ export function createServer(parts: ServerParts): FastifyInstance {
     reply.header('x-request-id', request.id)
     // What no route matched is refused without a key only outside of the interface's two families.
     if (request.is404 && !/^\/(v1|api)(\/|\?|$)/.test(request.url)) return
-    callers.set(request, await authenticate(parts.store.db, parts.processKeys, request.headers))
+    callers.set(request, await authenticate(keyCallers, parts.processKeys, request.headers))
   })
   server.addHook('onResponse', async (request, reply) => {
     logAnswer(request, reply, callers.get(request))
   })
+  server.addHook('onClose', () => keyCallers.close())
   acceptJson(server)
   server.setErrorHandler(answerError)
   server.setNotFoundHandler(refuseUnknown)
@@ -90,6 +94,8 @@ export function createServer(parts: ServerParts): FastifyInstance {
     server.route({
       method,
       url: path.replace('{id}', ':id'),
+      // Before the body is read: who may not send it has no use for what is wrong with it.
+      onRequest: async (request) => authorize(callers.get(request), requiredPermissions[name]),
       handler: (request, reply) => answer(name, parts, running, callers.get(request), request, reply),
     })
   }
@@ -105,13 +111,13 @@ async function answer<N extends EndpointName>(
   reply: FastifyReply,
 ): Promise<unknown> {
   if (!caller) throw new Refusal('unauthorized', 'The API key is not valid')
-  authorize(caller, requiredPermissions[name])
   const { body, query } = validate(name, request.body, request.query as object)
   const { id = '' } = request.params as { id?: string }
   const call = {
     db: store.db,
     upstream,
     caller,
+    by: originOf(caller, request.id),
     body,
     query,
     id,

@@ -43,6 +43,7 @@ describe('a backup of the embedded service', () => {
       expect(made.exitCode, made.stderr).to.equal(0)
       expect(JSON.parse(made.stdout)).to.deep.include({ file, bytes: statSync(file).size })
       expect(statSync(file).mode & 0o777).to.equal(0o600)
+      expect(readdirSync(folder).sort()).to.deep.equal(['backup.db', 'data'])
       await service.call('PATCH', '/v1/settings', { app_name: 'Changed since' })
       await service.call('POST', '/api/chat/send', { message: 'And forget this' })
       await service.close()
@@ -126,6 +127,9 @@ describe('a backup of the embedded service', () => {
       await service.close()
 
       const content = readFileSync(join(data, 'chatctl.db'))
+      const inUse = join(folder, 'in-use.db')
+      copyFileSync(file, inUse)
+      writeFileSync(`${inUse}-wal`, '')
       const damaged = join(folder, 'damaged.db')
       writeFileSync(damaged, readFileSync(file).fill(7, 5_000, 30_000))
       const text = join(folder, 'text.db')
@@ -133,6 +137,7 @@ describe('a backup of the embedded service', () => {
       for (const [other, code] of [
         [damaged, 1],
         [text, 1],
+        [inUse, 1],
         [join(folder, 'missing.db'), 6],
       ] as const) {
         const run = await runChatctl(sandbox, ['service', 'restore', other, '--data', data, '--yes'])

@@ -50,7 +50,8 @@ export class ChangeFeed {
       client.on('notification', () => this.bump())
       const ended = once(client, 'end')
       try {
-        await client.connect()
+        // A client that is ended while it connects ends, and leaves `connect` waiting for ever.
+        await Promise.race([client.connect(), ended])
         await client.query(`listen ${channel}`)
         // Nobody knows what happened while nobody listened.
         this.bump()

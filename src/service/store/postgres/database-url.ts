@@ -68,4 +68,25 @@ export class PasswordedClient extends Client {
     const { host, port, database = '', user = '' } = this
     self.password = () => readPasswordFile({ host, port, database, user })
   }
+
+  /** Hangs up when it fails. pg leaves the server waiting for a password, and whoever drops a database with it. */
+  override connect(): Promise<this>
+  override connect(callback: (error: Error) => void): void
+  override connect(callback?: (error: Error) => void): Promise<this> | undefined {
+    const hangUp = () => this.end(() => {})
+    if (callback === undefined) {
+      return super.connect().then(
+        () => this,
+        (error) => {
+          hangUp()
+          throw error
+        },
+      )
+    }
+    super.connect((error: Error) => {
+      if (error) hangUp()
+      callback(error)
+    })
+    return undefined
+  }
 }

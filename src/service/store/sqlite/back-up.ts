@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import { Failure } from '../../../failure.ts'
 import { loadSqlite } from '../../../load-sqlite.ts'
 import { syncFolder } from '../../../sync-folder.ts'
@@ -15,6 +16,8 @@ export interface Backup {
   schema_version: number
 }
 
+/** How long, in ms, a lock of another process is waited for. */
+const busyTimeout = 10_000
 /** One step copies everything: a copy in many steps begins anew whenever somebody writes. */
 const wholeDatabase = 0x7fff_ffff
 
@@ -30,12 +33,17 @@ export async function backUp(folder: string, target: string): Promise<Backup> {
       hint: 'Choose another name; a backup replaces none',
     })
   }
-  const source = openExisting(databaseFile(folder), folder)
+  const data = databaseFile(folder)
+  if (!existsSync(data)) throw new Failure('not_found', `There is no data in ${folder} yet`)
   const partial = `${file}.partial`
+  let source: DatabaseSync | undefined
   try {
     rmSync(partial, { force: true })
     closeSync(openSync(partial, 'wx', 0o600))
+    const { DatabaseSync } = loadSqlite()
+    source = new DatabaseSync(data, { timeout: busyTimeout })
     await copy(source, partial)
+    leaveWriteAheadLog(partial)
     const version = checkBackup(partial)
     renameSync(partial, file)
     syncFolder(dirname(file))
@@ -46,8 +54,16 @@ export async function backUp(folder: string, target: string): Promise<Backup> {
       ? new Failure('storage', `${file} cannot be written: ${systemWords(error)}`, { cause: error })
       : sqliteFailure(error, dirname(file), file)
   } finally {
-    source.close()
+    source?.close()
   }
+}
+
+/** One file is all that a backup consists of, and reading it makes no others. */
+function leaveWriteAheadLog(file: string): void {
+  const { DatabaseSync } = loadSqlite()
+  const database = new DatabaseSync(file)
+  database.exec('pragma journal_mode = delete')
+  database.close()
 }
 
 export interface Restored {
@@ -65,9 +81,10 @@ export interface Restored {
  */
 export async function restore(folder: string, backup: string): Promise<Restored> {
   const file = resolve(backup)
-  const source = openExisting(file, dirname(file))
+  let source: DatabaseSync | undefined
   try {
     checkBackup(file)
+    source = openBackup(file)
     const data = databaseFile(folder)
     const kept = existsSync(data) ? join(resolve(folder), `before-restore-${timestamp()}.db`) : null
     if (kept) await backUp(folder, kept)
@@ -82,18 +99,22 @@ export async function restore(folder: string, backup: string): Promise<Restored>
   } catch (error) {
     throw sqliteFailure(error, resolve(folder), file)
   } finally {
-    source.close()
+    source?.close()
   }
 }
 
-function openExisting(file: string, folder: string): DatabaseSync {
+/** A file that nobody writes; as `immutable`, so that SQLite makes no files of its own beside it. */
+function openBackup(file: string): DatabaseSync {
   if (!existsSync(file)) throw new Failure('not_found', `There is no ${file}`)
-  try {
-    const { DatabaseSync } = loadSqlite()
-    return new DatabaseSync(file, { readOnly: true, timeout: 10_000 })
-  } catch (error) {
-    throw sqliteFailure(error, folder, file)
+  if (existsSync(`${file}-wal`)) {
+    throw new Failure('storage', `${file} is in use, or was copied while it was; it may not be whole`, {
+      hint: 'Make a backup with: chatctl service backup --to FILE',
+    })
   }
+  const url = pathToFileURL(file)
+  url.search = 'immutable=1'
+  const { DatabaseSync } = loadSqlite()
+  return new DatabaseSync(url, { readOnly: true })
 }
 
 async function copy(source: DatabaseSync, target: string): Promise<void> {
@@ -108,8 +129,9 @@ async function copy(source: DatabaseSync, target: string): Promise<void> {
  */
 export function checkBackup(backup: string): number {
   const file = resolve(backup)
-  const database = openExisting(file, dirname(file))
+  let database: DatabaseSync | undefined
   try {
+    database = openBackup(file)
     const version = schemaVersion(database, file)
     const [result] = database.prepare('pragma integrity_check').all() as { integrity_check: string }[]
     if (version > 0 && result?.integrity_check === 'ok') return version
@@ -119,7 +141,7 @@ export function checkBackup(backup: string): number {
   } catch (error) {
     throw sqliteFailure(error, dirname(file), file)
   } finally {
-    database.close()
+    database?.close()
   }
 }
 
