@@ -8,8 +8,8 @@ import { createServer } from './http/create-server.ts'
 import { announceRun, withdrawRun } from './run-record.ts'
 import { openStore } from './store/open-store.ts'
 import { storageFailure } from './store/storage-failure.ts'
-import type { UpstreamOptions } from './upstream/model-server.ts'
 import type { Upstream } from './upstream/upstream.ts'
+import type { UpstreamOptions } from './upstream/upstream-address.ts'
 
 export interface ServiceOptions {
   /** Made, 0700, when missing; the database is `chatctl.db` inside, 0600. */

@@ -2,8 +2,7 @@ import type { SendAnswer, SendRequest } from '../../contract/conversation.ts'
 import type { Database } from '../store/tables.ts'
 import type { Order, Upstream } from '../upstream/upstream.ts'
 import { capTokens, requireChat } from './chat-limits.ts'
-import { chooseModel } from './completions.ts'
-import { type Exchange, findContext, readConversation, storeExchange } from './contexts.ts'
+import { type Exchange, readConversation, storeExchange } from './contexts.ts'
 import { createId } from './identifiers.ts'
 import type { SettingsInForce } from './settings.ts'
 
@@ -19,7 +18,7 @@ export interface Asked {
 /**
  * Finds the context, or names a new one, and lays out the whole conversation for the model.
  * Nothing is stored yet.
- * @throws Refusal `context_not_found`, `feature_disabled`
+ * @throws Refusal `context_not_found`, `context_too_long`, `feature_disabled`
  */
 export async function prepareExchange(
   db: Database,
@@ -31,9 +30,8 @@ export async function prepareExchange(
 ): Promise<Asked> {
   requireChat(settings)
   const askedAt = new Date().toISOString()
-  if (context_id !== undefined) await findContext(db, userId, context_id)
-  const earlier = context_id === undefined ? [] : await readConversation(db, context_id)
-  const chosen = model ?? (await chooseModel(upstream, signal))
+  const earlier = context_id === undefined ? [] : await readConversation(db, userId, context_id)
+  const chosen = model ?? (await upstream.defaultModel(signal))
   return {
     exchange: {
       userId,

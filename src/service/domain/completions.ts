@@ -3,7 +3,6 @@ import type { Model } from '../../contract/model.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { capTokens, requireChat } from './chat-limits.ts'
 import { createId } from './identifiers.ts'
-import { Refusal } from './refusal.ts'
 import type { SettingsInForce } from './settings.ts'
 
 /** A request that has passed validation. */
@@ -19,18 +18,11 @@ export async function complete(
   requireChat(settings)
   const { messages, temperature } = order
   const max_tokens = capTokens(settings, order.max_tokens)
-  const model = order.model ?? (await chooseModel(upstream, signal))
+  const model = order.model ?? (await upstream.defaultModel(signal))
   const result = await upstream.complete({ model, messages, temperature, max_tokens }, signal)
   return { id: createId('chatcmpl'), object: 'chat.completion', ...result }
 }
 
 export async function listModels(upstream: Upstream, signal: AbortSignal): Promise<{ data: Model[] }> {
   return { data: await upstream.listModels(signal) }
-}
-
-/** The model for a request that names none: the first that the upstream lists. */
-export async function chooseModel(upstream: Upstream, signal: AbortSignal): Promise<string> {
-  const [first] = await upstream.listModels(signal)
-  if (first?.id) return first.id
-  throw new Refusal('model_not_found', 'The model server lists no model; name one')
 }

@@ -3,6 +3,7 @@ import type { Fault } from '../../contract/faults.ts'
 /** The service's own values of `error.code`; interface.md shows none. docs/service.md lists them. */
 export type RefusalCode =
   | 'invalid_request'
+  | 'context_too_long'
   | 'unauthorized'
   | 'forbidden'
   | 'feature_disabled'
@@ -20,6 +21,7 @@ export type RefusalCode =
   | 'rate_limited'
   | 'internal_error'
   | 'upstream_error'
+  | 'upstream_overloaded'
   | 'upstream_timeout'
   | 'service_stopping'
   | 'storage_busy'
@@ -38,15 +40,18 @@ export class Refusal extends Error {
 
   readonly code: RefusalCode
   readonly details: Record<string, unknown> | undefined
+  /** Seconds after which trying again makes sense; sent as `Retry-After`. */
+  readonly retryAfter: number | undefined
 
   constructor(
     code: RefusalCode,
     message: string,
-    options: { details?: Record<string, unknown>; cause?: unknown } = {},
+    options: { details?: Record<string, unknown>; retryAfter?: number | undefined; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause })
     this.code = code
     this.details = options.details
+    this.retryAfter = options.retryAfter
   }
 }
 

@@ -19,11 +19,12 @@ import type { Upstream } from '../upstream/upstream.ts'
 import { authenticate, authorize, type ProcessKeys } from './authenticate.ts'
 import { answerCors } from './cors.ts'
 import { errorBodyOf, statusOf, toRefusal } from './error-answer.ts'
-import { EventStream, openEventStream } from './event-stream.ts'
+import { EventStream, letGoOfStalled, openEventStream } from './event-stream.ts'
 import { acceptJson } from './parse-json.ts'
 import { holdToLimits } from './rate-limit.ts'
 import { requestIdFor } from './request-id.ts'
 import { type Call, Created, handlers } from './routes.ts'
+import { RunningAnswers } from './running-answers.ts'
 import { answerUnparsed, refuseUnknown } from './unknown-route.ts'
 import { validate } from './validate.ts'
 
@@ -39,7 +40,12 @@ export interface ServerParts {
   requestTimeout?: number
   /** The clock of the limits: Unix time in ms. */
   now?: () => number
+  /** How long, in ms, the reader of a stream may take nothing of it; 120,000 when not given. */
+  readerTimeout?: number
 }
+
+/** What a request is answered with. */
+type Serving = ServerParts & { live: LiveSettings; running: RunningAnswers }
 
 /** The largest body in bytes. */
 const bodyLimit = 16 * 1024 * 1024
@@ -76,6 +82,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
   })
   const keyCallers = createCallers(parts.store)
   const callers = new WeakMap<FastifyRequest, Caller>()
+  const running = new RunningAnswers(parts.stopping)
   const live = new LiveSettings(parts.store)
   const counters = parts.store.openCounters((message, err) => logger?.warn({ err }, message))
   const limiter = new Limiter(counters, parts.now)
@@ -98,6 +105,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
   server.setErrorHandler(answerError)
   server.setNotFoundHandler(refuseUnknown)
 
+  const serving = { ...parts, live, running }
   for (const name of Object.keys(endpoints) as EndpointName[]) {
     const { method, path } = endpoints[name]
     server.route({
@@ -105,7 +113,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
       url: path.replace('{id}', ':id'),
       // Before the body is read: who may not send it has no use for what is wrong with it.
       onRequest: async (request) => authorize(callers.get(request), requiredPermissions[name]),
-      handler: (request, reply) => answer(name, parts, live, callers.get(request), request, reply),
+      handler: (request, reply) => answer(name, serving, callers.get(request), request, reply),
     })
   }
   return server
@@ -113,8 +121,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
 
 async function answer<N extends EndpointName>(
   name: N,
-  { store, upstream, stopping }: ServerParts,
-  live: LiveSettings,
+  { store, upstream, live, running, readerTimeout }: Serving,
   caller: Caller | undefined,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -122,15 +129,26 @@ async function answer<N extends EndpointName>(
   if (!caller) throw new Refusal('unauthorized', 'The API key is not valid')
   const { body, query } = validate(name, request.body, request.query as object)
   const { id = '' } = request.params as { id?: string }
-  const signal = AbortSignal.any([stopping, clientGone(reply)])
-  const by = originOf(caller, request.id)
-  const call = { db: store.db, upstream, live, caller, by, body, query, id, signal }
+  const call = {
+    db: store.db,
+    upstream,
+    live,
+    caller,
+    by: originOf(caller, request.id),
+    body,
+    query,
+    id,
+    get signal() {
+      return running.signalFor(reply.raw)
+    },
+  }
   const result = await handlers[name](call as Call<N>)
   if (result instanceof Created) {
     return reply.code(201).header('location', result.location).send(result.body)
   }
   if (result instanceof EventStream) {
     const stream = await openEventStream(result, (error) => logFailure(request, toRefusal(error)))
+    letGoOfStalled(reply.raw, readerTimeout)
     return reply
       .header('content-type', 'text/event-stream; charset=utf-8')
       .header('cache-control', 'no-store')
@@ -145,19 +163,11 @@ function noSchemas(): never {
   throw new Error('routes of this service have no Fastify schemas')
 }
 
-function clientGone({ raw }: FastifyReply): AbortSignal {
-  const controller = new AbortController()
-  raw.once('close', () => {
-    if (!raw.writableFinished) controller.abort(new Refusal('request_timeout', 'The client went away'))
-  })
-  return controller.signal
-}
-
 function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const refusal = toRefusal(error)
   logFailure(request, refusal)
   if (refusal.code === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="chatctl"')
-  if (refusal.code === 'storage_unavailable') reply.header('retry-after', '1')
+  if (refusal.retryAfter !== undefined) reply.header('retry-after', refusal.retryAfter)
   void reply.code(statusOf(refusal)).send(errorBodyOf(refusal))
 }
 

@@ -4,6 +4,7 @@ import { isBusy, isDamaged, isDiskFull, isUnavailable } from '../store/storage-f
 
 const statuses: Record<RefusalCode, number> = {
   invalid_request: 400,
+  context_too_long: 400,
   unauthorized: 401,
   forbidden: 403,
   feature_disabled: 403,
@@ -22,6 +23,7 @@ const statuses: Record<RefusalCode, number> = {
   internal_error: 500,
   storage_damaged: 500,
   upstream_error: 502,
+  upstream_overloaded: 503,
   service_stopping: 503,
   storage_busy: 503,
   storage_unavailable: 503,
@@ -46,6 +48,7 @@ export function toRefusal(error: unknown): Refusal {
   }
   if (isUnavailable(error)) {
     return new Refusal('storage_unavailable', 'The database of the service does not answer; try again', {
+      retryAfter: 1,
       cause: error,
     })
   }
