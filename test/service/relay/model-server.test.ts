@@ -46,7 +46,7 @@ describe('what a model server is sent', () => {
               expect(Object.keys(JSON.parse(body))).to.have.members(
                 JSON.parse(body).stream
                   ? ['model', 'messages', 'stream', 'stream_options']
-                  : ['model', 'messages', 'stream'],
+                  : ['model', 'messages', 'max_tokens', 'stream'],
               )
             }
           },
