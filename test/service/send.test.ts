@@ -36,6 +36,7 @@ onEachEngine('sending a message to the embedded service', (withService) => {
             const last = JSON.parse(requests.at(-1)?.body ?? '')
             expect(last).to.deep.equal({
               model: 'm1',
+              max_tokens: 4096,
               messages: [
                 { role: 'user', content: 'one' },
                 { role: 'assistant', content: 'answer 1' },

@@ -2,6 +2,7 @@ import type { Database } from '../store/tables.ts'
 import type { Piece, Upstream } from '../upstream/upstream.ts'
 import { type Asked, prepareExchange, type Sent } from './chat.ts'
 import { type Exchange, storeExchange, updateAnswer } from './contexts.ts'
+import type { SettingsInForce } from './settings.ts'
 
 /** What a streamed answer consists of. `id` and `context_id` are in each, so that any one of them is enough. */
 export type ChatEvent =
@@ -26,11 +27,12 @@ export type ChatEvent =
 export async function* streamMessage(
   db: Database,
   upstream: Upstream,
+  settings: SettingsInForce,
   userId: string,
   sent: Sent,
   signal: AbortSignal,
 ): AsyncGenerator<ChatEvent> {
-  const { exchange, order } = await prepareExchange(db, upstream, userId, sent, signal)
+  const { exchange, order } = await prepareExchange(db, upstream, settings, userId, sent, signal)
   let stored: Exchange | undefined
   try {
     for await (const piece of upstream.stream(order, signal)) {

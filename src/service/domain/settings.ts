@@ -1,42 +1,68 @@
 import type { ApiConfiguration } from '../../contract/api-configuration.ts'
-import type { Settings, SettingsPatch } from '../../contract/settings.ts'
+import type { SettingsPatch } from '../../contract/settings.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'
 import { type AuditAction, noteChange, type Origin } from './audit.ts'
 import { merge } from './merge.ts'
 
+/** Settings in which everything has a value. */
+export type SettingsInForce = {
+  app_name: string
+  theme: { primary_color: string; mode: string }
+  features: { chat: boolean; file_upload: boolean; code_completion: boolean }
+  limits: { max_tokens: number; max_requests_per_min: number }
+}
+
+/** An API configuration in which everything has a value. */
+export type ApiConfigurationInForce = {
+  version: string
+  rate_limiting: { enabled: boolean; requests_per_minute: number }
+  cors: { allowed_origins: string[]; allowed_methods: string[] }
+}
+
 /** What a fresh service has; a document in the store holds only what was ever set. */
-const defaultSettings: Settings = {
+const defaultSettings: SettingsInForce = {
   app_name: 'Chat',
   theme: { primary_color: '#3366FF', mode: 'system' },
   features: { chat: true, file_upload: false, code_completion: false },
   limits: { max_tokens: 4096, max_requests_per_min: 60_000 },
 }
 
-const defaultApiConfiguration: ApiConfiguration = {
+const defaultApiConfiguration: ApiConfigurationInForce = {
   version: '1',
   rate_limiting: { enabled: false, requests_per_minute: 60_000 },
   cors: { allowed_origins: [], allowed_methods: ['GET', 'POST', 'PUT', 'PATCH'] },
 }
 
-export async function readSettings(db: Database): Promise<Settings> {
+/**
+ * Settings as they are stored at this moment. LiveSettings may be a second behind another process,
+ * and whoever reads back what they wrote may have been answered by that one.
+ */
+export async function readSettings(db: Database): Promise<SettingsInForce> {
   const [row] = await selectSettings(db, {})
-  return merge(defaultSettings, JSON.parse(row?.document ?? '{}'))
+  return settingsOf(row?.document ?? '{}')
 }
 
 const selectSettings = prepareQuery((db) => selectDocument(db, 'settings'))
 
+/** Settings as a document in the store makes them. */
+export const settingsOf = (document: string): SettingsInForce => merge(defaultSettings, JSON.parse(document))
+
+/** API configuration as a document in the store makes it. */
+export const apiConfigurationOf = (document: string): ApiConfigurationInForce =>
+  merge(defaultApiConfiguration, JSON.parse(document))
+
 /** Sets the keys that are named, at every depth. Answers with the whole resource. */
-export function updateSettings(db: Database, patch: SettingsPatch, by: Origin): Promise<Settings> {
+export function updateSettings(db: Database, patch: SettingsPatch, by: Origin): Promise<SettingsInForce> {
   return mergeDocument(db, 'settings', { patch, defaults: defaultSettings, action: 'settings.update' }, by)
 }
 
-/** The same rule as for the settings. Nothing reads this yet: rate limits and CORS are not enforced. */
+/** The same rule as for the settings. */
 export function setApiConfiguration(
   db: Database,
   patch: ApiConfiguration,
   by: Origin,
-): Promise<ApiConfiguration> {
+): Promise<ApiConfigurationInForce> {
   const change = { patch, defaults: defaultApiConfiguration, action: 'api.update' } as const
   return mergeDocument(db, 'api_configuration', change, by)
 }

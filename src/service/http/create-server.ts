@@ -10,14 +10,18 @@ import { type EndpointName, endpoints } from '../../contract/endpoints.ts'
 import { originOf } from '../domain/audit.ts'
 import type { Caller } from '../domain/caller.ts'
 import { createCallers } from '../domain/callers.ts'
+import { LiveSettings } from '../domain/live-settings.ts'
 import { requiredPermissions } from '../domain/permissions.ts'
 import { Refusal } from '../domain/refusal.ts'
+import { Limiter } from '../limits/limiter.ts'
 import type { Store } from '../store/store.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { authenticate, authorize, type ProcessKeys } from './authenticate.ts'
+import { answerCors } from './cors.ts'
 import { errorBodyOf, statusOf, toRefusal } from './error-answer.ts'
 import { EventStream, openEventStream } from './event-stream.ts'
 import { acceptJson } from './parse-json.ts'
+import { holdToLimits } from './rate-limit.ts'
 import { requestIdFor } from './request-id.ts'
 import { type Call, Created, handlers } from './routes.ts'
 import { answerUnparsed, refuseUnknown } from './unknown-route.ts'
@@ -33,6 +37,8 @@ export interface ServerParts {
   logger: FastifyBaseLogger | undefined
   /** How long, in ms, a request may take to arrive; 60,000 when not given. */
   requestTimeout?: number
+  /** The clock of the limits: Unix time in ms. */
+  now?: () => number
 }
 
 /** The largest body in bytes. */
@@ -70,12 +76,19 @@ export function createServer(parts: ServerParts): FastifyInstance {
   })
   const keyCallers = createCallers(parts.store)
   const callers = new WeakMap<FastifyRequest, Caller>()
+  const live = new LiveSettings(parts.store)
+  const counters = parts.store.openCounters((message, err) => logger?.warn({ err }, message))
+  const limiter = new Limiter(counters, parts.now)
+  server.addHook('onClose', () => limiter.close())
 
   server.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
+    if (await answerCors(live, request, reply)) return reply
     // What no route matched is refused without a key only outside of the interface's two families.
     if (request.is404 && !/^\/(v1|api)(\/|\?|$)/.test(request.url)) return
-    callers.set(request, await authenticate(keyCallers, parts.processKeys, request.headers))
+    const caller = await authenticate(keyCallers, parts.processKeys, request.headers)
+    callers.set(request, caller)
+    if (caller.isCounted) await holdToLimits(limiter, caller, await live.read(), reply)
   })
   server.addHook('onResponse', async (request, reply) => {
     logAnswer(request, reply, callers.get(request))
@@ -92,7 +105,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
       url: path.replace('{id}', ':id'),
       // Before the body is read: who may not send it has no use for what is wrong with it.
       onRequest: async (request) => authorize(callers.get(request), requiredPermissions[name]),
-      handler: (request, reply) => answer(name, parts, callers.get(request), request, reply),
+      handler: (request, reply) => answer(name, parts, live, callers.get(request), request, reply),
     })
   }
   return server
@@ -101,6 +114,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
 async function answer<N extends EndpointName>(
   name: N,
   { store, upstream, stopping }: ServerParts,
+  live: LiveSettings,
   caller: Caller | undefined,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -110,7 +124,7 @@ async function answer<N extends EndpointName>(
   const { id = '' } = request.params as { id?: string }
   const signal = AbortSignal.any([stopping, clientGone(reply)])
   const by = originOf(caller, request.id)
-  const call = { db: store.db, upstream, caller, by, body, query, id, signal }
+  const call = { db: store.db, upstream, live, caller, by, body, query, id, signal }
   const result = await handlers[name](call as Call<N>)
   if (result instanceof Created) {
     return reply.code(201).header('location', result.location).send(result.body)

@@ -6,6 +6,7 @@ import { sendMessage } from '../domain/chat.ts'
 import { streamMessage } from '../domain/chat-stream.ts'
 import { complete, listModels } from '../domain/completions.ts'
 import { listHistory } from '../domain/history.ts'
+import type { LiveSettings } from '../domain/live-settings.ts'
 import { readPreferences, updateOwnSettings } from '../domain/preferences.ts'
 import { readSettings, setApiConfiguration, updateSettings } from '../domain/settings.ts'
 import { createUser, readProfile, readUser, updateUser } from '../domain/users.ts'
@@ -17,6 +18,7 @@ import { EventStream } from './event-stream.ts'
 export interface Call<N extends EndpointName> {
   db: Database
   upstream: Upstream
+  live: LiveSettings
   caller: Caller
   /** What the audit log says of who it was. */
   by: Origin
@@ -50,12 +52,15 @@ type Handlers = {
 }
 
 export const handlers: Handlers = {
-  createCompletion: ({ upstream, body, signal }) => complete(upstream, body, signal),
+  createCompletion: async ({ upstream, live, body, signal }) =>
+    complete(upstream, (await live.read()).settings, body, signal),
   listModels: ({ upstream, signal }) => listModels(upstream, signal),
-  sendMessage: async ({ db, upstream, caller, body, signal }) =>
-    body.stream
-      ? new EventStream(streamMessage(db, upstream, caller.userId, body, signal))
-      : sendMessage(db, upstream, caller.userId, body, signal),
+  sendMessage: async ({ db, upstream, live, caller, body, signal }) => {
+    const { settings } = await live.read()
+    return body.stream
+      ? new EventStream(streamMessage(db, upstream, settings, caller.userId, body, signal))
+      : sendMessage(db, upstream, settings, caller.userId, body, signal)
+  },
   listHistory: ({ db, caller, query }) => listHistory(db, caller.userId, query),
   getProfile: ({ db, caller }) => readProfile(db, caller.userId),
   updateUserSettings: ({ db, caller, body }) => updateOwnSettings(db, caller.userId, body),

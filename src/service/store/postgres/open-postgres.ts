@@ -1,5 +1,6 @@
 import { Kysely } from 'kysely'
 import { Pool, type PoolClient } from 'pg'
+import { PostgresCounters } from '../../limits/postgres-counters.ts'
 import { type Migration, migrations } from '../migrations/migrations.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
@@ -88,6 +89,7 @@ async function open(
     place,
     created,
     generation: () => feed.generation(),
+    openCounters: () => new PostgresCounters(db),
     close: async () => {
       await db.destroy()
       await Promise.all([feed.close(), lane.close(), pool.end()])

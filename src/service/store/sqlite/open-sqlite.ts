@@ -1,8 +1,9 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { loadSqlite } from '../../../load-sqlite.ts'
+import { SqliteCounters } from '../../limits/sqlite-counters.ts'
 import { type Migration, migrations } from '../migrations/migrations.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
@@ -50,13 +51,24 @@ function createStore(connections: Connections, file: string, created: boolean): 
   const db = new Kysely<Tables>({ dialect: createSqliteDialect(connections) })
   // Counts the commits of all other connections to the file, our own writer's among them.
   const version = reader.prepare('pragma data_version')
+  let known: number | undefined
   return {
     engine: 'sqlite',
     db,
     connection: writer,
     place: file,
     created,
-    generation: () => (version.get() as { data_version: number }).data_version,
+    // The file is locked to be asked, which costs as much as a query: once a turn of the event loop will do.
+    generation() {
+      if (known === undefined) {
+        known = (version.get() as { data_version: number }).data_version
+        setImmediate(() => {
+          known = undefined
+        })
+      }
+      return known
+    },
+    openCounters: (warn) => new SqliteCounters(dirname(file), warn),
     async close() {
       await db.destroy()
       closeBoth(connections)
