@@ -1,9 +1,11 @@
 import { createServer } from 'node:net'
 import { expect } from 'chai'
+import { sql } from 'kysely'
 import { Failure } from '../../../../src/failure.ts'
 import { migrations } from '../../../../src/service/store/migrations/migrations.ts'
 import { openExistingPostgres, openPostgres } from '../../../../src/service/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../../../src/service/store/sqlite/open-sqlite.ts'
+import { isBusy } from '../../../../src/service/store/storage-failure.ts'
 import { needPostgres, sharedPostgres, type TemporaryPostgres } from '../../../support/postgres.ts'
 import { withFolder, withPlace } from '../../temporary-service.ts'
 import { writeAtOnce } from '../write-at-once.ts'
@@ -161,6 +163,47 @@ describe('the store of the embedded service on PostgreSQL', () => {
           transaction.selectFrom('api_keys').selectAll().where('id', '=', 'key_1').execute(),
         )
       await Promise.all([old.close(), store.close()])
+    }))
+
+  it('runs a transaction again that lost a deadlock, and only says so when it lost each time', () =>
+    withDatabase(async (url) => {
+      const store = await openPostgres(url)
+      let attempts = 0
+      const together = Promise.withResolvers<void>()
+      const lock = (first: 'settings' | 'api_configuration', second: 'settings' | 'api_configuration') =>
+        store.db.transaction().execute(async (transaction) => {
+          await transaction.selectFrom(first).select('id').forUpdate().execute()
+          attempts += 1
+          if (attempts === 2) together.resolve()
+          await together.promise
+          await transaction.selectFrom(second).select('id').forUpdate().execute()
+          return attempts
+        })
+      await Promise.all([lock('settings', 'api_configuration'), lock('api_configuration', 'settings')])
+      expect(attempts).to.equal(3)
+      let tries = 0
+      const error = await store.db
+        .transaction()
+        .execute(async (transaction) => {
+          tries += 1
+          await sql`do $$ begin raise exception 'again' using errcode = '40001'; end $$`.execute(transaction)
+        })
+        .catch((thrown) => thrown)
+      expect([tries, isBusy(error)]).to.deep.equal([4, true])
+      await store.close()
+    }))
+
+  it('does not call a transaction stored that had failed before its end', () =>
+    withDatabase(async (url) => {
+      const store = await openPostgres(url)
+      const swallowed = store.db.transaction().execute(async (transaction) => {
+        await transaction.updateTable('users').set({ name: 'Lost' }).execute()
+        await sql`select 1 / 0`.execute(transaction).catch(() => {})
+      })
+      expect((await swallowed.catch((error) => error)).message).to.include('nothing was stored')
+      const [row] = await store.db.selectFrom('users').select('name').execute()
+      expect(row?.name).to.equal('Administrator')
+      await store.close()
     }))
 
   it('leaves nothing of a migration that fails', () =>
