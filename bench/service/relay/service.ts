@@ -1,5 +1,5 @@
-import { openAdministration } from '../../src/service/administration.ts'
-import { startService } from '../../src/service/start-service.ts'
+import { openAdministration } from '../../../src/service/administration.ts'
+import { startService } from '../../../src/service/start-service.ts'
 import { tellCpu } from './tell-cpu.ts'
 
 /** A process of its own: our service on an empty folder, with a key that has no limit. */

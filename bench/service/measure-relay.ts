@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Pool } from 'undici'
-import { median } from './measure.ts'
+import { median } from '../measure.ts'
 
 /** Requests in flight. */
 const concurrency = 32

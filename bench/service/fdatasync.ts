@@ -1,0 +1,17 @@
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { median } from '../measure.ts'
+
+/** Milliseconds of one fdatasync of a small write in a folder. */
+export function measureFdatasync(folder: string): number {
+  const file = openSync(join(folder, 'sync'), 'w')
+  const times = Array.from({ length: 101 }, () => {
+    writeSync(file, 'x'.repeat(4096))
+    const startedAt = performance.now()
+    fdatasyncSync(file)
+    return performance.now() - startedAt
+  })
+  closeSync(file)
+  return median(times)
+}

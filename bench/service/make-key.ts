@@ -1,0 +1,21 @@
+import { execFileSync } from 'node:child_process'
+import { resolve } from 'node:path'
+
+export const program = resolve(import.meta.dirname, '../../bin/run.js')
+
+/** A key that no hourly limit holds back. */
+export function makeKey(where: readonly string[]): string {
+  const args = [
+    'service',
+    'keys',
+    'create',
+    '--name',
+    'bench',
+    '--tier',
+    'enterprise',
+    '--jq',
+    '.key',
+    ...where,
+  ]
+  return execFileSync(process.execPath, [program, ...args], { encoding: 'utf8' }).trim()
+}
