@@ -19,6 +19,10 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp }> = {
     entry: `export * from './src/service/upstream/openai-compatible.ts'`,
     asked: /\/upstream\/openai-compatible\.ts$/,
   },
+  metrics: {
+    entry: `export * from './src/service/metrics/create-metrics.ts'`,
+    asked: /\/metrics\/create-metrics\.ts$/,
+  },
   auth: {
     entry: `export * from './src/auth/sign-in.ts'
             export * from './src/auth/sign-out.ts'

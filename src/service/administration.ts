@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { sql } from 'kysely'
 import { Failure } from '../failure.ts'
+import { askHealth } from './ask-health.ts'
 import { type KeyRecord, listKeys, revokeKey, storeKey, tierLimits } from './domain/keys.ts'
 import { findRun, type RunRecord } from './run-record.ts'
 import { databaseFile, openSqlite } from './store/sqlite/open-sqlite.ts'
@@ -19,6 +20,15 @@ interface KeyRequest {
 /** The key in full, which is shown this once. */
 type CreatedKey = Pick<KeyRecord, 'id' | 'name' | 'tier' | 'limit' | 'created_at'> & { key: string }
 
+type Counts = Omit<ServiceStatus, 'data' | 'database' | 'running'>
+
+interface RunningStatus extends RunRecord {
+  /** `ready`, the `error.code` for which it is not, or `unknown`. */
+  health: string
+  /** Whole seconds; null where nobody wrote down when it began. */
+  uptime: number | null
+}
+
 interface ServiceStatus {
   /** The data folder. */
   data: string
@@ -29,7 +39,9 @@ interface ServiceStatus {
   messages: number
   /** Keys that are not revoked. */
   keys: number
-  running: RunRecord | null
+  /** A file, or host and name; null when there is no data yet. */
+  database: string | null
+  running: RunningStatus | null
 }
 
 /** What is done to a data folder on its own machine, whether a service runs on it or not. */
@@ -97,7 +109,7 @@ export async function openAdministration(dataDir: string): Promise<Administratio
       guarded(async () => {
         const store = openExisting()
         const counts = store ? await count(store) : nothing
-        return { data: folder, ...counts, running: await findRun(folder) }
+        return { data: folder, ...counts, database: store?.place ?? null, running: await findRunning(folder) }
       }),
     async close() {
       await opened?.close()
@@ -107,6 +119,15 @@ export async function openAdministration(dataDir: string): Promise<Administratio
 }
 
 const nothing = { schema_version: 0, users: 0, contexts: 0, messages: 0, keys: 0 }
+
+async function findRunning(folder: string): Promise<RunningStatus | null> {
+  const record = await findRun(folder)
+  if (!record) return null
+  const { url, admin_url, started_at } = record
+  const began = Date.parse(started_at ?? '')
+  const uptime = Number.isNaN(began) ? null : Math.max(0, Math.floor((Date.now() - began) / 1000))
+  return { ...record, health: await askHealth(admin_url ?? url), uptime }
+}
 
 /** Whatever is wrong with a folder but that nothing is there, opening it says best. */
 function mayExist(file: string): boolean {
@@ -133,8 +154,8 @@ function checked({ name, tier, limit }: KeyRequest): { name: string; tier: Tier;
   throw new Failure('usage', 'A limit must be a whole number of requests per hour, 1 or more')
 }
 
-async function count({ db }: Store): Promise<Omit<ServiceStatus, 'data' | 'running'>> {
-  const { rows } = await sql<Omit<ServiceStatus, 'data' | 'running'>>`
+async function count({ db }: Store): Promise<Counts> {
+  const { rows } = await sql<Counts>`
     select (select max(number) from migrations) as schema_version,
       (select count(*) from users) as users,
       (select count(*) from contexts) as contexts,

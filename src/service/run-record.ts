@@ -6,6 +6,12 @@ import { join } from 'node:path'
 export interface RunRecord {
   url: string
   pid: number
+  /** Null where it has none. */
+  admin_url: string | null
+  /** Of the program. */
+  version: string | null
+  /** ISO 8601. */
+  started_at: string | null
 }
 
 /** One file for each process, so that of two services on one folder neither hides the other. */
@@ -13,13 +19,16 @@ const recordName = /^running-\d+\.json$/
 const recordFile = (folder: string) => join(folder, `running-${process.pid}.json`)
 
 /** Says in the data folder that this process serves it, and forgets those that died saying so. */
-export async function announceRun(folder: string, url: string): Promise<void> {
+export async function announceRun(
+  folder: string,
+  said: Pick<RunRecord, 'url' | 'admin_url' | 'version'>,
+): Promise<void> {
   for (const name of await listRecords(folder)) {
     const record = await readRecord(join(folder, name))
     if (!record || !isAlive(record.pid)) await rm(join(folder, name), { force: true, recursive: true })
   }
   const aside = `${recordFile(folder)}.tmp`
-  const record: RunRecord = { url, pid: process.pid }
+  const record: RunRecord = { ...said, pid: process.pid, started_at: new Date().toISOString() }
   await writeFile(aside, `${JSON.stringify(record)}\n`, { mode: 0o600 })
   await rename(aside, recordFile(folder))
 }
@@ -49,7 +58,9 @@ async function readRecord(file: string): Promise<RunRecord | null> {
   try {
     const record = JSON.parse(await readFile(file, 'utf8'))
     const isRecord = URL.canParse(record?.url) && Number.isInteger(record?.pid)
-    return isRecord ? { url: record.url, pid: record.pid } : null
+    if (!isRecord) return null
+    const { url, pid, admin_url = null, version = null, started_at = null } = record
+    return { url, pid, admin_url, version, started_at }
   } catch {
     return null
   }

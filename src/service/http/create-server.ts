@@ -1,8 +1,10 @@
+import { isIP } from 'node:net'
 import {
   type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  type FastifyServerOptions,
   fastify,
   LogController,
 } from 'fastify'
@@ -11,14 +13,19 @@ import type { Caller } from '../domain/caller.ts'
 import { createId } from '../domain/identifiers.ts'
 import { requiredPermissions } from '../domain/permissions.ts'
 import { Refusal } from '../domain/refusal.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { Store } from '../store/store.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { authenticate, authorize, type ProcessKeys } from './authenticate.ts'
 import { errorBodyOf, statusOf, toRefusal } from './error-answer.ts'
 import { EventStream, openEventStream } from './event-stream.ts'
+import type { Exposure } from './exposure.ts'
+import { addOpenRoutes, isOpen, isProbe } from './open-routes.ts'
 import { acceptJson } from './parse-json.ts'
+import { Readiness } from './readiness.ts'
 import { type Call, Created, handlers } from './routes.ts'
-import { answerUnparsed, refuseUnknown } from './unknown-route.ts'
+import { endStalledReaders } from './stalled-readers.ts'
+import { answerExpectation, answerUnparsed, refuseUnknown } from './unknown-route.ts'
 import { validate } from './validate.ts'
 
 export interface ServerParts {
@@ -31,65 +38,119 @@ export interface ServerParts {
   logger: FastifyBaseLogger | undefined
   /** How long, in ms, a request may take to arrive; 60,000 when not given. */
   requestTimeout?: number
+  /** How long, in ms, a client may take nothing of its answer; 60,000 when not given. */
+  stallTimeout?: number
+  /** Plain HTTP, and nobody in between, when not given. */
+  exposure?: Exposure
+  /** Shared with whatever else is asked whether the service is ready. */
+  readiness?: Readiness
+  /** None: nothing is counted. */
+  metrics?: Metrics | undefined
+  /** Of the program, for the status page. */
+  version?: string | undefined
 }
 
 /** The largest body in bytes. */
 const bodyLimit = 16 * 1024 * 1024
+/** The largest head of a request in bytes, and the most lines in it. */
+const headLimit = 16 * 1024
+const headerLines = 100
+/** How long, in ms, the head of a request may take. */
+const headTimeout = 20_000
+/** Longer than what proxies keep an idle connection for, 60 s as a rule: they close it, and never lose a request to it. */
+const keepAliveTimeout = 75_000
 
 /** The service's HTTP side, not yet listening. */
 export function createServer(parts: ServerParts): FastifyInstance {
-  const { logger, requestTimeout = 60_000 } = parts
-  const server = fastify({
+  const { logger, metrics, exposure, requestTimeout = 60_000, stallTimeout = 60_000 } = parts
+  const readiness = parts.readiness ?? new Readiness(parts.store.db)
+  const connections = {
+    maxHeaderSize: headLimit,
+    requestTimeout,
+    headersTimeout: Math.min(requestTimeout, headTimeout),
+    // Node looks for requests that are overdue this often.
+    connectionsCheckingInterval: Math.min(requestTimeout, 5_000),
+  }
+  const options: FastifyServerOptions = {
     // Its own lines name hosts and ports; ours, below, say who asked for what and how it went.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request' }),
     ...(logger && { childLoggerFactory: (_, bindings) => logger.child(bindings) }),
     genReqId: () => createId('req'),
     bodyLimit,
     requestTimeout,
-    // Node looks for requests that are overdue this often.
-    http: {
-      requestTimeout,
-      headersTimeout: requestTimeout,
-      connectionsCheckingInterval: Math.min(requestTimeout, 5_000),
-    },
+    keepAliveTimeout,
+    ...(exposure?.tls ? { https: { ...connections, ...exposure.tls } } : { http: connections }),
+    // One proxy: what stands before its own entries anybody may have written.
+    ...(exposure?.behindProxy && { trustProxy: (_: string, hop: number) => hop === 0 }),
     // A request on a connection that was open before the service began to stop is still served.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     // As long as the request line can be: an id that is too long is one that does not exist.
     routerOptions: { maxParamLength: 16 * 1024 },
-    clientErrorHandler: (error, socket) => answerUnparsed(error, socket, logger),
+    clientErrorHandler: (error, socket) => {
+      if (answerUnparsed(error, socket, logger)) metrics?.countUnparsed()
+    },
     // A malformed path: no hook runs for it.
     frameworkErrors: (error, request, reply) => {
-      reply.header('x-request-id', request.id)
-      reply.raw.once('finish', () => logAnswer(request, reply, undefined))
+      begin(request, reply)
       answerError(error, request, reply)
     },
-  })
+  }
+  const server = fastify(options)
   const callers = new WeakMap<FastifyRequest, Caller>()
 
-  server.addHook('onRequest', async (request, reply) => {
+  function begin(request: FastifyRequest, reply: FastifyReply): void {
     reply.header('x-request-id', request.id)
+    const begun = performance.now()
+    const end = metrics?.beginRequest()
+    // Not Fastify's `onResponse`, which no answer reaches that its client did not wait for.
+    reply.raw.once('close', () => {
+      const status = reply.raw.writableFinished ? reply.statusCode : 0
+      const ms = performance.now() - begun
+      logAnswer(request, status, ms, {
+        key: callers.get(request)?.keyId,
+        ...(exposure?.namesAddresses && { address: addressOf(request) }),
+      })
+      end?.({ endpoint: endpointOf(request), method: request.method, status, seconds: ms / 1000 })
+    })
+  }
+
+  server.addHook('onRequest', async (request, reply) => {
+    begin(request, reply)
+    if (request.raw.rawHeaders.length > 2 * headerLines) {
+      throw new Refusal('header_too_large', `The request has more than ${headerLines} header lines`)
+    }
+    if (isOpen(request)) return
     // What no route matched is refused without a key only outside of the interface's two families.
     if (request.is404 && !/^\/(v1|api)(\/|\?|$)/.test(request.url)) return
     callers.set(request, await authenticate(parts.store.db, parts.processKeys, request.headers))
-  })
-  server.addHook('onResponse', async (request, reply) => {
-    logAnswer(request, reply, callers.get(request))
   })
   acceptJson(server)
   server.setErrorHandler(answerError)
   server.setNotFoundHandler(refuseUnknown)
 
+  server.server.on('checkExpectation', answerExpectation)
+  endStalledReaders(server.server, stallTimeout)
+  addOpenRoutes(server, { readiness, version: parts.version, publicUrl: exposure?.publicUrl })
   for (const name of Object.keys(endpoints) as EndpointName[]) {
     const { method, path } = endpoints[name]
     server.route({
       method,
       url: path.replace('{id}', ':id'),
+      config: { endpoint: name },
       handler: (request, reply) => answer(name, parts, callers.get(request), request, reply),
     })
   }
   return server
+
+  function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const refusal = toRefusal(error)
+    logFailure(request, refusal)
+    metrics?.countRefusal(refusal.code)
+    if (refusal.code === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="chatctl"')
+    void reply.code(statusOf(refusal)).send(errorBodyOf(refusal))
+  }
 }
 
 async function answer<N extends EndpointName>(
@@ -132,19 +193,22 @@ function clientGone({ raw }: FastifyReply): AbortSignal {
   return controller.signal
 }
 
-function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const refusal = toRefusal(error)
-  logFailure(request, refusal)
-  if (refusal.code === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="chatctl"')
-  void reply.code(statusOf(refusal)).send(errorBodyOf(refusal))
-}
-
-function logAnswer(request: FastifyRequest, reply: FastifyReply, caller: Caller | undefined): void {
+/** Status 0: the client went away before the end of its answer. */
+function logAnswer(request: FastifyRequest, status: number, ms: number, who: object): void {
   const { method, url } = request
   const path = url.split('?', 1)[0]
-  const ms = Math.round(reply.elapsedTime)
-  request.log.info({ method, path, status: reply.statusCode, ms, key: caller?.keyId }, 'answered')
+  const level = isProbe(request) && status === 200 ? 'debug' : 'info'
+  const words = status === 0 ? 'the client went away' : 'answered'
+  request.log[level]({ method, path, status, ms: Math.round(ms), ...who }, words)
 }
+
+/** Which row of the contract's table, or which open route, a request was for; bounded, unlike its path. */
+function endpointOf(request: FastifyRequest): string {
+  return (request.routeOptions.config as { endpoint?: string }).endpoint ?? 'unknown'
+}
+
+/** Without a proxy that adds to it, `X-Forwarded-For` may hold anything. */
+const addressOf = ({ ip }: FastifyRequest) => (isIP(ip) ? ip : undefined)
 
 /** Only what is the service's own trouble: a caller's mistakes show as the status of a line. */
 function logFailure(request: FastifyRequest, refusal: Refusal): void {
