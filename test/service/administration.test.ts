@@ -93,6 +93,7 @@ describe('administration of the embedded service', () => {
           contexts: 0,
           messages: 0,
           keys: 0,
+          database: null,
           running: null,
         })
       })
@@ -101,25 +102,36 @@ describe('administration of the embedded service', () => {
 
   it('counts what is there and finds the service that announced itself', () =>
     withService(
-      async ({ call, url, dataDir, close }) => {
+      async ({ call, url, adminUrl, dataDir, close }) => {
         await call('POST', '/api/chat/send', { message: 'hello' })
         await withAdministration(dataDir, async (administration) => {
           await administration.createKey({ name: 'x', tier: 'free' })
-          expect(await administration.status()).to.deep.equal({
+          const { running, ...rest } = await administration.status()
+          expect(rest).to.deep.equal({
             data: dataDir,
             schema_version: 2,
             users: 1,
             contexts: 1,
             messages: 2,
             keys: 1,
-            running: { url, pid: process.pid },
+            database: join(dataDir, 'chatctl.db'),
           })
+          const { started_at, uptime, ...where } = running ?? {}
+          expect(where).to.deep.equal({
+            url,
+            pid: process.pid,
+            health: 'ready',
+            admin_url: adminUrl,
+            version: '1.2.3',
+          })
+          expect(Date.parse(started_at ?? '')).to.be.closeTo(Date.now(), 10_000)
+          expect(uptime).to.be.within(0, 10)
           await close()
           expect((await administration.status()).running).to.equal(null)
         })
         expect(readdirSync(dataDir).filter((name) => name.startsWith('running'))).to.deep.equal([])
       },
-      { announce: true },
+      { announce: true, admin: { port: 0 }, version: '1.2.3' },
     ))
 
   it('finds the one that is left of two on the same data', async () => {

@@ -1,4 +1,3 @@
-import { isIP } from 'node:net'
 import {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -17,12 +16,14 @@ import type { Metrics } from '../metrics/metrics.ts'
 import type { Store } from '../store/store.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { authenticate, authorize, type ProcessKeys } from './authenticate.ts'
+import { bodyLimit, headerLines, keepAliveTimeout, limitConnections } from './connection-limits.ts'
 import { errorBodyOf, statusOf, toRefusal } from './error-answer.ts'
 import { EventStream, openEventStream } from './event-stream.ts'
 import type { Exposure } from './exposure.ts'
-import { addOpenRoutes, isOpen, isProbe } from './open-routes.ts'
+import { addOpenRoutes, isOpen } from './open-routes.ts'
 import { acceptJson } from './parse-json.ts'
 import { Readiness } from './readiness.ts'
+import { type Records, recordAnswer } from './record-answer.ts'
 import { type Call, Created, handlers } from './routes.ts'
 import { endStalledReaders } from './stalled-readers.ts'
 import { answerExpectation, answerUnparsed, refuseUnknown } from './unknown-route.ts'
@@ -50,26 +51,20 @@ export interface ServerParts {
   version?: string | undefined
 }
 
-/** The largest body in bytes. */
-const bodyLimit = 16 * 1024 * 1024
-/** The largest head of a request in bytes, and the most lines in it. */
-const headLimit = 16 * 1024
-const headerLines = 100
-/** How long, in ms, the head of a request may take. */
-const headTimeout = 20_000
-/** Longer than what proxies keep an idle connection for, 60 s as a rule: they close it, and never lose a request to it. */
-const keepAliveTimeout = 75_000
-
 /** The service's HTTP side, not yet listening. */
 export function createServer(parts: ServerParts): FastifyInstance {
   const { logger, metrics, exposure, requestTimeout = 60_000, stallTimeout = 60_000 } = parts
   const readiness = parts.readiness ?? new Readiness(parts.store.db)
-  const connections = {
-    maxHeaderSize: headLimit,
-    requestTimeout,
-    headersTimeout: Math.min(requestTimeout, headTimeout),
-    // Node looks for requests that are overdue this often.
-    connectionsCheckingInterval: Math.min(requestTimeout, 5_000),
+  const connections = limitConnections(requestTimeout)
+  const callers = new WeakMap<FastifyRequest, Caller>()
+  const records: Records = {
+    metrics,
+    namesAddresses: exposure?.namesAddresses === true,
+    keyOf: (request) => callers.get(request)?.keyId,
+  }
+  const begin = (request: FastifyRequest, reply: FastifyReply) => {
+    reply.header('x-request-id', request.id)
+    recordAnswer(request, reply, records)
   }
   const options: FastifyServerOptions = {
     // Its own lines name hosts and ports; ours, below, say who asked for what and how it went.
@@ -98,24 +93,6 @@ export function createServer(parts: ServerParts): FastifyInstance {
     },
   }
   const server = fastify(options)
-  const callers = new WeakMap<FastifyRequest, Caller>()
-
-  function begin(request: FastifyRequest, reply: FastifyReply): void {
-    reply.header('x-request-id', request.id)
-    const begun = performance.now()
-    const end = metrics?.beginRequest()
-    // Not Fastify's `onResponse`, which no answer reaches that its client did not wait for.
-    reply.raw.once('close', () => {
-      const status = reply.raw.writableFinished ? reply.statusCode : 0
-      const ms = performance.now() - begun
-      logAnswer(request, status, ms, {
-        key: callers.get(request)?.keyId,
-        ...(exposure?.namesAddresses && { address: addressOf(request) }),
-      })
-      end?.({ endpoint: endpointOf(request), method: request.method, status, seconds: ms / 1000 })
-    })
-  }
-
   server.addHook('onRequest', async (request, reply) => {
     begin(request, reply)
     if (request.raw.rawHeaders.length > 2 * headerLines) {
@@ -192,23 +169,6 @@ function clientGone({ raw }: FastifyReply): AbortSignal {
   })
   return controller.signal
 }
-
-/** Status 0: the client went away before the end of its answer. */
-function logAnswer(request: FastifyRequest, status: number, ms: number, who: object): void {
-  const { method, url } = request
-  const path = url.split('?', 1)[0]
-  const level = isProbe(request) && status === 200 ? 'debug' : 'info'
-  const words = status === 0 ? 'the client went away' : 'answered'
-  request.log[level]({ method, path, status, ms: Math.round(ms), ...who }, words)
-}
-
-/** Which row of the contract's table, or which open route, a request was for; bounded, unlike its path. */
-function endpointOf(request: FastifyRequest): string {
-  return (request.routeOptions.config as { endpoint?: string }).endpoint ?? 'unknown'
-}
-
-/** Without a proxy that adds to it, `X-Forwarded-For` may hold anything. */
-const addressOf = ({ ip }: FastifyRequest) => (isIP(ip) ? ip : undefined)
 
 /** Only what is the service's own trouble: a caller's mistakes show as the status of a line. */
 function logFailure(request: FastifyRequest, refusal: Refusal): void {

@@ -46,13 +46,12 @@ async function readCertificate({ certFile, keyFile }: NonNullable<ExposureOption
     readPem(certFile, 'certificate', '--tls-cert'),
     readPem(keyFile, 'private key', '--tls-key'),
   ])
-  const { createSecureContext } = process.getBuiltinModule('node:tls')
+  const { createPrivateKey, X509Certificate } = process.getBuiltinModule('node:crypto')
   try {
-    createSecureContext({ cert })
+    new X509Certificate(cert)
   } catch (cause) {
     throw new Failure('config', `${certFile} holds no certificate in PEM`, { cause })
   }
-  const { createPrivateKey } = process.getBuiltinModule('node:crypto')
   try {
     createPrivateKey(key)
   } catch (cause) {
@@ -65,7 +64,7 @@ async function readCertificate({ certFile, keyFile }: NonNullable<ExposureOption
     })
   }
   try {
-    createSecureContext({ cert, key })
+    process.getBuiltinModule('node:tls').createSecureContext({ cert, key })
   } catch (cause) {
     throw new Failure('config', `The key in ${keyFile} is not that of the certificate in ${certFile}`, {
       cause,

@@ -15,9 +15,6 @@ export const isOpenPath = (path: string): boolean => openPaths.has(path)
 /** Whether a request needs no key. */
 export const isOpen = (request: FastifyRequest): boolean => isOpenPath(pathOf(request))
 
-/** Whether it is asked so often, by machines, that the log would show nothing else. */
-export const isProbe = (request: FastifyRequest): boolean => /^\/(healthz|readyz)($|\?)/.test(request.url)
-
 export interface Front {
   readiness: Readiness
   /** Shown where it is known. */

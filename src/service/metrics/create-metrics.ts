@@ -67,7 +67,7 @@ export function createMetrics(version: string): Metrics {
     registers,
   })
 
-  const countRequest = ({ endpoint, method, status }: RequestEnd) =>
+  const countRequest = ({ endpoint, method, status }: Omit<RequestEnd, 'seconds'>) =>
     requests.inc({
       endpoint,
       method: methods.has(method) ? method : 'other',
@@ -77,11 +77,11 @@ export function createMetrics(version: string): Metrics {
   return {
     beginRequest() {
       inFlight++
-      return (end) => {
-        inFlight--
-        countRequest(end)
-        seconds.observe({ endpoint: end.endpoint }, end.seconds)
-      }
+    },
+    endRequest(end) {
+      inFlight--
+      countRequest(end)
+      seconds.observe({ endpoint: end.endpoint }, end.seconds)
     },
     countUnparsed: () => countRequest({ endpoint: 'unparsed', method: 'other', status: 400 }),
     countRefusal: (code) => refusals.inc({ code }),

@@ -3,8 +3,8 @@
  * a user, a key or a model, which callers choose.
  */
 export interface Metrics {
-  /** A request has begun; to be called when its connection is done with it. */
-  beginRequest(): (end: RequestEnd) => void
+  beginRequest(): void
+  endRequest(end: RequestEnd): void
   /** Bytes that were not a request. */
   countUnparsed(): void
   /** An answer with an error, by its `error.code`. */
