@@ -22,10 +22,20 @@ let log = ''
 let stop: () => Promise<void>
 
 const full = process.env['CHATCTL_TEST_FULL'] === '1'
-const runs = (quick: number) => ({ numRuns: full ? quick * 20 : quick })
+const runs = (quick: number) => ({
+  numRuns: full ? quick * 20 : quick,
+  interruptAfterTimeLimit: 500_000,
+  endOnFailure: true,
+})
 
 /** A request as it goes over the wire; Content-Length is the body's own unless headers say otherwise. */
-function write(method: string, path: string, body: string | Uint8Array = '', headers: string[] = []): Buffer {
+function write(
+  method: string,
+  path: string,
+  body: string | Uint8Array = '',
+  headers: string[] = [],
+  stays = false,
+): Buffer {
   const bytes = Buffer.from(body)
   const own = headers.some((line) => /^(content-length|transfer-encoding):/i.test(line))
   const lines = [
@@ -35,6 +45,7 @@ function write(method: string, path: string, body: string | Uint8Array = '', hea
     ...(own || bytes.length === 0
       ? []
       : [`content-length: ${bytes.length}`, 'content-type: application/json']),
+    ...(stays ? [] : ['connection: close']),
     ...headers,
   ]
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), bytes])
@@ -42,7 +53,7 @@ function write(method: string, path: string, body: string | Uint8Array = '', hea
 
 /** The one answer; the service either closed or keeps the connection, but said something whole. */
 async function ask(bytes: Uint8Array): Promise<RawAnswer> {
-  const { text } = await sendBytes(url, bytes, { silence: 150 })
+  const { text } = await sendBytes(url, bytes, { silence: 5_000 })
   const answers = readAnswers(text)
   expect(answers, `${Buffer.from(bytes).subarray(0, 200)} → ${text.slice(0, 200)}`).to.have.length(1)
   const [answer] = answers
@@ -180,7 +191,7 @@ describe('hostile requests', function () {
           const fields = Object.keys(body)
           const field = fields[at % fields.length] ?? ''
           const inner = body[field]
-          if (isName) body[String(value)] = value
+          if (isName) body[typeof value === 'string' ? value : JSON.stringify(value)] = value
           else if (typeof inner === 'object' && inner !== null && at % 2)
             Object.assign(inner, { [Object.keys(inner)[0] ?? '']: value })
           else body[field] = value
@@ -273,7 +284,7 @@ describe('hostile requests', function () {
         async (method, path) => {
           const target =
             method !== 'OPTIONS' && path === '*' ? '/' : /^(\/|http|\*)/.test(path) ? path : `/${path}`
-          const { text } = await sendBytes(url, write(method, target), { silence: 150 })
+          const { text } = await sendBytes(url, write(method, target), { silence: 5_000 })
           for (const answer of method === 'HEAD' ? [] : readAnswers(text)) expectSane(answer)
           expect(text)
             .to.match(/^HTTP\/1\.1 /)
@@ -327,9 +338,9 @@ describe('hostile requests', function () {
 
   it('with heads that are too large or have too many lines', async () => {
     const many = (count: number) => Array.from({ length: count }, (_, index) => `x${index}: y`)
-    expect((await ask(write('GET', '/v1/settings', '', many(98)))).status).to.equal(200)
-    expectRefused(await ask(write('GET', '/v1/settings', '', many(99))), 431)
-    expectRefused(await ask(write('GET', '/healthz', '', many(99))), 431)
+    expect((await ask(write('GET', '/v1/settings', '', many(97)))).status).to.equal(200)
+    expectRefused(await ask(write('GET', '/v1/settings', '', many(98))), 431)
+    expectRefused(await ask(write('GET', '/healthz', '', many(98))), 431)
     expectRefused(await ask(write('GET', '/v1/settings', '', many(2_500))), 431)
     expectRefused(await ask(write('GET', '/v1/settings', '', [`x: ${'y'.repeat(16_384)}`])), 431)
     expectRefused(await ask(write('GET', `/v1/settings?${'y'.repeat(16_384)}`)), 431)
@@ -355,10 +366,13 @@ describe('hostile requests', function () {
       [' folded: x'],
       ['x: a\n folded: b'],
     ]) {
-      const bytes = write('POST', '/api/chat/send', `0\r\n\r\n${smuggled}`, [
-        'content-type: application/json',
-        ...headers,
-      ])
+      const bytes = write(
+        'POST',
+        '/api/chat/send',
+        `0\r\n\r\n${smuggled}`,
+        ['content-type: application/json', ...headers],
+        true,
+      )
       const { text } = await sendBytes(url, bytes, { silence: 1_500 })
       const answers = readAnswers(text)
       expect(answers, headers.join('|')).to.have.length(1)
@@ -369,7 +383,7 @@ describe('hostile requests', function () {
   it('one after another without waiting: each is answered, in order', async () => {
     const paths = ['/v1/settings', '/v1/nope', '/api/user/profile', '/healthz', '/v1/users/x']
     const bytes = Buffer.concat(
-      Array.from({ length: 50 }, (_, index) => write('GET', paths[index % 5] ?? '')),
+      Array.from({ length: 50 }, (_, index) => write('GET', paths[index % 5] ?? '', '', [], true)),
     )
     const { text } = await sendBytes(url, bytes)
     const statuses = readAnswers(text).map(({ status }) => status)
@@ -391,7 +405,7 @@ describe('hostile requests', function () {
     ]) {
       const { text, closed } = await sendBytes(url, Buffer.from(bytes, 'latin1'), { silence: 3_000 })
       expect(closed, JSON.stringify(bytes)).to.equal(true)
-      if (text !== '') expect(readAnswers(text)[0]?.status).to.equal(400)
+      if (text !== '') expect(readAnswers(text)[0]?.status).to.be.oneOf([400, 401])
     }
     const upgrade = await ask(write('GET', '/healthz', '', ['connection: upgrade', 'upgrade: websocket']))
     expect(upgrade.status).to.equal(200)
@@ -405,6 +419,7 @@ describe('hostile requests', function () {
     const open = Array.from({ length: 40 }, (_, index) => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1')
       socket.on('error', () => {})
+      socket.resume()
       const whole = write('POST', '/api/chat/send', JSON.stringify({ message: canary }))
       socket.write(whole.subarray(0, 5 * index))
       if (index % 3 === 0) socket.end()
