@@ -47,30 +47,32 @@ async function readCertificate({ certFile, keyFile }: NonNullable<ExposureOption
     readPem(keyFile, 'private key', '--tls-key'),
   ])
   const { createPrivateKey, X509Certificate } = process.getBuiltinModule('node:crypto')
-  try {
-    new X509Certificate(cert)
-  } catch (cause) {
-    throw new Failure('config', `${certFile} holds no certificate in PEM`, { cause })
-  }
-  try {
-    createPrivateKey(key)
-  } catch (cause) {
-    const isLocked = /passphrase|password/i.test(String(cause)) || key.includes('ENCRYPTED')
-    throw new Failure('config', `${keyFile} holds no private key in PEM that can be read`, {
-      ...(isLocked && {
-        hint: 'It has a passphrase: openssl pkey -in key.pem -out open-key.pem takes it off',
+  const parsed = attempt(
+    () => new X509Certificate(cert),
+    (cause) => new Failure('config', `${certFile} holds no certificate in PEM`, { cause }),
+  )
+  const privateKey = attempt(
+    () => createPrivateKey(key),
+    (cause) =>
+      new Failure('config', `${keyFile} holds no private key in PEM that can be read`, {
+        ...(key.includes('ENCRYPTED') && {
+          hint: `It has a passphrase; this takes it off: openssl pkey -in ${keyFile} -out open-key.pem`,
+        }),
+        cause,
       }),
-      cause,
-    })
-  }
-  try {
-    process.getBuiltinModule('node:tls').createSecureContext({ cert, key })
-  } catch (cause) {
-    throw new Failure('config', `The key in ${keyFile} is not that of the certificate in ${certFile}`, {
-      cause,
-    })
+  )
+  if (!parsed.checkPrivateKey(privateKey)) {
+    throw new Failure('config', `The key in ${keyFile} is not that of the certificate in ${certFile}`)
   }
   return { cert, key }
+}
+
+function attempt<T>(work: () => T, describe: (cause: unknown) => Failure): T {
+  try {
+    return work()
+  } catch (cause) {
+    throw describe(cause)
+  }
 }
 
 async function readPem(file: string, what: string, flag: string): Promise<Buffer> {

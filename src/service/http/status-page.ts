@@ -68,13 +68,15 @@ function write({ version, url, isReady }: StatusFacts): string {
 <p>A chatctl service answers at <strong>${address}</strong>. It is used from the terminal, or by programs with an API key.</p>
 <h2>Sign in</h2>
 <p>With a key from whoever runs this service:</p>
-<pre><code>chatctl auth login --profile team --base-url ${address} --with-api-key</code></pre>
+<pre><code>chatctl auth login --profile team \\
+  --base-url ${address} --with-api-key</code></pre>
 <h2>Talk</h2>
 <pre><code>chatctl chat --profile team
 chatctl chat send --profile team "Hello"</code></pre>
 <h2>Program</h2>
 <p>Requests are JSON, with the key in a header:</p>
-<pre><code>curl ${address}/v1/chat/models -H "Authorization: Bearer $CHATCTL_API_KEY"</code></pre>
+<pre><code>curl ${address}/v1/chat/models \\
+  -H "Authorization: Bearer $CHATCTL_API_KEY"</code></pre>
 <footer>chatctl${version === undefined ? '' : ` ${escapeHtml(version)}`} · chatctl --help says the rest</footer>
 </main>
 </body>

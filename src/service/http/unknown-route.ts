@@ -60,12 +60,14 @@ export function answerUnparsed(
 /** `Expect` with anything but `100-continue` (RFC 9110 section 10.1.1), which no handler gets to see. */
 export function answerExpectation(_: IncomingMessage, response: ServerResponse): void {
   const refusal = new Refusal('invalid_request', 'Of Expect there is only 100-continue')
+  const body = JSON.stringify(errorBodyOf(refusal))
   response.writeHead(417, {
     'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
     'x-request-id': createId('req'),
     connection: 'close',
   })
-  response.end(JSON.stringify(errorBodyOf(refusal)))
+  response.end(body)
 }
 
 function refusalOf(code: string | undefined): Refusal {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { createPrivateKey } from 'node:crypto'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -105,7 +106,8 @@ describe('TLS', () => {
         writeFileSync(join(dataDir, name), content)
         return join(dataDir, name)
       }
-      const locked = key.replaceAll('PRIVATE KEY', 'ENCRYPTED PRIVATE KEY')
+      const cipher = { cipher: 'aes-256-cbc', passphrase: 'x' }
+      const locked = String(createPrivateKey(key).export({ type: 'pkcs8', format: 'pem', ...cipher }))
       for (const [tls, words] of [
         [{ certFile: join(dataDir, 'none'), keyFile }, 'none (ENOENT)'],
         [{ certFile, keyFile: dataDir }, `${dataDir} (EISDIR)`],

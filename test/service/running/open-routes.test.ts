@@ -77,7 +77,7 @@ describe('the status page', () => {
         expect(headers.get('content-type')).to.equal('text/html; charset=utf-8')
         expect(headers.get('cache-control')).to.equal('no-store')
         expect(headers.get('content-security-policy')).to.match(/^default-src 'none'; style-src 'sha256-/)
-        expect(text).to.include(`chatctl auth login --profile team --base-url ${url} --with-api-key`)
+        expect(text).to.include(`chatctl auth login --profile team \\\n  --base-url ${url} --with-api-key`)
         expect(text).to.include('chatctl 1.2.3').and.include('Ready')
         expect(text).not.to.match(/<script|javascript:|\bon\w+=|src=|href=|@import|url\(/i)
         expect(text).not.to.include(key)
