@@ -25,9 +25,10 @@ import { acceptJson } from './parse-json.ts'
 import { Readiness } from './readiness.ts'
 import { type Records, recordAnswer } from './record-answer.ts'
 import { type Call, Created, handlers } from './routes.ts'
-import { endStalledReaders } from './stalled-readers.ts'
+
 import { answerExpectation, answerUnparsed, refuseUnknown } from './unknown-route.ts'
 import { validate } from './validate.ts'
+import { watchConnections } from './watch-connections.ts'
 
 export interface ServerParts {
   store: Store
@@ -108,7 +109,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
   server.setNotFoundHandler(refuseUnknown)
 
   server.server.on('checkExpectation', answerExpectation)
-  endStalledReaders(server.server, stallTimeout)
+  watchConnections(server, stallTimeout)
   addOpenRoutes(server, { readiness, version: parts.version, publicUrl: exposure?.publicUrl })
   for (const name of Object.keys(endpoints) as EndpointName[]) {
     const { method, path } = endpoints[name]
