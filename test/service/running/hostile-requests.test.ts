@@ -236,7 +236,9 @@ describe('hostile requests', function () {
         ['[{"a":', '}]'],
       ] as const) {
         const body = open.repeat(200_000) + (open === '[' ? '' : '1') + close.repeat(200_000)
-        expectRefused(await ask(write(method, path.replace('{id}', 'x'), body)), 400)
+        const answer = await ask(write(method, path.replace('{id}', 'x'), body))
+        expectRefused(answer, 400)
+        expect(answer.body).to.include('100 deep')
       }
     }
     expect(
