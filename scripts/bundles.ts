@@ -23,6 +23,10 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp }> = {
     entry: `export * from './src/service/metrics/create-metrics.ts'`,
     asked: /\/metrics\/create-metrics\.ts$/,
   },
+  postgres: {
+    entry: `export * from './src/service/store/postgres/open-postgres.ts'`,
+    asked: /\/postgres\/open-postgres\.ts$/,
+  },
   auth: {
     entry: `export * from './src/auth/sign-in.ts'
             export * from './src/auth/sign-out.ts'

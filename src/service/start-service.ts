@@ -10,7 +10,7 @@ import { Readiness } from './http/readiness.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { observeUpstream } from './metrics/observe-upstream.ts'
 import { announceRun, withdrawRun } from './run-record.ts'
-import { databaseFile, openSqlite } from './store/sqlite/open-sqlite.ts'
+import { openStore } from './store/open-store.ts'
 import { storageFailure } from './store/storage-failure.ts'
 import type { UpstreamOptions } from './upstream/model-server.ts'
 import type { Upstream } from './upstream/upstream.ts'
@@ -18,6 +18,8 @@ import type { Upstream } from './upstream/upstream.ts'
 export interface ServiceOptions extends ExposureOptions {
   /** Made, 0700, when missing; the database is `chatctl.db` inside, 0600. */
   dataDir: string
+  /** `postgres://…`, in place of the database in the data folder. */
+  database?: string | undefined
   /** 127.0.0.1 when not given. */
   host?: string | undefined
   /** 0, any free one, when not given. */
@@ -65,7 +67,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const exposure = await readExposure(host, options)
   const metrics = options.admin && (await loadMetrics(options.version ?? ''))
   const upstream = observe(await createUpstream(options.upstream), metrics)
-  const store = openSqlite(dataDir)
+  const store = await openStore({ dataDir, database: options.database })
   const processKeys = new Set<string>()
   const stopping = new AbortController()
   const readiness = new Readiness(store.db)
@@ -80,8 +82,10 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     listening = server
     if (metrics) admin = await startAdminServer({ metrics, readiness }, options.admin?.port, url)
     const adminUrl = admin?.url
-    if (announce) await announceRun(dataDir, { url, admin_url: adminUrl ?? null, version: version ?? null })
-    logger?.info({ url, admin: adminUrl, data: dataDir }, 'listening')
+    const { place } = store
+    const said = { url, admin_url: adminUrl ?? null, version: version ?? null, place }
+    if (announce) await announceRun(dataDir, said)
+    logger?.info({ url, admin: adminUrl, data: dataDir, database: place }, 'listening')
 
     let closing: Promise<void> | undefined
     const close = () => {
@@ -122,7 +126,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     await admin?.close()
     await upstream.close()
     await store.close()
-    throw storageFailure(error, dataDir, databaseFile(dataDir))
+    throw storageFailure(error, dataDir, store.place)
   }
 }
 

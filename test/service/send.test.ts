@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { allEvents, readEvents } from './read-events.ts'
 import { sendDelta, sendDone, startEvents, withUpstream } from './scripted-upstream.ts'
-import { withService } from './temporary-service.ts'
+import { onEachEngine } from './temporary-service.ts'
 
 const until = async (holds: () => boolean | Promise<boolean>) => {
   const deadline = Date.now() + 5000
@@ -11,7 +11,7 @@ const until = async (holds: () => boolean | Promise<boolean>) => {
   }
 }
 
-describe('sending a message to the embedded service', () => {
+onEachEngine('sending a message to the embedded service', (withService) => {
   it('opens a context, then goes on in it with the whole conversation', () =>
     withUpstream(
       (response, { body }) => {

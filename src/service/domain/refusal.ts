@@ -11,6 +11,7 @@ export type RefusalCode =
   | 'user_not_found'
   | 'method_not_allowed'
   | 'email_taken'
+  | 'admin_required'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'header_too_large'
@@ -22,6 +23,7 @@ export type RefusalCode =
   | 'storage_busy'
   | 'storage_damaged'
   | 'storage_full'
+  | 'storage_unavailable'
 
 /** A request that the service answers with an error, for a reason that the caller may know. */
 export class Refusal extends Error {

@@ -1,6 +1,8 @@
 import type { ApiConfiguration } from '../../contract/api-configuration.ts'
 import type { Settings, SettingsPatch } from '../../contract/settings.ts'
+import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'
+import { type AuditAction, noteChange, type Origin } from './audit.ts'
 import { merge } from './merge.ts'
 
 /** What a fresh service has; a document in the store holds only what was ever set. */
@@ -18,34 +20,49 @@ const defaultApiConfiguration: ApiConfiguration = {
 }
 
 export async function readSettings(db: Database): Promise<Settings> {
-  return merge(defaultSettings, await readDocument(db, 'settings'))
+  const [row] = await selectSettings(db, {})
+  return merge(defaultSettings, JSON.parse(row?.document ?? '{}'))
 }
 
+const selectSettings = prepareQuery((db) => selectDocument(db, 'settings'))
+
 /** Sets the keys that are named, at every depth. Answers with the whole resource. */
-export async function updateSettings(db: Database, patch: SettingsPatch): Promise<Settings> {
-  return merge(defaultSettings, await mergeDocument(db, 'settings', patch))
+export function updateSettings(db: Database, patch: SettingsPatch, by: Origin): Promise<Settings> {
+  return mergeDocument(db, 'settings', { patch, defaults: defaultSettings, action: 'settings.update' }, by)
 }
 
 /** The same rule as for the settings. Nothing reads this yet: rate limits and CORS are not enforced. */
-export async function setApiConfiguration(db: Database, given: ApiConfiguration): Promise<ApiConfiguration> {
-  return merge(defaultApiConfiguration, await mergeDocument(db, 'api_configuration', given))
+export function setApiConfiguration(
+  db: Database,
+  patch: ApiConfiguration,
+  by: Origin,
+): Promise<ApiConfiguration> {
+  const change = { patch, defaults: defaultApiConfiguration, action: 'api.update' } as const
+  return mergeDocument(db, 'api_configuration', change, by)
 }
 
 type DocumentTable = 'settings' | 'api_configuration'
 
-async function readDocument(db: Database, table: DocumentTable): Promise<object> {
-  const row = await db.selectFrom(table).select('document').where('id', '=', 1).executeTakeFirstOrThrow()
-  return JSON.parse(row.document)
-}
+const selectDocument = (db: Database, table: DocumentTable) =>
+  db.selectFrom(table).select('document').where('id', '=', 1)
 
-function mergeDocument(db: Database, table: DocumentTable, patch: object): Promise<object> {
+function mergeDocument<T extends object>(
+  db: Database,
+  table: DocumentTable,
+  { patch, defaults, action }: { patch: object; defaults: T; action: AuditAction },
+  by: Origin,
+): Promise<T> {
   return db.transaction().execute(async (transaction) => {
-    const merged = merge(await readDocument(transaction, table), patch)
+    const row = await selectDocument(transaction, table).forUpdate().executeTakeFirstOrThrow()
+    const stored: object = JSON.parse(row.document)
+    const merged = merge(stored, patch)
     await transaction
       .updateTable(table)
       .set({ document: JSON.stringify(merged), updated_at: new Date().toISOString() })
       .where('id', '=', 1)
       .execute()
-    return merged
+    const [before, after] = [merge(defaults, stored), merge(defaults, merged)]
+    await noteChange(transaction, by, { action, target: table, before, after })
+    return after
   })
 }

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller } from '../domain/caller.ts'
-import { findCaller, hashKey } from '../domain/keys.ts'
+import type { Callers } from '../domain/callers.ts'
+import { hashKey } from '../domain/keys.ts'
 import type { Permission } from '../domain/permissions.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { adminId } from '../domain/users.ts'
-import type { Database } from '../store/tables.ts'
 
 /** Digests of the keys that live only in this process; they act as the admin. */
 export type ProcessKeys = ReadonlySet<string>
@@ -22,10 +22,10 @@ const bearer = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
 
 /**
  * Whom a request acts as.
- * @throws Refusal `unauthorized`, in the same words for an unknown and a revoked key
+ * @throws Refusal `unauthorized`, in the same words for a key that is unknown, revoked or past its end
  */
 export async function authenticate(
-  db: Database,
+  callers: Callers,
   processKeys: ProcessKeys,
   headers: IncomingHttpHeaders,
 ): Promise<Caller> {
@@ -33,15 +33,16 @@ export async function authenticate(
     throw new Refusal('unauthorized', 'An API key is needed in the header Authorization: Bearer <API_KEY>')
   }
   const key = bearer.exec(headers.authorization)?.[1]
-  if (key !== undefined && processKeys.has(hashKey(key))) return processCaller
-  const caller = key === undefined ? undefined : await findCaller(db, key)
+  const digest = key === undefined ? undefined : hashKey(key)
+  if (digest !== undefined && processKeys.has(digest)) return processCaller
+  const caller = digest === undefined ? undefined : await callers.find(digest)
   if (!caller) throw new Refusal('unauthorized', 'The API key is not valid')
   return caller
 }
 
 /** @throws Refusal `forbidden`, which names what is missing */
-export function authorize(caller: Caller, permission: Permission): void {
-  if (caller.may(permission)) return
+export function authorize(caller: Caller | undefined, permission: Permission): void {
+  if (caller?.may(permission)) return
   throw new Refusal(
     'forbidden',
     `This needs the permission ${permission}, which this key or its user lacks`,

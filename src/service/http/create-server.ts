@@ -8,8 +8,9 @@ import {
   LogController,
 } from 'fastify'
 import { type EndpointName, endpoints } from '../../contract/endpoints.ts'
+import { originOf } from '../domain/audit.ts'
 import type { Caller } from '../domain/caller.ts'
-import { createId } from '../domain/identifiers.ts'
+import { createCallers } from '../domain/callers.ts'
 import { requiredPermissions } from '../domain/permissions.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Metrics } from '../metrics/metrics.ts'
@@ -24,6 +25,7 @@ import { addOpenRoutes, isOpen } from './open-routes.ts'
 import { acceptJson } from './parse-json.ts'
 import { Readiness } from './readiness.ts'
 import { type Records, recordAnswer } from './record-answer.ts'
+import { requestIdFor } from './request-id.ts'
 import { type Call, Created, handlers } from './routes.ts'
 
 import { answerExpectation, answerUnparsed, refuseUnknown } from './unknown-route.ts'
@@ -71,7 +73,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     // Its own lines name hosts and ports; ours, below, say who asked for what and how it went.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request' }),
     ...(logger && { childLoggerFactory: (_, bindings) => logger.child(bindings) }),
-    genReqId: () => createId('req'),
+    genReqId: ({ headers }) => requestIdFor(headers),
     bodyLimit,
     requestTimeout,
     keepAliveTimeout,
@@ -94,6 +96,8 @@ export function createServer(parts: ServerParts): FastifyInstance {
     },
   }
   const server = fastify(options)
+  const keyCallers = createCallers(parts.store)
+
   server.addHook('onRequest', async (request, reply) => {
     begin(request, reply)
     if (request.raw.rawHeaders.length > 2 * headerLines) {
@@ -102,8 +106,9 @@ export function createServer(parts: ServerParts): FastifyInstance {
     if (isOpen(request)) return
     // What no route matched is refused without a key only outside of the interface's two families.
     if (request.is404 && !/^\/(v1|api)(\/|\?|$)/.test(request.url)) return
-    callers.set(request, await authenticate(parts.store.db, parts.processKeys, request.headers))
+    callers.set(request, await authenticate(keyCallers, parts.processKeys, request.headers))
   })
+  server.addHook('onClose', () => keyCallers.close())
   acceptJson(server)
   server.setErrorHandler(answerError)
   server.setNotFoundHandler(refuseUnknown)
@@ -117,6 +122,8 @@ export function createServer(parts: ServerParts): FastifyInstance {
       method,
       url: path.replace('{id}', ':id'),
       config: { endpoint: name },
+      // Before the body is read: who may not send it has no use for what is wrong with it.
+      onRequest: async (request) => authorize(callers.get(request), requiredPermissions[name]),
       handler: (request, reply) => answer(name, parts, callers.get(request), request, reply),
     })
   }
@@ -127,6 +134,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     logFailure(request, refusal)
     metrics?.countRefusal(refusal.code)
     if (refusal.code === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="chatctl"')
+    if (refusal.code === 'storage_unavailable') reply.header('retry-after', '1')
     void reply.code(statusOf(refusal)).send(errorBodyOf(refusal))
   }
 }
@@ -139,11 +147,12 @@ async function answer<N extends EndpointName>(
   reply: FastifyReply,
 ): Promise<unknown> {
   if (!caller) throw new Refusal('unauthorized', 'The API key is not valid')
-  authorize(caller, requiredPermissions[name])
   const { body, query } = validate(name, request.body, request.query as object)
   const { id = '' } = request.params as { id?: string }
   const signal = AbortSignal.any([stopping, clientGone(reply)])
-  const result = await handlers[name]({ db: store.db, upstream, caller, body, query, id, signal } as Call<N>)
+  const by = originOf(caller, request.id)
+  const call = { db: store.db, upstream, caller, by, body, query, id, signal }
+  const result = await handlers[name](call as Call<N>)
   if (result instanceof Created) {
     return reply.code(201).header('location', result.location).send(result.body)
   }

@@ -1,6 +1,6 @@
 import type { ErrorBody } from '../../contract/error-body.ts'
 import { Refusal, type RefusalCode } from '../domain/refusal.ts'
-import { isBusy, isDamaged, isDiskFull } from '../store/storage-failure.ts'
+import { isBusy, isDamaged, isDiskFull, isUnavailable } from '../store/storage-failure.ts'
 
 const statuses: Record<RefusalCode, number> = {
   invalid_request: 400,
@@ -13,6 +13,7 @@ const statuses: Record<RefusalCode, number> = {
   method_not_allowed: 405,
   request_timeout: 408,
   email_taken: 409,
+  admin_required: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,
   header_too_large: 431,
@@ -21,6 +22,7 @@ const statuses: Record<RefusalCode, number> = {
   upstream_error: 502,
   service_stopping: 503,
   storage_busy: 503,
+  storage_unavailable: 503,
   upstream_timeout: 504,
   storage_full: 507,
 }
@@ -37,6 +39,11 @@ export function toRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error
   if (isDiskFull(error)) {
     return new Refusal('storage_full', 'The service has no room left to store this; nothing was stored', {
+      cause: error,
+    })
+  }
+  if (isUnavailable(error)) {
+    return new Refusal('storage_unavailable', 'The database of the service does not answer; try again', {
       cause: error,
     })
   }

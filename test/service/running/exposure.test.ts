@@ -87,7 +87,7 @@ describe('TLS', () => {
       expect(await sent.text()).to.include('event: done')
       const plain = await fetch(service.url.replace('https', 'http')).catch((error) => error.cause.code)
       expect(plain).not.to.equal(200)
-      const administration = await openAdministration(dataDir)
+      const administration = await openAdministration({ dataDir })
       const { running } = await administration.status()
       expect(running).to.include({ url: service.url, health: 'ready' })
       await administration.close()

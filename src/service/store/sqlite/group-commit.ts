@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
-import { isBusy } from '../storage-failure.ts'
+import { isBusy } from './sqlite-errors.ts'
 import { createTurns } from './turns.ts'
 
 /** How long, in ms, a writer waits for writers in other processes. */

@@ -4,11 +4,12 @@ import type { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { loadSqlite } from '../../../load-sqlite.ts'
 import { type Migration, migrations } from '../migrations/migrations.ts'
-import { isBusy, storageFailure } from '../storage-failure.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { migrateSqlite } from './migrate-sqlite.ts'
 import { type Connections, closeBoth, createSqliteDialect } from './sqlite-dialect.ts'
+import { isBusy } from './sqlite-errors.ts'
+import { sqliteFailure } from './sqlite-failure.ts'
 
 export interface SqliteStore extends Store {
   /** The connection that writes, for pragmas. */
@@ -40,7 +41,7 @@ export function openSqlite(folder: string, wanted: readonly Migration[] = migrat
   } catch (error) {
     reader?.close()
     writer?.close()
-    throw storageFailure(error, resolve(folder), file)
+    throw sqliteFailure(error, resolve(folder), file)
   }
 }
 
@@ -49,13 +50,23 @@ function createStore(connections: Connections, file: string, created: boolean): 
   const db = new Kysely<Tables>({ dialect: createSqliteDialect(connections) })
   // Counts the commits of all other connections to the file, our own writer's among them.
   const version = reader.prepare('pragma data_version')
+  let known: number | undefined
   return {
     engine: 'sqlite',
     db,
     connection: writer,
     place: file,
     created,
-    generation: () => (version.get() as { data_version: number }).data_version,
+    // The file is locked to be asked, which costs as much as a query: once a turn of the event loop will do.
+    generation() {
+      if (known === undefined) {
+        known = (version.get() as { data_version: number }).data_version
+        setImmediate(() => {
+          known = undefined
+        })
+      }
+      return known
+    },
     async close() {
       await db.destroy()
       closeBoth(connections)
