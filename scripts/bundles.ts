@@ -19,6 +19,10 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp }> = {
     entry: `export * from './src/service/upstream/openai-compatible.ts'`,
     asked: /\/upstream\/openai-compatible\.ts$/,
   },
+  metrics: {
+    entry: `export * from './src/service/metrics/create-metrics.ts'`,
+    asked: /\/metrics\/create-metrics\.ts$/,
+  },
   postgres: {
     entry: `export * from './src/service/store/postgres/open-postgres.ts'`,
     asked: /\/postgres\/open-postgres\.ts$/,

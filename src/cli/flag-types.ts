@@ -21,6 +21,15 @@ export const integerFlag = Flags.custom<number, { min?: number; max?: number }>(
   },
 })
 
+/** A port to listen on, 0 for any free one, or `off`. */
+export const portFlag = Flags.custom<number | 'off'>({
+  parse: async (input) => {
+    if (input === 'off') return 'off'
+    if (/^\d{1,5}$/.test(input) && Number(input) <= 65_535) return Number(input)
+    throw new Error(`"${input}" is neither a port from 0 to 65535 nor off`)
+  },
+})
+
 /** A line of a file, or a place on it: `12`, `1:58`. Both are from 1. */
 export const placeFlag = Flags.custom<{ line: number; column?: number }>({
   parse: async (input) => {

@@ -3,12 +3,20 @@ import { sql } from 'kysely'
 import { Failure } from '../failure.ts'
 import { type AdminAdministration, administerAdmins } from './administer-admins.ts'
 import { administerKeys, type KeyAdministration } from './administer-keys.ts'
+import { askHealth } from './ask-health.ts'
 import { type AuditAdministration, readAuditLog } from './read-audit-log.ts'
 import { findRun, type RunRecord } from './run-record.ts'
 import { type DataPlace, describePlace, openExistingStore, openStore } from './store/open-store.ts'
 import { type Backup, backUp, checkBackup, type Restored, restore } from './store/sqlite/back-up.ts'
 import { storageFailure } from './store/storage-failure.ts'
 import type { Store } from './store/store.ts'
+
+interface RunningStatus extends RunRecord {
+  /** `ready`, the `error.code` for which it is not, or `unknown`. */
+  health: string
+  /** Whole seconds; null where nobody wrote down when it began. */
+  uptime: number | null
+}
 
 interface ServiceStatus {
   /** The data folder. */
@@ -22,7 +30,7 @@ interface ServiceStatus {
   messages: number
   /** Keys that are not revoked. */
   keys: number
-  running: RunRecord | null
+  running: RunningStatus | null
 }
 
 /** What is done to a data folder on its own machine, whether a service runs on it or not. */
@@ -76,7 +84,7 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
       guarded(async () => {
         const store = await openExisting()
         const counts = store ? await count(store) : nothing
-        return { data: folder, database: place, ...counts, running: await findRun(folder, place) }
+        return { data: folder, database: place, ...counts, running: await findRunning(folder, place) }
       }),
     backUp: (file) => {
       requireSqlite(given)
@@ -104,6 +112,15 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
 }
 
 type Counts = Omit<ServiceStatus, 'data' | 'database' | 'running'>
+
+async function findRunning(folder: string, place: string): Promise<RunningStatus | null> {
+  const record = await findRun(folder, place)
+  if (!record) return null
+  const { url, admin_url, started_at } = record
+  const began = Date.parse(started_at ?? '')
+  const uptime = Number.isNaN(began) ? null : Math.max(0, Math.floor((Date.now() - began) / 1000))
+  return { ...record, health: await askHealth(admin_url ?? url), uptime }
+}
 
 const nothing: Counts = { schema_version: 0, users: 0, contexts: 0, messages: 0, keys: 0 }
 

@@ -6,6 +6,12 @@ import { join } from 'node:path'
 export interface RunRecord {
   url: string
   pid: number
+  /** Null where it has none. */
+  admin_url: string | null
+  /** Of the program. */
+  version: string | null
+  /** ISO 8601. */
+  started_at: string | null
 }
 
 /** The same as it lies in the data folder; `place` is the database, as `Store.place` has it. */
@@ -16,7 +22,10 @@ const recordName = /^running-\d+\.json$/
 const recordFile = (folder: string) => join(folder, `running-${process.pid}.json`)
 
 /** Says in the data folder that this process serves it, and forgets those that died saying so. */
-export async function announceRun(folder: string, url: string, place: string): Promise<void> {
+export async function announceRun(
+  folder: string,
+  said: Pick<WrittenRecord, 'url' | 'admin_url' | 'version' | 'place'>,
+): Promise<void> {
   // Nothing else has made it where the database lies elsewhere.
   await mkdir(folder, { recursive: true, mode: 0o700 })
   for (const name of await listRecords(folder)) {
@@ -24,7 +33,7 @@ export async function announceRun(folder: string, url: string, place: string): P
     if (!record || !isAlive(record.pid)) await rm(join(folder, name), { force: true, recursive: true })
   }
   const aside = `${recordFile(folder)}.tmp`
-  const record: WrittenRecord = { url, pid: process.pid, place }
+  const record: WrittenRecord = { ...said, pid: process.pid, started_at: new Date().toISOString() }
   await writeFile(aside, `${JSON.stringify(record)}\n`, { mode: 0o600 })
   await rename(aside, recordFile(folder))
 }
@@ -38,7 +47,8 @@ export async function findRun(folder: string, place: string): Promise<RunRecord 
   for (const name of await listRecords(folder)) {
     const record = await readRecord(join(folder, name))
     if (record?.place !== place || !isAlive(record.pid) || !(await answers(record.url))) continue
-    return { url: record.url, pid: record.pid }
+    const { place: _, ...shown } = record
+    return shown
   }
   return null
 }
@@ -55,7 +65,9 @@ async function readRecord(file: string): Promise<WrittenRecord | null> {
   try {
     const record = JSON.parse(await readFile(file, 'utf8'))
     const isRecord = URL.canParse(record?.url) && Number.isInteger(record?.pid)
-    return isRecord ? { url: record.url, pid: record.pid, place: String(record.place) } : null
+    if (!isRecord) return null
+    const { url, pid, admin_url = null, version = null, started_at = null } = record
+    return { url, pid, admin_url, version, started_at, place: String(record.place) }
   } catch {
     return null
   }

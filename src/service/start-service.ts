@@ -1,22 +1,26 @@
 import { resolve } from 'node:path'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import { isLoopback } from '../contract/base-url.ts'
-import { Failure } from '../failure.ts'
 import { generateKey, hashKey } from './domain/keys.ts'
 import { Refusal } from './domain/refusal.ts'
+import { type AdminServer, startAdminServer } from './http/admin-server.ts'
 import { createServer } from './http/create-server.ts'
+import { type ExposureOptions, readExposure } from './http/exposure.ts'
+import { listenFailure } from './http/listen-failure.ts'
+import { Readiness } from './http/readiness.ts'
+import type { Metrics } from './metrics/metrics.ts'
+import { observeUpstream } from './metrics/observe-upstream.ts'
 import { announceRun, withdrawRun } from './run-record.ts'
 import { openStore } from './store/open-store.ts'
 import { storageFailure } from './store/storage-failure.ts'
 import type { Upstream } from './upstream/upstream.ts'
 import type { UpstreamOptions } from './upstream/upstream-address.ts'
 
-export interface ServiceOptions {
+export interface ServiceOptions extends ExposureOptions {
   /** Made, 0700, when missing; the database is `chatctl.db` inside, 0600. */
   dataDir: string
   /** `postgres://…`, in place of the database in the data folder. */
   database?: string | undefined
-  /** 127.0.0.1 when not given. Anything else than loopback is the caller's decision. */
+  /** 127.0.0.1 when not given. */
   host?: string | undefined
   /** 0, any free one, when not given. */
   port?: number | undefined
@@ -26,6 +30,10 @@ export interface ServiceOptions {
   log?: 'silent' | { level: string } | undefined
   /** Writes a record into the data folder by which `service status` finds this service. */
   announce?: boolean | undefined
+  /** Where `/metrics` is served, and `/healthz` and `/readyz` too; nowhere when not given. */
+  admin?: { port: number | undefined } | undefined
+  /** Of the program, for whoever asks what runs here. */
+  version?: string | undefined
   /** How long, in ms, running answers may take to end when the service closes; 4,000 when not given. */
   drain?: number | undefined
   /** Closes the service when aborted. */
@@ -34,6 +42,7 @@ export interface ServiceOptions {
 
 export interface RunningService {
   url: string
+  adminUrl: string | undefined
   dataDir: string
   /** This call made the data. */
   created: boolean
@@ -48,26 +57,35 @@ const farewell = 500
 
 /**
  * Starts the embedded service.
- * @throws Failure `storage` for the data folder, `conflict` for a port in use, `config` or
- * `refused` for an upstream that cannot be used
+ * @throws Failure `storage` for the data folder, `conflict` for a port in use, `usage`, `config` or
+ * `refused` for an upstream, a certificate or an address that cannot be used
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   options.signal?.throwIfAborted()
   const { host = '127.0.0.1', port = 0, log = 'silent', announce = false, drain = 4_000 } = options
   const dataDir = resolve(options.dataDir)
-  const upstream = await createUpstream(options.upstream)
+  const exposure = await readExposure(host, options)
+  const metrics = options.admin && (await loadMetrics(options.version ?? ''))
+  const upstream = observe(await createUpstream(options.upstream), metrics)
   const store = await openStore({ dataDir, database: options.database })
   const processKeys = new Set<string>()
   const stopping = new AbortController()
+  const readiness = new Readiness(store.db)
   let listening: FastifyInstance | undefined
+  let admin: AdminServer | undefined
   try {
     const logger = log === 'silent' ? undefined : await loadLogger(log.level)
-    const server = createServer({ store, upstream, processKeys, stopping: stopping.signal, logger })
+    const { version } = options
+    const parts = { store, upstream, processKeys, logger, exposure, readiness, metrics, version }
+    const server = createServer({ ...parts, stopping: stopping.signal })
     const url = await listen(server, host, port)
     listening = server
-    if (announce) await announceRun(dataDir, url, store.place)
-    if (!isLoopback(host)) logger?.warn({ host }, 'reachable from other machines, without encryption')
-    logger?.info({ url, data: dataDir, database: store.place }, 'listening')
+    if (metrics) admin = await startAdminServer({ metrics, readiness }, options.admin?.port, url)
+    const adminUrl = admin?.url
+    const { place } = store
+    const said = { url, admin_url: adminUrl ?? null, version: version ?? null, place }
+    if (announce) await announceRun(dataDir, said)
+    logger?.info({ url, admin: adminUrl, data: dataDir, database: place }, 'listening')
 
     let closing: Promise<void> | undefined
     const close = () => {
@@ -76,8 +94,10 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     }
     const shutDown = async () => {
       options.signal?.removeEventListener('abort', close)
+      readiness.stop()
       if (announce) await withdrawRun(dataDir)
       await stop(server, stopping, drain)
+      await admin?.close()
       await upstream.close()
       await store.close()
       logger?.info('closed')
@@ -91,6 +111,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
 
     return {
       url,
+      adminUrl,
       dataDir,
       created: store.created,
       createProcessKey() {
@@ -102,6 +123,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     }
   } catch (error) {
     await listening?.close()
+    await admin?.close()
     await upstream.close()
     await store.close()
     throw storageFailure(error, dataDir, store.place)
@@ -117,6 +139,15 @@ async function createUpstream(options: UpstreamOptions | undefined): Promise<Ups
   return createOpenAiCompatible(options)
 }
 
+/** prom-client is only wanted here, so it is loaded only where somebody may ask for metrics. */
+async function loadMetrics(version: string): Promise<Metrics> {
+  const { createMetrics } = await import('./metrics/create-metrics.ts')
+  return createMetrics(version)
+}
+
+const observe = (upstream: Upstream, metrics: Metrics | undefined) =>
+  metrics ? observeUpstream(upstream, metrics) : upstream
+
 async function loadLogger(level: string): Promise<FastifyBaseLogger> {
   const { createLogger } = await import('./http/create-logger.ts')
   return createLogger(level)
@@ -127,25 +158,7 @@ async function listen(server: FastifyInstance, host: string, port: number): Prom
     return await server.listen({ host, port })
   } catch (cause) {
     await server.close()
-    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-    switch (code) {
-      case 'EADDRINUSE':
-        throw new Failure('conflict', `Port ${port} on ${host} is in use`, {
-          hint: 'Choose another one with --port, or --port 0 for any that is free',
-          cause,
-        })
-      case 'EACCES':
-        throw new Failure('refused', `Port ${port} may not be used by this user`, {
-          hint: 'Choose one above 1023 with --port',
-          cause,
-        })
-      case 'EADDRNOTAVAIL':
-      case 'ENOTFOUND':
-      case 'EAI_AGAIN':
-        throw new Failure('config', `This machine has no address ${host}`, { cause })
-      default:
-        throw cause
-    }
+    throw listenFailure(cause, host, port)
   }
 }
 

@@ -12,6 +12,11 @@ export const serviceStatusView: View = {
     { path: 'keys' },
     { path: 'running.url' },
     { path: 'running.pid' },
+    { path: 'running.health' },
+    { path: 'running.admin_url' },
+    { path: 'running.version' },
+    { path: 'running.started_at' },
+    { path: 'running.uptime' },
   ],
 }
 
@@ -66,6 +71,6 @@ export const restoredView: View = {
 /** Where a service that is now ready can be reached. */
 export const serviceUrlView: View = {
   layout: 'records',
-  columns: [{ path: 'url' }, { path: 'pid' }],
+  columns: [{ path: 'url' }, { path: 'pid' }, { path: 'admin_url' }],
   text: (body) => String(valueAt(body, 'url')),
 }

@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { TranscriptWriter } from '../../src/talk/transcript/transcript-writer.ts'
+import { makeCertificate } from '../support/certificate.ts'
 import {
   answer,
   type FaultServer,
@@ -495,6 +496,46 @@ const others: Record<string, () => Promise<void>> = {
       expect(server?.requests.at(-1)?.headers.authorization).to.equal('Bearer upstream-key')
     })
   },
+  'service:run tls-cert, tls-key': async () => {
+    const { cert, key } = makeCertificate('127.0.0.1')
+    const files = ['--tls-cert', file('tls.crt', cert), '--tls-key', file('tls.key', key)]
+    await serve(['--port', '0', ...files], async (url) => {
+      expect(url).to.match(/^https:/)
+    })
+    const run = ['service', 'run', '--port', '0']
+    expect(await runHere([...run, '--tls-cert', 'x'])).to.include({ exitCode: 2 })
+    expect(await runHere([...run, '--tls-key', 'x'])).to.include({ exitCode: 2 })
+  },
+  'service:run behind-proxy': async () => {
+    const open = ['service', 'run', '--host', '0.0.0.0', '--port', '0']
+    const refused = await runHere(open)
+    expect(refused).to.include({ exitCode: 2, stdout: '' })
+    expect(refused.stderr).to.include('--tls-cert').and.include('--behind-proxy')
+    await serve([...open.slice(2), '--behind-proxy'], async (url) => {
+      expect((await fetch(`${url}/healthz`)).status).to.equal(200)
+    })
+  },
+  'service:run public-url': async () => {
+    await serve(['--port', '0', '--public-url', 'https://chat.example'], async (url) => {
+      expect(await (await fetch(url)).text()).to.include('--base-url https://chat.example ')
+    })
+  },
+  'service:run admin-port': async () => {
+    const adminOf = async (...flag: string[]) => {
+      let admin: unknown
+      await serve(['--port', '0', ...flag], async () => {
+        admin = JSON.parse((await runHere(['service', 'status', '--json'])).stdout).running.admin_url
+      })
+      return admin
+    }
+    const port = await findFreePort()
+    expect(await adminOf('--admin-port', String(port))).to.equal(`http://127.0.0.1:${port}`)
+    expect(await adminOf('--admin-port', 'off')).to.equal(null)
+    expect(await adminOf()).to.match(/^http:/)
+    for (const none of ['65536', '-1', 'on', '1.5']) {
+      expect(await runHere(['service', 'run', '--admin-port', none]), none).to.include({ exitCode: 2 })
+    }
+  },
   'service:run log-level': async () => {
     const quiet = await serve(['--port', '0', '--log-level', 'silent'], async () => {})
     const loud = await serve(['--port', '0', '--log-level', 'trace'], async (url) => {
@@ -582,7 +623,7 @@ async function serve(flags: string[], use: (url: string) => Promise<void>): Prom
     void closed.then(() => resolve(''))
   })
   try {
-    expect(url, logged).to.match(/^http:/)
+    expect(url, logged).to.match(/^https?:/)
     await use(url)
   } finally {
     child.kill('SIGTERM')

@@ -72,7 +72,7 @@ describe('service run and its keys', () => {
     const { key } = await createKey()
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const served = await serve()
-      expect(JSON.parse(served.stdout())).to.deep.equal({ url: served.url, pid: served.child.pid })
+      expect(JSON.parse(served.stdout())).to.include({ url: served.url, pid: served.child.pid })
       const run = await runChatctl(sandbox, ['chat', 'models'], { env: as(served.url, key) })
       expect(run).to.include({ exitCode: 0, stderr: '' })
       expect(await served.end(signal)).to.equal(0)
@@ -149,7 +149,7 @@ describe('service run and its keys', () => {
   })
 
   it('says that an address is not of this machine', async () => {
-    const quiet = ['--data', data, '--log-level', 'silent']
+    const quiet = ['--data', data, '--log-level', 'silent', '--behind-proxy']
     expectFailure(await fails('--host', '192.0.2.1', ...quiet), 2, 'no address 192.0.2.1')
     expectFailure(await fails('--host', 'nowhere.invalid', ...quiet), 2, 'no address nowhere.invalid')
   })
@@ -216,10 +216,7 @@ describe('service run and its keys', () => {
     for (const { exitCode, stderr } of runs)
       expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
     const status = JSON.parse((await chatctl('service', 'status', '--json')).stdout)
-    expect(status).to.deep.include({
-      contexts: 8,
-      messages: 16,
-      running: { url: served.url, pid: served.child.pid },
-    })
+    expect(status).to.include({ contexts: 8, messages: 16 })
+    expect(status.running).to.include({ url: served.url, pid: served.child.pid, health: 'ready' })
   })
 })

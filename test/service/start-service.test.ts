@@ -51,7 +51,9 @@ describe('starting and closing the embedded service', () => {
 
   it('says that the machine has no such address', () =>
     withFolder(async (folder) => {
-      const failure = await startService({ dataDir: folder, host: '192.0.2.1' }).catch((error) => error)
+      const failure = await startService({ dataDir: folder, host: '192.0.2.1', behindProxy: true }).catch(
+        (error) => error,
+      )
       expect(failure).to.be.instanceOf(Failure).and.include({ kind: 'config' })
     }))
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { integerFlag, textFlag } from '../../cli/flag-types.ts'
+import { integerFlag, portFlag, textFlag } from '../../cli/flag-types.ts'
 import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
 import { serviceUrlView } from '../../view/service.ts'
 
@@ -15,6 +15,8 @@ export default class ServiceRun extends BaseCommand {
     '<%= config.bin %> service run',
     '<%= config.bin %> service run --port 0 --json',
     '<%= config.bin %> service run --upstream ollama',
+    '<%= config.bin %> service run --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem',
+    '<%= config.bin %> service run --behind-proxy --public-url https://chat.example',
     '<%= config.bin %> service run --upstream https://models.example/v1 --upstream-key-file key.txt',
   ]
   static override flags = {
@@ -38,6 +40,27 @@ export default class ServiceRun extends BaseCommand {
       summary: 'File with the key for the upstream.',
       dependsOn: ['upstream'],
     }),
+    'tls-cert': textFlag({
+      helpValue: '<file>',
+      summary: 'Certificate in PEM, its chain below it: the service speaks HTTPS.',
+      dependsOn: ['tls-key'],
+    }),
+    'tls-key': textFlag({
+      helpValue: '<file>',
+      summary: 'Private key of the certificate, in PEM.',
+      dependsOn: ['tls-cert'],
+    }),
+    'behind-proxy': Flags.boolean({
+      summary: 'One proxy in front does TLS; believe its X-Forwarded headers.',
+    }),
+    'public-url': textFlag({
+      helpValue: '<url>',
+      summary: 'Origin that clients see, where it is not the address itself.',
+    }),
+    'admin-port': portFlag({
+      helpValue: '<n>|off',
+      summary: 'Loopback port of /metrics; 1000 above --port unless said.',
+    }),
     'log-level': Flags.option({ options: levels, default: 'info', summary: 'Least severe lines to log.' })(),
   }
 
@@ -49,13 +72,18 @@ export default class ServiceRun extends BaseCommand {
       host: flags.host,
       port: flags.port,
       announce: true,
+      version: this.config.version,
+      tls: tlsFiles(flags['tls-cert'], flags['tls-key']),
+      behindProxy: flags['behind-proxy'],
+      publicUrl: flags['public-url'],
+      admin: flags['admin-port'] === 'off' ? undefined : { port: flags['admin-port'] },
       log: flags['log-level'] === 'silent' ? 'silent' : { level: flags['log-level'] },
       ...(flags.upstream === undefined
         ? {}
         : { upstream: { url: flags.upstream, keyFile: flags['upstream-key-file'] } }),
     })
     try {
-      const ready = { url: service.url, pid: process.pid }
+      const ready = { url: service.url, pid: process.pid, admin_url: service.adminUrl ?? null }
       await (context.output.isJson
         ? context.output.showEvent(ready)
         : context.output.show(serviceUrlView, ready))
@@ -64,4 +92,9 @@ export default class ServiceRun extends BaseCommand {
       await service.close()
     }
   }
+}
+
+/** oclif has seen to it that there are both or none. */
+function tlsFiles(certFile: string | undefined, keyFile: string | undefined) {
+  return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile }
 }

@@ -1,7 +1,7 @@
 import type { EndpointName } from '../../contract/endpoints.ts'
 import type { Fault } from '../../contract/faults.ts'
 import { mostMetadata } from '../domain/users.ts'
-import { isLanguageTag, isNestedAtMost, isOrigin, jsonSize } from './forms.ts'
+import { isLanguageTag, isOrigin, jsonSize } from './forms.ts'
 
 /**
  * Where interface.md is silent: which fields this service requires and what it accepts in them.
@@ -79,9 +79,6 @@ const atMost =
     items.length > most ? `must not have more than ${most} entries` : undefined
 const small: Test<object> = (value) =>
   jsonSize(value) > mostMetadata ? 'must not exceed 64 KiB of JSON' : undefined
-/** SQLite takes JSON that is 1,000 deep, and JSON.stringify some thousands. */
-const shallow: Test<object> = (value) =>
-  isNestedAtMost(value, 100) ? undefined : 'must not be nested more than 100 deep'
 
 const language: Test<string> = (value) =>
   isLanguageTag(value) ? undefined : 'must be a language tag such as en or pt-BR'
@@ -128,11 +125,11 @@ export const bounds: { readonly [N in EndpointName]?: readonly Bound[] } = {
     required('email', ofLength(3, 254), storable),
     required('password', ofLength(8, 1024)),
     optional('name', ofLength(0, 200), storable),
-    optional('metadata', shallow, small),
+    optional('metadata', small),
   ],
   updateUser: [
     optional('name', ofLength(0, 200), storable),
-    optional('metadata', shallow, small),
+    optional('metadata', small),
     optional('settings.theme', oneOf(modes)),
   ],
   assignPermissions: [

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { ChatEvent } from '../domain/chat-stream.ts'
 import { errorBodyOf, toRefusal } from './error-answer.ts'
@@ -29,11 +28,6 @@ export async function openEventStream(
   const first = events.next()
   await within(silence, first)
   return new EventBody(events, first, onError, silence)
-}
-
-/** A client that stopped reading without going away would keep the model server busy for good. */
-export function letGoOfStalled(response: ServerResponse, timeout = 120_000): void {
-  response.setTimeout(timeout, () => response.destroy())
 }
 
 /** Events as bytes, taken no faster than the client reads. */

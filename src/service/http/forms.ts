@@ -15,9 +15,3 @@ export function isOrigin(text: string): boolean {
 
 /** The bytes of a value's JSON. */
 export const jsonSize = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
-
-/** Whether a value has at most so many objects and arrays in one another. */
-export function isNestedAtMost(value: unknown, most: number): boolean {
-  if (typeof value !== 'object' || value === null) return true
-  return most > 0 && Object.values(value).every((inner) => isNestedAtMost(inner, most - 1))
-}

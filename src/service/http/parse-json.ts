@@ -1,5 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { invalidRequest, Refusal } from '../domain/refusal.ts'
+import { isJsonNestedAtMost } from './json-depth.ts'
+
+/** The body itself, and 100 levels of arrays and objects inside of it. */
+const deepest = 101
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -17,6 +21,9 @@ export function acceptJson(server: FastifyInstance): void {
       return done(new Refusal('unsupported_media_type', `The body must not be compressed (${coding})`))
     }
     if (body.length === 0) return done(null, undefined)
+    if (!isJsonNestedAtMost(body, deepest)) {
+      return done(invalidRequest([{ path: '', message: 'must not be nested more than 100 deep' }]))
+    }
     let text: string
     try {
       text = utf8.decode(body)

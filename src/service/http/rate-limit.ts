@@ -3,6 +3,7 @@ import type { Caller } from '../domain/caller.ts'
 import type { Configured } from '../domain/live-settings.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Limiter, WindowState } from '../limits/limiter.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 
 /**
  * Counts a request and puts the state of both windows into its answer's headers, whatever the
@@ -14,6 +15,7 @@ export async function holdToLimits(
   { keyId, hourlyLimit }: Caller,
   configured: Configured,
   reply: FastifyReply,
+  metrics: Metrics | undefined,
 ): Promise<void> {
   const limits = { hourly: hourlyLimit, minute: minuteLimit(configured) }
   const { hour, minute, isAdmitted } = await limiter.admit(keyId, limits)
@@ -26,10 +28,12 @@ export async function holdToLimits(
   if (hour) show('hour', 3600, hour)
   if (minute) show('minute', 60, minute)
   reply.header('ratelimit-policy', policies.join(', ')).header('ratelimit', states.join(', '))
-  if (isAdmitted) return
+  if (isAdmitted) return metrics?.countLimited('admitted')
   // Where both are spent, the longer wait is the one that helps.
-  if (hour?.remaining === 0) refuse('hour', hour, reply)
-  if (minute) refuse('minute', minute, reply)
+  const window = hour?.remaining === 0 ? 'hour' : 'minute'
+  const spent = window === 'hour' ? hour : minute
+  metrics?.countLimited(window)
+  if (spent) refuse(window, spent, reply)
 }
 
 /** The stricter of what the settings and the API configuration say. */

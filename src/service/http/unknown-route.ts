@@ -1,10 +1,11 @@
-import { STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { type Endpoint, endpoints } from '../../contract/endpoints.ts'
 import { createId } from '../domain/identifiers.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { errorBodyOf, statusOf } from './error-answer.ts'
+import { isOpenPath } from './open-routes.ts'
 
 /** A request that no route took: 405 with Allow where the path exists, else 404. */
 export function refuseUnknown(request: FastifyRequest, reply: FastifyReply): never {
@@ -16,6 +17,7 @@ export function refuseUnknown(request: FastifyRequest, reply: FastifyReply): nev
 }
 
 function methodsOf(path: string): string[] {
+  if (isOpenPath(path)) return ['GET', 'HEAD']
   const all: readonly Endpoint[] = Object.values(endpoints)
   const methods = all.filter((endpoint) => matches(endpoint.path, path)).map(({ method }) => method)
   return methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
@@ -30,15 +32,18 @@ function matches(template: string, path: string): boolean {
   )
 }
 
-/** Bytes that are not an HTTP request, or one that never ended: there is no request to answer by. */
+/**
+ * Bytes that are not an HTTP request, or one that never ended: there is no request to answer by.
+ * @returns whether there was anybody to tell
+ */
 export function answerUnparsed(
   error: Error & { code?: string },
   socket: Socket,
   logger: FastifyBaseLogger | undefined,
-): void {
+): boolean {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy()
-    return
+    return false
   }
   const refusal = refusalOf(error.code)
   const status = statusOf(refusal)
@@ -49,6 +54,20 @@ export function answerUnparsed(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${id}\r\nconnection: close\r\n\r\n${body}`,
   )
+  return true
+}
+
+/** `Expect` with anything but `100-continue` (RFC 9110 section 10.1.1), which no handler gets to see. */
+export function answerExpectation(_: IncomingMessage, response: ServerResponse): void {
+  const refusal = new Refusal('invalid_request', 'Of Expect there is only 100-continue')
+  const body = JSON.stringify(errorBodyOf(refusal))
+  response.writeHead(417, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    'x-request-id': createId('req'),
+    connection: 'close',
+  })
+  response.end(body)
 }
 
 function refusalOf(code: string | undefined): Refusal {

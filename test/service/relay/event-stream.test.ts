@@ -90,7 +90,7 @@ describe('a stream to a client', () => {
             processKeys: new Set([hashKey(key)]),
             stopping: new AbortController().signal,
             logger: undefined,
-            readerTimeout: 200,
+            stallTimeout: 200,
           })
           const address = await server.listen({ host: '127.0.0.1', port: 0 })
           const client = connect(Number(new URL(address).port), '127.0.0.1')

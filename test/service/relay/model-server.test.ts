@@ -45,7 +45,7 @@ describe('what a model server is sent', () => {
               expect(`${JSON.stringify(headers)}${body}`).not.to.match(/canary|ck_|10\.1\.2\.3/)
               expect(Object.keys(JSON.parse(body))).to.have.members(
                 JSON.parse(body).stream
-                  ? ['model', 'messages', 'stream', 'stream_options']
+                  ? ['model', 'messages', 'max_tokens', 'stream', 'stream_options']
                   : ['model', 'messages', 'max_tokens', 'stream'],
               )
             }

@@ -1,0 +1,103 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Metrics, RequestEnd } from './metrics.ts'
+
+/** Seconds. From a read on a small table to a model that thinks for minutes. */
+const answerTimes = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
+const modelTimes = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600]
+
+const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+/** Counters of this process, kept by prom-client, with its own of memory, CPU and the event loop. */
+export function createMetrics(version: string): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  new Gauge({
+    name: 'chatctl_build_info',
+    help: 'The version that runs; always 1',
+    labelNames: ['version'],
+    registers,
+  }).set({ version }, 1)
+
+  let inFlight = 0
+  new Gauge({
+    name: 'chatctl_http_requests_in_flight',
+    help: 'Requests that have begun and not ended',
+    registers,
+    collect() {
+      this.set(inFlight)
+    },
+  })
+  const requests = new Counter({
+    name: 'chatctl_http_requests_total',
+    help: 'Requests that have ended; status "aborted" when the client went away first',
+    labelNames: ['endpoint', 'method', 'status'],
+    registers,
+  })
+  const seconds = new Histogram({
+    name: 'chatctl_http_request_duration_seconds',
+    help: 'From the head of a request to the end of its answer, streams included',
+    labelNames: ['endpoint'],
+    buckets: answerTimes,
+    registers,
+  })
+  const refusals = new Counter({
+    name: 'chatctl_http_errors_total',
+    help: 'Answers with an error, by error.code',
+    labelNames: ['code'],
+    registers,
+  })
+  const limited = new Counter({
+    name: 'chatctl_limiter_decisions_total',
+    help: 'Requests held to the limits of their key: admitted, or refused for the hour or the minute',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const upstream = new Histogram({
+    name: 'chatctl_upstream_request_duration_seconds',
+    help: 'Requests to the model server, to the end of the answer',
+    labelNames: ['operation', 'outcome'],
+    buckets: modelTimes,
+    registers,
+  })
+  const firstPiece = new Histogram({
+    name: 'chatctl_upstream_first_piece_seconds',
+    help: 'From a request for a stream to its first piece',
+    buckets: modelTimes,
+    registers,
+  })
+  const tokens = new Counter({
+    name: 'chatctl_upstream_tokens_total',
+    help: 'Tokens of whole answers, as the model server counts them',
+    labelNames: ['kind'],
+    registers,
+  })
+
+  const countRequest = ({ endpoint, method, status }: Omit<RequestEnd, 'seconds'>) =>
+    requests.inc({
+      endpoint,
+      method: methods.has(method) ? method : 'other',
+      status: status === 0 ? 'aborted' : `${Math.floor(status / 100)}xx`,
+    })
+
+  return {
+    beginRequest() {
+      inFlight++
+    },
+    endRequest(end) {
+      inFlight--
+      countRequest(end)
+      seconds.observe({ endpoint: end.endpoint }, end.seconds)
+    },
+    countUnparsed: () => countRequest({ endpoint: 'unparsed', method: 'other', status: 400 }),
+    countRefusal: (code) => refusals.inc({ code }),
+    countLimited: (outcome) => limited.inc({ outcome }),
+    observeUpstream: (operation, outcome, took) => upstream.observe({ operation, outcome }, took),
+    observeFirstPiece: (took) => firstPiece.observe(took),
+    countTokens(prompt, completion) {
+      tokens.inc({ kind: 'prompt' }, prompt)
+      tokens.inc({ kind: 'completion' }, completion)
+    },
+    write: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+  }
+}

@@ -1,0 +1,213 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect } from 'chai'
+import { startService } from '../../../src/service/start-service.ts'
+import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
+import { plantKey } from '../plant-key.ts'
+import { readEvents } from '../read-events.ts'
+import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../scripted-upstream.ts'
+import { caller, equip, type TemporaryService, withFolder, withService } from '../temporary-service.ts'
+
+/** The value of one line of the metrics; undefined where there is none. */
+async function measure({ adminUrl }: Pick<TemporaryService, 'adminUrl'>, line: string) {
+  const { text } = await caller(adminUrl ?? '', undefined)('GET', '/metrics')
+  const found = text.split('\n').find((each) => each.startsWith(`${line} `))
+  return found === undefined ? undefined : Number(found.slice(line.length + 1))
+}
+
+/** Waits for a line to have a value: a request is counted when its connection is done with it. */
+async function expectMeasure(service: TemporaryService, line: string, value: number): Promise<void> {
+  for (let tries = 0; tries < 50 && (await measure(service, line)) !== value; tries++) {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  expect(await measure(service, line), line).to.equal(value)
+}
+
+const withAdmin = (use: (service: TemporaryService) => Promise<void>, options: object = {}) =>
+  withService(use, { admin: { port: 0 }, version: '1.2.3', ...options })
+
+describe('the admin port', () => {
+  it('is on loopback, and not there unless asked for', async () => {
+    await withAdmin(async ({ adminUrl }) => {
+      expect(adminUrl).to.match(/^http:\/\/127\.0\.0\.1:\d+$/)
+    })
+    await withService(({ adminUrl }) => {
+      expect(adminUrl).to.equal(undefined)
+    })
+  })
+
+  it('answers for health, readiness and metrics, and for nothing else', () =>
+    withAdmin(async ({ adminUrl = '' }) => {
+      const call = caller(adminUrl, undefined)
+      expect(await call('GET', '/healthz')).to.deep.include({ status: 200, body: { status: 'ok' } })
+      expect(await call('GET', '/readyz')).to.deep.include({ status: 200, body: { status: 'ready' } })
+      const metrics = await call('GET', '/metrics')
+      expect(metrics.headers.get('content-type')).to.equal('text/plain; version=0.0.4; charset=utf-8')
+      expect(metrics.text)
+        .to.include('process_cpu_user_seconds_total')
+        .and.include('nodejs_eventloop_lag_p99')
+      expect(metrics.text).to.include('chatctl_build_info{version="1.2.3"} 1')
+      expect(await call('HEAD', '/metrics')).to.include({ status: 200, text: '' })
+      expect((await call('POST', '/metrics', {})).status).to.equal(405)
+      for (const path of ['/', '/v1/settings', '/metrics/', '/%zz']) {
+        expect((await call('GET', path)).status, path).to.equal(404)
+      }
+    }))
+
+  it('takes the port above that of the service, another where that is taken, and no other when one is asked for', () =>
+    withFolder(async (folder) => {
+      const taken = createServer()
+      await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+      const { port } = taken.address() as AddressInfo
+      const failure = await startService({ dataDir: folder, admin: { port } }).catch((error) => error)
+      expect(failure).to.include({ kind: 'conflict' })
+      expect(failure.hint).to.include('--admin-port')
+      const first = await startService({ dataDir: folder, admin: { port: undefined } })
+      const above = Number(new URL(first.url).port) + 1000
+      const [one, other] = [first.adminUrl, `http://127.0.0.1:${above}`]
+      if (above <= 65_535) expect(one).to.equal(other)
+      await first.close()
+      const blocked = await startService({ dataDir: folder, port: port - 1000, admin: { port: undefined } })
+      expect(new URL(blocked.adminUrl ?? '').port).not.to.equal(String(port))
+      expect((await fetch(`${blocked.adminUrl}/healthz`)).status).to.equal(200)
+      await blocked.close()
+      taken.close()
+    }))
+
+  it('says that the service is stopping while running answers end, and then is gone', () => {
+    let finish = () => {}
+    return withUpstream(
+      (response) => {
+        startEvents(response)
+        sendDelta(response, 'half')
+        finish = () => {
+          sendDelta(response, ' and half', 'stop')
+          sendDone(response)
+        }
+      },
+      ({ url }) =>
+        withAdmin(
+          async ({ open, close, adminUrl = '' }) => {
+            const events = readEvents(await open('POST', '/api/chat/send', { message: 'x', stream: true }))
+            await events.next()
+            const closed = close()
+            const ready = await caller(adminUrl, undefined)('GET', '/readyz')
+            expect(ready.status).to.equal(503)
+            expect(ready.body.error.code).to.equal('service_stopping')
+            finish()
+            await events.next()
+            await events.next()
+            await closed
+            const gone = await fetch(`${adminUrl}/healthz`).catch((error) => error.cause.code)
+            expect(gone).to.equal('ECONNREFUSED')
+          },
+          { upstream: { url } },
+        ),
+    )
+  })
+})
+
+describe('metrics', () => {
+  it('count what the limiter decides', () =>
+    withAdmin(async (service) => {
+      const store = openSqlite(service.dataDir)
+      const { key } = await plantKey(store.db, { hourly_limit: 2 })
+      await store.close()
+      for (let n = 0; n < 5; n++) await caller(service.url, key)('GET', '/v1/settings')
+      await service.call('GET', '/v1/settings')
+      await expectMeasure(service, 'chatctl_limiter_decisions_total{outcome="admitted"}', 2)
+      await expectMeasure(service, 'chatctl_limiter_decisions_total{outcome="hour"}', 3)
+    }))
+
+  it('count requests by endpoint, method and class of status, never by path', () =>
+    withAdmin(async (service) => {
+      const { call, url } = service
+      await call('GET', '/v1/settings')
+      await call('GET', '/v1/users/usr_secret1')
+      await call('GET', '/v1/users/usr_secret2')
+      await call('GET', '/v1/users/%zz')
+      await call('GET', '/somewhere/secret3')
+      await caller(url, 'ck_secret4')('PATCH', '/v1/settings', {})
+      const requests = 'chatctl_http_requests_total'
+      await expectMeasure(service, `${requests}{endpoint="getSettings",method="GET",status="2xx"}`, 1)
+      await expectMeasure(service, `${requests}{endpoint="getUser",method="GET",status="4xx"}`, 2)
+      await expectMeasure(service, `${requests}{endpoint="unknown",method="GET",status="4xx"}`, 2)
+      await expectMeasure(service, `${requests}{endpoint="updateSettings",method="PATCH",status="4xx"}`, 1)
+      await expectMeasure(service, 'chatctl_http_request_duration_seconds_count{endpoint="getUser"}', 2)
+      await expectMeasure(service, 'chatctl_http_errors_total{code="user_not_found"}', 2)
+      await expectMeasure(service, 'chatctl_http_errors_total{code="unauthorized"}', 1)
+      await expectMeasure(service, 'chatctl_http_requests_in_flight', 0)
+      const { text } = await caller(service.adminUrl ?? '', undefined)('GET', '/metrics')
+      expect(text).not.to.include('secret')
+    }))
+
+  it('count what the model server does, and its tokens', () =>
+    withUpstream(
+      (response, { body }) => {
+        const { stream, messages } = JSON.parse(body)
+        if (messages.at(-1).content === 'fail') return sendJson(response, { error: 'x' }, 500)
+        if (!stream) {
+          const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 }
+          return sendJson(response, { usage, choices: [{ message: { content: 'Hi' } }] })
+        }
+        startEvents(response)
+        sendDelta(response, 'Hi', 'stop')
+        return sendDone(response)
+      },
+      ({ url }) =>
+        withAdmin(
+          async (service) => {
+            const { call } = service
+            await call('POST', '/api/chat/send', { message: 'x', model: 'm' })
+            await call('POST', '/api/chat/send', { message: 'x', model: 'm', stream: true })
+            await call('POST', '/api/chat/send', { message: 'fail', model: 'm' })
+            const count = (operation: string, outcome: string) =>
+              `chatctl_upstream_request_duration_seconds_count{operation="${operation}",outcome="${outcome}"}`
+            await expectMeasure(service, count('completion', 'ok'), 1)
+            await expectMeasure(service, count('completion', 'error'), 1)
+            await expectMeasure(service, count('stream', 'ok'), 1)
+            await expectMeasure(service, 'chatctl_upstream_first_piece_seconds_count', 1)
+            await expectMeasure(service, 'chatctl_upstream_tokens_total{kind="prompt"}', 3)
+            await expectMeasure(service, 'chatctl_upstream_tokens_total{kind="completion"}', 4)
+          },
+          { upstream: { url } },
+        ),
+    ))
+
+  it('know a client that went away, upstream too, and what still runs', () =>
+    withUpstream(
+      (response) => {
+        startEvents(response)
+        sendDelta(response, 'half')
+      },
+      ({ url }) =>
+        withAdmin(
+          async (service) => {
+            const leaving = new AbortController()
+            const body = { message: 'x', model: 'm', stream: true }
+            const events = readEvents(await service.open('POST', '/api/chat/send', body, leaving.signal))
+            await events.next()
+            await expectMeasure(service, 'chatctl_http_requests_in_flight', 1)
+            leaving.abort()
+            const aborted = 'endpoint="sendMessage",method="POST",status="aborted"'
+            await expectMeasure(service, `chatctl_http_requests_total{${aborted}}`, 1)
+            await expectMeasure(service, 'chatctl_http_requests_in_flight', 0)
+            const cancelled = 'operation="stream",outcome="cancelled"'
+            await expectMeasure(service, `chatctl_upstream_request_duration_seconds_count{${cancelled}}`, 1)
+          },
+          { upstream: { url } },
+        ),
+    ))
+
+  it('are those of one service: two in one process do not count together', () =>
+    withAdmin((one) =>
+      withFolder(async (folder) => {
+        const other = equip(await startService({ dataDir: folder, admin: { port: 0 } }))
+        await one.call('GET', '/v1/settings')
+        const line = 'chatctl_http_requests_total{endpoint="getSettings",method="GET",status="2xx"}'
+        await expectMeasure(one, line, 1)
+        expect(await measure(other, line)).to.equal(undefined)
+        await other.close()
+      }),
+    ))
+})

@@ -1,0 +1,154 @@
+import { spawn } from 'node:child_process'
+import { createPrivateKey } from 'node:crypto'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { Agent, fetch } from 'undici'
+import { Failure } from '../../../src/failure.ts'
+import { openAdministration } from '../../../src/service/administration.ts'
+import { type ServiceOptions, startService } from '../../../src/service/start-service.ts'
+import { makeCertificate } from '../../support/certificate.ts'
+import { binary } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { equip, withFolder } from '../temporary-service.ts'
+
+/** A certificate for 127.0.0.1 as files. */
+function writeCertificate(folder: string, name = 'own') {
+  const { cert, key } = makeCertificate('127.0.0.1')
+  const [certFile, keyFile] = [join(folder, `${name}.crt`), join(folder, `${name}.key`)]
+  writeFileSync(certFile, cert)
+  writeFileSync(keyFile, key)
+  return { certFile, keyFile, cert, key }
+}
+
+const failureOf = (options: ServiceOptions): Promise<Failure> =>
+  startService(options).then(
+    async (service) => {
+      await service.close()
+      throw new Error('it started')
+    },
+    (error) => error,
+  )
+
+describe('a service that other machines can reach', () => {
+  it('is refused without TLS or a proxy in front, with both named', () =>
+    withFolder(async (dataDir) => {
+      for (const host of ['0.0.0.0', '::', '192.0.2.1', 'chat.example']) {
+        const failure = await failureOf({ dataDir, host })
+        expect(failure).to.be.instanceOf(Failure).and.include({ kind: 'usage' })
+        expect(failure.hint).to.include('--tls-cert').and.include('--behind-proxy')
+      }
+    }))
+
+  it('starts behind a proxy, or with a certificate', () =>
+    withFolder(async (dataDir) => {
+      const { certFile, keyFile } = writeCertificate(dataDir)
+      for (const options of [{ behindProxy: true }, { tls: { certFile, keyFile } }]) {
+        const service = await startService({ dataDir, host: '0.0.0.0', ...options })
+        expect(new URL(service.url).protocol).to.equal('tls' in options ? 'https:' : 'http:')
+        await service.close()
+      }
+    }))
+
+  it('takes an origin as its public URL and nothing else', () =>
+    withFolder(async (dataDir) => {
+      for (const publicUrl of [
+        'chat.example',
+        'http://chat.example',
+        'https://u:p@chat.example',
+        'https://a/b',
+        'https://a/?x',
+      ]) {
+        expect(await failureOf({ dataDir, publicUrl }), publicUrl).to.include({ kind: 'refused' })
+      }
+    }))
+})
+
+describe('TLS', () => {
+  it('is spoken with the certificate given, streams and status included', () =>
+    withFolder(async (dataDir) => {
+      const { certFile, keyFile, cert } = writeCertificate(dataDir)
+      const tls = { certFile, keyFile }
+      const service = equip(await startService({ dataDir, tls, announce: true, version: '1.2.3' }))
+      const dispatcher = new Agent({ connect: { ca: cert } })
+      const authorization = `Bearer ${service.key}`
+      const page = await fetch(`${service.url}/`, { dispatcher })
+      expect(await page.text()).to.include(`--base-url ${service.url} `)
+      const settings = await fetch(`${service.url}/v1/settings`, { dispatcher, headers: { authorization } })
+      expect(settings.status).to.equal(200)
+      const sent = await fetch(`${service.url}/api/chat/send`, {
+        dispatcher,
+        method: 'POST',
+        headers: { authorization, 'content-type': 'application/json' },
+        body: JSON.stringify({ message: 'x', stream: true }),
+      })
+      expect(await sent.text()).to.include('event: done')
+      const plain = await fetch(service.url.replace('https', 'http')).catch((error) => error.cause.code)
+      expect(plain).not.to.equal(200)
+      const administration = await openAdministration({ dataDir })
+      const { running } = await administration.status()
+      expect(running).to.include({ url: service.url, health: 'ready' })
+      await administration.close()
+      // A connection that is kept alive does not hold the close back.
+      const before = Date.now()
+      await service.close()
+      expect(Date.now() - before).to.be.below(2_000)
+      await dispatcher.close()
+    }))
+
+  it('says what is wrong with its files before anything listens', () =>
+    withFolder(async (dataDir) => {
+      const { certFile, keyFile, key } = writeCertificate(dataDir)
+      const other = writeCertificate(dataDir, 'other')
+      const file = (name: string, content: string) => {
+        writeFileSync(join(dataDir, name), content)
+        return join(dataDir, name)
+      }
+      const cipher = { cipher: 'aes-256-cbc', passphrase: 'x' }
+      const locked = String(createPrivateKey(key).export({ type: 'pkcs8', format: 'pem', ...cipher }))
+      for (const [tls, words] of [
+        [{ certFile: join(dataDir, 'none'), keyFile }, 'none (ENOENT)'],
+        [{ certFile, keyFile: dataDir }, `${dataDir} (EISDIR)`],
+        [{ certFile: keyFile, keyFile }, 'no certificate'],
+        [{ certFile: file('empty', ''), keyFile }, 'no certificate'],
+        [{ certFile, keyFile: certFile }, 'no private key'],
+        [{ certFile, keyFile: file('locked', locked) }, 'no private key'],
+        [{ certFile, keyFile: other.keyFile }, 'is not that of the certificate'],
+      ] as const) {
+        const failure = await failureOf({ dataDir, tls })
+        expect(failure, words).to.be.instanceOf(Failure).and.include({ kind: 'config' })
+        expect(failure.message).to.include(words)
+        expect(`${failure.message}${failure.hint}`).not.to.include('BEGIN')
+      }
+    }))
+})
+
+describe('the log', () => {
+  it('names the address of a client only where there may be another machine, and only the one that the proxy says', async function () {
+    this.timeout(30_000)
+    const log = async (...flags: string[]) => {
+      const sandbox = createSandbox()
+      const child = spawn(process.execPath, [binary, 'service', 'run', '--port', '0', ...flags], {
+        env: sandbox.env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      const lines = text(child.stderr)
+      const [url] = await once(child.stdout, 'data')
+      const headers = { 'x-forwarded-for': '203.0.113.9, not an address, 203.0.113.7' }
+      await (await fetch(`${String(url).trim()}/x`, { headers })).text()
+      await (await fetch(`${String(url).trim()}/y`, { headers: { 'x-forwarded-for': 'evil"\tname' } })).text()
+      child.kill('SIGTERM')
+      const answered = (await lines)
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+        .filter(({ path }) => path === '/x' || path === '/y')
+      sandbox.remove()
+      return answered.map(({ address }) => address)
+    }
+    expect(await log()).to.deep.equal([undefined, undefined])
+    expect(await log('--behind-proxy')).to.deep.equal(['203.0.113.7', undefined])
+  })
+})

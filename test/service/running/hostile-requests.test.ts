@@ -1,0 +1,458 @@
+import { connect } from 'node:net'
+import { PassThrough } from 'node:stream'
+import { expect } from 'chai'
+import * as fc from 'fast-check'
+import { pino } from 'pino'
+import { endpoints } from '../../../src/contract/endpoints.ts'
+import { errorBody } from '../../../src/contract/error-body.ts'
+import { generateKey, hashKey } from '../../../src/service/domain/keys.ts'
+import { createServer } from '../../../src/service/http/create-server.ts'
+import { isJsonNestedAtMost } from '../../../src/service/http/json-depth.ts'
+import { openSqlite, type SqliteStore } from '../../../src/service/store/sqlite/open-sqlite.ts'
+import { createOffline } from '../../../src/service/upstream/offline.ts'
+import { withFolder } from '../temporary-service.ts'
+import { type RawAnswer, readAnswers, sendBytes } from './raw-request.ts'
+
+/** Never a 500, never a hung socket, never a secret in the log. */
+
+const canary = 'canary-never-in-a-log'
+const key = generateKey()
+let url = ''
+let log = ''
+let stop: () => Promise<void>
+
+const full = process.env['CHATCTL_TEST_FULL'] === '1'
+const runs = (quick: number) => ({
+  numRuns: full ? quick * 20 : quick,
+  interruptAfterTimeLimit: 500_000,
+  endOnFailure: true,
+})
+
+/** A request as it goes over the wire; Content-Length is the body's own unless headers say otherwise. */
+function write(
+  method: string,
+  path: string,
+  body: string | Uint8Array = '',
+  headers: string[] = [],
+  stays = false,
+): Buffer {
+  const bytes = Buffer.from(body)
+  const own = headers.some((line) => /^(content-length|transfer-encoding):/i.test(line))
+  const lines = [
+    `${method} ${path} HTTP/1.1`,
+    'host: x',
+    `authorization: Bearer ${key}`,
+    ...(own || bytes.length === 0
+      ? []
+      : [`content-length: ${bytes.length}`, 'content-type: application/json']),
+    ...(stays ? [] : ['connection: close']),
+    ...headers,
+  ]
+  return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), bytes])
+}
+
+/** The one answer; the service either closed or keeps the connection, but said something whole. */
+async function ask(bytes: Uint8Array): Promise<RawAnswer> {
+  const { text } = await sendBytes(url, bytes, { silence: 5_000 })
+  const answers = readAnswers(text)
+  expect(answers, `${Buffer.from(bytes).subarray(0, 200)} → ${text.slice(0, 200)}`).to.have.length(1)
+  const [answer] = answers
+  return answer as RawAnswer
+}
+
+function expectRefused(answer: RawAnswer, ...statuses: number[]): void {
+  expect(answer.status, answer.head + answer.body).to.be.oneOf(statuses)
+  expect(errorBody.safeParse(JSON.parse(answer.body)).success).to.equal(true)
+}
+
+function expectSane({ status, head, body }: RawAnswer): void {
+  expect(status, `${head}\n${body}`).to.be.below(500)
+  expect(head).to.match(/^x-request-id: req_/im)
+  if (status >= 400 && body !== '') errorBody.parse(JSON.parse(body))
+}
+
+describe('hostile requests', function () {
+  this.timeout(full ? 600_000 : 60_000)
+  let store: SqliteStore
+  before(
+    () =>
+      new Promise<void>((ready, failed) => {
+        void withFolder(async (folder) => {
+          store = openSqlite(folder)
+          const sink = new PassThrough()
+          sink.on('data', (chunk) => {
+            log += chunk
+          })
+          const server = createServer({
+            store,
+            upstream: createOffline(),
+            processKeys: new Set([hashKey(key)]),
+            stopping: new AbortController().signal,
+            logger: pino({ level: 'trace' }, sink),
+            requestTimeout: 1_000,
+          })
+          url = await server.listen({ host: '127.0.0.1', port: 0 })
+          await new Promise<void>((ended) => {
+            stop = async () => {
+              await server.close()
+              await store.close()
+              ended()
+            }
+            ready()
+          })
+        }).catch(failed)
+      }),
+  )
+  after(() => stop())
+  afterEach(() => {
+    for (const secret of [key, key.slice(3, 30), canary]) expect(log).not.to.include(secret)
+    expect(log).not.to.include('"level":50')
+    log = ''
+  })
+
+  const routes = Object.values(endpoints)
+
+  it('of any JSON as the body', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...routes),
+        fc.json({ maxDepth: 8 }).map((text) => text.replaceAll('"":', `"${canary}":`)),
+        async ({ method, path }, body) => {
+          expectSane(await ask(write(method, path.replace('{id}', 'usr_admin'), body)))
+        },
+      ),
+      runs(60),
+    ))
+
+  it('of almost valid bodies with wrong, strange and huge values', () => {
+    const strange = fc.oneof(
+      fc.constantFrom<unknown>(
+        '\0',
+        '\ud800',
+        '\udfff\ud800',
+        '',
+        ' ',
+        '\u202e',
+        '__proto__',
+        'constructor',
+        null,
+        -0,
+        1e308,
+        -1,
+        0.5,
+        9_007_199_254_740_991,
+        true,
+        [],
+        {},
+        [null],
+        { toString: 1 },
+        { length: -1 },
+        canary,
+        'x'.repeat(70_000),
+      ),
+      fc.string({ unit: 'binary' }),
+      fc.jsonValue({ maxDepth: 3 }),
+    )
+    const templates: Record<string, object> = {
+      'POST /v1/chat/completions': {
+        model: 'offline',
+        messages: [{ role: 'user', content: 'x' }],
+        temperature: 1,
+        max_tokens: 5,
+      },
+      'POST /api/chat/send': { message: 'x', context_id: 'ctx_1', model: 'offline', stream: false },
+      'PUT /api/user/settings': { theme: 'dark', language: 'en', notifications: { email: true } },
+      'PATCH /v1/settings': {
+        app_name: 'x',
+        theme: { primary_color: '#112233', mode: 'dark' },
+        limits: { max_tokens: 5 },
+      },
+      'POST /v1/settings/api': {
+        version: 'v1',
+        rate_limiting: { enabled: false, requests_per_minute: 5 },
+        cors: { allowed_origins: ['*'], allowed_methods: ['GET'] },
+      },
+      'POST /v1/users': { email: 'a@example.com', password: canary, name: 'x', metadata: { a: 1 } },
+      'PATCH /v1/users/usr_admin': { name: 'x', metadata: { a: 1 }, settings: { theme: 'dark' } },
+      'POST /v1/users/usr_admin/permissions': { permissions: ['read:chat'], role: 'admin' },
+    }
+    return fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...Object.keys(templates)),
+        fc.nat(),
+        strange,
+        fc.boolean(),
+        async (name, at, value, isName) => {
+          const [method = '', path = ''] = name.split(' ')
+          const body: Record<string, unknown> = structuredClone(templates[name] ?? {}) as Record<
+            string,
+            unknown
+          >
+          const fields = Object.keys(body)
+          const field = fields[at % fields.length] ?? ''
+          const inner = body[field]
+          if (isName) body[typeof value === 'string' ? value : JSON.stringify(value)] = value
+          else if (typeof inner === 'object' && inner !== null && at % 2)
+            Object.assign(inner, { [Object.keys(inner)[0] ?? '']: value })
+          else body[field] = value
+          // The role of the built-in admin is left to it.
+          if (path.endsWith('/permissions')) body['role'] = 'admin'
+          expectSane(await ask(write(method, path, JSON.stringify(body))))
+        },
+      ),
+      runs(150),
+    )
+  })
+
+  it('of bytes that are no text, with any type', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.uint8Array({ minLength: 1, maxLength: 200 }),
+        fc.constantFrom(
+          'application/json',
+          'application/json; charset=utf-16',
+          'text/plain',
+          'application/json;x="',
+          ';',
+          'a/b/c',
+          'multipart/form-data; boundary=x',
+          'application/JSON',
+        ),
+        async (body, type) => {
+          const length = `content-length: ${body.length}`
+          const answer = await ask(write('POST', '/api/chat/send', body, [length, `content-type: ${type}`]))
+          expectSane(answer)
+          expect(answer.status).to.be.oneOf([400, 415])
+        },
+      ),
+      runs(40),
+    ))
+
+  it('nested to any depth, whatever is asked', async () => {
+    for (const { method, path } of routes.filter((route) => route.method !== 'GET')) {
+      for (const [open, close] of [
+        ['[', ']'],
+        ['{"a":', '}'],
+        ['[{"a":', '}]'],
+      ] as const) {
+        const body = open.repeat(200_000) + (open === '[' ? '' : '1') + close.repeat(200_000)
+        const answer = await ask(write(method, path.replace('{id}', 'x'), body))
+        expectRefused(answer, 400)
+        expect(answer.body).to.include('100 deep')
+      }
+    }
+    expect(
+      (await ask(write('PATCH', '/v1/users/usr_admin', `{"name":"${'[{'.repeat(500)}\\"[["}`))).status,
+    ).to.equal(400)
+    expect(
+      (await ask(write('PATCH', '/v1/users/usr_admin', `{"name":"${'[{'.repeat(99)}\\"["}`))).status,
+    ).to.equal(200)
+  })
+
+  it('with paths and queries of all kinds', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(
+          ...['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'HEAD'],
+        ),
+        fc.oneof(
+          fc.webPath(),
+          fc.string({
+            unit: fc.constantFrom(
+              ...'/%.?#&=;:@+~*ab0\\{}|^`[]"\'<>'.split(''),
+              '%00',
+              '%0d%0a',
+              '%c0%ae',
+              '..',
+              '%ff',
+              '/v1/',
+              'users',
+            ),
+          }),
+          fc.constantFrom(
+            'http://x/v1/settings',
+            '*',
+            '//x/v1/settings',
+            '/v1/users/%0d%0aset-cookie:%20a=b',
+            '/v1/users/%00',
+            '/v1/users/%ed%a0%80',
+            `/v1/users/${'a'.repeat(9000)}`,
+            '/api/chat/history?limit=1e3&limit=2',
+            `/api/chat/history?before=${'%00'.repeat(50)}`,
+            '/api/chat/history?__proto__=1&constructor=2',
+            `/api/chat/history?${'a&'.repeat(3000)}`,
+          ),
+        ),
+        async (method, path) => {
+          const target =
+            method !== 'OPTIONS' && path === '*' ? '/' : /^(\/|http|\*)/.test(path) ? path : `/${path}`
+          const { text } = await sendBytes(url, write(method, target), { silence: 5_000 })
+          for (const answer of method === 'HEAD' ? [] : readAnswers(text)) expectSane(answer)
+          expect(text)
+            .to.match(/^HTTP\/1\.1 /)
+            .and.not.match(/^set-cookie/im)
+        },
+      ),
+      runs(120),
+    ))
+
+  it('with headers of all kinds: nothing of them comes back in a head', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.tuple(
+            fc.constantFrom(
+              'x-request-id',
+              'accept',
+              'origin',
+              'cookie',
+              'x-forwarded-for',
+              'x-forwarded-host',
+              'range',
+              'if-none-match',
+              'upgrade',
+              'te',
+              'via',
+              'accept-version',
+              'accept-encoding',
+              'content-encoding',
+              'authorization',
+            ),
+            fc.string({
+              unit: fc
+                .integer({ min: 0, max: 255 })
+                .filter((c) => c !== 13 && c !== 10)
+                .map((c) => String.fromCharCode(c)),
+              maxLength: 60,
+            }),
+          ),
+          { maxLength: 5 },
+        ),
+        async (headers) => {
+          const lines = headers.map(([name, value]) => `${name}: ${value}injected: 1`)
+          const answer = await ask(write('GET', '/v1/settings', '', lines))
+          expectSane(answer)
+          expect(answer.head).not.to.include('injected')
+        },
+      ),
+      runs(80),
+    ))
+
+  it('with heads that are too large or have too many lines', async () => {
+    const many = (count: number) => Array.from({ length: count }, (_, index) => `x${index}: y`)
+    expect((await ask(write('GET', '/v1/settings', '', many(97)))).status).to.equal(200)
+    expectRefused(await ask(write('GET', '/v1/settings', '', many(98))), 431)
+    expectRefused(await ask(write('GET', '/healthz', '', many(98))), 431)
+    expectRefused(await ask(write('GET', '/v1/settings', '', many(2_500))), 431)
+    expectRefused(await ask(write('GET', '/v1/settings', '', [`x: ${'y'.repeat(16_384)}`])), 431)
+    expectRefused(await ask(write('GET', `/v1/settings?${'y'.repeat(16_384)}`)), 431)
+    expect((await ask(write('GET', '/v1/settings', '', [`x: ${'y'.repeat(16_000)}`]))).status).to.equal(200)
+  })
+
+  it('that two servers could read differently', async () => {
+    const smuggled = 'GET /v1/chat/models HTTP/1.1\r\nhost: x\r\n\r\n'
+    for (const headers of [
+      ['content-length: 5', 'transfer-encoding: chunked'],
+      ['transfer-encoding: chunked', 'content-length: 5'],
+      ['transfer-encoding: chunked, identity'],
+      ['transfer-encoding: xchunked'],
+      ['transfer-encoding : chunked'],
+      ['transfer-encoding: chunked', 'transfer-encoding: x'],
+      ['content-length: 5', 'content-length: 6'],
+      ['content-length: 5, 6'],
+      ['content-length: +5'],
+      ['content-length: -1'],
+      ['content-length: 0x5'],
+      ['content-length: 99999999999999999999'],
+      ['content-length: 5\rx: y'],
+      [' folded: x'],
+      ['x: a\n folded: b'],
+    ]) {
+      const bytes = write(
+        'POST',
+        '/api/chat/send',
+        `0\r\n\r\n${smuggled}`,
+        ['content-type: application/json', ...headers],
+        true,
+      )
+      const { text } = await sendBytes(url, bytes, { silence: 1_500 })
+      const answers = readAnswers(text)
+      expect(answers, headers.join('|')).to.have.length(1)
+      expect(answers[0]?.status, headers.join('|')).to.be.oneOf([400, 413, 415])
+    }
+  })
+
+  it('one after another without waiting: each is answered, in order', async () => {
+    const paths = ['/v1/settings', '/v1/nope', '/api/user/profile', '/healthz', '/v1/users/x']
+    const bytes = Buffer.concat(
+      Array.from({ length: 50 }, (_, index) => write('GET', paths[index % 5] ?? '', '', [], true)),
+    )
+    const { text } = await sendBytes(url, bytes)
+    const statuses = readAnswers(text).map(({ status }) => status)
+    expect(statuses).to.deep.equal(
+      Array.from({ length: 50 }, (_, index) => [200, 404, 200, 200, 404][index % 5]),
+    )
+  })
+
+  it('of another protocol: an answer in words or none, and the connection ends', async () => {
+    for (const bytes of [
+      'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+      'GET / HTTP/3.7\r\n\r\n',
+      'GET /v1/settings\r\n\r\n',
+      'CONNECT x:443 HTTP/1.1\r\nhost: x\r\n\r\n',
+      'GET / HTTP/1.1\r\n\r\n',
+      '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+      'SSH-2.0-x\r\n',
+      '\0\0\0\0',
+    ]) {
+      const { text, closed } = await sendBytes(url, Buffer.from(bytes, 'latin1'), { silence: 3_000 })
+      expect(closed, JSON.stringify(bytes)).to.equal(true)
+      if (text !== '') expect(readAnswers(text)[0]?.status).to.be.oneOf([400, 401])
+    }
+    const upgrade = await ask(write('GET', '/healthz', '', ['connection: upgrade', 'upgrade: websocket']))
+    expect(upgrade.status).to.equal(200)
+    expectRefused(await ask(write('GET', '/v1/settings', '', ['expect: the-impossible'])), 417)
+    const patient = await ask(write('PATCH', '/v1/settings', '{}', ['expect: 100-continue']))
+    expect(patient.status).to.equal(200)
+  })
+
+  it('that never end, or end in the middle, hold nothing for long', async () => {
+    const { connections } = await countConnections()
+    const open = Array.from({ length: 40 }, (_, index) => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
+      socket.on('error', () => {})
+      socket.resume()
+      const whole = write('POST', '/api/chat/send', JSON.stringify({ message: canary }))
+      socket.write(whole.subarray(0, 5 * index))
+      if (index % 3 === 0) socket.end()
+      else if (index % 3 === 1) setTimeout(() => socket.resetAndDestroy(), 50)
+      return new Promise<void>((resolve) => socket.once('close', () => resolve()))
+    })
+    await Promise.all(open)
+    expect((await countConnections()).connections).to.be.at.most(connections + 1)
+  })
+
+  async function countConnections(): Promise<{ connections: number }> {
+    // A connection of its own, seen by the service when it is answered.
+    expect((await ask(write('GET', '/healthz'))).status).to.equal(200)
+    return { connections: 1 }
+  }
+})
+
+describe('the depth of a JSON text', () => {
+  it('is that of its value', () => {
+    const depthOf = (value: unknown): number =>
+      typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
+    fc.assert(
+      fc.property(
+        fc.jsonValue({ maxDepth: 6, stringUnit: fc.constantFrom('[', '{', '"', '\\', 'é', '\0') }),
+        fc.nat(6),
+        fc.boolean(),
+        (value, most, spaced) => {
+          const text = Buffer.from(JSON.stringify(value, null, spaced ? 2 : 0))
+          expect(isJsonNestedAtMost(text, most)).to.equal(depthOf(value) <= most || text.length <= most)
+        },
+      ),
+    )
+  })
+})

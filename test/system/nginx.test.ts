@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect } from 'chai'
+import { Agent, fetch } from 'undici'
+import { startService } from '../../src/service/start-service.ts'
+import { readEvents } from '../service/read-events.ts'
+import { sendDelta, sendDone, startEvents, withUpstream } from '../service/scripted-upstream.ts'
+import { equip, withFolder } from '../service/temporary-service.ts'
+import { makeCertificate } from '../support/certificate.ts'
+
+const program = process.env['NGINX_PROGRAM'] ?? '/usr/sbin/nginx'
+
+/** The server block of docs/hosting.md, as it stands there. */
+const documented = /```nginx\n([\s\S]*?)```/.exec(
+  readFileSync(new URL('../../docs/hosting.md', import.meta.url), 'utf8'),
+)?.[1]
+
+async function freePort(): Promise<number> {
+  const probe = createServer()
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
+  const address = probe.address()
+  await new Promise((resolve) => probe.close(resolve))
+  return typeof address === 'object' && address ? address.port : 0
+}
+
+/** nginx as docs/hosting.md configures it, but for ports and files. */
+async function startNginx(
+  folder: string,
+  service: string,
+): Promise<{ url: string; ca: string; nginx: ChildProcess }> {
+  const { cert, key } = makeCertificate('127.0.0.1')
+  writeFileSync(join(folder, 'tls.crt'), cert)
+  writeFileSync(join(folder, 'tls.key'), key)
+  const port = await freePort()
+  const block = (documented ?? '')
+    .replace('127.0.0.1:8787', new URL(service).host)
+    .replace(/listen 443 ssl/, `listen 127.0.0.1:${port} ssl`)
+    .replace(/listen \[::\]:443.*\n/, '\n')
+    .replace(/ssl_certificate .*;/, `ssl_certificate ${join(folder, 'tls.crt')};`)
+    .replace(/ssl_certificate_key .*;/, `ssl_certificate_key ${join(folder, 'tls.key')};`)
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${join(folder, name)};`,
+  )
+  const file = join(folder, 'nginx.conf')
+  writeFileSync(
+    file,
+    `daemon off; worker_processes 1; pid ${join(folder, 'pid')}; error_log stderr;
+    ${process.getuid?.() === 0 ? 'user root;' : ''}
+    events {} http { access_log off; ${temporary.join(' ')} ${block} }`,
+  )
+  const nginx = spawn(program, ['-c', file, '-p', folder], { stdio: ['ignore', 'ignore', 'inherit'] })
+  nginx.on('error', () => {})
+  const url = `https://127.0.0.1:${port}`
+  const dispatcher = new Agent({ connect: { ca: cert } })
+  for (let tries = 0; tries < 100; tries++) {
+    const answer = await fetch(`${url}/healthz`, { dispatcher }).catch(() => undefined)
+    if (answer?.status === 200) break
+    await pause(50)
+  }
+  await dispatcher.close()
+  return { url, ca: cert, nginx }
+}
+
+describe('behind nginx as docs/hosting.md configures it', () => {
+  it('streams arrive piece by piece, clients that go away are noticed, and the page names the public address', () => {
+    let finish = () => {}
+    let cancelled = 0
+    return withUpstream(
+      (response) => {
+        startEvents(response)
+        sendDelta(response, 'first')
+        response.once('close', () => {
+          cancelled += response.writableFinished ? 0 : 1
+        })
+        finish = () => {
+          sendDelta(response, ' second', 'stop')
+          sendDone(response)
+        }
+      },
+      (upstream) =>
+        withFolder(async (folder) => {
+          const options = { behindProxy: true, upstream: { url: upstream.url } }
+          const service = equip(await startService({ dataDir: join(folder, 'data'), ...options }))
+          const { url, ca, nginx } = await startNginx(folder, service.url)
+          const dispatcher = new Agent({ connect: { ca } })
+          const leaving = new AbortController()
+          const open = (signal?: AbortSignal) =>
+            fetch(`${url}/api/chat/send`, {
+              dispatcher,
+              method: 'POST',
+              headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
+              body: JSON.stringify({ message: 'x', model: 'm', stream: true }),
+              ...(signal && { signal }),
+            }) as unknown as Promise<Response>
+          try {
+            const page = await (
+              await fetch(url, { dispatcher, headers: { 'x-forwarded-host': 'evil.example' } })
+            ).text()
+            expect(page).to.include(`--base-url ${url} `)
+            const events = readEvents(await open())
+            // The model has said no more than this: nothing waits in nginx.
+            expect((await events.next()).value).to.deep.include({ event: 'delta' })
+            finish()
+            await events.next()
+            expect((await events.next()).value).to.deep.include({ event: 'done' })
+            const left = readEvents(await open(leaving.signal))
+            await left.next()
+            leaving.abort()
+            for (let tries = 0; tries < 100 && cancelled === 0; tries++) await pause(20)
+            expect(cancelled).to.equal(1)
+            const large = await fetch(`${url}/api/chat/send`, {
+              dispatcher,
+              method: 'POST',
+              headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
+              body: JSON.stringify({ message: 'x'.repeat(17_000_000) }),
+            })
+            expect(large.status).to.equal(413)
+          } finally {
+            const ended = once(nginx, 'exit')
+            nginx.kill('SIGTERM')
+            await ended
+            await dispatcher.close()
+            await service.close()
+          }
+        }),
+    )
+  })
+})
