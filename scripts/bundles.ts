@@ -15,6 +15,10 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp }> = {
             export * from './src/service/administration.ts'`,
     asked: /\/service\/(start-service|administration)\.ts$/,
   },
+  oauth: {
+    entry: `export * from './src/service/oauth/open-oauth.ts'`,
+    asked: /\/oauth\/open-oauth\.ts$/,
+  },
   upstream: {
     entry: `export * from './src/service/upstream/openai-compatible.ts'`,
     asked: /\/upstream\/openai-compatible\.ts$/,

@@ -18,6 +18,8 @@ export interface ServiceOptions {
   host?: string | undefined
   /** 0, any free one, when not given. */
   port?: number | undefined
+  /** The origin that clients see, `https://chat.example`, where it is not the one that it listens on. */
+  issuer?: string | undefined
   /** None: the built-in model `offline`. */
   upstream?: UpstreamOptions | undefined
   /** JSON lines on stderr, or nothing, which is the default. */
@@ -60,7 +62,9 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   let listening: FastifyInstance | undefined
   try {
     const logger = log === 'silent' ? undefined : await loadLogger(log.level)
-    const server = createServer({ store, upstream, processKeys, stopping: stopping.signal, logger })
+    const server = createServer({
+      ...{ store, upstream, processKeys, stopping: stopping.signal, logger, issuer: options.issuer },
+    })
     const url = await listen(server, host, port)
     listening = server
     if (announce) await announceRun(dataDir, url)

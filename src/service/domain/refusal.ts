@@ -19,6 +19,7 @@ export type RefusalCode =
   | 'upstream_error'
   | 'upstream_timeout'
   | 'service_stopping'
+  | 'too_busy'
   | 'storage_busy'
   | 'storage_damaged'
   | 'storage_full'

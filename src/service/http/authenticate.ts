@@ -4,6 +4,7 @@ import { findCaller, hashKey } from '../domain/keys.ts'
 import type { Permission } from '../domain/permissions.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { adminId } from '../domain/users.ts'
+import { findTokenCaller } from '../oauth/token-caller.ts'
 import type { Database } from '../store/tables.ts'
 
 /** Digests of the keys that live only in this process; they act as the admin. */
@@ -34,7 +35,8 @@ export async function authenticate(
   }
   const key = bearer.exec(headers.authorization)?.[1]
   if (key !== undefined && processKeys.has(hashKey(key))) return processCaller
-  const caller = key === undefined ? undefined : await findCaller(db, key)
+  const find = key?.startsWith('ck_') ? findCaller : findTokenCaller
+  const caller = key === undefined ? undefined : await find(db, key)
   if (!caller) throw new Refusal('unauthorized', 'The API key is not valid')
   return caller
 }

@@ -11,11 +11,13 @@ import type { Caller } from '../domain/caller.ts'
 import { createId } from '../domain/identifiers.ts'
 import { requiredPermissions } from '../domain/permissions.ts'
 import { Refusal } from '../domain/refusal.ts'
+import type { OAuth } from '../oauth/open-oauth.ts'
 import type { Store } from '../store/store.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { authenticate, authorize, type ProcessKeys } from './authenticate.ts'
 import { errorBodyOf, statusOf, toRefusal } from './error-answer.ts'
 import { EventStream, openEventStream } from './event-stream.ts'
+import { serveOAuth } from './oauth-routes.ts'
 import { acceptJson } from './parse-json.ts'
 import { type Call, Created, handlers } from './routes.ts'
 import { answerUnparsed, refuseUnknown } from './unknown-route.ts'
@@ -29,6 +31,8 @@ export interface ServerParts {
   stopping: AbortSignal
   /** None: nothing is logged. */
   logger: FastifyBaseLogger | undefined
+  /** The origin that clients see, where it is not the one that the server listens on. */
+  issuer?: string | undefined
   /** How long, in ms, a request may take to arrive; 60,000 when not given. */
   requestTimeout?: number
 }
@@ -72,6 +76,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     reply.header('x-request-id', request.id)
     // What no route matched is refused without a key only outside of the interface's two families.
     if (request.is404 && !/^\/(v1|api)(\/|\?|$)/.test(request.url)) return
+    if (request.routeOptions.config.isPublic) return
     callers.set(request, await authenticate(parts.store.db, parts.processKeys, request.headers))
   })
   server.addHook('onResponse', async (request, reply) => {
@@ -89,7 +94,22 @@ export function createServer(parts: ServerParts): FastifyInstance {
       handler: (request, reply) => answer(name, parts, callers.get(request), request, reply),
     })
   }
+  serveOAuth(server, () => loadOAuth(server, parts))
   return server
+}
+
+/** One that listens on a loopback port is its own issuer. */
+async function loadOAuth(server: FastifyInstance, { store, issuer, logger }: ServerParts): Promise<OAuth> {
+  const { openOAuth } = await import('../oauth/open-oauth.ts')
+  const onError = (error: unknown) => logger?.error({ err: error }, 'a sign-in failed')
+  return openOAuth({ db: store.db, issuer: issuer ?? server.listeningOrigin, onError })
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Asks for no key. */
+    isPublic?: boolean
+  }
 }
 
 async function answer<N extends EndpointName>(
@@ -141,7 +161,8 @@ function answerError(error: unknown, request: FastifyRequest, reply: FastifyRepl
 
 function logAnswer(request: FastifyRequest, reply: FastifyReply, caller: Caller | undefined): void {
   const { method, url } = request
-  const path = url.split('?', 1)[0]
+  // The address of a sign-in names it: what is logged is its route.
+  const path = request.routeOptions.config.isPublic ? request.routeOptions.url : url.split('?', 1)[0]
   const ms = Math.round(reply.elapsedTime)
   request.log.info({ method, path, status: reply.statusCode, ms, key: caller?.keyId }, 'answered')
 }

@@ -20,6 +20,7 @@ const statuses: Record<RefusalCode, number> = {
   storage_damaged: 500,
   upstream_error: 502,
   service_stopping: 503,
+  too_busy: 503,
   storage_busy: 503,
   upstream_timeout: 504,
   storage_full: 507,
