@@ -41,11 +41,12 @@ export async function countAttempt(
         .values({ subject, failures: 0, last_failure_at: now, locked_until: null })
         .onConflict((conflict) => conflict.doNothing())
         .execute()
+      // An update that changes nothing: it holds the row until the end, on both engines.
       const row = await transaction
-        .selectFrom('sign_in_failures')
-        .selectAll()
+        .updateTable('sign_in_failures')
+        .set({ subject })
         .where('subject', '=', subject)
-        .forUpdate()
+        .returningAll()
         .executeTakeFirstOrThrow()
       const left = (row.locked_until ?? 0) - now
       if (left > 0) return Math.ceil(left / 1000)
