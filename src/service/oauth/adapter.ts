@@ -66,11 +66,7 @@ function createAdapter(db: Database, model: string, sweep: () => void): Adapter 
       throw new errors.InvalidGrant('it has been used before')
     },
     async destroy(id) {
-      await db
-        .deleteFrom('oauth_records')
-        .where('model', '=', model)
-        .where('id_hash', '=', key(id))
-        .execute()
+      await db.deleteFrom('oauth_records').where('model', '=', model).where('id_hash', '=', key(id)).execute()
     },
     revokeByGrantId: (grantId) => endGrants(db, [digestOf(grantId)]),
   }

@@ -36,11 +36,7 @@ export async function keepSession(provider: Provider, visit: Visit, session: Bro
   setCookie(provider, visit, session.jti, new Date(Date.now() + life * 1000))
 }
 
-export async function closeSession(
-  provider: Provider,
-  visit: Visit,
-  session: BrowserSession,
-): Promise<void> {
+export async function closeSession(provider: Provider, visit: Visit, session: BrowserSession): Promise<void> {
   await session.destroy()
   setCookie(provider, visit, null, undefined)
 }

@@ -48,11 +48,7 @@ export function createProvider({ db, issuer, cookieKey, renderError }: ProviderP
       userinfo: { enabled: false },
     },
     findAccount: async (_, accountId) => {
-      const user = await db
-        .selectFrom('users')
-        .select('id')
-        .where('id', '=', accountId)
-        .executeTakeFirst()
+      const user = await db.selectFrom('users').select('id').where('id', '=', accountId).executeTakeFirst()
       return user && { accountId, claims: () => ({ sub: accountId }) }
     },
     interactions: { policy: createPolicy(), url: (_, { uid }) => `${paths.signIn}/${uid}` },
@@ -93,7 +89,9 @@ function signingKey() {
 function createPolicy() {
   const policy = interactionPolicy.base()
   const demandKnownScopes = new interactionPolicy.Check('known_scopes', 'scopes are known', ({ oidc }) => {
-    const unknown = scopeNames(String(oidc.params?.['scope'] ?? '')).filter((name) => !Object.hasOwn(scopes, name))
+    const unknown = scopeNames(String(oidc.params?.['scope'] ?? '')).filter(
+      (name) => !Object.hasOwn(scopes, name),
+    )
     if (unknown.length === 0) return interactionPolicy.Check.NO_NEED_TO_PROMPT
     throw new errors.InvalidScope(`there is no scope ${unknown.join(', ')}`, unknown.join(' '))
   })

@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Database } from '../store/tables.ts'
+import { showAccount, takeAccount } from './account.ts'
 import { requestOrigin } from './adapter.ts'
 import { createProvider } from './create-provider.ts'
 import { metadataOf, paths } from './metadata.ts'
@@ -28,7 +29,11 @@ export async function openOAuth({ db, issuer, onError }: OAuthParts): Promise<OA
     issuer,
     cookieKey: await sharedSecret(db, 'oauth_cookie_key'),
     renderError: (ctx, { error, error_description: description }) => {
-      const { status, headers, body } = errorPage(ctx.status, 'This cannot go on', wordsOf(error, description))
+      const { status, headers, body } = errorPage(
+        ctx.status,
+        'This cannot go on',
+        wordsOf(error, description),
+      )
       ctx.set({ ...headers })
       ctx.status = status
       ctx.body = body
@@ -84,8 +89,11 @@ async function answer(desk: Desk, visit: Visit): Promise<void> {
     return
   }
   if (url.pathname === paths.signIn) return beginSignIn(desk, visit)
+  if (url.pathname === paths.account) return isForm ? takeAccount(desk, visit) : showAccount(desk, visit)
   return isForm ? takeSignIn(desk, visit) : showSignIn(desk, visit)
 }
 
 const wordsOf = (error: string, description: string | undefined) =>
-  description === undefined ? `The request was refused: ${error}.` : `The request was refused: ${description} (${error}).`
+  description === undefined
+    ? `The request was refused: ${error}.`
+    : `The request was refused: ${description} (${error}).`

@@ -48,7 +48,8 @@ export async function readForm({ formKey, issuer }: Desk, visit: Visit, secret: 
     throw new Unwelcome(415, 'This is no form', 'The request does not come from a page of this service.')
   }
   const site = headers['sec-fetch-site']
-  const isForeign = headers.origin !== undefined ? headers.origin !== issuer : (site ?? 'same-origin') !== 'same-origin'
+  const isForeign =
+    headers.origin !== undefined ? headers.origin !== issuer : (site ?? 'same-origin') !== 'same-origin'
   const form = new URLSearchParams(await readBody(visit.request))
   if (isForeign || !isSame(form.get('token') ?? '', formToken(formKey, secret))) {
     throw new Unwelcome(403, 'This form is not from here', 'Go back, load the page anew and try again.')

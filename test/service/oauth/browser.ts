@@ -38,7 +38,11 @@ export class Browser {
       .filter(({ path }) => url.pathname === path || url.pathname.startsWith(path.replace(/\/?$/, '/')))
       .map(({ name, value }) => `${name}=${value}`)
       .join('; ')
-    const headers = { ...this.#headers, ...(cookie && { cookie }), ...(init.headers as Record<string, string>) }
+    const headers = {
+      ...this.#headers,
+      ...(cookie && { cookie }),
+      ...(init.headers as Record<string, string>),
+    }
     const response = await fetch(address, { redirect: 'manual', ...init, headers })
     this.#take(url, response.headers.getSetCookie())
     return {
@@ -80,7 +84,9 @@ export function readForm(
   if (!wanted) throw new Error(`no such form at ${page.url}: ${page.status} ${page.text.slice(-1500)}`)
   const [, action = '', inside = ''] = wanted
   const body = new URLSearchParams()
-  for (const [, name = '', value = ''] of inside.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)) {
+  for (const [, name = '', value = ''] of inside.matchAll(
+    /<input type="hidden" name="([^"]+)" value="([^"]*)"/g,
+  )) {
     body.set(name, value)
   }
   for (const [name, value] of Object.entries(fields)) body.set(name, value)

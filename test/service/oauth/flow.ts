@@ -39,7 +39,8 @@ export function askForCode(service: string, changes: Record<string, string | und
     code_challenge_method: 'S256',
     ...changes,
   }
-  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) url.searchParams.set(name, value)
+  for (const [name, value] of Object.entries(parameters))
+    if (value !== undefined) url.searchParams.set(name, value)
   return { url: url.href, verifier, state }
 }
 
@@ -48,11 +49,7 @@ export const signIn = (browser: Browser, page: Shown, email = 'ada@example.com',
   browser.submit(page, { email, password: secret, decision: 'allow' })
 
 /** Signs in and agrees. @returns the parameters that the program gets */
-export async function getCode(
-  browser: Browser,
-  { url }: Request,
-  email?: string,
-): Promise<URLSearchParams> {
+export async function getCode(browser: Browser, { url }: Request, email?: string): Promise<URLSearchParams> {
   let page = await browser.open(url)
   if (page.text.includes('name="password"')) page = await signIn(browser, page, email)
   expect(page.text).to.include('Let chatctl act for you?')

@@ -41,7 +41,10 @@ export function codePage(form: SignInForm): Page {
 }
 
 /** Says what a program wants to do, and asks whether it may. */
-export function consentPage(form: SignInForm, about: { email: string; rights: string[]; other: string }): Page {
+export function consentPage(
+  form: SignInForm,
+  about: { email: string; rights: string[]; other: string },
+): Page {
   const program = new URL(form.leadsTo ?? '').host
   return renderForm(
     'Let chatctl act for you?',
