@@ -26,8 +26,9 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp }> = {
   auth: {
     entry: `export * from './src/auth/sign-in.ts'
             export * from './src/auth/sign-out.ts'
-            export * from './src/auth/renew-tokens.ts'`,
-    asked: /\/auth\/(sign-in|sign-out|renew-tokens)\.ts$/,
+            export * from './src/auth/renew-tokens.ts'
+            export * from './src/auth/serves-sign-in.ts'`,
+    asked: /\/auth\/(sign-in|sign-out|renew-tokens|serves-sign-in)\.ts$/,
   },
   browser: { entry: `export * from './src/auth/open-browser.ts'`, asked: /\/auth\/open-browser\.ts$/ },
   'keychain-call': {

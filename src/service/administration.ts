@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { sql } from 'kysely'
 import { Failure } from '../failure.ts'
+import { administerSessions, type SessionAdministration } from './administer-sessions.ts'
 import { type KeyRecord, listKeys, revokeKey, storeKey, tierLimits } from './domain/keys.ts'
 import { findRun, type RunRecord } from './run-record.ts'
 import { databaseFile, openSqlite } from './store/sqlite/open-sqlite.ts'
@@ -45,6 +46,8 @@ export interface Administration {
   /** A running service refuses the key from its next request on. @throws Failure `not_found` */
   revokeKey(id: string): Promise<KeyRecord>
   status(): Promise<ServiceStatus>
+  /** Sign-ins through the browser. */
+  sessions: SessionAdministration
   close(): Promise<void>
 }
 
@@ -73,6 +76,8 @@ export async function openAdministration(dataDir: string): Promise<Administratio
     throw new Failure('not_found', `There is no API key ${id}`, { hint: 'chatctl service keys list' })
   }
 
+  const sessions = administerSessions(openExisting)
+
   return {
     checkKey: (request) => {
       checked(request)
@@ -99,6 +104,11 @@ export async function openAdministration(dataDir: string): Promise<Administratio
         const counts = store ? await count(store) : nothing
         return { data: folder, ...counts, running: await findRun(folder) }
       }),
+    sessions: {
+      listSessions: () => guarded(() => sessions.listSessions()),
+      findSession: (id) => guarded(() => sessions.findSession(id)),
+      revokeSession: (id) => guarded(() => sessions.revokeSession(id)),
+    },
     async close() {
       await opened?.close()
       opened = undefined

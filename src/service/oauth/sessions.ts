@@ -40,6 +40,7 @@ export async function listSessions(db: Database, userId?: string): Promise<Found
     .$if(userId !== undefined, (query) => query.where('user_id', '=', userId ?? ''))
     .execute()
   const read = rows.map((row) => ({ ...row, written: JSON.parse(row.payload) as Written }))
+  const byGrant = Map.groupBy(read, (row) => row.grant_hash)
   const found: Found[] = []
   for (const { model, id_hash: idHash, uid_hash: uidHash, ...row } of read) {
     const { written } = row
@@ -47,7 +48,7 @@ export async function listSessions(db: Database, userId?: string): Promise<Found
       found.push(present({ ...row, hash: uidHash, kind: 'browser', begun: written.loginTs, last: [row] }))
     }
     if (model !== 'Grant') continue
-    const tokens = read.filter(({ grant_hash: hash }) => hash === idHash)
+    const tokens = byGrant.get(idHash) ?? []
     // One that never got as far as a token, or has none any more, is none.
     if (tokens.length === 0) continue
     found.push(present({ ...row, hash: idHash, kind: 'program', begun: written.iat, last: tokens }))
