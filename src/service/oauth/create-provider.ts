@@ -88,10 +88,10 @@ function signingKey() {
 /** oidc-provider drops scopes that it does not know; who misspelt one is told (RFC 6749 section 4.1.2.1). */
 function createPolicy() {
   const policy = interactionPolicy.base()
-  const demandKnownScopes = new interactionPolicy.Check('known_scopes', 'scopes are known', ({ oidc }) => {
-    const unknown = scopeNames(String(oidc.params?.['scope'] ?? '')).filter(
-      (name) => !Object.hasOwn(scopes, name),
-    )
+  const demandKnownScopes = new interactionPolicy.Check('known_scopes', 'scopes are known', (ctx) => {
+    // Its own parameters have only those left that it knows.
+    const asked = scopeNames(String(ctx.query['scope'] ?? ''))
+    const unknown = asked.filter((name) => !Object.hasOwn(scopes, name))
     if (unknown.length === 0) return interactionPolicy.Check.NO_NEED_TO_PROMPT
     throw new errors.InvalidScope(`there is no scope ${unknown.join(', ')}`, unknown.join(' '))
   })

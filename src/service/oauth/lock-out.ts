@@ -18,10 +18,20 @@ export interface Attempt {
 
 const subjectsOf = ({ email, address }: Attempt): [subject: string, rule: Rule][] => [
   [accountOf(email), { failures: 5 }],
-  [digest(`network ${address}`), { failures: 50 }],
+  [digest(`network ${networkOf(address)}`), { failures: 50 }],
 ]
 
 const accountOf = (email: string) => digest(`account ${email.trim().toLowerCase()}`)
+
+/** Of IPv6 the first 64 bits: whoever has one such address has all of them. */
+export function networkOf(address: string): string {
+  if (!address.includes(':') || address.includes('.')) return address
+  const [head = '', tail] = address.split('::')
+  const groups = head.split(':').filter((group) => group !== '')
+  const after = tail === undefined ? [] : tail.split(':').filter((group) => group !== '')
+  const zeros = Array.from({ length: 8 - groups.length - after.length }, () => '0')
+  return [...groups, ...zeros, ...after].slice(0, 4).join(':')
+}
 
 /**
  * Counts an attempt as failed before it is judged, so that many at once are not more than many in

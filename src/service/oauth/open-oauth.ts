@@ -1,15 +1,17 @@
 import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { statusOf, toRefusal } from '../http/error-answer.ts'
 import type { Database } from '../store/tables.ts'
 import { showAccount, takeAccount } from './account.ts'
 import { requestOrigin } from './adapter.ts'
 import { createProvider } from './create-provider.ts'
 import { metadataOf, paths } from './metadata.ts'
 import { errorPage } from './pages/error-page.ts'
+import type { Page } from './pages/page.ts'
 import { scopeNames, standardScope } from './scopes.ts'
 import { sharedSecret } from './secrets.ts'
 import { beginSignIn, showSignIn, takeSignIn } from './sign-in.ts'
-import { type Desk, sendPage, Unwelcome, type Visit } from './visit.ts'
+import { type Desk, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
 
 interface OAuthParts {
   db: Database
@@ -46,16 +48,18 @@ export async function openOAuth({ db, issuer, onError }: OAuthParts): Promise<OA
   const serve = provider.callback()
   return (request, response, address) => {
     const origin = { address, agent: (request.headers['user-agent'] ?? '').slice(0, 200) }
+    const isMisnamed = request.method === 'GET' && isOtherLoopback(request.headers.host, issuer)
     speakAs(issuer, request)
     return requestOrigin.run(origin, async () => {
       const visit = { request, response, url: new URL(request.url ?? '', issuer), address }
       try {
+        if (isMisnamed) return redirect(response, visit.url.href)
         if (!isProviders(visit)) return await answer(desk, visit)
-        if (visit.url.pathname === paths.authorize) askForSomething(request, visit)
+        if (visit.url.pathname === paths.authorize) prepareRequest(request, visit)
         await serve(request, response)
       } catch (error) {
-        if (!(error instanceof Unwelcome)) throw error
-        sendPage(response, errorPage(error.status, error.title, error.message))
+        if (response.headersSent) throw error
+        sendPage(response, pageOf(error, onError))
       }
     })
   }
@@ -71,11 +75,26 @@ function speakAs(issuer: string, request: IncomingMessage): void {
   })
 }
 
-/** What no scope means (RFC 6749 section 3.3), said before oidc-provider reads it as none. */
-function askForSomething(request: IncomingMessage, { url }: Visit): void {
+/** Says what no scope means (RFC 6749 section 3.3), and that answers come in a query: nothing else is offered. */
+function prepareRequest(request: IncomingMessage, { url }: Visit): void {
+  const mode = url.searchParams.get('response_mode') ?? 'query'
+  if (mode !== 'query') throw new Unwelcome(400, 'This cannot go on', 'The response_mode must be query.')
   if (scopeNames(url.searchParams.get('scope') ?? '').length > 0) return
   url.searchParams.set('scope', standardScope)
   request.url = url.pathname + url.search
+}
+
+/** A person may write `localhost`: cookies of one name are not sent to the other. */
+function isOtherLoopback(host: string | undefined, issuer: string): boolean {
+  const { hostname, port } = new URL(issuer)
+  return hostname === '127.0.0.1' && host === `localhost:${port}`
+}
+
+function pageOf(error: unknown, onError: (error: unknown) => void): Page {
+  if (error instanceof Unwelcome) return errorPage(error.status, error.title, error.message)
+  const refusal = toRefusal(error)
+  if (refusal.code === 'internal_error') onError(error)
+  return errorPage(statusOf(refusal), 'That did not work', `${refusal.message}.`)
 }
 
 const isProviders = ({ url }: Visit) => /^\/oauth\/(authorize(\/|$)|token$|revoke$)/.test(url.pathname)

@@ -47,7 +47,7 @@ function writeSessions(account: Account): Html {
 <ul>
 ${sessions.map((session) => {
   const isOwn = session.id === ownId
-  return html`<li><div>${isOwn ? 'This browser' : nameOf(session)}<small>${describe(session)}</small></div>
+  return html`<li><div>${isOwn ? 'This browser' : nameOf(session)}<small>${describe(session)}</small><small>${session.agent}</small></div>
 ${form(
   account,
   html`<input type="hidden" name="id" value="${session.id}">
@@ -65,10 +65,9 @@ function nameOf({ kind, agent, scope }: SignInSession): string {
   return `${agent.split(/[/ ]/, 1)[0] || 'A program'}: ${scope}`
 }
 
-function describe({ agent, address, created_at: begun, last_used_at: last }: SignInSession): string {
+function describe({ address, created_at: begun, last_used_at: last }: SignInSession): string {
   const from = address === '' ? '' : ` from ${address}`
-  const used = `since ${minuteOf(begun)}, last used ${minuteOf(last)}${from}`
-  return agent === '' ? used : `${used}; ${agent}`
+  return `since ${minuteOf(begun)}, last used ${minuteOf(last)}${from}`
 }
 
 /** `2026-03-01 12:30 UTC`: without script nobody here knows the person's own clock. */

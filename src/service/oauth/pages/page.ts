@@ -41,7 +41,7 @@ li{display:flex;flex-wrap:wrap;align-items:center;gap:8px 16px;padding:12px 14px
 li+li{border-top:1px solid var(--edge)}
 li>div{flex:1 1 260px;min-width:0;overflow-wrap:anywhere}
 li small,.hint{color:var(--soft);font-size:.875rem}
-li small{display:block}
+li small{display:block}form>.hint{margin-top:14px}
 li form{margin:0}li button{padding:7px 12px;font-size:.875rem}
 section{margin-top:36px}h2{font-size:1.125rem;line-height:1.3;font-weight:650}
 code{font:14px/1.6 ui-monospace,"SF Mono",Menlo,Consolas,monospace;overflow-wrap:anywhere}
