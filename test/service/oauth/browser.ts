@@ -72,15 +72,16 @@ export class Browser {
   }
 }
 
-/** The form of a page whose button or hidden fields have all of these values. */
+/** The form of a page that does what the field `do` says, or its first one. */
 export function readForm(
   page: Shown,
   fields: Record<string, string>,
 ): { action: string; body: URLSearchParams } {
   const forms = [...page.text.matchAll(/<form method="post" action="([^"]+)">(.*?)<\/form>/gs)]
-  const wanted = forms.find(([, , inside = '']) =>
-    fields['do'] === undefined ? true : inside.includes(`value="${fields['do']}"`),
-  )
+  const { do: wish } = fields
+  // What a page does not offer is sent with the token of what it does.
+  const wanted =
+    forms.find(([, , inside = '']) => wish === undefined || inside.includes(`value="${wish}"`)) ?? forms[0]
   if (!wanted) throw new Error(`no such form at ${page.url}: ${page.status} ${page.text.slice(-1500)}`)
   const [, action = '', inside = ''] = wanted
   const body = new URLSearchParams()
