@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
 import { commands } from '../support/manifest.ts'
+import { plantBrowserSession } from '../support/plant-browser-session.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
@@ -12,6 +13,7 @@ const key = 'canary-key-of-a-dry-run'
 
 /** Stands for the id of a key that is there. */
 const keyToRevoke = 'KEY'
+const sessionToRevoke = 'SESSION'
 
 /** Files of rows in the folder of the run, and what is in them. */
 const usersFile = 'users.csv'
@@ -172,6 +174,11 @@ const cases: Case[] = [
     args: ['service', 'keys', 'revoke', keyToRevoke],
     change: { revoke: keyToRevoke },
   },
+  {
+    command: 'service:sessions:revoke',
+    args: ['service', 'sessions', 'revoke', sessionToRevoke],
+    change: { revoke: sessionToRevoke },
+  },
 ]
 
 /** What is held back depends on what is there. */
@@ -193,6 +200,7 @@ const answered: Record<string, string> = {
   'users:settings:set': 'success',
   'service:keys:create': 'key',
   'service:keys:revoke': 'id',
+  'service:sessions:revoke': 'id',
   'config:set': 'profile,key,value',
   'auth:login': 'verified',
   'auth:logout': 'signed_out',
@@ -204,6 +212,7 @@ describe('--dry-run', function () {
   let sandbox: Sandbox
   let server: FaultServer
   let keyId: string
+  let sessionId: string
   before(async () => {
     sandbox = createSandbox()
     server = await startFaultServer(json(200, {}))
@@ -211,6 +220,7 @@ describe('--dry-run', function () {
     await runChatctl(sandbox, ['config', 'set', 'model', 'large', '--profile', 'other'])
     const created = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'ci', '--json'])
     keyId = JSON.parse(created.stdout).id
+    sessionId = await plantBrowserSession(join(sandbox.home, '.local/share/chatctl'))
     for (const [name, text] of Object.entries(files)) writeFileSync(join(sandbox.home, name), text)
   })
   beforeEach(() => {
@@ -224,7 +234,7 @@ describe('--dry-run', function () {
   const run = (args: readonly string[], stdin = '', env: NodeJS.ProcessEnv = {}): Promise<Run> =>
     runChatctl(
       sandbox,
-      args.map((word) => (word === keyToRevoke ? keyId : word)),
+      args.map((word) => (word === keyToRevoke ? keyId : word === sessionToRevoke ? sessionId : word)),
       {
         env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: key, ...env },
         stdin,
@@ -261,7 +271,9 @@ describe('--dry-run', function () {
         expect(stdout + stderr).not.to.contain(key)
       }
       expect(variable.stdout).to.equal(structured.stdout)
-      const shown = JSON.parse(structured.stdout.replaceAll(keyId, keyToRevoke))
+      const shown = JSON.parse(
+        structured.stdout.replaceAll(keyId, keyToRevoke).replaceAll(sessionId, sessionToRevoke),
+      )
       if (!request) return expect(shown).to.deep.equal(change)
       const { path, ...rest } = request
       expect(shown).to.deep.equal({ ...rest, url: server.url + path })

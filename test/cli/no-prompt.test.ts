@@ -31,6 +31,7 @@ const questions: { args: string[]; flags: string[] }[] = [
     flags: ['--password-stdin', '--password-file', '--generate-password'],
   },
   { args: ['service', 'keys', 'revoke', 'key_1'], flags: ['--yes'] },
+  { args: ['service', 'sessions', 'revoke', 'ses_1'], flags: ['--yes'] },
   { args: ['settings', 'apply', 'settings.yaml'], flags: ['--yes'] },
   { args: ['settings', 'edit'], flags: ['--yes'] },
   { args: ['users', 'import', usersFile], flags: ['--yes'] },

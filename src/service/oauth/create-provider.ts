@@ -15,7 +15,7 @@ interface ProviderParts {
   renderError: Configuration['renderError']
 }
 
-/** Everything that oidc-provider would else choose by itself and say so on the console. */
+/** Everything that oidc-provider would else choose by itself, saying so on stdout. */
 export function createProvider({ db, issuer, cookieKey, renderError }: ProviderParts): Provider {
   const isSecure = issuer.startsWith('https:')
   // Cookies know no port: two services on one machine would take each other's.

@@ -42,7 +42,7 @@ export async function openOAuth({ db, issuer, onError }: OAuthParts): Promise<OA
     },
   })
   provider.on('server_error', (_, error) => onError(error))
-  // Of Koa, which would else write it to the console.
+  // Of Koa, which would else write it to stderr.
   ;(provider as EventEmitter).on('error', onError)
   const desk: Desk = { db, provider, issuer, formKey: await sharedSecret(db, 'form_key') }
   const serve = provider.callback()
