@@ -10,9 +10,7 @@ import { askForCode, createPerson, getTokens, password, refresh, signIn } from '
 /** Signs in on the account page itself. */
 async function openAccount(url: string, browser = new Browser(), secret = password): Promise<Shown> {
   const page = await browser.open(`${url}/account`)
-  return page.text.includes('name="password"') && page.text.includes('Sign in')
-    ? signIn(browser, page, undefined, secret)
-    : page
+  return page.text.includes('name="email"') ? signIn(browser, page, undefined, secret) : page
 }
 
 const status = async (url: string, token: string): Promise<number> =>
@@ -54,7 +52,7 @@ describe('the account page', () => {
       for (const { access_token: token } of [first, second, elsewhere]) {
         expect(await status(url, token)).to.equal(401)
       }
-      expect((await there.open(`${url}/account`)).text).to.include('name="password"')
+      expect((await there.open(`${url}/account`)).text).to.include('name="email"')
       expect((await here.open(`${url}/account`)).text).to.include('Your account')
     }))
 
@@ -95,7 +93,7 @@ describe('the account page', () => {
       const out = await browser.submit(await openAccount(url, browser), { do: 'sign-out' })
       expect(out.text).to.include('Signed out')
       for (const [key, cookie] of cookies) browser.cookies.set(key, cookie)
-      expect((await browser.open(`${url}/account`)).text).to.include('name="password"')
+      expect((await browser.open(`${url}/account`)).text).to.include('name="email"')
       expect(await status(url, token)).to.equal(200)
     }))
 
@@ -107,14 +105,17 @@ describe('the account page', () => {
       await openAccount(url, browser)
       const sessionOf = ({ cookies }: Browser) =>
         [...cookies.values()].find(({ name }) => /^chatctl-\d+$/.test(name))?.value
+      const first = sessionOf(browser)
+      await signIn(browser, await browser.open(`${url}/sign-in`))
       const before = sessionOf(browser)
+      expect(before).to.be.a('string').and.not.equal(first)
       const old = new Browser()
       for (const [key, cookie] of browser.cookies) old.cookies.set(key, cookie)
       const page = await browser.open(askForCode(url, { prompt: 'login' }).url)
       const consent = await signIn(browser, page, 'eve@example.com')
       expect(consent.text, consent.text.slice(-400)).to.include('You are signed in as <b>eve@example.com</b>')
       expect(sessionOf(browser)).not.to.equal(before)
-      expect((await old.open(`${url}/account`)).text).to.include('name="password"')
+      expect((await old.open(`${url}/account`)).text).to.include('name="email"')
     }))
 })
 
@@ -144,7 +145,7 @@ describe('the second factor', () => {
           const browser = new Browser()
           const asked = await openAccount(url, browser)
           expect(asked.text).to.include('Enter your code')
-          expect((await browser.open(`${url}/account`)).text).to.include('name="password"')
+          expect((await browser.open(`${url}/account`)).text).to.include('name="email"')
           return browser.submit(asked, { code, decision: 'allow' })
         }),
       )
@@ -231,7 +232,7 @@ describe('sessions, from the machine of the service', () => {
       })
       expect(await status(service.url, tokens.access_token)).to.equal(401)
       expect((await refresh(service.url, tokens.refresh_token)).status).to.equal(400)
-      expect((await browser.open(`${service.url}/account`)).text).to.include('name="password"')
+      expect((await browser.open(`${service.url}/account`)).text).to.include('name="email"')
     }))
 
   it('of programs end alone', () =>
