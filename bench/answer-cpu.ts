@@ -1,11 +1,11 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { createSandbox } from '../test/support/sandbox.ts'
 import { Tmux } from '../test/system/tmux.ts'
-import { median } from './measure.ts'
+import { cpuOf, median } from './measure.ts'
 
 const megabyte = 1_000_000
 /** Characters of a piece: a few words. */
@@ -79,14 +79,6 @@ async function measureCat(text: string): Promise<number> {
     await terminal.close()
     sandbox.remove()
   }
-}
-
-/** Milliseconds of CPU that all threads of a process have used so far (proc(5), schedstat). */
-function cpuOf(pid: number): number {
-  const tasks = `/proc/${pid}/task`
-  return readdirSync(tasks)
-    .map((task) => Number(readFileSync(`${tasks}/${task}/schedstat`, 'utf8').split(' ')[0]) / 1e6)
-    .reduce((sum, ms) => sum + ms, 0)
 }
 
 /** Answers in turn, in small pieces, no faster than they are read. */

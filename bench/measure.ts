@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 
 /** A whole process to be timed. */
@@ -64,4 +65,12 @@ export function untilFirstByte({ name, command, args, env }: Program): Promise<n
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}
+
+/** Milliseconds of CPU that all threads of a process have used so far (proc(5), schedstat). */
+export function cpuOf(pid: number): number {
+  const tasks = `/proc/${pid}/task`
+  return readdirSync(tasks)
+    .map((task) => Number(readFileSync(`${tasks}/${task}/schedstat`, 'utf8').split(' ')[0]) / 1e6)
+    .reduce((sum, ms) => sum + ms, 0)
 }

@@ -1,4 +1,5 @@
 import { benchAdmin } from './admin.ts'
+import { benchService } from './service/service.ts'
 import { benchSignedIn } from './signed-in.ts'
 import { benchStartup } from './startup.ts'
 import { benchTalk } from './talk.ts'
@@ -8,6 +9,7 @@ const benches: Record<string, (rounds: number) => Promise<void>> = {
   'signed-in': benchSignedIn,
   talk: benchTalk,
   admin: benchAdmin,
+  service: benchService,
 }
 const [name = 'startup', rounds = '41'] = process.argv.slice(2)
 const bench = benches[name]

@@ -25,6 +25,10 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     entry: `export * from './src/service/upstream/openai-compatible.ts'`,
     asked: /\/upstream\/openai-compatible\.ts$/,
   },
+  postgres: {
+    entry: `export * from './src/service/store/postgres/open-postgres.ts'`,
+    asked: /\/postgres\/open-postgres\.ts$/,
+  },
   auth: {
     entry: `export * from './src/auth/sign-in.ts'
             export * from './src/auth/sign-out.ts'

@@ -26,6 +26,9 @@ const unusedByUndici = /\/(client-h2|milo\/(no-)?simd)\.js$/
 /** The contract validates what comes in; nothing is compiled from JSON Schema. */
 const unusedByFastify = /^@fastify\/(ajv-compiler|fast-json-stringify-compiler)$/
 
+/** Bindings to libpq, another runtime's sockets, and a reader of ~/.pgpass that warns: ours reads it. */
+const unusedByPg = /^(pg-native|pg-cloudflare|pgpass)$/
+
 /** Of node:http, undici wants one class to compare with and one number. */
 const http = `module.exports = { IncomingMessage: class {}, maxHeaderSize: 16384 }`
 
@@ -52,6 +55,7 @@ export const leanDependencies: Plugin = {
     build.onResolve({ filter: unusedByUndici }, ({ path, importer }) =>
       undici.test(importer) ? { path, namespace: 'nothing' } : undefined,
     )
+    build.onResolve({ filter: unusedByPg }, ({ path }) => ({ path, namespace: 'nothing' }))
     build.onResolve({ filter: unusedByFastify }, ({ path }) => ({ path, namespace: 'nothing' }))
     build.onLoad({ filter: /./, namespace: 'nothing' }, () => ({ contents: nothing }))
 

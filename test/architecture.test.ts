@@ -56,7 +56,7 @@ const allowed: Record<string, readonly string[]> = {
   credentials: ['contract', 'config', 'end-process.ts', 'process-lock.ts', 'system-words.ts'],
   client: ['contract'],
   view: ['contract'],
-  service: ['contract', 'load-sqlite.ts', 'page-style.ts', 'system-words.ts'],
+  service: ['contract', 'load-sqlite.ts', 'nearest.ts', 'page-style.ts', 'sync-folder.ts', 'system-words.ts'],
   auth: ['contract', 'config', 'credentials', 'client', 'page-style.ts', 'system-words.ts'],
   talk: [
     'contract',

@@ -78,7 +78,11 @@ export interface Context {
   startService(
     options: Omit<ServiceOptions, 'dataDir'> & { dataDir?: string | undefined },
   ): Promise<RunningService>
-  openAdministration(dataDir: string | undefined): Promise<Administration>
+  /** @param place what `--data` and `--database` say */
+  openAdministration(place: {
+    data?: string | undefined
+    database?: string | undefined
+  }): Promise<Administration>
   close(): Promise<void>
 }
 
@@ -189,9 +193,9 @@ export function createContext(invocation: Invocation): Context {
       const { startService } = await import('../service/start-service.ts')
       return startService({ ...rest, dataDir })
     },
-    openAdministration: async (dataDir = dataFolder()) => {
+    openAdministration: async ({ data = dataFolder(), database }) => {
       const { openAdministration } = await import('../service/administration.ts')
-      const administration = await openAdministration(dataDir)
+      const administration = await openAdministration({ dataDir: data, database })
       closers.push(async () => administration.close())
       return administration
     },

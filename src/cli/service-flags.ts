@@ -1,7 +1,56 @@
-import { textFlag } from './flag-types.ts'
+import * as Flags from '@oclif/core/flags'
+import { parseEnd, parseMoment } from '../config/moment.ts'
+import { integerFlag, textFlag } from './flag-types.ts'
 
 /** Where the embedded service keeps its data; every `service` command takes it. */
 export const dataFlag = textFlag({
   helpValue: '<dir>',
   summary: 'Data folder of the service; $XDG_DATA_HOME/chatctl unless said.',
+})
+
+/** Where the data lies instead; every `service` command that opens it takes this. */
+export const databaseFlag = textFlag({
+  helpValue: '<url>',
+  env: 'CHATCTL_DATABASE',
+  summary: 'PostgreSQL for the data, postgres://user@host:5432/name.',
+})
+
+/** What is said of a key when it is made and when it is changed. */
+export const keyFlags = {
+  limit: integerFlag({ helpValue: '<n>', summary: 'Requests per hour; only for the tier enterprise.' }),
+  permission: textFlag({
+    helpValue: '<a:r>',
+    multiple: true,
+    multipleNonGreedy: true,
+    summary: 'All that the key may do, such as read:chat or *:users; repeatable. all: what its user may.',
+  }),
+  expires: Flags.custom<{ at: string | null }>({
+    helpValue: '<when>',
+    summary: 'When the key ends: in 30d or 12h, at 2027-01-31 (UTC), or never.',
+    parse: async (input) => {
+      if (input.trim() === 'never') return { at: null }
+      const end = parseEnd(input, Date.now())
+      if (end === undefined)
+        throw new Error(`"${input}" is neither a date, such as 2027-01-31, nor 30d or never`)
+      return { at: new Date(end).toISOString() }
+    },
+  })(),
+}
+
+export const tiers = ['free', 'pro', 'enterprise'] as const
+
+/** What `--permission` means: null for all that the user of the key may, undefined where it was not said. */
+export function keyPermissions(given: readonly string[] | undefined): readonly string[] | null | undefined {
+  return given?.length === 1 && given[0] === 'all' ? null : given
+}
+
+/** A moment of the past, as ISO 8601. */
+export const pastFlag = Flags.custom<string>({
+  helpValue: '<when>',
+  parse: async (input) => {
+    const moment = parseMoment(input, Date.now())
+    if (moment === undefined)
+      throw new Error(`"${input}" is neither a date, such as 2026-01-31, nor a time ago, such as 7d`)
+    return new Date(moment).toISOString()
+  },
 })

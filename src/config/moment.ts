@@ -2,6 +2,9 @@ import { parseDuration } from './duration.ts'
 
 const day = 86_400_000
 
+/** The last millisecond that four digits of a year can say. */
+const lastMoment = Date.parse('9999-12-31T23:59:59.999Z')
+
 /**
  * Reads a moment of the past: an ISO 8601 date (that day's start in UTC) or time, or how long ago it
  * was, in days (`7d`) or as a duration (`24h`).
@@ -9,11 +12,26 @@ const day = 86_400_000
  * @returns milliseconds since 1970, or undefined where the text is none of these
  */
 export function parseMoment(text: string, now: number): number | undefined {
+  const ago = parseSpan(text)
+  return ago === undefined ? parseDate(text) : now - ago
+}
+
+/** The same of the future: `30d` is in thirty days. */
+export function parseEnd(text: string, now: number): number | undefined {
+  const ahead = parseSpan(text)
+  const end = ahead === undefined ? parseDate(text) : now + ahead
+  return end === undefined || end > lastMoment ? undefined : end
+}
+
+function parseSpan(text: string): number | undefined {
   const trimmed = text.trim()
   const days = /^(\d+(?:\.\d+)?)d$/.exec(trimmed)?.[1]
   // A bare number could be a year, or seconds.
-  const ago = days === undefined ? parseDuration(/[a-z]$/.test(trimmed) ? trimmed : '') : Number(days) * day
-  if (ago !== undefined) return now - ago
+  return days === undefined ? parseDuration(/[a-z]$/.test(trimmed) ? trimmed : '') : Number(days) * day
+}
+
+function parseDate(text: string): number | undefined {
+  const trimmed = text.trim()
   if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i.test(trimmed)) return undefined
   const time = Date.parse(trimmed)
   return Number.isNaN(time) ? undefined : time

@@ -1,6 +1,7 @@
 import { Failure } from '../failure.ts'
+import type { DataAccess } from './data-access.ts'
+import { noteChange, onMachine } from './domain/audit.ts'
 import { endAll, listSessions, type SignInSession } from './oauth/sessions.ts'
-import type { Store } from './store/store.ts'
 
 /** What is done to sign-ins on the service's own machine. */
 export interface SessionAdministration {
@@ -12,25 +13,34 @@ export interface SessionAdministration {
   revokeSession(id: string): Promise<SignInSession>
 }
 
-/** @param openExisting gives no data where there is none */
-export function administerSessions(openExisting: () => Store | undefined): SessionAdministration {
+export function administerSessions({ openExisting, guarded }: DataAccess): SessionAdministration {
   const find = async (id: string) => {
-    const store = openExisting()
+    const store = await openExisting()
     const session = store && (await listSessions(store.db)).find((known) => known.id === id)
     if (store && session) return { store, session }
     throw new Failure('not_found', `There is no session ${id}`, { hint: 'chatctl service sessions list' })
   }
   const present = ({ hash: _, ...session }: SignInSession & { hash: string }): SignInSession => session
   return {
-    async listSessions() {
-      const store = openExisting()
-      return store ? (await listSessions(store.db)).map(present) : []
-    },
-    findSession: async (id) => present((await find(id)).session),
-    async revokeSession(id) {
-      const { store, session } = await find(id)
-      await endAll(store.db, [session])
-      return present(session)
-    },
+    listSessions: () =>
+      guarded(async () => {
+        const store = await openExisting()
+        return store ? (await listSessions(store.db)).map(present) : []
+      }),
+    findSession: (id) => guarded(async () => present((await find(id)).session)),
+    revokeSession: (id) =>
+      guarded(async () => {
+        const { store, session } = await find(id)
+        const { kind, scope, created_at } = session
+        await endAll(store.db, [session], (transaction) =>
+          noteChange(transaction, onMachine, {
+            action: 'session.revoke',
+            target: session.user_id,
+            before: { id, kind, scope, created_at },
+            after: null,
+          }),
+        )
+        return present(session)
+      }),
   }
 }

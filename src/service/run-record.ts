@@ -1,4 +1,4 @@
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 
@@ -8,18 +8,23 @@ export interface RunRecord {
   pid: number
 }
 
+/** The same as it lies in the data folder; `place` is the database, as `Store.place` has it. */
+type WrittenRecord = RunRecord & { place: string }
+
 /** One file for each process, so that of two services on one folder neither hides the other. */
 const recordName = /^running-\d+\.json$/
 const recordFile = (folder: string) => join(folder, `running-${process.pid}.json`)
 
 /** Says in the data folder that this process serves it, and forgets those that died saying so. */
-export async function announceRun(folder: string, url: string): Promise<void> {
+export async function announceRun(folder: string, url: string, place: string): Promise<void> {
+  // Nothing else has made it where the database lies elsewhere.
+  await mkdir(folder, { recursive: true, mode: 0o700 })
   for (const name of await listRecords(folder)) {
     const record = await readRecord(join(folder, name))
     if (!record || !isAlive(record.pid)) await rm(join(folder, name), { force: true, recursive: true })
   }
   const aside = `${recordFile(folder)}.tmp`
-  const record: RunRecord = { url, pid: process.pid }
+  const record: WrittenRecord = { url, pid: process.pid, place }
   await writeFile(aside, `${JSON.stringify(record)}\n`, { mode: 0o600 })
   await rename(aside, recordFile(folder))
 }
@@ -28,11 +33,12 @@ export async function withdrawRun(folder: string): Promise<void> {
   await rm(recordFile(folder), { force: true })
 }
 
-/** A service that runs on a data folder; one that died without withdrawing does not count. */
-export async function findRun(folder: string): Promise<RunRecord | null> {
+/** A service that runs on a data folder and a database; one that died without withdrawing does not count. */
+export async function findRun(folder: string, place: string): Promise<RunRecord | null> {
   for (const name of await listRecords(folder)) {
     const record = await readRecord(join(folder, name))
-    if (record && isAlive(record.pid) && (await answers(record.url))) return record
+    if (record?.place !== place || !isAlive(record.pid) || !(await answers(record.url))) continue
+    return { url: record.url, pid: record.pid }
   }
   return null
 }
@@ -45,11 +51,11 @@ async function listRecords(folder: string): Promise<string[]> {
   }
 }
 
-async function readRecord(file: string): Promise<RunRecord | null> {
+async function readRecord(file: string): Promise<WrittenRecord | null> {
   try {
     const record = JSON.parse(await readFile(file, 'utf8'))
     const isRecord = URL.canParse(record?.url) && Number.isInteger(record?.pid)
-    return isRecord ? { url: record.url, pid: record.pid } : null
+    return isRecord ? { url: record.url, pid: record.pid, place: String(record.place) } : null
   } catch {
     return null
   }

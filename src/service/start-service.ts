@@ -6,14 +6,16 @@ import { generateKey, hashKey } from './domain/keys.ts'
 import { Refusal } from './domain/refusal.ts'
 import { createServer } from './http/create-server.ts'
 import { announceRun, withdrawRun } from './run-record.ts'
-import { databaseFile, openSqlite } from './store/sqlite/open-sqlite.ts'
+import { openStore } from './store/open-store.ts'
 import { storageFailure } from './store/storage-failure.ts'
-import type { UpstreamOptions } from './upstream/model-server.ts'
 import type { Upstream } from './upstream/upstream.ts'
+import type { UpstreamOptions } from './upstream/upstream-address.ts'
 
 export interface ServiceOptions {
   /** Made, 0700, when missing; the database is `chatctl.db` inside, 0600. */
   dataDir: string
+  /** `postgres://…`, in place of the database in the data folder. */
+  database?: string | undefined
   /** 127.0.0.1 when not given. Anything else than loopback is the caller's decision. */
   host?: string | undefined
   /** 0, any free one, when not given. */
@@ -56,7 +58,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const { host = '127.0.0.1', port = 0, log = 'silent', announce = false, drain = 4_000 } = options
   const dataDir = resolve(options.dataDir)
   const upstream = await createUpstream(options.upstream)
-  const store = openSqlite(dataDir)
+  const store = await openStore({ dataDir, database: options.database })
   const processKeys = new Set<string>()
   const stopping = new AbortController()
   let listening: FastifyInstance | undefined
@@ -67,9 +69,9 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     })
     const url = await listen(server, host, port)
     listening = server
-    if (announce) await announceRun(dataDir, url)
+    if (announce) await announceRun(dataDir, url, store.place)
     if (!isLoopback(host)) logger?.warn({ host }, 'reachable from other machines, without encryption')
-    logger?.info({ url, data: dataDir }, 'listening')
+    logger?.info({ url, data: dataDir, database: store.place }, 'listening')
 
     let closing: Promise<void> | undefined
     const close = () => {
@@ -106,7 +108,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     await listening?.close()
     await upstream.close()
     await store.close()
-    throw storageFailure(error, dataDir, databaseFile(dataDir))
+    throw storageFailure(error, dataDir, store.place)
   }
 }
 

@@ -4,6 +4,7 @@ export const serviceStatusView: View = {
   layout: 'pairs',
   columns: [
     { path: 'data' },
+    { path: 'database' },
     { path: 'schema_version' },
     { path: 'users' },
     { path: 'contexts' },
@@ -21,16 +22,45 @@ export const keyView: View = {
     { path: 'name' },
     { path: 'tier' },
     { path: 'limit' },
-    { path: 'created_at' },
+    { path: 'created_at', aside: true },
     { path: 'last_used_at' },
     { path: 'revoked_at' },
+    { path: 'user_id', aside: true },
+    { path: 'user_email' },
+    { path: 'permissions' },
+    { path: 'expires_at' },
   ],
 }
 
 /** A new key is shown this once. */
 export const newKeyView: View = {
   layout: 'records',
-  columns: [{ path: 'id' }, { path: 'name' }, { path: 'tier' }, { path: 'limit' }, { path: 'key' }],
+  columns: [
+    { path: 'id' },
+    { path: 'name' },
+    { path: 'tier' },
+    { path: 'limit' },
+    { path: 'key', whole: true },
+    { path: 'user_id', aside: true },
+    { path: 'user_email' },
+    { path: 'permissions' },
+    { path: 'expires_at' },
+  ],
+}
+
+export const adminView: View = {
+  layout: 'records',
+  columns: [{ path: 'id' }, { path: 'email' }, { path: 'name' }, { path: 'role' }, { path: 'created_at' }],
+}
+
+export const backupView: View = {
+  layout: 'records',
+  columns: [{ path: 'file' }, { path: 'bytes' }, { path: 'schema_version' }],
+}
+
+export const restoredView: View = {
+  layout: 'records',
+  columns: [{ path: 'data' }, { path: 'restored_from' }, { path: 'kept' }, { path: 'schema_version' }],
 }
 
 /** Sign-ins through the browser. */

@@ -100,7 +100,8 @@ function pairsGrid(view: View, body: unknown, fields: readonly string[] | undefi
   }
 }
 
-function leavesOf(value: unknown, path: string): [string, unknown][] {
+/** Every value that is not itself an object with something in it, by its dotted path. */
+export function leavesOf(value: unknown, path: string): [string, unknown][] {
   if (!isObject(value) || Object.keys(value).length === 0) return path ? [[path, value]] : []
   return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, path ? `${path}.${key}` : key))
 }

@@ -167,7 +167,42 @@ const cases: Case[] = [
   {
     command: 'service:keys:create',
     args: ['service', 'keys', 'create', '--name', 'ci'],
-    change: { create: { name: 'ci', tier: 'free', limit: null } },
+    change: {
+      create: {
+        name: 'ci',
+        tier: 'free',
+        limit: 100,
+        user_id: 'usr_admin',
+        permissions: null,
+        expires_at: null,
+      },
+    },
+  },
+  {
+    command: 'service:keys:update',
+    args: ['service', 'keys', 'update', keyToRevoke, '--tier', 'pro', '--permission', 'read:chat'],
+    change: { update: keyToRevoke, tier: 'pro', limit: 1000, permissions: ['read:chat'] },
+  },
+  {
+    command: 'service:admin:create',
+    args: ['service', 'admin', 'create', 'ada@example.com', '--name', 'Ada'],
+    change: { create: { email: 'ada@example.com', name: 'Ada', role: 'admin' } },
+  },
+  {
+    command: 'service:admin:create',
+    args: ['service', 'admin', 'create', 'admin@localhost', '--reset', '--password-stdin'],
+    stdin: password,
+    change: { reset: 'admin@localhost' },
+  },
+  {
+    command: 'service:backup',
+    args: ['service', 'backup', '--to', 'copy.db'],
+    change: { back_up_to: 'copy.db' },
+  },
+  {
+    command: 'service:restore',
+    args: ['service', 'restore', 'earlier.db'],
+    change: { restore: 'earlier.db' },
   },
   {
     command: 'service:keys:revoke',
@@ -198,9 +233,13 @@ const answered: Record<string, string> = {
   'users:permissions:assign': 'role',
   'users:import': 'created',
   'users:settings:set': 'success',
+  'service:admin:create': 'id',
   'service:keys:create': 'key',
+  'service:keys:update': 'id',
   'service:keys:revoke': 'id',
   'service:sessions:revoke': 'id',
+  'service:backup': 'file',
+  'service:restore': 'data',
   'config:set': 'profile,key,value',
   'auth:login': 'verified',
   'auth:logout': 'signed_out',
@@ -221,6 +260,7 @@ describe('--dry-run', function () {
     const created = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'ci', '--json'])
     keyId = JSON.parse(created.stdout).id
     sessionId = await plantBrowserSession(join(sandbox.home, '.local/share/chatctl'))
+    await runChatctl(sandbox, ['service', 'backup', '--to', 'earlier.db'])
     for (const [name, text] of Object.entries(files)) writeFileSync(join(sandbox.home, name), text)
   })
   beforeEach(() => {

@@ -346,6 +346,82 @@ const others: Record<string, () => Promise<void>> = {
     const args = ['service', 'keys', 'create', '--name', 'one', '--jq', '.limit', '--tier', 'enterprise']
     expect((await runHere([...args, '--limit', '7'])).stdout).to.equal('7\n')
   },
+  'service:keys:create user': async () => {
+    const args = ['service', 'keys', 'create', '--name', 'one', '--jq', '.user_id', '--user']
+    expect((await runHere([...args, 'Admin@localhost'])).stdout).to.equal('usr_admin\n')
+    expect((await runHere([...args, 'nobody@localhost'])).exitCode).to.equal(6)
+  },
+  'service:keys:create permission': async () => {
+    const args = ['service', 'keys', 'create', '--name', 'one', '--jq', '.permissions | tojson']
+    const two = ['--permission', 'read:chat', '--permission', '*:users']
+    expect((await runHere([...args, ...two])).stdout).to.equal('["read:chat","*:users"]\n')
+    expect((await runHere([...args, '--permission', 'all'])).stdout).to.equal('null\n')
+    const slip = await runHere([...args, '--permission', 'read:chta'])
+    expect(slip.exitCode).to.equal(2)
+    expect(slip.stderr).to.contain('Did you mean read:chat?')
+  },
+  'service:keys:create expires': async () => {
+    const args = ['service', 'keys', 'create', '--name', 'one', '--jq', '.expires_at', '--expires']
+    expect((await runHere([...args, '2999-01-31'])).stdout).to.equal('2999-01-31T00:00:00.000Z\n')
+    expect((await runHere([...args, 'never'])).stdout).to.equal('null\n')
+    const days = Date.parse((await runHere([...args, '30d'])).stdout.trim()) - Date.now()
+    expect(days / 86_400_000).to.be.within(29.9, 30)
+    expect((await runHere([...args, '2001-01-31'])).exitCode).to.equal(2)
+    expect((await runHere([...args, 'soon'])).exitCode).to.equal(2)
+  },
+  'service:keys:update name, tier, limit, permission, expires, data': async () => {
+    const dir = dataFolder('update')
+    const made = ['service', 'keys', 'create', '--name', 'one', '--data', dir, '--jq', '.id']
+    const id = (await runHere(made)).stdout.trim()
+    const update = ['service', 'keys', 'update', id, '--json', '--data', dir]
+    const flags = ['--name', 'two', '--tier', 'enterprise', '--limit', '7', '--permission', 'read:chat']
+    const changed = JSON.parse((await runHere([...update, ...flags, '--expires', '2999-01-31'])).stdout)
+    expect(changed).to.include({ id, name: 'two', tier: 'enterprise', limit: 7 })
+    expect(changed).to.include({ expires_at: '2999-01-31T00:00:00.000Z' })
+    expect(changed.permissions).to.deep.equal(['read:chat'])
+    const lifted = await runHere([...update, '--permission', 'all', '--expires', 'never', '--tier', 'pro'])
+    expect(JSON.parse(lifted.stdout)).to.include({ limit: 1000, permissions: null, expires_at: null })
+    expect((await runHere(update)).exitCode).to.equal(2)
+    expect((await runHere([...update.slice(0, 5), '--name', 'three'])).exitCode).to.equal(6)
+  },
+  'service:admin:create name, reset, password-stdin, password-file, data': async () => {
+    const dir = dataFolder('admin')
+    const create = ['service', 'admin', 'create', 'Ada@example.com', '--data', dir, '--jq', '.name']
+    const secret = ['--password-file', file('admin-password.txt', 'long enough\n')]
+    expect((await runHere([...create, '--name', 'Ada', ...secret])).stdout).to.equal('Ada\n')
+    const again = await runHere([...create, ...secret])
+    expect(again.exitCode).to.equal(7)
+    expect(again.stderr).to.contain('--reset')
+    const options = { stdin: 'another one\n' }
+    const reset = await runChatctl(sandbox, [...create, '--reset', '--password-stdin'], options)
+    expect(reset.stdout).to.equal('Ada\n')
+    const none = ['service', 'admin', 'create', 'none@example.com', '--reset', '--data', dir]
+    expect((await runHere([...none, ...secret])).exitCode).to.equal(6)
+    expect((await runHere([...create, '--reset', '--password-file', file('short', 'x')])).exitCode).to.equal(
+      2,
+    )
+  },
+  'service:audit until, actor, action, target, limit, data': async () => {
+    const dir = dataFolder('audit')
+    const made = ['service', 'keys', 'create', '--name', 'one', '--data', dir, '--jq', '.id']
+    const [one, two] = [(await runHere(made)).stdout.trim(), (await runHere(made)).stdout.trim()]
+    await runHere(['service', 'keys', 'update', one, '--name', 'two', '--data', dir])
+    const seen = async (...flags: string[]) => {
+      const args = ['service', 'audit', '--data', dir, '--jq', '[.[] | .action, .target] | join(" ")']
+      return (await runHere([...args, ...flags])).stdout.trim()
+    }
+    const [first, second, third] = [`key.create ${one}`, `key.create ${two}`, `key.update ${one}`]
+    expect(await seen()).to.equal(`${first} ${second} ${third}`)
+    expect(await seen('--limit', '2')).to.equal(`${second} ${third}`)
+    expect(await seen('--action', 'key.create')).to.equal(`${first} ${second}`)
+    expect(await seen('--action', 'key', '--target', two)).to.equal(second)
+    expect(await seen('--action', 'ke')).to.equal('')
+    expect(await seen('--actor', 'machine')).to.equal(`${first} ${second} ${third}`)
+    expect(await seen('--actor', 'admin@localhost')).to.equal('')
+    expect(await seen('--since', '1h')).to.equal(`${first} ${second} ${third}`)
+    expect(await seen('--until', '1h')).to.equal('')
+    expect(await seen('--since', '2999-01-01')).to.equal('')
+  },
   'service:keys:create data': async () => {
     const dir = dataFolder('create')
     await runHere(['service', 'keys', 'create', '--name', 'one', '--data', dir])
@@ -356,6 +432,28 @@ const others: Record<string, () => Promise<void>> = {
     await runHere(['service', 'keys', 'create', '--name', 'only', '--data', dir])
     expect((await runHere(['service', 'keys', 'list', '--data', dir, '--jq', '.[].name'])).stdout).to.equal(
       'only\n',
+    )
+  },
+  'service:backup to, data': async () => {
+    const dir = dataFolder('backup')
+    await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir])
+    const copy = join(sandbox.home, 'copy.db')
+    const { stdout } = await runHere(['service', 'backup', '--to', copy, '--data', dir, '--jq', '.file'])
+    expect(stdout).to.equal(`${copy}\n`)
+    expect(existsSync(copy)).to.equal(true)
+  },
+  'service:restore data, yes': async () => {
+    const dir = dataFolder('restore')
+    await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir])
+    const copy = join(sandbox.home, 'to-restore.db')
+    await runHere(['service', 'backup', '--to', copy, '--data', dir])
+    const other = dataFolder('restored')
+    const args = ['service', 'restore', copy, '--data', other]
+    expect((await runHere(args)).exitCode).to.equal(3)
+    expect(existsSync(other)).to.equal(false)
+    expect((await runHere([...args, '--yes'])).exitCode).to.equal(0)
+    expect((await runHere(['service', 'keys', 'list', '--data', other, '--jq', '.[].name'])).stdout).to.equal(
+      'x\n',
     )
   },
   'service:keys:revoke data': async () => {
@@ -434,6 +532,7 @@ const elsewhere: Record<string, string> = {
   'chat stream-format': 'test/system/talk-terminals.test.ts',
   'dry-run': 'test/cli/dry-run.test.ts',
   'users:get concurrency': 'test/cli/users-get.test.ts',
+  database: 'test/service/database-flag.test.ts',
   save: 'test/settings/diff.test.ts',
   'exit-code': 'test/settings/diff.test.ts',
   'expand-env': 'test/settings/diff.test.ts',

@@ -30,6 +30,10 @@ const questions: { args: string[]; flags: string[] }[] = [
     args: ['users', 'create', '--email', 'ada@example.com'],
     flags: ['--password-stdin', '--password-file', '--generate-password'],
   },
+  {
+    args: ['service', 'admin', 'create', 'ada@example.com'],
+    flags: ['--password-stdin', '--password-file'],
+  },
   { args: ['service', 'keys', 'revoke', 'key_1'], flags: ['--yes'] },
   { args: ['service', 'sessions', 'revoke', 'ses_1'], flags: ['--yes'] },
   { args: ['settings', 'apply', 'settings.yaml'], flags: ['--yes'] },

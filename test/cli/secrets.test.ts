@@ -255,6 +255,35 @@ describe('secrets', function () {
     expectSilence(list, [secret])
   })
 
+  it('of an admin and of keys are in no file, log or answer of the embedded service', async () => {
+    const made = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'ci', '--jq', '.key'])
+    const secret = made.stdout.trim()
+    const create = [
+      'service',
+      'admin',
+      'create',
+      'canary@example.com',
+      '--password-stdin',
+      '--json',
+      '--debug',
+    ]
+    const runs = [
+      await runChatctl(sandbox, create, { stdin: `${password}\n` }),
+      await runChatctl(sandbox, [...create, '--reset'], { stdin: `${password}\n` }),
+      await runChatctl(sandbox, ['service', 'audit', '--json']),
+      await runChatctl(sandbox, ['service', 'audit', '-o', 'table', '--fields', 'change,before,after']),
+    ]
+    for (const run of runs) {
+      expect(run.exitCode, run.stderr).to.equal(0)
+      expectSilence(run, [password, secret])
+    }
+    const files = globSync('.local/**/*', { cwd: sandbox.home }).map((file) => join(sandbox.home, file))
+    for (const file of files.filter((path) => statSync(path).isFile())) {
+      const text = readFileSync(file)
+      for (const canary of [password, secret]) expect(text.includes(canary), file).to.equal(false)
+    }
+  })
+
   it('a base URL with a password is refused without being shown', async () => {
     const refused = await run(['users', 'profile', '--debug'], json(200, {}), {
       env: { CHATCTL_BASE_URL: `https://me:${encodeURIComponent(password)}@chat.example` },

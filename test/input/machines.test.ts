@@ -100,7 +100,7 @@ describe('a harsh machine', () => {
     await run(['chat', 'send', 'hi'])
     const file = join(data, 'chatctl.db')
     const newer = new DatabaseSync(file)
-    newer.exec("insert into migrations values (2, 'later', 'sum', '2030-01-01T00:00:00Z')")
+    newer.exec("insert into migrations values (99, 'later', 'sum', '2030-01-01T00:00:00Z')")
     newer.close()
     await expectRefused(readFileSync(file), 'was made by a newer chatctl')
   })

@@ -6,12 +6,14 @@ import type { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { Failure } from '../../src/failure.ts'
 import { type Administration, openAdministration } from '../../src/service/administration.ts'
+import { type DataPlace, openStore } from '../../src/service/store/open-store.ts'
+import { sharedPostgres } from '../support/postgres.ts'
 import { runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { caller, withFolder, withService } from './temporary-service.ts'
+import { caller, onEachEngine, withPlace } from './temporary-service.ts'
 
-async function withAdministration<T>(folder: string, use: (administration: Administration) => Promise<T>) {
-  const administration = await openAdministration(folder)
+async function withAdministration<T>(place: DataPlace, use: (administration: Administration) => Promise<T>) {
+  const administration = await openAdministration(place)
   try {
     return await use(administration)
   } finally {
@@ -19,10 +21,17 @@ async function withAdministration<T>(folder: string, use: (administration: Admin
   }
 }
 
-describe('administration of the embedded service', () => {
+/** The database in words, the password not among them. */
+function placeOf({ dataDir, database }: DataPlace): string {
+  if (database === undefined) return join(dataDir, 'chatctl.db')
+  const { host, pathname } = new URL(database)
+  return `postgres://${host}${pathname}`
+}
+
+onEachEngine('administration of the embedded service', (withService, engine) => {
   it('makes keys that work at once on a running service, and revokes them at once', () =>
-    withService(({ url, dataDir }) =>
-      withAdministration(dataDir, async (administration) => {
+    withService(({ url, place }) =>
+      withAdministration(place, async (administration) => {
         const { key, id, ...rest } = await administration.createKey({ name: 'ci', tier: 'pro' })
         expect(key).to.match(/^ck_[A-Za-z0-9_-]{43}$/)
         expect(rest).to.include({ name: 'ci', tier: 'pro', limit: 1000 })
@@ -40,18 +49,21 @@ describe('administration of the embedded service', () => {
     ))
 
   it('keeps no key anywhere, only its digest', () =>
-    withFolder(async (folder) => {
-      const { key } = await withAdministration(folder, (one) => one.createKey({ name: 'ci', tier: 'free' }))
-      for (const file of readdirSync(folder)) {
-        expect(readFileSync(join(folder, file), 'latin1')).not.to.include(key.slice(0, 20))
+    withPlace(engine, async (place) => {
+      const { key } = await withAdministration(place, (one) => one.createKey({ name: 'ci', tier: 'free' }))
+      for (const file of readdirSync(place.dataDir)) {
+        expect(readFileSync(join(place.dataDir, file), 'latin1')).not.to.include(key.slice(0, 20))
       }
-      const listed = await withAdministration(folder, (one) => one.listKeys())
+      const store = await openStore(place)
+      expect(JSON.stringify(await store.db.selectFrom('api_keys').selectAll().execute())).not.to.include(key)
+      await store.close()
+      const listed = await withAdministration(place, (one) => one.listKeys())
       expect(JSON.stringify(listed)).not.to.include(key.slice(9))
     }))
 
   it('gives each tier its limit, and only enterprise one of its own', () =>
-    withFolder((folder) =>
-      withAdministration(folder, async (administration) => {
+    withPlace(engine, (place) =>
+      withAdministration(place, async (administration) => {
         const limitOf = async (tier: 'free' | 'pro' | 'enterprise', limit?: number) =>
           (await administration.createKey({ name: 'x', tier, limit })).limit
         expect(await limitOf('free')).to.equal(100)
@@ -73,21 +85,22 @@ describe('administration of the embedded service', () => {
     ))
 
   it('says that a key to revoke does not exist', () =>
-    withFolder(async (folder) => {
+    withPlace(engine, async (place) => {
       const revoke = () =>
-        withAdministration(folder, (one) => one.revokeKey('key_nope')).catch((error) => error)
+        withAdministration(place, (one) => one.revokeKey('key_nope')).catch((error) => error)
       expect(await revoke()).to.include({ kind: 'not_found' })
-      await withAdministration(folder, (one) => one.createKey({ name: 'x', tier: 'free' }))
+      await withAdministration(place, (one) => one.createKey({ name: 'x', tier: 'free' }))
       expect(await revoke()).to.include({ kind: 'not_found' })
     }))
 
   it('looks at a folder without making anything in it', () =>
-    withFolder(async (folder) => {
-      const data = join(folder, 'none')
-      await withAdministration(data, async (administration) => {
+    withPlace(engine, async ({ dataDir, database }) => {
+      const data = join(dataDir, 'none')
+      await withAdministration({ dataDir: data, database }, async (administration) => {
         expect(await administration.listKeys()).to.deep.equal([])
         expect(await administration.status()).to.deep.equal({
           data,
+          database: placeOf({ dataDir: data, database }),
           schema_version: 0,
           users: 0,
           contexts: 0,
@@ -97,16 +110,25 @@ describe('administration of the embedded service', () => {
         })
       })
       expect(existsSync(data)).to.equal(false)
+      if (database !== undefined) {
+        expect(
+          await (await sharedPostgres()).query(
+            "select * from pg_tables where schemaname = 'public'",
+            database,
+          ),
+        ).to.deep.equal([])
+      }
     }))
 
   it('counts what is there and finds the service that announced itself', () =>
     withService(
-      async ({ call, url, dataDir, close }) => {
+      async ({ call, url, dataDir, place, close }) => {
         await call('POST', '/api/chat/send', { message: 'hello' })
-        await withAdministration(dataDir, async (administration) => {
+        await withAdministration(place, async (administration) => {
           await administration.createKey({ name: 'x', tier: 'free' })
           expect(await administration.status()).to.deep.equal({
             data: dataDir,
+            database: placeOf(place),
             schema_version: 2,
             users: 1,
             contexts: 1,
@@ -122,41 +144,46 @@ describe('administration of the embedded service', () => {
       { announce: true },
     ))
 
-  it('finds the one that is left of two on the same data', async () => {
-    const sandbox = createSandbox()
-    const start = () =>
-      startChatctl(sandbox, ['service', 'run', '--port', '0', '--json', '--log-level', 'silent'])
-    const ready = async (child: ChildProcess) =>
-      JSON.parse(String((await once(child.stdout as Readable, 'data'))[0])).pid as number
-    const first = start()
-    const second = start()
-    try {
-      const [pid] = await Promise.all([ready(first), ready(second)])
-      second.kill('SIGTERM')
-      await once(second, 'exit')
-      const { stdout } = await runChatctl(sandbox, ['service', 'status', '--jq', '.running.pid'])
-      expect(stdout.trim()).to.equal(String(pid))
-    } finally {
-      first.kill('SIGTERM')
-      await once(first, 'exit')
-      sandbox.remove()
-    }
-  })
+  it('finds the one that is left of two on the same data', () =>
+    withPlace(engine, async ({ database }) => {
+      const sandbox = createSandbox()
+      if (database !== undefined) sandbox.env['CHATCTL_DATABASE'] = database
+      const start = () =>
+        startChatctl(sandbox, ['service', 'run', '--port', '0', '--json', '--log-level', 'silent'])
+      const ready = async (child: ChildProcess) =>
+        JSON.parse(String((await once(child.stdout as Readable, 'data'))[0])).pid as number
+      const first = start()
+      const second = start()
+      try {
+        const [pid] = await Promise.all([ready(first), ready(second)])
+        second.kill('SIGTERM')
+        await once(second, 'exit')
+        const { stdout } = await runChatctl(sandbox, ['service', 'status', '--jq', '.running.pid'])
+        expect(stdout.trim()).to.equal(String(pid))
+      } finally {
+        first.kill('SIGTERM')
+        await once(first, 'exit')
+        sandbox.remove()
+      }
+    }))
 
   it('does not find a service that did not announce itself, or one that died', () =>
-    withService(async ({ url, dataDir }) => {
-      const running = () => withAdministration(dataDir, async (one) => (await one.status()).running)
+    withService(async ({ url, dataDir, place }) => {
+      const running = () => withAdministration(place, async (one) => (await one.status()).running)
       expect(await running()).to.equal(null)
       const record = join(dataDir, 'running-1.json')
       for (const stale of [
-        { url, pid: 2 ** 30 },
-        { url: 'http://127.0.0.1:9', pid: process.pid },
-        { url: 'x', pid: process.pid },
+        { url, pid: 2 ** 30, place: placeOf(place) },
+        { url: 'http://127.0.0.1:9', pid: process.pid, place: placeOf(place) },
+        { url: 'x', pid: process.pid, place: placeOf(place) },
+        { url, pid: process.pid, place: 'elsewhere' },
         'x',
       ]) {
         writeFileSync(record, JSON.stringify(stale))
         expect(await running(), JSON.stringify(stale)).to.equal(null)
       }
+      writeFileSync(record, JSON.stringify({ url, pid: process.pid, place: placeOf(place) }))
+      expect(await running()).to.deep.equal({ url, pid: process.pid })
       writeFileSync(record, '{')
       expect(await running()).to.equal(null)
     }))

@@ -7,7 +7,7 @@ import { generateKey, hashKey } from '../../src/service/domain/keys.ts'
 import { createServer } from '../../src/service/http/create-server.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { createOffline } from '../../src/service/upstream/offline.ts'
-import { type Answer, caller, withFolder, withService } from './temporary-service.ts'
+import { type Answer, caller, onEachEngine, withFolder } from './temporary-service.ts'
 
 function expectError(answer: Answer, status: number, code: string): void {
   expect(answer.status, answer.text).to.equal(status)
@@ -15,7 +15,7 @@ function expectError(answer: Answer, status: number, code: string): void {
   expect(answer.headers.get('x-request-id')).to.match(/^req_/)
 }
 
-describe('errors of the embedded service', () => {
+onEachEngine('errors of the embedded service', (withService) => {
   it('names every fault of a request at once', () =>
     withService(async ({ call }) => {
       const answer = await call('POST', '/v1/chat/completions', {
@@ -191,7 +191,9 @@ describe('errors of the embedded service', () => {
         expect(errorBody.parse(JSON.parse(body)).error.message).to.be.a('string')
       }
     }))
+})
 
+describe('errors inside of the embedded service', () => {
   it('answers 500 without saying what went wrong inside', () =>
     withFolder(async (folder) => {
       const store = openSqlite(folder)

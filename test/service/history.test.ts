@@ -1,12 +1,13 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
+import { onMachine } from '../../src/service/domain/audit.ts'
 import { storeExchange } from '../../src/service/domain/contexts.ts'
 import { listHistory } from '../../src/service/domain/history.ts'
 import { createId } from '../../src/service/domain/identifiers.ts'
 import { adminId, createUser } from '../../src/service/domain/users.ts'
-import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
+import { openStore } from '../../src/service/store/open-store.ts'
 import type { Database } from '../../src/service/store/tables.ts'
-import { type TemporaryService, withFolder, withService } from './temporary-service.ts'
+import { onEachEngine, type TemporaryService, withPlace } from './temporary-service.ts'
 
 async function readBackwards(
   call: TemporaryService['call'],
@@ -29,7 +30,7 @@ async function readBackwards(
   }
 }
 
-describe('history of the embedded service', () => {
+onEachEngine('history of the embedded service', (withService, engine) => {
   it('is read backwards to its beginning, each message once and in order, with any page size', () =>
     withService(async ({ call }) => {
       const contexts: string[] = []
@@ -108,9 +109,13 @@ describe('history of the embedded service', () => {
     }))
 
   it("keeps another user's contexts and messages out of sight", () =>
-    withFolder(async (folder) => {
-      const store = openSqlite(folder)
-      const other = await createUser(store.db, { email: 'other@example.com', password: 'long enough' })
+    withPlace(engine, async (place) => {
+      const store = await openStore(place)
+      const other = await createUser(
+        store.db,
+        { email: 'other@example.com', password: 'long enough' },
+        onMachine,
+      )
       const theirs = await exchangeOf(store.db, String(other.id))
       const ours = await exchangeOf(store.db, adminId)
       const page = await listHistory(store.db, adminId, {})

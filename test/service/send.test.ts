@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { allEvents, readEvents } from './read-events.ts'
 import { sendDelta, sendDone, startEvents, withUpstream } from './scripted-upstream.ts'
-import { withService } from './temporary-service.ts'
+import { onEachEngine } from './temporary-service.ts'
 
 const until = async (holds: () => boolean | Promise<boolean>) => {
   const deadline = Date.now() + 5000
@@ -11,7 +11,7 @@ const until = async (holds: () => boolean | Promise<boolean>) => {
   }
 }
 
-describe('sending a message to the embedded service', () => {
+onEachEngine('sending a message to the embedded service', (withService) => {
   it('opens a context, then goes on in it with the whole conversation', () =>
     withUpstream(
       (response, { body }) => {
@@ -36,6 +36,7 @@ describe('sending a message to the embedded service', () => {
             const last = JSON.parse(requests.at(-1)?.body ?? '')
             expect(last).to.deep.equal({
               model: 'm1',
+              max_tokens: 4096,
               messages: [
                 { role: 'user', content: 'one' },
                 { role: 'assistant', content: 'answer 1' },
@@ -137,8 +138,7 @@ describe('sending a message to the embedded service', () => {
     return withUpstream(
       (response) => {
         startEvents(response)
-        sendDelta(response, 'half an')
-        sendDelta(response, ' answer')
+        sendDelta(response, 'half an answer')
         response.once('close', () => {
           cancelled = true
         })
@@ -154,7 +154,6 @@ describe('sending a message to the embedded service', () => {
               client.signal,
             )
             const events = readEvents(response)
-            await events.next()
             const { data } = (await events.next()).value
             client.abort()
             await events.next().catch(() => {})

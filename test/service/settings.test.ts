@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { merge } from '../../src/service/domain/merge.ts'
-import { withService } from './temporary-service.ts'
+import { onEachEngine } from './temporary-service.ts'
 
-describe('settings of the embedded service', () => {
+onEachEngine('settings of the embedded service', (withService) => {
   it('change only where a key is named, and are answered whole', () =>
     withService(async ({ call }) => {
       const { body: before } = await call('GET', '/v1/settings')

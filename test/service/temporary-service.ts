@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type RunningService, type ServiceOptions, startService } from '../../src/service/start-service.ts'
+import type { DataPlace } from '../../src/service/store/open-store.ts'
+import { needPostgres, sharedPostgres } from '../support/postgres.ts'
 
 /** An answer with its body read, as JSON where it is JSON. */
 export interface Answer {
@@ -14,6 +16,8 @@ export interface Answer {
 
 export interface TemporaryService extends RunningService {
   key: string
+  /** Where its data lies, for whoever looks at it beside the service. */
+  place: DataPlace
   /** A request with the key; `body` is sent as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
   /** The same without reading the body. */
@@ -30,25 +34,66 @@ export async function withFolder<T>(use: (folder: string) => Promise<T> | T): Pr
   }
 }
 
-/** A service on an empty folder, closed and gone when `use` is done. */
-export async function withService<T>(
-  use: (service: TemporaryService) => Promise<T> | T,
-  options: Partial<ServiceOptions> = {},
-): Promise<T> {
-  return withFolder(async (folder) => {
-    const service = equip(await startService({ dataDir: folder, ...options }))
+export type Engine = 'sqlite' | 'postgres'
+
+/** An empty place for data on an engine, gone when `use` is done. */
+export function withPlace<T>(engine: Engine, use: (place: DataPlace) => Promise<T> | T): Promise<T> {
+  return withFolder(async (dataDir) => {
+    if (engine === 'sqlite') return use({ dataDir })
+    const postgres = await sharedPostgres()
+    const database = await postgres.createDatabase()
     try {
-      return await use(service)
+      return await use({ dataDir, database })
     } finally {
-      await service.close()
+      await postgres.dropDatabase(database)
     }
   })
 }
 
+export type WithService = <T>(
+  use: (service: TemporaryService) => Promise<T> | T,
+  options?: Partial<ServiceOptions>,
+) => Promise<T>
+
+const withServiceOn =
+  (engine: Engine): WithService =>
+  (use, options = {}) =>
+    withPlace(engine, async (place) => {
+      const service = equip(await startService({ ...place, ...options }), place)
+      try {
+        return await use(service)
+      } finally {
+        await service.close()
+      }
+    })
+
+/** A service on an empty folder, closed and gone when `use` is done. */
+export const withService = withServiceOn('sqlite')
+
+/** The same suite once on each engine; what it starts its services with is its parameter. */
+export function onEachEngine(
+  title: string,
+  define: (withService: WithService, engine: Engine) => void,
+): void {
+  for (const engine of ['sqlite', 'postgres'] as const) {
+    describe(`${title}, on ${engine}`, () => {
+      if (engine === 'postgres') {
+        before(function () {
+          needPostgres(this)
+        })
+      }
+      define(withServiceOn(engine), engine)
+    })
+  }
+}
+
 /** A running service with a key of its own and a way to call it. */
-export function equip(service: RunningService): TemporaryService {
+export function equip(
+  service: RunningService,
+  place: DataPlace = { dataDir: service.dataDir },
+): TemporaryService {
   const key = service.createProcessKey()
-  return { ...service, key, call: caller(service.url, key), open: opener(service.url, key) }
+  return { ...service, key, place, call: caller(service.url, key), open: opener(service.url, key) }
 }
 
 /** Requests with a key, or with none. */

@@ -110,7 +110,7 @@ describe('a model server behind the embedded service', () => {
   for (const [what, answer, status, code] of [
     ['does not know the model', { status: 404, body: '{"error":"model not found"}' }, 404, 'model_not_found'],
     ['refuses', { status: 400, body: '{"error":{"message":"too long"}}' }, 502, 'upstream_error'],
-    ['is overloaded', { status: 429, body: '' }, 502, 'upstream_error'],
+    ['is overloaded', { status: 429, body: '' }, 503, 'upstream_overloaded'],
     ['sends a page of HTML', { status: 200, body: '<html>' }, 502, 'upstream_error'],
     ['sends JSON of another form', { status: 200, body: '{"choices":"x"}' }, 502, 'upstream_error'],
     ['sends no choices', { status: 200, body: '{"choices":[]}' }, 502, 'upstream_error'],
@@ -229,7 +229,7 @@ describe('a model server behind the embedded service', () => {
         const upstream = await createOpenAiCompatible({ url })
         expect(await pieces(upstream)).to.deep.equal([
           { kind: 'delta', text: 'ü漢👍', model: 'm1' },
-          { kind: 'finish', reason: 'length', model: 'm1-7b' },
+          { kind: 'finish', reason: 'length', model: 'm1-7b', usage: undefined },
         ])
         await upstream.close()
       },

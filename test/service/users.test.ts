@@ -1,8 +1,7 @@
-import { join } from 'node:path'
 import { verify } from '@node-rs/argon2'
 import { expect } from 'chai'
-import { loadSqlite } from '../../src/load-sqlite.ts'
-import { withService } from './temporary-service.ts'
+import { openStore } from '../../src/service/store/open-store.ts'
+import { onEachEngine } from './temporary-service.ts'
 
 const ada = {
   email: 'Ada@Example.com',
@@ -11,9 +10,7 @@ const ada = {
   metadata: { company: 'A', n: 1 },
 }
 
-const { DatabaseSync } = loadSqlite()
-
-describe('users of the embedded service', () => {
+onEachEngine('users of the embedded service', (withService) => {
   it('are created with 201, a Location and the resource, without the password', () =>
     withService(async ({ call }) => {
       const answer = await call('POST', '/v1/users', ada)
@@ -28,13 +25,17 @@ describe('users of the embedded service', () => {
     }))
 
   it('have their password kept as argon2id and nowhere else', () =>
-    withService(async ({ call, dataDir }) => {
+    withService(async ({ call, place }) => {
       await call('POST', '/v1/users', ada)
-      const database = new DatabaseSync(join(dataDir, 'chatctl.db'), { readOnly: true })
-      const rows = database.prepare('select * from users where password_hash is not null').all()
-      database.close()
+      const store = await openStore(place)
+      const rows = await store.db
+        .selectFrom('users')
+        .selectAll()
+        .where('password_hash', 'is not', null)
+        .execute()
+      await store.close()
       expect(rows).to.have.length(1)
-      const hash = String(rows[0]?.['password_hash'])
+      const hash = String(rows[0]?.password_hash)
       expect(hash).to.match(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
       expect(await verify(hash, ada.password)).to.equal(true)
       expect(JSON.stringify(rows)).not.to.include(ada.password)
@@ -126,7 +127,7 @@ describe('users of the embedded service', () => {
     }))
 })
 
-describe('preferences in the embedded service', () => {
+onEachEngine('preferences in the embedded service', (withService) => {
   it('are one record behind four views', () =>
     withService(async ({ call }) => {
       const put = await call('PUT', '/api/user/settings', {

@@ -55,6 +55,22 @@ describe('on a terminal', () => {
     expect(await users()).to.equal(0)
   })
 
+  it('the password of an admin is asked for twice, and must be the same', async () => {
+    for (const [second, exitCode, made] of [
+      ['canary-passwrod', 2, 0],
+      ['canary-password', 0, 2],
+    ] as const) {
+      const { type, waitFor, end } = bind(start('service', 'admin', 'create', 'ada@example.com'))
+      await waitFor('Password:')
+      type('canary-password\r')
+      await waitFor('Password again:')
+      type(`${second}\r`)
+      expect(await end(), terminal?.shown).to.equal(exitCode)
+      expect(terminal?.shown).not.to.contain('canary')
+      expect(await users()).to.equal(made)
+    }
+  })
+
   it('--no-input asks nothing', async () => {
     const { end } = bind(start('users', 'create', '--no-input', '-p', 'local'))
     expect(await end()).to.equal(3)

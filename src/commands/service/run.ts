@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
-import { dataFlag } from '../../cli/service-flags.ts'
+import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
 import { serviceUrlView } from '../../view/service.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
@@ -27,6 +27,7 @@ export default class ServiceRun extends BaseCommand {
       summary: 'Port to listen on; 0 for any free one.',
     }),
     data: dataFlag,
+    database: databaseFlag,
     upstream: textFlag({
       helpValue: '<url>',
       summary:
@@ -44,6 +45,7 @@ export default class ServiceRun extends BaseCommand {
     const { flags, context } = await this.start(ServiceRun, serviceUrlView)
     const service = await context.startService({
       dataDir: flags.data,
+      database: flags.database,
       host: flags.host,
       port: flags.port,
       announce: true,

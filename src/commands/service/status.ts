@@ -1,15 +1,15 @@
 import { BaseCommand } from '../../cli/base-command.ts'
-import { dataFlag } from '../../cli/service-flags.ts'
+import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
 import { serviceStatusView } from '../../view/service.ts'
 
 export default class ServiceStatus extends BaseCommand {
   static override summary = 'Show what the embedded service holds, and where it runs.'
   static override examples = ['<%= config.bin %> service status', '<%= config.bin %> service status --json']
-  static override flags = { data: dataFlag }
+  static override flags = { data: dataFlag, database: databaseFlag }
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceStatus, serviceStatusView)
-    const administration = await context.openAdministration(flags.data)
+    const administration = await context.openAdministration(flags)
     await context.output.show(serviceStatusView, await administration.status())
   }
 }

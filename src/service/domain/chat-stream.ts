@@ -1,7 +1,9 @@
 import type { Database } from '../store/tables.ts'
-import type { Piece, Upstream } from '../upstream/upstream.ts'
-import { type Asked, prepareExchange, type Sent } from './chat.ts'
-import { type Exchange, storeExchange, updateAnswer } from './contexts.ts'
+import type { Upstream, Usage } from '../upstream/upstream.ts'
+import { AnswerRecord } from './answer-record.ts'
+import { prepareExchange, type Sent } from './chat.ts'
+import type { Exchange } from './contexts.ts'
+import type { SettingsInForce } from './settings.ts'
 
 /** What a streamed answer consists of. `id` and `context_id` are in each, so that any one of them is enough. */
 export type ChatEvent =
@@ -15,55 +17,42 @@ export type ChatEvent =
         response: string
         model: string
         finish_reason: string
+        /** Only where the model server told. */
+        usage?: Usage
       }
     }
 
 /**
  * Sends a message and yields the answer as it arrives. With its first piece the exchange is stored,
- * marked incomplete; when it ends, for whatever reason, what arrived is. An answer that fails
- * before its first piece leaves nothing behind.
+ * marked incomplete; what arrives after that is stored now and then, and when it ends, for whatever
+ * reason. An answer that fails before its first piece leaves nothing behind.
  */
 export async function* streamMessage(
   db: Database,
   upstream: Upstream,
+  settings: SettingsInForce,
   userId: string,
   sent: Sent,
   signal: AbortSignal,
 ): AsyncGenerator<ChatEvent> {
-  const { exchange, order } = await prepareExchange(db, upstream, userId, sent, signal)
-  let stored: Exchange | undefined
+  const { exchange, order } = await prepareExchange(db, upstream, settings, userId, sent, signal)
+  let record: AnswerRecord | undefined
+  let usage: Usage | undefined
+  // A client that reads no more holds this generator back: what it was not sent is kept all the same.
+  const keep = () => void record?.store().catch(() => {})
+  signal.addEventListener('abort', keep)
   try {
     for await (const piece of upstream.stream(order, signal)) {
-      const answer = stored ?? begin(exchange)
-      take(answer, piece)
-      if (!stored) await storeExchange(db, answer)
-      stored = answer
-      if (piece.kind === 'delta') yield { event: 'delta', data: { ...shared(answer), delta: piece.text } }
+      record ??= new AnswerRecord(db, exchange)
+      await record.take(piece)
+      if (piece.kind === 'finish') usage = piece.usage
+      else yield { event: 'delta', data: { ...shared(record.exchange), delta: piece.text } }
     }
   } finally {
-    if (stored) await updateAnswer(db, stored)
+    signal.removeEventListener('abort', keep)
+    await record?.store()
   }
-  if (stored) yield finished(stored)
-}
-
-function begin(exchange: Asked['exchange']): Exchange {
-  return {
-    ...exchange,
-    answer: '',
-    incomplete: true,
-    finishReason: null,
-    createdAt: new Date().toISOString(),
-  }
-}
-
-function take(answer: Exchange, piece: Piece): void {
-  answer.model = piece.model
-  if (piece.kind === 'delta') {
-    answer.answer += piece.text
-  } else {
-    answer.incomplete = false
-    answer.finishReason = piece.reason
-  }
+  if (record) yield finished(record.exchange, usage)
 }
 
 const shared = ({ answerId, contextId, createdAt }: Exchange) => ({
@@ -72,10 +61,16 @@ const shared = ({ answerId, contextId, createdAt }: Exchange) => ({
   created_at: createdAt,
 })
 
-function finished(answer: Exchange): ChatEvent {
+function finished(answer: Exchange, usage: Usage | undefined): ChatEvent {
   const { answer: response, model, finishReason } = answer
   return {
     event: 'done',
-    data: { ...shared(answer), response, model, finish_reason: finishReason ?? 'stop' },
+    data: {
+      ...shared(answer),
+      response,
+      model,
+      finish_reason: finishReason ?? 'stop',
+      ...(usage && { usage }),
+    },
   }
 }

@@ -1,9 +1,10 @@
 import type { SendAnswer, SendRequest } from '../../contract/conversation.ts'
 import type { Database } from '../store/tables.ts'
 import type { Order, Upstream } from '../upstream/upstream.ts'
-import { chooseModel } from './completions.ts'
-import { type Exchange, findContext, readConversation, storeExchange } from './contexts.ts'
+import { capTokens, requireChat } from './chat-limits.ts'
+import { type Exchange, readConversation, storeExchange } from './contexts.ts'
 import { createId } from './identifiers.ts'
+import type { SettingsInForce } from './settings.ts'
 
 /** A request that has passed validation. */
 export type Sent = SendRequest & { message: string }
@@ -17,19 +18,20 @@ export interface Asked {
 /**
  * Finds the context, or names a new one, and lays out the whole conversation for the model.
  * Nothing is stored yet.
- * @throws Refusal `context_not_found`
+ * @throws Refusal `context_not_found`, `context_too_long`, `feature_disabled`
  */
 export async function prepareExchange(
   db: Database,
   upstream: Upstream,
+  settings: SettingsInForce,
   userId: string,
   { message, context_id, model }: Sent,
   signal: AbortSignal,
 ): Promise<Asked> {
+  requireChat(settings)
   const askedAt = new Date().toISOString()
-  if (context_id !== undefined) await findContext(db, userId, context_id)
-  const earlier = context_id === undefined ? [] : await readConversation(db, context_id)
-  const chosen = model ?? (await chooseModel(upstream, signal))
+  const earlier = context_id === undefined ? [] : await readConversation(db, userId, context_id)
+  const chosen = model ?? (await upstream.defaultModel(signal))
   return {
     exchange: {
       userId,
@@ -41,7 +43,11 @@ export async function prepareExchange(
       model: chosen,
       askedAt,
     },
-    order: { model: chosen, messages: [...earlier, { role: 'user', content: message }] },
+    order: {
+      model: chosen,
+      messages: [...earlier, { role: 'user', content: message }],
+      max_tokens: capTokens(settings, undefined),
+    },
   }
 }
 
@@ -49,11 +55,12 @@ export async function prepareExchange(
 export async function sendMessage(
   db: Database,
   upstream: Upstream,
+  settings: SettingsInForce,
   userId: string,
   sent: Sent,
   signal: AbortSignal,
 ): Promise<SendAnswer> {
-  const { exchange, order } = await prepareExchange(db, upstream, userId, sent, signal)
+  const { exchange, order } = await prepareExchange(db, upstream, settings, userId, sent, signal)
   const { choices, model } = await upstream.complete(order, signal)
   const response = choices[0]?.message.content ?? ''
   const createdAt = new Date().toISOString()

@@ -1,27 +1,54 @@
+import { sql } from 'kysely'
 import type { Message } from '../../contract/completion.ts'
-import type { Database, MessageRow } from '../store/tables.ts'
+import { prepareQuery } from '../store/prepared-query.ts'
+import type { Database } from '../store/tables.ts'
 import { Refusal } from './refusal.ts'
 
 /** @throws Refusal `context_not_found`, for another user's context too */
 export async function findContext(db: Database, userId: string, id: string): Promise<void> {
-  const found = await db
-    .selectFrom('contexts')
-    .select('id')
-    .where('id', '=', id)
-    .where('user_id', '=', userId)
-    .executeTakeFirst()
-  if (!found) throw new Refusal('context_not_found', `There is no context ${id}`)
+  const [found] = await selectContext(db, { id, userId })
+  if (!found) throw notFound(id)
 }
 
-/** The whole conversation of a context, oldest first, as a model takes it. */
-export async function readConversation(db: Database, contextId: string): Promise<Message[]> {
-  return db
-    .selectFrom('messages')
-    .select(['role', 'content'])
-    .where('context_id', '=', contextId)
-    .orderBy('seq')
-    .execute()
+const notFound = (id: string) => new Refusal('context_not_found', `There is no context ${id}`)
+
+const selectContext = prepareQuery((db, { id, userId }: { id: string; userId: string }) =>
+  db.selectFrom('contexts').select('id').where('id', '=', id).where('user_id', '=', userId),
+)
+
+/** The longest conversation that a model is sent, in bytes of text; models take a fraction of it. */
+const longestConversation = 16 * 1024 * 1024
+
+/**
+ * The whole conversation of a user's context, oldest first, as a model takes it.
+ * @throws Refusal `context_not_found`, for another user's context too; `context_too_long` for one
+ * that would fill the memory
+ */
+export async function readConversation(db: Database, userId: string, contextId: string): Promise<Message[]> {
+  const [context] = await measureContext(db, { contextId, userId })
+  if (!context) throw notFound(contextId)
+  // PostgreSQL answers a sum as text.
+  if (Number(context.size) > longestConversation) {
+    throw new Refusal('context_too_long', 'The conversation holds more than 16 MiB of text; begin a new one')
+  }
+  return selectConversation(db, { contextId })
 }
+
+const measureContext = prepareQuery((db, { contextId, userId }: { contextId: string; userId: string }) => {
+  const size = db
+    .selectFrom('messages')
+    .select(sql<string | number>`coalesce(sum(octet_length(content)), 0)`.as('size'))
+    .where('context_id', '=', contextId)
+  return db
+    .selectFrom('contexts')
+    .select(size.as('size'))
+    .where('id', '=', contextId)
+    .where('user_id', '=', userId)
+})
+
+const selectConversation = prepareQuery((db, { contextId }: { contextId: string }) =>
+  db.selectFrom('messages').select(['role', 'content']).where('context_id', '=', contextId).orderBy('seq'),
+)
 
 /** A message and its answer, which lie side by side in the history. */
 export interface Exchange {
@@ -45,53 +72,75 @@ export interface Exchange {
 
 /** Stores both messages, and the context when it is new: all of it or nothing. */
 export function storeExchange(db: Database, exchange: Exchange): Promise<void> {
-  const { userId, contextId, askedAt, createdAt } = exchange
-  const shared = { context_id: contextId, user_id: userId }
-  const message: Omit<MessageRow, 'seq'> = {
-    ...shared,
-    id: exchange.messageId,
-    role: 'user',
-    content: exchange.message,
-    incomplete: 0,
-    model: null,
-    finish_reason: null,
-    created_at: askedAt,
-  }
-  const answer: Omit<MessageRow, 'seq'> = {
-    ...shared,
-    id: exchange.answerId,
-    role: 'assistant',
-    content: storable(exchange.answer),
-    incomplete: exchange.incomplete ? 1 : 0,
-    model: exchange.model,
-    finish_reason: exchange.finishReason,
-    created_at: createdAt,
-  }
+  const stored = { ...exchange, ...storable(exchange) }
   return db.transaction().execute(async (transaction) => {
-    if (exchange.opensContext) {
-      const context = { id: contextId, user_id: userId, created_at: askedAt }
-      await transaction.insertInto('contexts').values(context).execute()
-    }
-    await transaction.insertInto('messages').values([message, answer]).execute()
+    if (exchange.opensContext) await insertContext(transaction, stored)
+    else await lockContext(transaction, stored)
+    await insertMessages(transaction, stored)
   })
 }
+
+const insertContext = prepareQuery((db, { contextId, userId, askedAt }: Stored) =>
+  db.insertInto('contexts').values({ id: contextId, user_id: userId, created_at: askedAt }),
+)
+
+/** Two exchanges at once in one context: PostgreSQL would number their rows as they come, one's between the other's. */
+const lockContext = prepareQuery((db, { contextId }: Pick<Stored, 'contextId'>) =>
+  db.selectFrom('contexts').select('id').where('id', '=', contextId).forUpdate(),
+)
+
+const insertMessages = prepareQuery((db, exchange: Stored) => {
+  const shared = { context_id: exchange.contextId, user_id: exchange.userId }
+  return db.insertInto('messages').values([
+    {
+      ...shared,
+      id: exchange.messageId,
+      role: 'user',
+      content: exchange.message,
+      incomplete: 0,
+      model: null,
+      finish_reason: null,
+      created_at: exchange.askedAt,
+    },
+    {
+      ...shared,
+      id: exchange.answerId,
+      role: 'assistant',
+      content: exchange.answer,
+      incomplete: exchange.incomplete,
+      model: exchange.model,
+      finish_reason: exchange.finishReason,
+      created_at: exchange.createdAt,
+    },
+  ])
+})
 
 /** What has arrived of an answer that was stored when it began. */
 export async function updateAnswer(
   db: Database,
   answer: Pick<Exchange, 'answerId' | 'answer' | 'incomplete' | 'model' | 'finishReason'>,
 ): Promise<void> {
-  await db
-    .updateTable('messages')
-    .set({
-      content: storable(answer.answer),
-      incomplete: answer.incomplete ? 1 : 0,
-      model: answer.model,
-      finish_reason: answer.finishReason,
-    })
-    .where('id', '=', answer.answerId)
-    .execute()
+  await updateMessage(db, { ...answer, ...storable(answer) })
 }
 
+const updateMessage = prepareQuery(
+  (db, answer: Pick<Stored, 'answerId' | 'answer' | 'incomplete' | 'model' | 'finishReason'>) =>
+    db
+      .updateTable('messages')
+      .set({
+        content: answer.answer,
+        incomplete: answer.incomplete,
+        model: answer.model,
+        finish_reason: answer.finishReason,
+      })
+      .where('id', '=', answer.answerId),
+)
+
+/** An exchange as the columns take it. */
+type Stored = Omit<Exchange, 'incomplete'> & { incomplete: number }
+
 /** A model may say anything; a text column ends at U+0000 on Node 22 and cannot hold it in PostgreSQL. */
-const storable = (text: string) => text.replaceAll('\0', '\ufffd')
+const storable = ({ answer, incomplete }: Pick<Exchange, 'answer' | 'incomplete'>) => ({
+  answer: answer.replaceAll('\0', '\ufffd'),
+  incomplete: incomplete ? 1 : 0,
+})

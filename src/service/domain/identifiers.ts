@@ -1,10 +1,15 @@
-import { randomBytes } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 
 /** Crockford's base 32, in lower case: no i, l, o, u. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
+/** The two digits of each number of ten bits. */
+const pairs = Array.from({ length: 1024 }, (_, value) => `${alphabet[value >> 5]}${alphabet[value & 31]}`)
+
 let lastTime = 0
-let lastRandom = 0n
+let timeDigits = ''
+/** 80 bits, 20 in each, the most significant first. */
+const random = [0, 0, 0, 0]
 
 /**
  * A new identifier, `usr_01jd…`: 48 bits of time in ms and 80 random bits, so that identifiers
@@ -14,15 +19,26 @@ export function createId(kind: 'usr' | 'ctx' | 'msg' | 'key' | 'req' | 'chatcmpl
   const now = Date.now()
   if (now > lastTime) {
     lastTime = now
-    lastRandom = BigInt(`0x${randomBytes(10).toString('hex')}`) >> 1n
+    timeDigits = digitsOf(Math.floor(now / 2 ** 40)).slice(2) + digitsOf(now / 2 ** 20) + digitsOf(now)
+    for (const index of random.keys()) random[index] = randomInt(2 ** 20)
+    // Counting upwards must not run out of digits.
+    random[0] = (random[0] ?? 0) >> 1
   } else {
-    lastRandom += 1n
+    countUp()
   }
-  return `${kind}_${encode((BigInt(lastTime) << 80n) | lastRandom)}`
+  return `${kind}_${timeDigits}${random.map(digitsOf).join('')}`
 }
 
-function encode(value: bigint): string {
-  let text = ''
-  for (let shift = 125n; shift >= 0n; shift -= 5n) text += alphabet[Number((value >> shift) & 31n)]
-  return text
+function countUp(): void {
+  for (let index = 3; index >= 0; index--) {
+    const next = ((random[index] ?? 0) + 1) % 2 ** 20
+    random[index] = next
+    if (next !== 0) return
+  }
+}
+
+/** The four digits of the lowest 20 bits. */
+function digitsOf(value: number): string {
+  const bits = value % 2 ** 20
+  return `${pairs[bits >> 10]}${pairs[bits & 1023]}`
 }

@@ -1,9 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import type { ApiKeyRow, Database, Tier } from '../store/tables.ts'
-import type { Caller } from './caller.ts'
+import { noteChange, type Origin } from './audit.ts'
 import { createId } from './identifiers.ts'
-import { includes, type Role, rolePermissions } from './permissions.ts'
-import { adminId } from './users.ts'
 
 /** interface.md, "Limits": requests per hour. Enterprise has its own number, or none. */
 export const tierLimits = { free: 100, pro: 1000 } as const
@@ -19,115 +17,135 @@ export interface KeyRecord {
   created_at: string
   last_used_at: string | null
   revoked_at: string | null
+  user_id: string
+  user_email: string
+  /** What the key may do at most; null for all that its user may. */
+  permissions: string[] | null
+  /** From when on the key is refused; null for never. */
+  expires_at: string | null
 }
 
-export interface NewKey {
-  name: string
-  tier: Tier
-  limit: number | null
-}
+/** What is said of a key when it is made. */
+export type NewKey = Pick<KeyRecord, 'name' | 'tier' | 'limit' | 'user_id' | 'permissions' | 'expires_at'>
 
 /** `ck_` and 256 random bits. */
 export const generateKey = (): string => `ck_${randomBytes(32).toString('base64url')}`
 
 /** A key has 256 random bits, so a plain digest cannot be searched; a slow hash would only cost time. */
-export const hashKey = (key: string): string => createHash('sha256').update(key).digest('hex')
+export const hashKey = (key: string): string => hash('sha256', key)
 
-/** Stores a new key of the admin's. The key itself is in this answer and nowhere else. */
+/** Stores a new key. The key itself is in this answer and nowhere else. */
 export async function storeKey(
   db: Database,
-  { name, tier, limit }: NewKey,
+  wanted: NewKey,
+  by: Origin,
 ): Promise<KeyRecord & { key: string }> {
+  const { name, tier, limit, user_id, permissions, expires_at } = wanted
   const key = generateKey()
   const row: ApiKeyRow = {
     id: createId('key'),
     name,
     hash: hashKey(key),
     prefix: key.slice(0, 9),
-    user_id: adminId,
+    user_id,
     tier,
     hourly_limit: limit,
     created_at: new Date().toISOString(),
     last_used_at: null,
     revoked_at: null,
-    permissions: null,
-    expires_at: null,
+    permissions: permissions && JSON.stringify(permissions),
+    expires_at,
   }
-  await db.insertInto('api_keys').values(row).execute()
-  return { ...present(row), key }
+  return db.transaction().execute(async (transaction) => {
+    await transaction.insertInto('api_keys').values(row).execute()
+    await noteChange(transaction, by, { action: 'key.create', target: row.id, before: null, after: wanted })
+    return { ...(await readKey(transaction, row.id)), key }
+  })
 }
 
 /** Oldest first. */
 export async function listKeys(db: Database): Promise<KeyRecord[]> {
-  return (await db.selectFrom('api_keys').selectAll().orderBy('id').execute()).map(present)
+  return (await selectKeys(db).orderBy('api_keys.id').execute()).map(present)
 }
 
-/** Revokes a key from this moment on; one that is revoked keeps its date. Undefined for an unknown id. */
-export async function revokeKey(db: Database, id: string): Promise<KeyRecord | undefined> {
-  await db
-    .updateTable('api_keys')
-    .set({ revoked_at: new Date().toISOString() })
-    .where('id', '=', id)
-    .where('revoked_at', 'is', null)
-    .execute()
-  const row = await db.selectFrom('api_keys').selectAll().where('id', '=', id).executeTakeFirst()
+/** Undefined for an unknown id. */
+export async function findKey(db: Database, id: string): Promise<KeyRecord | undefined> {
+  const row = await selectKeys(db).where('api_keys.id', '=', id).executeTakeFirst()
   return row && present(row)
 }
 
-/**
- * Undefined for a key that is unknown, revoked or past its end. Read at each request, so a
- * revocation holds at once.
- */
-export async function findCaller(db: Database, key: string): Promise<Caller | undefined> {
-  const row = await db
+/** Changes what is given of a key; must run inside a transaction that has read it. */
+export async function changeKey(
+  transaction: Database,
+  before: KeyRecord,
+  change: Partial<Omit<NewKey, 'user_id'>>,
+  by: Origin,
+): Promise<KeyRecord> {
+  const { name, tier, limit, permissions, expires_at } = { ...before, ...change }
+  await transaction
+    .updateTable('api_keys')
+    .set({
+      name,
+      tier,
+      hourly_limit: limit,
+      permissions: permissions && JSON.stringify(permissions),
+      expires_at,
+    })
+    .where('id', '=', before.id)
+    .execute()
+  const after = await readKey(transaction, before.id)
+  await noteChange(transaction, by, { action: 'key.update', target: before.id, before, after })
+  return after
+}
+
+/** Revokes a key from this moment on; one that is revoked keeps its date. Undefined for an unknown id. */
+export function revokeKey(db: Database, id: string, by: Origin): Promise<KeyRecord | undefined> {
+  return db.transaction().execute(async (transaction) => {
+    await lockKey(transaction, id)
+    const before = await findKey(transaction, id)
+    if (!before || before.revoked_at !== null) return before
+    await transaction
+      .updateTable('api_keys')
+      .set({ revoked_at: new Date().toISOString() })
+      .where('id', '=', id)
+      .execute()
+    const after = await readKey(transaction, id)
+    await noteChange(transaction, by, { action: 'key.revoke', target: id, before, after })
+    return after
+  })
+}
+
+/** For a transaction that will write the key: nobody else does until it ends. */
+export async function lockKey(transaction: Database, id: string): Promise<void> {
+  await transaction.selectFrom('api_keys').select('id').where('id', '=', id).forUpdate().execute()
+}
+
+async function readKey(db: Database, id: string): Promise<KeyRecord> {
+  return present(await selectKeys(db).where('api_keys.id', '=', id).executeTakeFirstOrThrow())
+}
+
+function selectKeys(db: Database) {
+  return db
     .selectFrom('api_keys')
     .innerJoin('users', 'users.id', 'api_keys.user_id')
-    .select([
-      'api_keys.id',
-      'api_keys.user_id',
-      'api_keys.last_used_at',
-      'api_keys.hourly_limit',
-      'api_keys.permissions as key_permissions',
-      'api_keys.expires_at',
-      'users.role',
-      'users.permissions as user_permissions',
-    ])
-    .where('api_keys.hash', '=', hashKey(key))
-    .where('api_keys.revoked_at', 'is', null)
-    .executeTakeFirst()
-  if (!row || (row.expires_at !== null && Date.parse(row.expires_at) <= Date.now())) return undefined
-  await noteUse(db, row.id, row.last_used_at)
-  const ofUser = [...rolePermissions[row.role as Role], ...JSON.parse(row.user_permissions)]
-  const ofKey: string[] | null = row.key_permissions === null ? null : JSON.parse(row.key_permissions)
+    .selectAll('api_keys')
+    .select('users.email as user_email')
+}
+
+function present(row: ApiKeyRow & { user_email: string }): KeyRecord {
+  const { id, name, tier, prefix, created_at, last_used_at, revoked_at, user_id, user_email } = row
   return {
-    keyId: row.id,
-    userId: row.user_id,
-    may: (permission) => includes(ofUser, permission) && (ofKey === null || includes(ofKey, permission)),
-    hourlyLimit: row.hourly_limit,
-    isCounted: true,
+    id,
+    name,
+    tier,
+    limit: row.hourly_limit,
+    prefix,
+    created_at,
+    last_used_at,
+    revoked_at,
+    user_id,
+    user_email,
+    permissions: row.permissions === null ? null : JSON.parse(row.permissions),
+    expires_at: row.expires_at,
   }
-}
-
-/** `last_used_at` is kept to the minute: a write for every request would cost more than it tells. */
-async function noteUse(db: Database, id: string, lastUsedAt: string | null): Promise<void> {
-  const now = new Date()
-  if (lastUsedAt !== null && now.getTime() - Date.parse(lastUsedAt) < 60_000) return
-  try {
-    await db.updateTable('api_keys').set({ last_used_at: now.toISOString() }).where('id', '=', id).execute()
-  } catch {
-    // A full disk must not keep anybody from reading.
-  }
-}
-
-function present({
-  id,
-  name,
-  tier,
-  hourly_limit,
-  prefix,
-  created_at,
-  last_used_at,
-  revoked_at,
-}: ApiKeyRow): KeyRecord {
-  return { id, name, tier, limit: hourly_limit, prefix, created_at, last_used_at, revoked_at }
 }

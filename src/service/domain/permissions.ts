@@ -22,6 +22,21 @@ export const requiredPermissions = {
   assignPermissions: 'assign:permissions',
 } as const satisfies Record<EndpointName, Permission>
 
+const asked = [...new Set(Object.values(requiredPermissions))].map((permission) => permission.split(':'))
+
+/** Every permission that some endpoint asks for, and every pattern that stands for some of them. */
+export const knownPermissions: readonly string[] = [
+  ...new Set(
+    ['*', ...asked.map(([action]) => action)].flatMap((action) =>
+      ['*', ...asked.map(([, resource]) => resource)]
+        .filter((resource) =>
+          asked.some((one) => [one[0], '*'].includes(action) && [one[1], '*'].includes(resource)),
+        )
+        .map((resource) => `${action}:${resource}`),
+    ),
+  ),
+]
+
 /** What a role carries by itself; permissions that were assigned come on top. */
 export const rolePermissions = {
   admin: ['*:*'],
@@ -31,8 +46,17 @@ export const rolePermissions = {
 
 export type Role = keyof typeof rolePermissions
 
-/** Whether what was granted includes a permission. */
-export function includes(granted: readonly string[], wanted: Permission): boolean {
+/** The role's permissions and those assigned beyond them. A role that is unknown carries nothing. */
+export function rightsOf(role: string, assigned: readonly string[]): string[] {
+  const ofRole = Object.hasOwn(rolePermissions, role) ? rolePermissions[role as Role] : []
+  return [...ofRole, ...assigned]
+}
+
+/**
+ * Whether what was granted includes a permission, or all of what a pattern such as `read:*` stands
+ * for.
+ */
+export function includes(granted: readonly string[], wanted: string): boolean {
   const [action, resource] = wanted.split(':')
   return granted.some((grant) => {
     const [grantedAction, grantedResource] = grant.split(':')

@@ -1,6 +1,7 @@
 import type { Preferences } from '../../contract/preferences.ts'
 import type { UserSettingsRequest } from '../../contract/profile.ts'
 import type { UpdateUserRequest, User } from '../../contract/user.ts'
+import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'
 import { merge } from './merge.ts'
 
@@ -23,13 +24,20 @@ const defaults: PreferencesRecord = {
 }
 
 export async function readPreferences(db: Database, userId: string): Promise<PreferencesRecord> {
-  const row = await db
-    .selectFrom('preferences')
-    .select('document')
-    .where('user_id', '=', userId)
-    .executeTakeFirstOrThrow()
-  return merge(defaults, JSON.parse(row.document))
+  const [row] = await selectDocument(db, { userId })
+  return merge(defaults, JSON.parse(row?.document ?? '{}'))
 }
+
+/** The same for a transaction that will write it: nobody else does until it ends. */
+export async function lockPreferences(transaction: Database, userId: string): Promise<PreferencesRecord> {
+  const [row] = await lockDocument(transaction, { userId })
+  return merge(defaults, JSON.parse(row?.document ?? '{}'))
+}
+
+const ofUser = (db: Database, { userId }: { userId: string }) =>
+  db.selectFrom('preferences').select('document').where('user_id', '=', userId)
+const selectDocument = prepareQuery(ofUser)
+const lockDocument = prepareQuery((db, values: { userId: string }) => ofUser(db, values).forUpdate())
 
 /** Sets the keys that are named; must run inside a transaction with what else changes. */
 export async function mergePreferences(
@@ -37,7 +45,7 @@ export async function mergePreferences(
   userId: string,
   patch: Preferences,
 ): Promise<PreferencesRecord> {
-  const merged = merge(await readPreferences(db, userId), patch)
+  const merged = merge(await lockPreferences(db, userId), patch)
   await db
     .updateTable('preferences')
     .set({ document: JSON.stringify(merged) })

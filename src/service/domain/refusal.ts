@@ -3,26 +3,32 @@ import type { Fault } from '../../contract/faults.ts'
 /** The service's own values of `error.code`; interface.md shows none. docs/service.md lists them. */
 export type RefusalCode =
   | 'invalid_request'
+  | 'context_too_long'
   | 'unauthorized'
   | 'forbidden'
+  | 'feature_disabled'
   | 'not_found'
   | 'context_not_found'
   | 'model_not_found'
   | 'user_not_found'
   | 'method_not_allowed'
   | 'email_taken'
+  | 'admin_required'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'header_too_large'
   | 'request_timeout'
+  | 'rate_limited'
   | 'internal_error'
   | 'upstream_error'
+  | 'upstream_overloaded'
   | 'upstream_timeout'
   | 'service_stopping'
   | 'too_busy'
   | 'storage_busy'
   | 'storage_damaged'
   | 'storage_full'
+  | 'storage_unavailable'
 
 /** A request that the service answers with an error, for a reason that the caller may know. */
 export class Refusal extends Error {
@@ -35,15 +41,18 @@ export class Refusal extends Error {
 
   readonly code: RefusalCode
   readonly details: Record<string, unknown> | undefined
+  /** Seconds after which trying again makes sense; sent as `Retry-After`. */
+  readonly retryAfter: number | undefined
 
   constructor(
     code: RefusalCode,
     message: string,
-    options: { details?: Record<string, unknown>; cause?: unknown } = {},
+    options: { details?: Record<string, unknown>; retryAfter?: number | undefined; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause })
     this.code = code
     this.details = options.details
+    this.retryAfter = options.retryAfter
   }
 }
 

@@ -1,51 +1,94 @@
 import type { ApiConfiguration } from '../../contract/api-configuration.ts'
-import type { Settings, SettingsPatch } from '../../contract/settings.ts'
+import type { SettingsPatch } from '../../contract/settings.ts'
+import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'
+import { type AuditAction, noteChange, type Origin } from './audit.ts'
 import { merge } from './merge.ts'
 
+/** Settings in which everything has a value. */
+export type SettingsInForce = {
+  app_name: string
+  theme: { primary_color: string; mode: string }
+  features: { chat: boolean; file_upload: boolean; code_completion: boolean }
+  limits: { max_tokens: number; max_requests_per_min: number }
+}
+
+/** An API configuration in which everything has a value. */
+export type ApiConfigurationInForce = {
+  version: string
+  rate_limiting: { enabled: boolean; requests_per_minute: number }
+  cors: { allowed_origins: string[]; allowed_methods: string[] }
+}
+
 /** What a fresh service has; a document in the store holds only what was ever set. */
-const defaultSettings: Settings = {
+const defaultSettings: SettingsInForce = {
   app_name: 'Chat',
   theme: { primary_color: '#3366FF', mode: 'system' },
   features: { chat: true, file_upload: false, code_completion: false },
   limits: { max_tokens: 4096, max_requests_per_min: 60_000 },
 }
 
-const defaultApiConfiguration: ApiConfiguration = {
+const defaultApiConfiguration: ApiConfigurationInForce = {
   version: '1',
   rate_limiting: { enabled: false, requests_per_minute: 60_000 },
   cors: { allowed_origins: [], allowed_methods: ['GET', 'POST', 'PUT', 'PATCH'] },
 }
 
-export async function readSettings(db: Database): Promise<Settings> {
-  return merge(defaultSettings, await readDocument(db, 'settings'))
+/**
+ * Settings as they are stored at this moment. LiveSettings may be a second behind another process,
+ * and whoever reads back what they wrote may have been answered by that one.
+ */
+export async function readSettings(db: Database): Promise<SettingsInForce> {
+  const [row] = await selectSettings(db, {})
+  return settingsOf(row?.document ?? '{}')
 }
+
+const selectSettings = prepareQuery((db) => selectDocument(db, 'settings'))
+
+/** Settings as a document in the store makes them. */
+export const settingsOf = (document: string): SettingsInForce => merge(defaultSettings, JSON.parse(document))
+
+/** API configuration as a document in the store makes it. */
+export const apiConfigurationOf = (document: string): ApiConfigurationInForce =>
+  merge(defaultApiConfiguration, JSON.parse(document))
 
 /** Sets the keys that are named, at every depth. Answers with the whole resource. */
-export async function updateSettings(db: Database, patch: SettingsPatch): Promise<Settings> {
-  return merge(defaultSettings, await mergeDocument(db, 'settings', patch))
+export function updateSettings(db: Database, patch: SettingsPatch, by: Origin): Promise<SettingsInForce> {
+  return mergeDocument(db, 'settings', { patch, defaults: defaultSettings, action: 'settings.update' }, by)
 }
 
-/** The same rule as for the settings. Nothing reads this yet: rate limits and CORS are not enforced. */
-export async function setApiConfiguration(db: Database, given: ApiConfiguration): Promise<ApiConfiguration> {
-  return merge(defaultApiConfiguration, await mergeDocument(db, 'api_configuration', given))
+/** The same rule as for the settings. */
+export function setApiConfiguration(
+  db: Database,
+  patch: ApiConfiguration,
+  by: Origin,
+): Promise<ApiConfigurationInForce> {
+  const change = { patch, defaults: defaultApiConfiguration, action: 'api.update' } as const
+  return mergeDocument(db, 'api_configuration', change, by)
 }
 
 type DocumentTable = 'settings' | 'api_configuration'
 
-async function readDocument(db: Database, table: DocumentTable): Promise<object> {
-  const row = await db.selectFrom(table).select('document').where('id', '=', 1).executeTakeFirstOrThrow()
-  return JSON.parse(row.document)
-}
+const selectDocument = (db: Database, table: DocumentTable) =>
+  db.selectFrom(table).select('document').where('id', '=', 1)
 
-function mergeDocument(db: Database, table: DocumentTable, patch: object): Promise<object> {
+function mergeDocument<T extends object>(
+  db: Database,
+  table: DocumentTable,
+  { patch, defaults, action }: { patch: object; defaults: T; action: AuditAction },
+  by: Origin,
+): Promise<T> {
   return db.transaction().execute(async (transaction) => {
-    const merged = merge(await readDocument(transaction, table), patch)
+    const row = await selectDocument(transaction, table).forUpdate().executeTakeFirstOrThrow()
+    const stored: object = JSON.parse(row.document)
+    const merged = merge(stored, patch)
     await transaction
       .updateTable(table)
       .set({ document: JSON.stringify(merged), updated_at: new Date().toISOString() })
       .where('id', '=', 1)
       .execute()
-    return merged
+    const [before, after] = [merge(defaults, stored), merge(defaults, merged)]
+    await noteChange(transaction, by, { action, target: table, before, after })
+    return after
   })
 }

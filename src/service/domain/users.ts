@@ -1,15 +1,19 @@
 import type { Profile } from '../../contract/profile.ts'
-import type {
-  AssignPermissionsRequest,
-  CreateUserRequest,
-  UpdateUserRequest,
-  User,
-} from '../../contract/user.ts'
+import type { CreateUserRequest, UpdateUserRequest, User } from '../../contract/user.ts'
+import { prepareQuery } from '../store/prepared-query.ts'
 import { isUniqueViolation } from '../store/storage-failure.ts'
 import type { Database, UserRow } from '../store/tables.ts'
+import { type AuditAction, noteChange, type Origin } from './audit.ts'
 import { createId } from './identifiers.ts'
 import { hashPassword } from './passwords.ts'
-import { mergePreferences, preferencesFrom, readPreferences, userSettingsOf } from './preferences.ts'
+import type { Role } from './permissions.ts'
+import {
+  lockPreferences,
+  mergePreferences,
+  preferencesFrom,
+  readPreferences,
+  userSettingsOf,
+} from './preferences.ts'
 import { invalidRequest, Refusal } from './refusal.ts'
 
 /** Whom keys made on the machine act as; the first migration makes this user. */
@@ -21,8 +25,16 @@ export const mostMetadata = 65_536
 /** A request that has passed validation: the fields that the service requires are there. */
 type NewUser = CreateUserRequest & { email: string; password: string }
 
-/** @throws Refusal `email_taken`, case aside */
-export async function createUser(db: Database, given: NewUser): Promise<User> {
+/**
+ * @param as how the user comes to be; a member unless said
+ * @throws Refusal `email_taken`, case aside
+ */
+export async function createUser(
+  db: Database,
+  given: NewUser,
+  by: Origin,
+  as: { role: Role; action: AuditAction } = { role: 'member', action: 'user.create' },
+): Promise<User> {
   const now = new Date().toISOString()
   const row: UserRow = {
     id: createId('usr'),
@@ -31,7 +43,7 @@ export async function createUser(db: Database, given: NewUser): Promise<User> {
     name: given.name ?? '',
     password_hash: await hashPassword(given.password),
     metadata: mergeMetadata('{}', given.metadata),
-    role: 'member',
+    role: as.role,
     permissions: '[]',
     created_at: now,
     updated_at: now,
@@ -40,6 +52,9 @@ export async function createUser(db: Database, given: NewUser): Promise<User> {
     return await db.transaction().execute(async (transaction) => {
       await transaction.insertInto('users').values(row).execute()
       await transaction.insertInto('preferences').values({ user_id: row.id, document: '{}' }).execute()
+      const { email, name, role } = row
+      const after = { email, name, role, ...(given.metadata && { metadata: JSON.parse(row.metadata) }) }
+      await noteChange(transaction, by, { action: as.action, target: row.id, before: null, after })
       return presentUser(transaction, row)
     })
   } catch (error) {
@@ -60,9 +75,10 @@ export async function readUser(db: Database, id: string): Promise<User> {
  * to null is removed.
  * @throws Refusal `user_not_found`
  */
-export function updateUser(db: Database, id: string, given: UpdateUserRequest): Promise<User> {
+export function updateUser(db: Database, id: string, given: UpdateUserRequest, by: Origin): Promise<User> {
   return db.transaction().execute(async (transaction) => {
-    const stored = await findUser(transaction, id)
+    const stored = await lockUser(transaction, id)
+    const before = await presentUser(transaction, stored)
     const row: UserRow = {
       ...stored,
       name: given.name ?? stored.name,
@@ -74,45 +90,12 @@ export function updateUser(db: Database, id: string, given: UpdateUserRequest): 
       .where('id', '=', id)
       .execute()
     if (given.settings) {
-      const preferences = await readPreferences(transaction, id)
+      const preferences = await lockPreferences(transaction, id)
       await mergePreferences(transaction, id, preferencesFrom(given.settings, preferences))
     }
-    return presentUser(transaction, row)
-  })
-}
-
-export interface Assignment {
-  id: string
-  permissions: string[]
-  role: string
-}
-
-/**
- * Replaces the permissions, the role or both, whichever is given.
- * @throws Refusal `user_not_found`
- */
-export function assignPermissions(
-  db: Database,
-  id: string,
-  { permissions, role }: AssignPermissionsRequest,
-): Promise<Assignment> {
-  return db.transaction().execute(async (transaction) => {
-    const stored = await findUser(transaction, id)
-    const assignment: Assignment = {
-      id,
-      permissions: permissions ? [...new Set(permissions)] : JSON.parse(stored.permissions),
-      role: role ?? stored.role,
-    }
-    await transaction
-      .updateTable('users')
-      .set({
-        permissions: JSON.stringify(assignment.permissions),
-        role: assignment.role,
-        updated_at: new Date().toISOString(),
-      })
-      .where('id', '=', id)
-      .execute()
-    return assignment
+    const after = await presentUser(transaction, row)
+    await noteChange(transaction, by, { action: 'user.update', target: id, before, after })
+    return after
   })
 }
 
@@ -123,7 +106,24 @@ export async function readProfile(db: Database, id: string): Promise<Profile> {
 }
 
 async function findUser(db: Database, id: string): Promise<UserRow> {
-  const row = await db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst()
+  const [row] = await selectUser(db, { id })
+  return known(row, id)
+}
+
+/**
+ * The same for a transaction that will write it: nobody else does until it ends.
+ * @throws Refusal `user_not_found`
+ */
+export async function lockUser(transaction: Database, id: string): Promise<UserRow> {
+  const row = await userOf(transaction, { id }).forUpdate().executeTakeFirst()
+  return known(row, id)
+}
+
+const userOf = (db: Database, { id }: { id: string }) =>
+  db.selectFrom('users').selectAll().where('id', '=', id)
+const selectUser = prepareQuery(userOf)
+
+function known(row: UserRow | undefined, id: string): UserRow {
   if (!row) throw new Refusal('user_not_found', `There is no user ${id}`)
   return row
 }

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller } from '../domain/caller.ts'
-import { findCaller, hashKey } from '../domain/keys.ts'
+import type { Callers } from '../domain/callers.ts'
+import { hashKey } from '../domain/keys.ts'
 import type { Permission } from '../domain/permissions.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { adminId } from '../domain/users.ts'
@@ -23,9 +24,10 @@ const bearer = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
 
 /**
  * Whom a request acts as.
- * @throws Refusal `unauthorized`, in the same words for an unknown and a revoked key
+ * @throws Refusal `unauthorized`, in the same words for a key that is unknown, revoked or past its end
  */
 export async function authenticate(
+  callers: Callers,
   db: Database,
   processKeys: ProcessKeys,
   headers: IncomingHttpHeaders,
@@ -34,16 +36,26 @@ export async function authenticate(
     throw new Refusal('unauthorized', 'An API key is needed in the header Authorization: Bearer <API_KEY>')
   }
   const key = bearer.exec(headers.authorization)?.[1]
-  if (key !== undefined && processKeys.has(hashKey(key))) return processCaller
-  const find = key?.startsWith('ck_') ? findCaller : findTokenCaller
-  const caller = key === undefined ? undefined : await find(db, key)
+  const caller = key === undefined ? undefined : await findCaller(callers, db, processKeys, key)
   if (!caller) throw new Refusal('unauthorized', 'The API key is not valid')
   return caller
 }
 
+/** A key says of itself that it is one; anything else may be an access token. */
+async function findCaller(
+  callers: Callers,
+  db: Database,
+  processKeys: ProcessKeys,
+  key: string,
+): Promise<Caller | undefined> {
+  if (!key.startsWith('ck_')) return findTokenCaller(db, key)
+  const digest = hashKey(key)
+  return processKeys.has(digest) ? processCaller : callers.find(digest)
+}
+
 /** @throws Refusal `forbidden`, which names what is missing */
-export function authorize(caller: Caller, permission: Permission): void {
-  if (caller.may(permission)) return
+export function authorize(caller: Caller | undefined, permission: Permission): void {
+  if (caller?.may(permission)) return
   throw new Refusal(
     'forbidden',
     `This needs the permission ${permission}, which this key or its user lacks`,

@@ -7,19 +7,26 @@ import {
   LogController,
 } from 'fastify'
 import { type EndpointName, endpoints } from '../../contract/endpoints.ts'
+import { originOf } from '../domain/audit.ts'
 import type { Caller } from '../domain/caller.ts'
-import { createId } from '../domain/identifiers.ts'
+import { createCallers } from '../domain/callers.ts'
+import { LiveSettings } from '../domain/live-settings.ts'
 import { requiredPermissions } from '../domain/permissions.ts'
 import { Refusal } from '../domain/refusal.ts'
+import { Limiter } from '../limits/limiter.ts'
 import type { OAuth } from '../oauth/open-oauth.ts'
 import type { Store } from '../store/store.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { authenticate, authorize, type ProcessKeys } from './authenticate.ts'
+import { answerCors } from './cors.ts'
 import { errorBodyOf, statusOf, toRefusal } from './error-answer.ts'
-import { EventStream, openEventStream } from './event-stream.ts'
+import { EventStream, letGoOfStalled, openEventStream } from './event-stream.ts'
 import { serveOAuth } from './oauth-routes.ts'
 import { acceptJson } from './parse-json.ts'
+import { holdToLimits } from './rate-limit.ts'
+import { requestIdFor } from './request-id.ts'
 import { type Call, Created, handlers } from './routes.ts'
+import { RunningAnswers } from './running-answers.ts'
 import { answerUnparsed, refuseUnknown } from './unknown-route.ts'
 import { validate } from './validate.ts'
 
@@ -35,7 +42,14 @@ export interface ServerParts {
   issuer?: string | undefined
   /** How long, in ms, a request may take to arrive; 60,000 when not given. */
   requestTimeout?: number
+  /** The clock of the limits: Unix time in ms. */
+  now?: () => number
+  /** How long, in ms, the reader of a stream may take nothing of it; 120,000 when not given. */
+  readerTimeout?: number
 }
+
+/** What a request is answered with. */
+type Serving = ServerParts & { live: LiveSettings; running: RunningAnswers }
 
 /** The largest body in bytes. */
 const bodyLimit = 16 * 1024 * 1024
@@ -47,7 +61,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     // Its own lines name hosts and ports; ours, below, say who asked for what and how it went.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request' }),
     ...(logger && { childLoggerFactory: (_, bindings) => logger.child(bindings) }),
-    genReqId: () => createId('req'),
+    genReqId: ({ headers }) => requestIdFor(headers),
     bodyLimit,
     requestTimeout,
     // Node looks for requests that are overdue this often.
@@ -70,28 +84,41 @@ export function createServer(parts: ServerParts): FastifyInstance {
       answerError(error, request, reply)
     },
   })
+  const keyCallers = createCallers(parts.store)
   const callers = new WeakMap<FastifyRequest, Caller>()
+  const running = new RunningAnswers(parts.stopping)
+  const live = new LiveSettings(parts.store)
+  const counters = parts.store.openCounters((message, err) => logger?.warn({ err }, message))
+  const limiter = new Limiter(counters, parts.now)
+  server.addHook('onClose', () => limiter.close())
 
   server.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
+    if (await answerCors(live, request, reply)) return reply
     // What no route matched is refused without a key only outside of the interface's two families.
     if (request.is404 && !/^\/(v1|api)(\/|\?|$)/.test(request.url)) return
     if (request.routeOptions.config.isPublic) return
-    callers.set(request, await authenticate(parts.store.db, parts.processKeys, request.headers))
+    const caller = await authenticate(keyCallers, parts.store.db, parts.processKeys, request.headers)
+    callers.set(request, caller)
+    if (caller.isCounted) await holdToLimits(limiter, caller, await live.read(), reply)
   })
   server.addHook('onResponse', async (request, reply) => {
     logAnswer(request, reply, callers.get(request))
   })
+  server.addHook('onClose', () => keyCallers.close())
   acceptJson(server)
   server.setErrorHandler(answerError)
   server.setNotFoundHandler(refuseUnknown)
 
+  const serving = { ...parts, live, running }
   for (const name of Object.keys(endpoints) as EndpointName[]) {
     const { method, path } = endpoints[name]
     server.route({
       method,
       url: path.replace('{id}', ':id'),
-      handler: (request, reply) => answer(name, parts, callers.get(request), request, reply),
+      // Before the body is read: who may not send it has no use for what is wrong with it.
+      onRequest: async (request) => authorize(callers.get(request), requiredPermissions[name]),
+      handler: (request, reply) => answer(name, serving, callers.get(request), request, reply),
     })
   }
   serveOAuth(server, () => loadOAuth(server, parts))
@@ -114,22 +141,34 @@ declare module 'fastify' {
 
 async function answer<N extends EndpointName>(
   name: N,
-  { store, upstream, stopping }: ServerParts,
+  { store, upstream, live, running, readerTimeout }: Serving,
   caller: Caller | undefined,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   if (!caller) throw new Refusal('unauthorized', 'The API key is not valid')
-  authorize(caller, requiredPermissions[name])
   const { body, query } = validate(name, request.body, request.query as object)
   const { id = '' } = request.params as { id?: string }
-  const signal = AbortSignal.any([stopping, clientGone(reply)])
-  const result = await handlers[name]({ db: store.db, upstream, caller, body, query, id, signal } as Call<N>)
+  const call = {
+    db: store.db,
+    upstream,
+    live,
+    caller,
+    by: originOf(caller, request.id),
+    body,
+    query,
+    id,
+    get signal() {
+      return running.signalFor(reply.raw)
+    },
+  }
+  const result = await handlers[name](call as Call<N>)
   if (result instanceof Created) {
     return reply.code(201).header('location', result.location).send(result.body)
   }
   if (result instanceof EventStream) {
     const stream = await openEventStream(result, (error) => logFailure(request, toRefusal(error)))
+    letGoOfStalled(reply.raw, readerTimeout)
     return reply
       .header('content-type', 'text/event-stream; charset=utf-8')
       .header('cache-control', 'no-store')
@@ -144,18 +183,11 @@ function noSchemas(): never {
   throw new Error('routes of this service have no Fastify schemas')
 }
 
-function clientGone({ raw }: FastifyReply): AbortSignal {
-  const controller = new AbortController()
-  raw.once('close', () => {
-    if (!raw.writableFinished) controller.abort(new Refusal('request_timeout', 'The client went away'))
-  })
-  return controller.signal
-}
-
 function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const refusal = toRefusal(error)
   logFailure(request, refusal)
   if (refusal.code === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="chatctl"')
+  if (refusal.retryAfter !== undefined) reply.header('retry-after', refusal.retryAfter)
   void reply.code(statusOf(refusal)).send(errorBodyOf(refusal))
 }
 

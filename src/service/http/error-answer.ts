@@ -1,11 +1,13 @@
 import type { ErrorBody } from '../../contract/error-body.ts'
 import { Refusal, type RefusalCode } from '../domain/refusal.ts'
-import { isBusy, isDamaged, isDiskFull } from '../store/storage-failure.ts'
+import { isBusy, isDamaged, isDiskFull, isUnavailable } from '../store/storage-failure.ts'
 
 const statuses: Record<RefusalCode, number> = {
   invalid_request: 400,
+  context_too_long: 400,
   unauthorized: 401,
   forbidden: 403,
+  feature_disabled: 403,
   not_found: 404,
   context_not_found: 404,
   model_not_found: 404,
@@ -13,15 +15,19 @@ const statuses: Record<RefusalCode, number> = {
   method_not_allowed: 405,
   request_timeout: 408,
   email_taken: 409,
+  admin_required: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,
+  rate_limited: 429,
   header_too_large: 431,
   internal_error: 500,
   storage_damaged: 500,
   upstream_error: 502,
+  upstream_overloaded: 503,
   service_stopping: 503,
   too_busy: 503,
   storage_busy: 503,
+  storage_unavailable: 503,
   upstream_timeout: 504,
   storage_full: 507,
 }
@@ -38,6 +44,12 @@ export function toRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error
   if (isDiskFull(error)) {
     return new Refusal('storage_full', 'The service has no room left to store this; nothing was stored', {
+      cause: error,
+    })
+  }
+  if (isUnavailable(error)) {
+    return new Refusal('storage_unavailable', 'The database of the service does not answer; try again', {
+      retryAfter: 1,
       cause: error,
     })
   }

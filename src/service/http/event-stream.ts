@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { ChatEvent } from '../domain/chat-stream.ts'
 import { errorBodyOf, toRefusal } from './error-answer.ts'
@@ -18,39 +19,79 @@ const keepAlive = 15_000
  * ends the stream. Waits for the first piece, so that a failure before it still gets a status of
  * its own, unless the model takes longer than a client may wait for a first byte.
  * @param onError told of a failure that can only be reported inside the stream
+ * @param silence in ms, after which a comment is sent
  */
 export async function openEventStream(
   { events }: EventStream,
   onError: (error: unknown) => void,
+  silence = keepAlive,
 ): Promise<Readable> {
   const first = events.next()
-  await within(keepAlive, first)
-  return Readable.from(writeEvents(events, first, onError))
+  await within(silence, first)
+  return new EventBody(events, first, onError, silence)
 }
 
-async function* writeEvents(
-  events: AsyncGenerator<ChatEvent>,
-  first: Promise<IteratorResult<ChatEvent>>,
-  onError: (error: unknown) => void,
-): AsyncGenerator<string> {
-  try {
-    let next = first
-    for (;;) {
-      const result = await within(keepAlive, next)
-      if (!result) {
-        yield ': waiting for the model\n\n'
-        continue
-      }
-      if (result.done) return
-      yield frame(result.value.event, result.value.data)
-      next = events.next()
-    }
-  } catch (error) {
-    onError(error)
-    yield frame('error', errorBodyOf(toRefusal(error)))
-  } finally {
+/** A client that stopped reading without going away would keep the model server busy for good. */
+export function letGoOfStalled(response: ServerResponse, timeout = 120_000): void {
+  response.setTimeout(timeout, () => response.destroy())
+}
+
+/** Events as bytes, taken no faster than the client reads. */
+class EventBody extends Readable {
+  readonly #events: AsyncGenerator<ChatEvent>
+  readonly #onError: (error: unknown) => void
+  readonly #ping: NodeJS.Timeout
+  #next: Promise<IteratorResult<ChatEvent>> | undefined
+  #isWaiting = false
+
+  constructor(
+    events: AsyncGenerator<ChatEvent>,
+    first: Promise<IteratorResult<ChatEvent>>,
+    onError: (error: unknown) => void,
+    silence: number,
+  ) {
+    super()
+    this.#events = events
+    this.#next = first
+    this.#onError = onError
+    this.#ping = setInterval(() => {
+      if (this.#isWaiting) this.push(': waiting for the model\n\n')
+    }, silence)
+  }
+
+  override _read(): void {
+    if (!this.#isWaiting) void this.#fill()
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    clearInterval(this.#ping)
     // The client may be gone in the middle of an answer.
-    await events.return(undefined)
+    this.#events.return(undefined).then(
+      () => done(error),
+      () => done(error),
+    )
+  }
+
+  async #fill(): Promise<void> {
+    this.#isWaiting = true
+    try {
+      for (let hasRoom = true; hasRoom; ) {
+        const { done, value } = await (this.#next ?? this.#events.next())
+        this.#next = undefined
+        if (this.destroyed) return
+        if (done) break
+        hasRoom = this.push(frame(value.event, value.data))
+        this.#ping.refresh()
+        if (!hasRoom) return
+      }
+    } catch (error) {
+      if (this.destroyed) return
+      this.#onError(error)
+      this.push(frame('error', errorBodyOf(toRefusal(error))))
+    } finally {
+      this.#isWaiting = false
+    }
+    this.push(null)
   }
 }
 

@@ -1,12 +1,15 @@
 import type { AnswerOf, EndpointName, QueryOf, RequestOf } from '../../contract/endpoints.ts'
+import { assignPermissions } from '../domain/assign-permissions.ts'
+import type { Origin } from '../domain/audit.ts'
 import type { Caller } from '../domain/caller.ts'
 import { sendMessage } from '../domain/chat.ts'
 import { streamMessage } from '../domain/chat-stream.ts'
 import { complete, listModels } from '../domain/completions.ts'
 import { listHistory } from '../domain/history.ts'
+import type { LiveSettings } from '../domain/live-settings.ts'
 import { readPreferences, updateOwnSettings } from '../domain/preferences.ts'
 import { readSettings, setApiConfiguration, updateSettings } from '../domain/settings.ts'
-import { assignPermissions, createUser, readProfile, readUser, updateUser } from '../domain/users.ts'
+import { createUser, readProfile, readUser, updateUser } from '../domain/users.ts'
 import type { Database } from '../store/tables.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { EventStream } from './event-stream.ts'
@@ -15,7 +18,10 @@ import { EventStream } from './event-stream.ts'
 export interface Call<N extends EndpointName> {
   db: Database
   upstream: Upstream
+  live: LiveSettings
   caller: Caller
+  /** What the audit log says of who it was. */
+  by: Origin
   /** Fields that `bounds` requires are there. */
   body: Demanded<RequestOf<N>>
   query: QueryOf<N>
@@ -46,24 +52,27 @@ type Handlers = {
 }
 
 export const handlers: Handlers = {
-  createCompletion: ({ upstream, body, signal }) => complete(upstream, body, signal),
+  createCompletion: async ({ upstream, live, body, signal }) =>
+    complete(upstream, (await live.read()).settings, body, signal),
   listModels: ({ upstream, signal }) => listModels(upstream, signal),
-  sendMessage: async ({ db, upstream, caller, body, signal }) =>
-    body.stream
-      ? new EventStream(streamMessage(db, upstream, caller.userId, body, signal))
-      : sendMessage(db, upstream, caller.userId, body, signal),
+  sendMessage: async ({ db, upstream, live, caller, body, signal }) => {
+    const { settings } = await live.read()
+    return body.stream
+      ? new EventStream(streamMessage(db, upstream, settings, caller.userId, body, signal))
+      : sendMessage(db, upstream, settings, caller.userId, body, signal)
+  },
   listHistory: ({ db, caller, query }) => listHistory(db, caller.userId, query),
   getProfile: ({ db, caller }) => readProfile(db, caller.userId),
   updateUserSettings: ({ db, caller, body }) => updateOwnSettings(db, caller.userId, body),
   getSettings: ({ db }) => readSettings(db),
-  updateSettings: ({ db, body }) => updateSettings(db, body),
+  updateSettings: ({ db, by, body }) => updateSettings(db, body, by),
   getPreferences: async ({ db, caller }) => ({ ...(await readPreferences(db, caller.userId)) }),
-  setApiConfiguration: ({ db, body }) => setApiConfiguration(db, body),
-  createUser: async ({ db, body }) => {
-    const user = await createUser(db, body)
+  setApiConfiguration: ({ db, by, body }) => setApiConfiguration(db, body, by),
+  createUser: async ({ db, by, body }) => {
+    const user = await createUser(db, body, by)
     return new Created(`/v1/users/${user.id}`, user)
   },
   getUser: ({ db, id }) => readUser(db, id),
-  updateUser: ({ db, id, body }) => updateUser(db, id, body),
-  assignPermissions: ({ db, id, body }) => assignPermissions(db, id, body),
+  updateUser: ({ db, by, id, body }) => updateUser(db, id, body, by),
+  assignPermissions: ({ db, caller, by, id, body }) => assignPermissions(db, caller, id, body, by),
 }

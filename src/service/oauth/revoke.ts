@@ -32,41 +32,40 @@ export async function endGrants(db: Database, hashes: readonly string[]): Promis
 
 /**
  * Ends sessions of browsers, by the digests of their uids, with all grants that were made in them.
- * A request that is under way may still write them; the mark makes nothing of that.
+ * A request that is under way may still write them; the mark makes nothing of that. Must run inside
+ * a transaction.
  */
 export async function endSessions(db: Database, uidHashes: readonly string[]): Promise<void> {
   if (uidHashes.length === 0) return
   const now = new Date()
-  await db.transaction().execute(async (transaction) => {
-    await transaction
-      .insertInto('oauth_records')
-      .values(
-        uidHashes.map((hash) => ({
-          model: endedModel,
-          id_hash: hash,
-          payload: '{}',
-          uid_hash: null,
-          user_code_hash: null,
-          grant_hash: null,
-          user_id: null,
-          consumed_at: null,
-          expires_at: Math.floor(now.getTime() / 1000) + memory,
-          created_at: now.toISOString(),
-        })),
-      )
-      .onConflict((conflict) => conflict.doNothing())
-      .execute()
-    const grants = await transaction
-      .selectFrom('oauth_records')
-      .select('grant_hash')
-      .distinct()
-      .where('uid_hash', 'in', uidHashes)
-      .where('grant_hash', 'is not', null)
-      .execute()
-    await endGrants(
-      transaction,
-      grants.flatMap(({ grant_hash: hash }) => hash ?? []),
+  await db
+    .insertInto('oauth_records')
+    .values(
+      uidHashes.map((hash) => ({
+        model: endedModel,
+        id_hash: hash,
+        payload: '{}',
+        uid_hash: null,
+        user_code_hash: null,
+        grant_hash: null,
+        user_id: null,
+        consumed_at: null,
+        expires_at: Math.floor(now.getTime() / 1000) + memory,
+        created_at: now.toISOString(),
+      })),
     )
-    await transaction.deleteFrom('oauth_records').where('uid_hash', 'in', uidHashes).execute()
-  })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  const grants = await db
+    .selectFrom('oauth_records')
+    .select('grant_hash')
+    .distinct()
+    .where('uid_hash', 'in', uidHashes)
+    .where('grant_hash', 'is not', null)
+    .execute()
+  await endGrants(
+    db,
+    grants.flatMap(({ grant_hash: hash }) => hash ?? []),
+  )
+  await db.deleteFrom('oauth_records').where('uid_hash', 'in', uidHashes).execute()
 }

@@ -101,10 +101,20 @@ function present(
 
 const moment = (seconds: number): string => new Date(seconds * 1000).toISOString()
 
-/** Ends sessions: a browser's with all that was signed in through it, a program's with its tokens. */
-export async function endAll(db: Database, sessions: readonly Found[]): Promise<void> {
+/**
+ * Ends sessions: a browser's with all that was signed in through it, a program's with its tokens.
+ * @param also what is written in the same transaction
+ */
+export async function endAll(
+  db: Database,
+  sessions: readonly Found[],
+  also: (transaction: Database) => Promise<void> = async () => {},
+): Promise<void> {
   const hashes = (kind: Found['kind']) =>
     sessions.filter((session) => session.kind === kind).map(({ hash }) => hash)
-  await endSessions(db, hashes('browser'))
-  await endGrants(db, hashes('program'))
+  await db.transaction().execute(async (transaction) => {
+    await endSessions(transaction, hashes('browser'))
+    await endGrants(transaction, hashes('program'))
+    await also(transaction)
+  })
 }

@@ -1,96 +1,32 @@
 import { Failure } from '../../failure.ts'
+import * as postgres from './postgres/postgres-errors.ts'
+import { postgresFailure } from './postgres/postgres-failure.ts'
+import * as sqlite from './sqlite/sqlite-errors.ts'
+import { sqliteFailure } from './sqlite/sqlite-failure.ts'
 
-/** What node:sqlite throws: `errcode` is SQLite's extended result code, its low byte the primary one. */
-interface SqliteError extends Error {
-  code: 'ERR_SQLITE_ERROR'
-  errcode: number
-}
-
-/** https://sqlite.org/rescode.html */
-const busy = 5
-const readOnly = 8
-const corrupt = 11
-const full = 13
-const cannotOpen = 14
-const notADatabase = 26
-/** Extended codes. */
-const writeFailed = 778
-const uniqueViolated = 2067
-
-function isSqliteError(error: unknown): error is SqliteError {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
-}
-
-const primaryCode = (error: unknown) => (isSqliteError(error) ? error.errcode & 0xff : undefined)
-const systemCode = (error: unknown) =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
-
-/** Whether another process held the database for longer than `busy_timeout`. */
-export const isBusy = (error: unknown): boolean => primaryCode(error) === busy
-
-/** Whether the file is there and is not what SQLite wrote. */
-export const isDamaged = (error: unknown): boolean =>
-  [corrupt, notADatabase].includes(primaryCode(error) ?? 0)
-
-/** Whether a write failed for want of room: the disk is full, or a quota or file size limit is reached. */
-export function isDiskFull(error: unknown): boolean {
-  if (primaryCode(error) === full) return true
-  if (isSqliteError(error) && error.errcode === writeFailed) return true
-  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(systemCode(error) ?? '')
-}
+/** What an error of either engine means: each error tells by itself which engine it is from. */
 
 export const isUniqueViolation = (error: unknown): boolean =>
-  isSqliteError(error) && error.errcode === uniqueViolated
+  sqlite.isUniqueViolation(error) || postgres.isUniqueViolation(error)
 
-/** An error met while opening the data, in words, with the next step; a bug stays what it is. */
-export function storageFailure(error: unknown, folder: string, file: string): unknown {
+/** Whether a write failed for want of room. */
+export const isDiskFull = (error: unknown): boolean => sqlite.isDiskFull(error) || postgres.isDiskFull(error)
+
+/** Whether others held the data for longer than anybody waits: it may work the next time. */
+export const isBusy = (error: unknown): boolean => sqlite.isBusy(error) || postgres.isBusy(error)
+
+/** Whether the data is there and is not what was written. */
+export const isDamaged = (error: unknown): boolean => sqlite.isDamaged(error) || postgres.isDamaged(error)
+
+/** Whether the database cannot be asked now; a file always can. */
+export const isUnavailable = (error: unknown): boolean => postgres.isUnavailable(error)
+
+/**
+ * An error of the data in words, with the next step; a bug stays what it is.
+ * @param folder the data folder
+ * @param place the database, as `Store.place` has it
+ */
+export function storageFailure(error: unknown, folder: string, place: string): unknown {
   if (error instanceof Failure) return error
-  if (isDiskFull(error)) {
-    return new Failure('storage', `No room left on the disk of ${folder}`, {
-      hint: 'Free some space and try again, or use another data folder',
-      cause: error,
-    })
-  }
-  const system = systemCode(error)
-  if (system === 'EACCES' || system === 'EPERM' || system === 'EROFS') {
-    return new Failure('storage', `The data folder ${folder} cannot be written (${system})`, {
-      hint: 'Make it writable for this user, or use another data folder',
-      cause: error,
-    })
-  }
-  if (system === 'ENOTDIR' || system === 'EEXIST') {
-    return new Failure('storage', `${folder} is not a folder`, {
-      hint: 'Use a folder as the data folder',
-      cause: error,
-    })
-  }
-  if (system !== undefined && /^E[A-Z0-9]+$/.test(system)) {
-    return new Failure('storage', `The data folder ${folder} cannot be used (${system})`, {
-      hint: 'Make it writable for this user, or use another data folder',
-      cause: error,
-    })
-  }
-  switch (primaryCode(error)) {
-    case corrupt:
-    case notADatabase:
-      return new Failure('storage', `${file} is damaged or is not a database; nothing in it was changed`, {
-        hint: 'Restore it from a backup, or move it away to begin with an empty one',
-        cause: error,
-      })
-    case busy:
-      return new Failure('storage', `${file} is held by another program`, {
-        hint: 'Try again when that program is done',
-        cause: error,
-      })
-    case readOnly:
-    case cannotOpen:
-      return new Failure('storage', `${file} cannot be opened for writing`, {
-        hint: `Make ${folder} and the files in it writable for this user, or use another data folder`,
-        cause: error,
-      })
-    case undefined:
-      return error
-    default:
-      return new Failure('storage', `${file} cannot be used: ${(error as Error).message}`, { cause: error })
-  }
+  return postgresFailure(error, place) ?? sqliteFailure(error, folder, place)
 }

@@ -1,3 +1,4 @@
+import type { Counters, Warn } from '../limits/counters.ts'
 import type { Database } from './tables.ts'
 
 /** The data of a service, on whichever engine. */
@@ -14,5 +15,7 @@ export interface Store {
    * asked for at every request. Covers settings, keys, users and API configuration.
    */
   generation(): number
+  /** Where requests are counted, opened at the first; whoever asked for it closes it before the store. */
+  openCounters(warn: Warn): Counters
   close(): Promise<void>
 }

@@ -1,60 +1,127 @@
-import { createParser } from 'eventsource-parser'
-import type { Piece } from './upstream.ts'
-import { messageOf, unusable } from './upstream-refusal.ts'
+import type { Readable } from 'node:stream'
+import type { EventSourceMessage } from 'eventsource-parser'
+import { messageIn } from './error-message.ts'
+import { EventReader } from './event-reader.ts'
+import { readUsage } from './lenient-answers.ts'
+import type { Piece, Usage } from './upstream.ts'
+import { unusable } from './upstream-refusal.ts'
 
 /** The most text that one stream may hold, in characters. */
 const maxText = 16 * 1024 * 1024
+
+/** How long, in ms, a server may take for what comes after a `finish_reason`: its usage, `[DONE]`, the end. */
+const lastWords = 2_000
 
 /** One `data:` of a stream, as far as it matters here. */
 interface Chunk {
   model?: unknown
   error?: unknown
-  choices?: { delta?: { content?: unknown } | null; finish_reason?: unknown }[]
+  usage?: unknown
+  choices?: { index?: unknown; delta?: { content?: unknown } | null; finish_reason?: unknown }[] | null
 }
 
 /**
- * The pieces of an OpenAI stream. It is whole when a `finish_reason` or `[DONE]` came.
- * @throws Refusal `upstream_error` when it is not, or carries an error; whatever reading throws
+ * The pieces of an OpenAI stream; text that arrives together is one piece. It is whole when a
+ * `finish_reason` or `[DONE]` came: whatever goes wrong after that takes nothing from it, and
+ * nobody is kept waiting for its end. Left early, the body is destroyed.
+ * @throws Refusal `upstream_error` when it is not whole, or carries an error; whatever reading throws
  */
-export async function* readPieces(body: AsyncIterable<Uint8Array>, asked: string): AsyncGenerator<Piece> {
-  let model = asked
-  let reason: string | undefined
-  let length = 0
-  for await (const data of readEvents(body)) {
-    if (data === '[DONE]') {
-      reason ??= 'stop'
-      break
+export async function* readPieces(body: Readable, asked: string): AsyncGenerator<Piece> {
+  const answer = new StreamedAnswer(asked)
+  const reader = new EventReader(maxText)
+  let lingering: NodeJS.Timeout | undefined
+  // Destroyed while nobody iterates, its error would be an uncaught one.
+  body.on('error', () => {})
+  try {
+    for await (const bytes of body.iterator({ destroyOnReturn: false })) {
+      const text = answer.take(reader.read(bytes))
+      if (text !== '') yield { kind: 'delta', text, model: answer.model }
+      answer.throwFailure()
+      if (answer.isDone) break
+      if (answer.reason !== undefined) lingering ??= setTimeout(() => body.destroy(), lastWords)
     }
-    const chunk = parseChunk(data)
-    if (chunk.error) throw unusable(`broke off: ${messageOf(data) ?? 'it did not say why'}`)
-    if (typeof chunk.model === 'string') model = chunk.model
-    const choice = chunk.choices?.[0]
-    const text = choice?.delta?.content
-    if (typeof text === 'string' && text !== '') {
-      length += text.length
-      if (length > maxText) throw unusable('sent more than 16 Mi characters in one answer')
-      yield { kind: 'delta', text, model }
-    }
-    if (typeof choice?.finish_reason === 'string') reason = choice.finish_reason
+    const text = answer.isDone ? '' : answer.take(reader.end())
+    if (text !== '') yield { kind: 'delta', text, model: answer.model }
+    answer.throwFailure()
+  } catch (error) {
+    if (answer.reason === undefined) throw error
+  } finally {
+    clearTimeout(lingering)
+    if (answer.isDone) readOut(body)
+    else body.destroy()
   }
+  const { reason, model, usage } = answer
   if (reason === undefined) throw unusable('ended its answer before it was finished')
-  yield { kind: 'finish', reason, model }
+  yield { kind: 'finish', reason, model, usage }
 }
 
-async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const arrived: string[] = []
-  const parser = createParser({ onEvent: ({ data }) => arrived.push(data), maxBufferSize: maxText })
-  const decoder = new TextDecoder()
-  for await (const bytes of body) {
-    parser.feed(decoder.decode(bytes, { stream: true }))
-    yield* arrived.splice(0)
+/** A body that is read to its end leaves its connection to the next request. */
+function readOut(body: Readable): void {
+  if (body.closed) return
+  const timer = setTimeout(() => body.destroy(), lastWords)
+  body.once('close', () => clearTimeout(timer))
+  body.resume()
+}
+
+/** What the chunks so far have said. */
+class StreamedAnswer {
+  model: string
+  reason: string | undefined
+  usage: Usage | undefined
+  /** `[DONE]` came. */
+  isDone = false
+  #length = 0
+  #failure: unknown
+
+  constructor(asked: string) {
+    this.model = asked
   }
-  // A last event that no blank line ended still counts: some servers forget it after [DONE].
-  parser.feed(`${decoder.decode()}\n\n`)
-  yield* arrived
+
+  /** The text in some events, up to the one that is a failure; `throwFailure` tells of that. */
+  take(events: readonly EventSourceMessage[]): string {
+    let text = ''
+    try {
+      for (const event of events) {
+        if (event.data === '[DONE]') {
+          this.reason ??= 'stop'
+          this.isDone = true
+          break
+        }
+        text += this.#takeChunk(parseChunk(event))
+      }
+    } catch (error) {
+      this.#failure = error
+    }
+    this.#length += text.length
+    if (this.#length > maxText) throw unusable('sent more than 16 Mi characters in one answer')
+    return text
+  }
+
+  /** @throws Refusal `upstream_error` for an event that was an error, or could not be read */
+  throwFailure(): void {
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  #takeChunk({ model, usage, choices }: Chunk): string {
+    if (typeof model === 'string') this.model = model
+    this.usage = readUsage(usage) ?? this.usage
+    // One answer is asked for; should others come they are not mixed into it.
+    const choice = Array.isArray(choices) ? choices.find((given) => (given?.index ?? 0) === 0) : undefined
+    if (typeof choice?.finish_reason === 'string') this.reason = choice.finish_reason
+    const text = choice?.delta?.content
+    return typeof text === 'string' ? text : ''
+  }
 }
 
-function parseChunk(data: string): Chunk {
+function parseChunk({ event, data }: EventSourceMessage): Chunk {
+  const chunk = parseObject(data)
+  if (chunk.error || event === 'error') {
+    throw unusable(`broke off: ${messageIn(chunk) ?? 'it did not say why'}`)
+  }
+  return chunk
+}
+
+function parseObject(data: string): Chunk {
   try {
     const chunk: unknown = JSON.parse(data)
     if (typeof chunk === 'object' && chunk !== null) return chunk

@@ -1,4 +1,8 @@
 import * as z from 'zod/mini'
+import type { Model } from '../../contract/model.ts'
+import { messageIn } from './error-message.ts'
+import type { CompletionResult, Usage } from './upstream.ts'
+import { unusable } from './upstream-refusal.ts'
 
 /**
  * What this service needs of a model server's answer; anything else that is odd or missing is left
@@ -7,7 +11,7 @@ import * as z from 'zod/mini'
 const text = z.catch(z.optional(z.string()), undefined)
 const count = z.catch(z.optional(z.pipe(z.number(), z.transform(Math.floor))), undefined)
 
-export const modelList = z.looseObject({
+const modelList = z.looseObject({
   data: z.array(z.looseObject({ id: z.string(), created: count, owned_by: text })),
 })
 
@@ -19,9 +23,59 @@ const choice = z.looseObject({
 
 const usage = z.looseObject({ prompt_tokens: count, completion_tokens: count, total_tokens: count })
 
-export const completion = z.looseObject({
+const completion = z.looseObject({
   created: count,
   model: text,
-  usage: z.catch(z.optional(usage), undefined),
+  usage: z.optional(z.unknown()),
   choices: z.array(choice),
 })
+
+/** @throws Refusal `upstream_error` for what is no list of models */
+export function readModels(body: unknown): Model[] {
+  return parse(modelList, body).data.map(({ id, created, owned_by }) => ({
+    id,
+    created: created ?? 0,
+    object: 'model',
+    owned_by: owned_by ?? '',
+  }))
+}
+
+/**
+ * @param asked the model, for a server that does not say which one answered
+ * @throws Refusal `upstream_error` for what is no completion
+ */
+export function readCompletion(body: unknown, asked: string): CompletionResult {
+  const { choices, created, model, usage } = parse(completion, body)
+  if (choices.length === 0) throw unusable('sent an answer without choices')
+  return {
+    created: created ?? Math.floor(Date.now() / 1000),
+    model: model ?? asked,
+    usage: readUsage(usage) ?? { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
+    choices: choices.map(({ message, finish_reason, index }, position) => ({
+      index: index ?? position,
+      message: { role: message.role ?? 'assistant', content: message.content ?? '' },
+      finish_reason: finish_reason ?? 'stop',
+    })),
+  }
+}
+
+/** Counts of tokens, of which one that is missing is 0. Undefined where a server gave none at all. */
+export function readUsage(given: unknown): Usage | undefined {
+  // Nearly every piece of a stream has none.
+  if (typeof given !== 'object' || given === null) return undefined
+  const counts = usage.safeParse(given).data
+  if (!counts) return undefined
+  const { prompt_tokens = 0, completion_tokens = 0 } = counts
+  const total_tokens = counts.total_tokens ?? prompt_tokens + completion_tokens
+  return { prompt_tokens, completion_tokens, total_tokens }
+}
+
+function parse<S extends z.ZodMiniType>(schema: S, body: unknown): z.infer<S> {
+  const result = schema.safeParse(body)
+  if (result.success) return result.data
+  // Some gateways report what failed behind them with a status of 200.
+  const words = Object(body).error ? messageIn(body) : undefined
+  throw words === undefined
+    ? unusable('sent an answer of another form than the OpenAI one', result.error)
+    : unusable(`failed: ${words}`)
+}

@@ -1,18 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import { type Dispatcher, Pool } from 'undici'
-import { isLoopback } from '../../contract/base-url.ts'
-import { Failure } from '../../failure.ts'
-import { resolvePreset } from './presets.ts'
-import { refuseStatus, toRefusal } from './upstream-refusal.ts'
-
-export interface UpstreamOptions {
-  /** The base URL, `/v1` included where the server has it; or the name of a preset. */
-  url: string
-  /** The model server's own key. A caller's key never goes there. */
-  key?: string | undefined
-  /** A file that holds the key. */
-  keyFile?: string | undefined
-}
+import { type FailedAnswer, readFailure, refuseStatus } from './refuse-status.ts'
+import { unlessAborted } from './unless-aborted.ts'
+import { findUpstream, type UpstreamOptions } from './upstream-address.ts'
+import { toRefusal, unusable } from './upstream-refusal.ts'
 
 /** All in ms. */
 export interface UpstreamTimeouts {
@@ -32,17 +22,20 @@ export const defaultTimeouts: UpstreamTimeouts = {
   idle: 120_000,
 }
 
+/** A completion as it leaves. */
+interface CompletionBody {
+  model: string
+  stream: boolean
+}
+
 /** A connection to one model server, over which nothing but JSON and event streams goes. */
 export interface ModelServer {
   /** The server's origin, where a caller may know it: on this machine. */
   shownAs: string | undefined
-  /** @throws Refusal `upstream_error`, `upstream_timeout`, `model_not_found`; the signal's reason */
+  /** @throws Refusal, as `Upstream` says; the signal's reason */
   get(path: string, signal: AbortSignal): Promise<Dispatcher.ResponseData>
-  post(
-    path: string,
-    body: { stream: boolean; model: string },
-    signal: AbortSignal,
-  ): Promise<Dispatcher.ResponseData>
+  /** The same; a stream is asked for its usage as well, unless the server is known to refuse that. */
+  post(path: string, body: CompletionBody, signal: AbortSignal): Promise<Dispatcher.ResponseData>
   close(): Promise<void>
 }
 
@@ -51,86 +44,86 @@ export async function connectModelServer(
   options: UpstreamOptions,
   timeouts: UpstreamTimeouts,
 ): Promise<ModelServer> {
-  const base = parseBase(resolvePreset(options.url))
-  const key = options.key ?? (options.keyFile === undefined ? undefined : await readKey(options.keyFile))
-  const local = isLoopback(base.hostname)
-  if (key !== undefined && base.protocol === 'http:' && !local) {
-    throw new Failure('refused', `The upstream key would leave unencrypted for ${base.host}`, {
-      hint: 'Use an https:// URL for a model server on another machine',
-    })
-  }
-  const shownAs = local ? base.origin : undefined
+  const { base, key, shownAs } = await findUpstream(options)
   const prefix = base.pathname.replace(/\/+$/, '')
-  const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` }
-  // The pool is large and only wanted here, so it is loaded only with an upstream.
-  const pool = new Pool(base.origin, { connect: { timeout: timeouts.connect }, bodyTimeout: timeouts.idle })
+  const own = {
+    accept: 'application/json, text/event-stream',
+    // undici does not decompress.
+    'accept-encoding': 'identity',
+    ...(key !== undefined && { authorization: `Bearer ${key}` }),
+  }
+  const withBody = { ...own, 'content-type': 'application/json' }
+  // One connection for each answer: leaving a stream closes it, which every server notices.
+  const pool = new Pool(base.origin, {
+    allowH2: false,
+    connect: { timeout: timeouts.connect },
+    bodyTimeout: timeouts.idle,
+  })
+  let takesUsageRequest = true
 
+  /** An answer outside of 2xx is read to its end. */
   async function send(
     path: string,
-    options: Pick<Dispatcher.RequestOptions, 'method' | 'headersTimeout'> & { body?: string; model?: string },
+    request: Omit<Dispatcher.RequestOptions, 'path'>,
     signal: AbortSignal,
-  ): Promise<Dispatcher.ResponseData> {
-    const { model, body, ...rest } = options
-    const headers = {
-      accept: 'application/json',
-      ...authorization,
-      ...(body && { 'content-type': 'application/json' }),
-    }
+  ): Promise<Dispatcher.ResponseData | FailedAnswer> {
+    signal.throwIfAborted()
     try {
-      const answer = await pool.request({
-        ...rest,
-        path: `${prefix}${path}`,
-        headers,
-        body: body ?? null,
+      // undici hears of an abort only when it is connected (nodejs/undici#386).
+      const answer = await unlessAborted(
+        pool.request({ ...request, path: `${prefix}${path}`, signal }),
         signal,
-      })
-      if (answer.statusCode >= 200 && answer.statusCode < 300) return answer
-      throw await refuseStatus(answer, model)
+      )
+      if (answer.statusCode < 200 || answer.statusCode > 299) return await readFailure(answer)
+      const coding = answer.headers['content-encoding'] ?? 'identity'
+      if (coding === 'identity') return answer
+      // Nobody reads it, so nobody else would take the error.
+      answer.body.on('error', () => {}).destroy()
+      throw unusable(`sent a compressed answer (${coding}), which it was not asked for`)
     } catch (error) {
       throw toRefusal(error, signal, shownAs)
     }
   }
 
+  function sendCompletion(path: string, body: CompletionBody, signal: AbortSignal) {
+    const request = {
+      method: 'POST',
+      headers: withBody,
+      headersTimeout: body.stream ? timeouts.firstByte : timeouts.whole,
+      body: JSON.stringify(body),
+    } as const
+    return send(path, request, signal)
+  }
+
   return {
     shownAs,
-    get: (path, signal) => send(path, { method: 'GET', headersTimeout: timeouts.firstByte }, signal),
-    post: (path, body, signal) =>
-      send(
-        path,
-        {
-          method: 'POST',
-          headersTimeout: body.stream ? timeouts.firstByte : timeouts.whole,
-          body: JSON.stringify(body),
-          model: body.model,
-        },
-        signal,
-      ),
+    async get(path, signal) {
+      const request = { method: 'GET', headers: own, headersTimeout: timeouts.firstByte } as const
+      const answer = await send(path, request, signal)
+      if ('statusCode' in answer) return answer
+      throw refuseStatus(answer, undefined, key)
+    },
+    async post(path, body, signal) {
+      const asksForUsage = body.stream && takesUsageRequest
+      let answer = await sendCompletion(path, asksForUsage ? { ...body, ...usageRequest } : body, signal)
+      if (asksForUsage && refusesUsageRequest(answer)) {
+        takesUsageRequest = false
+        answer = await sendCompletion(path, body, signal)
+      }
+      if ('statusCode' in answer) return answer
+      throw refuseStatus(answer, body.model, key)
+    },
     close: () => pool.destroy(),
   }
 }
 
-function parseBase(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash) {
-    return url
-  }
-  throw new Failure(
-    'config',
-    'The upstream must be an http:// or https:// URL without credentials or a query',
-    {
-      hint: 'For example: --upstream http://127.0.0.1:11434/v1, or the preset --upstream ollama',
-    },
-  )
-}
+/**
+ * OpenAI, vLLM and llama.cpp count the tokens of a stream only when asked. Mistral and some of
+ * Azure's refuse the question; a refused one costs no tokens.
+ */
+const usageRequest = { stream_options: { include_usage: true } }
 
-async function readKey(file: string): Promise<string> {
-  let key: string
-  try {
-    key = (await readFile(file, 'utf8')).trim()
-  } catch (cause) {
-    throw new Failure('config', `The upstream key cannot be read from ${file}`, { cause })
-  }
-  // RFC 6750 section 2.1: what may stand behind "Bearer".
-  if (/^[A-Za-z0-9\-._~+/]+=*$/.test(key)) return key
-  throw new Failure('config', `${file} does not hold one key and nothing else`)
-}
+const refusesUsageRequest = (answer: Dispatcher.ResponseData | FailedAnswer) =>
+  'status' in answer &&
+  (answer.status === 400 || answer.status === 422) &&
+  /stream_options|include_usage/.test(answer.text)

@@ -1,5 +1,5 @@
 import { Refusal } from '../domain/refusal.ts'
-import type { CompletionResult, Order, Upstream } from './upstream.ts'
+import type { CompletionResult, Order, Upstream, Usage } from './upstream.ts'
 
 const offlineModel = 'offline'
 
@@ -13,17 +13,13 @@ const created = 1_735_689_600
 export function createOffline(): Upstream {
   return {
     listModels: async () => [{ id: offlineModel, created, object: 'model', owned_by: 'chatctl' }],
+    defaultModel: async () => offlineModel,
     async complete(order) {
       const { pieces, reason } = answer(order)
-      const prompt = order.messages.reduce((sum, { content }) => sum + wordsOf(content).length, 0)
       const result: CompletionResult = {
         created: Math.floor(Date.now() / 1000),
         model: offlineModel,
-        usage: {
-          prompt_tokens: prompt,
-          completion_tokens: pieces.length,
-          total_tokens: prompt + pieces.length,
-        },
+        usage: count(order, pieces),
         choices: [
           { index: 0, message: { role: 'assistant', content: pieces.join('') }, finish_reason: reason },
         ],
@@ -36,7 +32,7 @@ export function createOffline(): Upstream {
         signal.throwIfAborted()
         yield { kind: 'delta', text, model: offlineModel }
       }
-      yield { kind: 'finish', reason, model: offlineModel }
+      yield { kind: 'finish', reason, model: offlineModel, usage: count(order, pieces) }
     },
     close: async () => {},
   }
@@ -50,6 +46,15 @@ function answer({ model, messages, max_tokens: most = Number.POSITIVE_INFINITY }
   const pieces = describe(asked).split(/(?<= )/)
   const cut = pieces.slice(0, most)
   return { pieces: cut, reason: cut.length < pieces.length ? 'length' : 'stop' }
+}
+
+function count({ messages }: Order, pieces: readonly string[]): Usage {
+  const prompt = messages.reduce((sum, { content }) => sum + wordsOf(content).length, 0)
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: pieces.length,
+    total_tokens: prompt + pieces.length,
+  }
 }
 
 function describe(message: string): string {

@@ -1,11 +1,19 @@
 import type { Message } from '../../contract/completion.ts'
 import type { Model } from '../../contract/model.ts'
 
-/** What answers: a model server, or the built-in model. */
+/** What answers: a model server, or the built-in model. An aborted signal ends its work at once. */
 export interface Upstream {
-  /** @throws Refusal `upstream_error`, `upstream_timeout` */
+  /** @throws Refusal `upstream_overloaded`, `upstream_error`, `upstream_timeout`; the signal's reason */
   listModels(signal: AbortSignal): Promise<Model[]>
-  /** @throws Refusal `model_not_found`, `upstream_error`, `upstream_timeout` */
+  /**
+   * The model for a request that names none: the first of the list.
+   * @throws Refusal `model_not_found` when there is none; as `listModels`
+   */
+  defaultModel(signal: AbortSignal): Promise<string>
+  /**
+   * @throws Refusal `model_not_found`, `context_too_long`, `upstream_overloaded`, `upstream_error`,
+   * `upstream_timeout`; the signal's reason
+   */
   complete(order: Order, signal: AbortSignal): Promise<CompletionResult>
   /**
    * The same, piece by piece. Ends with a `finish`; an answer that breaks off throws instead, so
@@ -27,10 +35,14 @@ export interface CompletionResult {
   /** Unix time in seconds. */
   created: number
   model: string
-  usage: { prompt_tokens: number; completion_tokens: number; total_tokens: number }
+  usage: Usage
   choices: { index: number; message: { role: string; content: string }; finish_reason: string }[]
 }
 
+/** Counts of tokens. */
+export type Usage = { prompt_tokens: number; completion_tokens: number; total_tokens: number }
+
 export type Piece =
   | { kind: 'delta'; text: string; model: string }
-  | { kind: 'finish'; reason: string; model: string }
+  /** `usage` is undefined where the server did not tell. */
+  | { kind: 'finish'; reason: string; model: string; usage: Usage | undefined }

@@ -202,10 +202,10 @@ describe('the second factor', () => {
 describe('sessions, from the machine of the service', () => {
   const withAdministration = async (
     service: TemporaryService,
-    use: (sessions: Awaited<ReturnType<typeof openAdministration>>['sessions']) => Promise<void>,
+    use: (sessions: Awaited<ReturnType<typeof openAdministration>>) => Promise<void>,
   ): Promise<void> => {
-    const administration = await openAdministration(service.dataDir)
-    await use(administration.sessions)
+    const administration = await openAdministration({ dataDir: service.dataDir })
+    await use(administration)
     await administration.close()
   }
 

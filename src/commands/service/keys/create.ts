@@ -1,19 +1,19 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
-import { integerFlag, textFlag } from '../../../cli/flag-types.ts'
-import { dataFlag } from '../../../cli/service-flags.ts'
+import { textFlag } from '../../../cli/flag-types.ts'
+import { databaseFlag, dataFlag, keyFlags, keyPermissions, tiers } from '../../../cli/service-flags.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { newKeyView } from '../../../view/service.ts'
-
-const tiers = ['free', 'pro', 'enterprise'] as const
 
 export default class ServiceKeysCreate extends BaseCommand {
   static override summary = 'Create an API key of the embedded service and print it, this once.'
   static override description =
-    'Only a hash of the key is kept. A key made on the machine acts as the built-in admin.'
+    'Only a hash of the key is kept. It acts as its user and never may more than that user; without --user, as the built-in admin.'
   static override examples = [
-    '<%= config.bin %> service keys create --name ci --tier pro',
-    '<%= config.bin %> service keys create --name big --tier enterprise --limit 50000 --jq .key',
+    '<%= config.bin %> service keys create --name ci --tier pro --expires 90d',
+    '<%= config.bin %> service keys create --name bot --user ada@example.com',
+    '<%= config.bin %> service keys create --name reader --permission read:users --jq .key',
+    '<%= config.bin %> service keys create --name big --tier enterprise --limit 50000',
   ]
   static override flags = {
     name: textFlag({ helpValue: '<text>', required: true, summary: 'What the key is for.' }),
@@ -22,18 +22,30 @@ export default class ServiceKeysCreate extends BaseCommand {
       default: 'free',
       summary: 'Subscription tier, which sets the hourly limit.',
     })(),
-    limit: integerFlag({ helpValue: '<n>', summary: 'Requests per hour; only for the tier enterprise.' }),
+    ...keyFlags,
+    user: textFlag({
+      helpValue: '<id|email>',
+      summary: 'Whom the key acts as; the built-in admin unless said.',
+    }),
     data: dataFlag,
+    database: databaseFlag,
     'dry-run': dryRunFlag,
   }
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceKeysCreate, newKeyView)
-    const { name, tier, limit } = flags
-    const administration = await context.openAdministration(flags.data)
-    administration.checkKey({ name, tier, limit })
-    if (context.dryRun) return this.showLocalChange({ create: { name, tier, limit: limit ?? null } })
-    const created = await administration.createKey({ name, tier, limit })
+    const { name, tier, limit, user, expires } = flags
+    const request = {
+      name,
+      tier,
+      limit,
+      user,
+      permissions: keyPermissions(flags.permission) ?? undefined,
+      expiresAt: expires?.at ?? undefined,
+    }
+    const administration = await context.openAdministration(flags)
+    if (context.dryRun) return this.showLocalChange({ create: await administration.planKey(request) })
+    const created = await administration.createKey(request)
     await context.output.showOnce(newKeyView, created, { name: 'key', value: created.key })
   }
 }

@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
-import { dataFlag } from '../../../cli/service-flags.ts'
+import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { dryRunFlag, yesFlag } from '../../../cli/shared-flags.ts'
 import { keyView } from '../../../view/service.ts'
 
@@ -10,11 +10,11 @@ export default class ServiceKeysRevoke extends BaseCommand {
   static override args = {
     id: Args.string({ description: 'Id of the key.', required: true, ignoreStdin: true }),
   }
-  static override flags = { data: dataFlag, yes: yesFlag, 'dry-run': dryRunFlag }
+  static override flags = { data: dataFlag, database: databaseFlag, yes: yesFlag, 'dry-run': dryRunFlag }
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceKeysRevoke, keyView)
-    const administration = await context.openAdministration(flags.data)
+    const administration = await context.openAdministration(flags)
     if (context.dryRun) {
       const { id } = await administration.findKey(args.id)
       return this.showLocalChange({ revoke: id })

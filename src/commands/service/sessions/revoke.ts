@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
-import { dataFlag } from '../../../cli/service-flags.ts'
+import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { dryRunFlag, yesFlag } from '../../../cli/shared-flags.ts'
 import { sessionView } from '../../../view/service.ts'
 
@@ -10,16 +10,16 @@ export default class ServiceSessionsRevoke extends BaseCommand {
   static override args = {
     id: Args.string({ description: 'Id of the session.', required: true, ignoreStdin: true }),
   }
-  static override flags = { data: dataFlag, yes: yesFlag, 'dry-run': dryRunFlag }
+  static override flags = { data: dataFlag, database: databaseFlag, yes: yesFlag, 'dry-run': dryRunFlag }
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceSessionsRevoke, sessionView)
-    const { sessions } = await context.openAdministration(flags.data)
+    const administration = await context.openAdministration(flags)
     if (context.dryRun) {
-      const { id } = await sessions.findSession(args.id)
+      const { id } = await administration.findSession(args.id)
       return this.showLocalChange({ revoke: id })
     }
     if (!flags.yes) await context.prompter.confirm(`End the session ${args.id}?`)
-    await context.output.show(sessionView, await sessions.revokeSession(args.id))
+    await context.output.show(sessionView, await administration.revokeSession(args.id))
   }
 }

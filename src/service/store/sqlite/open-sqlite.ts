@@ -1,21 +1,23 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { loadSqlite } from '../../../load-sqlite.ts'
+import { SqliteCounters } from '../../limits/sqlite-counters.ts'
 import { type Migration, migrations } from '../migrations/migrations.ts'
-import { isBusy, storageFailure } from '../storage-failure.ts'
 import type { Store } from '../store.ts'
-import type { Database, Tables } from '../tables.ts'
+import type { Tables } from '../tables.ts'
 import { migrateSqlite } from './migrate-sqlite.ts'
-import { createSqliteDialect } from './sqlite-dialect.ts'
+import { type Connections, closeBoth, createSqliteDialect } from './sqlite-dialect.ts'
+import { isBusy } from './sqlite-errors.ts'
+import { sqliteFailure } from './sqlite-failure.ts'
 
 export interface SqliteStore extends Store {
-  /** The same connection, for pragmas. */
+  /** The connection that writes, for pragmas. */
   connection: DatabaseSync
 }
 
-/** How long, in ms, a writer waits for writers in other processes. */
+/** How long, in ms, opening waits for other processes. */
 const busyTimeout = 10_000
 
 export const databaseFile = (folder: string): string => join(resolve(folder), 'chatctl.db')
@@ -26,29 +28,51 @@ export const databaseFile = (folder: string): string => join(resolve(folder), 'c
  */
 export function openSqlite(folder: string, wanted: readonly Migration[] = migrations): SqliteStore {
   const file = databaseFile(folder)
-  let connection: DatabaseSync | undefined
+  let writer: DatabaseSync | undefined
+  let reader: DatabaseSync | undefined
   try {
     mkdirSync(resolve(folder), { recursive: true, mode: 0o700 })
     // SQLite would make the file with the umask's mode; its -wal and -shm take the file's own.
     closeSync(openSync(file, 'a', 0o600))
     const { DatabaseSync } = loadSqlite()
-    connection = new DatabaseSync(file, { timeout: busyTimeout, enableForeignKeyConstraints: true })
-    const created = prepare(connection, file, wanted)
-    const open = connection
-    const db = new Kysely<Tables>({ dialect: createSqliteDialect(open, file) })
-    const version = open.prepare('select data_version + total_changes() as n from pragma_data_version')
-    return {
-      engine: 'sqlite',
-      db,
-      connection: open,
-      place: file,
-      created,
-      generation: () => (version.get() as { n: number }).n,
-      close: () => closeDatabase(db, open),
-    }
+    writer = new DatabaseSync(file, { timeout: busyTimeout, enableForeignKeyConstraints: true })
+    const created = prepare(writer, file, wanted)
+    reader = new DatabaseSync(file, { timeout: busyTimeout, readOnly: true })
+    return createStore({ reader, writer }, file, created)
   } catch (error) {
-    connection?.close()
-    throw storageFailure(error, resolve(folder), file)
+    reader?.close()
+    writer?.close()
+    throw sqliteFailure(error, resolve(folder), file)
+  }
+}
+
+function createStore(connections: Connections, file: string, created: boolean): SqliteStore {
+  const { reader, writer } = connections
+  const db = new Kysely<Tables>({ dialect: createSqliteDialect(connections) })
+  // Counts the commits of all other connections to the file, our own writer's among them.
+  const version = reader.prepare('pragma data_version')
+  let known: number | undefined
+  return {
+    engine: 'sqlite',
+    db,
+    connection: writer,
+    place: file,
+    created,
+    // The file is locked to be asked, which costs as much as a query: once a turn of the event loop will do.
+    generation() {
+      if (known === undefined) {
+        known = (version.get() as { data_version: number }).data_version
+        setImmediate(() => {
+          known = undefined
+        })
+      }
+      return known
+    },
+    openCounters: (warn) => new SqliteCounters(dirname(file), warn),
+    async close() {
+      await db.destroy()
+      closeBoth(connections)
+    },
   }
 }
 
@@ -57,6 +81,8 @@ function prepare(connection: DatabaseSync, file: string, wanted: readonly Migrat
   const created = migrateSqlite(connection, file, wanted)
   useWriteAheadLog(connection)
   connection.exec('pragma synchronous = full')
+  // From now on a lock is waited for without blocking the thread (group-commit.ts).
+  connection.exec('pragma busy_timeout = 0')
   return created
 }
 
@@ -72,11 +98,4 @@ function useWriteAheadLog(connection: DatabaseSync): void {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
     }
   }
-}
-
-/** The last connection to close writes the log back into the file and removes it; none waits for that. */
-async function closeDatabase(db: Database, connection: DatabaseSync): Promise<void> {
-  await db.destroy()
-  // Kysely does not reach its driver when no query ran.
-  if (connection.isOpen) connection.close()
 }

@@ -1,76 +1,144 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import {
-  CompiledQuery,
+  type CompiledQuery,
   type DatabaseConnection,
   type Dialect,
-  type Driver,
   type QueryResult,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import { type Lock, lockOf } from './lock.ts'
+import { GroupCommit } from './group-commit.ts'
+
+/** Two connections to one file: what is read is what was committed, whatever is being written. */
+export interface Connections {
+  reader: DatabaseSync
+  writer: DatabaseSync
+}
 
 /**
- * Kysely over one node:sqlite connection. Kysely's own driver begins deferred transactions, which
- * fail with "database is locked" at once when another process wrote between their read and their
- * write (SQLITE_BUSY_SNAPSHOT), so transactions here begin IMMEDIATE and wait as `busy_timeout` says.
+ * Kysely over node:sqlite. Outside of a transaction reading goes to the reader, at once, and each
+ * write is an operation of its own; a transaction is one operation on the writer.
  */
-export function createSqliteDialect(database: DatabaseSync, path: string): Dialect {
+export function createSqliteDialect({ reader, writer }: Connections): Dialect {
+  const reading = createStatements(reader)
+  const writing = createStatements(writer)
+  const commits = new GroupCommit(writer)
   return {
-    createAdapter: () => new SqliteAdapter(),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createAdapter: () => new Adapter(),
+    createQueryCompiler: () => new Compiler(),
     createIntrospector: (db) => new SqliteIntrospector(db),
-    createDriver: () => createDriver(database, lockOf(path)),
+    createDriver: () => ({
+      init: async () => {},
+      acquireConnection: async () => new Connection(reading, writing, commits),
+      releaseConnection: async () => {},
+      beginTransaction: (connection) => (connection as Connection).begin(),
+      commitTransaction: (connection) => (connection as Connection).commit(),
+      rollbackTransaction: (connection) => (connection as Connection).rollback(),
+      destroy: async () => {
+        await commits.settled()
+        closeBoth({ reader, writer })
+      },
+    }),
   }
 }
 
-function createDriver(database: DatabaseSync, lock: Lock): Driver {
-  const connection = createConnection(database)
-  const run = async (sql: string) => void (await connection.executeQuery(CompiledQuery.raw(sql)))
-  return {
-    init: async () => {},
-    acquireConnection: async () => {
-      await lock.acquire()
-      return connection
-    },
-    releaseConnection: async () => lock.release(),
-    beginTransaction: () => run('begin immediate'),
-    commitTransaction: () => run('commit'),
-    rollbackTransaction: async () => {
-      // SQLite has already rolled back by itself after some errors, a full disk among them.
-      if (database.isTransaction) await run('rollback')
-    },
-    destroy: async () => database.close(),
+/** Kysely does not reach its driver when no query ran. */
+export function closeBoth({ reader, writer }: Connections): void {
+  if (reader.isOpen) reader.close()
+  if (writer.isOpen) writer.close()
+}
+
+/** Kysely would else let one query in at a time; who waits for whom is settled below. */
+class Adapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true
   }
 }
+
+/** SQLite locks the whole database for a writer, and knows no rows to lock. */
+class Compiler extends SqliteQueryCompiler {
+  protected override visitSelectModifier(): void {}
+}
+
+/** What one query or one transaction works with. */
+class Connection implements DatabaseConnection {
+  readonly #reading: Statements
+  readonly #writing: Statements
+  readonly #commits: GroupCommit
+  #isInTransaction = false
+
+  constructor(reading: Statements, writing: Statements, commits: GroupCommit) {
+    this.#reading = reading
+    this.#writing = writing
+    this.#commits = commits
+  }
+
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    if (this.#isInTransaction) return this.#commits.run(() => this.#writing<Row>(query))
+    if (isReading(query)) return this.#reading<Row>(query)
+    await this.#commits.begin()
+    let result: QueryResult<Row>
+    try {
+      result = this.#commits.run(() => this.#writing<Row>(query))
+    } catch (error) {
+      await this.#commits.rollback()
+      throw error
+    }
+    await this.#commits.commit()
+    return result
+  }
+
+  streamQuery(): never {
+    throw new Error('streaming of rows is not supported')
+  }
+
+  async begin(): Promise<void> {
+    await this.#commits.begin()
+    this.#isInTransaction = true
+  }
+
+  async commit(): Promise<void> {
+    this.#isInTransaction = false
+    await this.#commits.commit()
+  }
+
+  async rollback(): Promise<void> {
+    this.#isInTransaction = false
+    await this.#commits.rollback()
+  }
+}
+
+function isReading({ query, sql }: CompiledQuery): boolean {
+  return (
+    query.kind === 'SelectQueryNode' || (query.kind === 'RawNode' && /^\s*(select|with|pragma)\b/i.test(sql))
+  )
+}
+
+/** Runs a query as a prepared statement. */
+type Statements = <Row>(query: CompiledQuery) => QueryResult<Row>
 
 /** Statements kept prepared; the service has far fewer distinct ones. */
 const maxStatements = 200
 
-function createConnection(database: DatabaseSync): DatabaseConnection {
-  const statements = new Map<string, { statement: StatementSync; reads: boolean }>()
+function createStatements(database: DatabaseSync): Statements {
+  const statements = new Map<string, { statement: StatementSync; answers: boolean }>()
 
   function prepare(sql: string) {
     const known = statements.get(sql)
     if (known) return known
     const statement = database.prepare(sql)
-    const prepared = { statement, reads: statement.columns().length > 0 }
+    const prepared = { statement, answers: statement.columns().length > 0 }
     if (statements.size >= maxStatements) statements.clear()
     statements.set(sql, prepared)
     return prepared
   }
 
-  return {
-    async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-      const { statement, reads } = prepare(query.sql)
-      const parameters = query.parameters as SQLInputValue[]
-      if (reads) return { rows: statement.all(...parameters) as Row[] }
-      const { changes, lastInsertRowid } = statement.run(...parameters)
-      return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) }
-    },
-    streamQuery() {
-      throw new Error('streaming of rows is not supported')
-    },
+  return <Row>(query: CompiledQuery) => {
+    const { statement, answers } = prepare(query.sql)
+    const parameters = query.parameters as SQLInputValue[]
+    if (answers) return { rows: statement.all(...parameters) as Row[] }
+    const { changes, lastInsertRowid } = statement.run(...parameters)
+    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) }
   }
 }

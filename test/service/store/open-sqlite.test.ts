@@ -1,15 +1,15 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { loadSqlite } from '../../src/load-sqlite.ts'
-import { updateSettings } from '../../src/service/domain/settings.ts'
-import { startService } from '../../src/service/start-service.ts'
-import { migrations } from '../../src/service/store/migrations/migrations.ts'
-import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
-import { thrownFailure } from '../support/thrown-failure.ts'
-import { equip, withFolder } from './temporary-service.ts'
+import { loadSqlite } from '../../../src/load-sqlite.ts'
+import { onMachine } from '../../../src/service/domain/audit.ts'
+import { updateSettings } from '../../../src/service/domain/settings.ts'
+import { startService } from '../../../src/service/start-service.ts'
+import { migrations } from '../../../src/service/store/migrations/migrations.ts'
+import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
+import { thrownFailure } from '../../support/thrown-failure.ts'
+import { equip, withFolder } from '../temporary-service.ts'
+import { writeAtOnce } from './write-at-once.ts'
 
 const next = {
   number: migrations.length + 1,
@@ -134,24 +134,7 @@ describe('the store of the embedded service', () => {
   it('is made once by eight processes that start on an empty folder at the same time, and takes all their writes', function () {
     this.timeout(20_000)
     return withFolder(async (folder) => {
-      const script = new URL('write-users.ts', import.meta.url)
-      const children = Array.from({ length: 8 }, (_, index) =>
-        fork(script, [folder, String(index), '20'], { stdio: ['ignore', 'inherit', 'pipe', 'ipc'] }),
-      )
-      await Promise.all(children.map((child) => once(child, 'message')))
-      const results = await Promise.all(
-        children.map(async (child) => {
-          let stderr = ''
-          child.stderr?.on('data', (chunk) => {
-            stderr += chunk
-          })
-          child.send('go')
-          const [[created], [code]] = await Promise.all([once(child, 'message'), once(child, 'close')])
-          expect(stderr).to.equal('')
-          expect(code).to.equal(0)
-          return created
-        }),
-      )
+      const results = await writeAtOnce({ dataDir: folder }, 8, 20)
       expect(results.filter((created) => created)).to.have.length(1)
       const store = openSqlite(folder)
       const { n } = store.connection.prepare('select count(*) as n from users').get() as { n: number }
@@ -169,7 +152,7 @@ describe('the store of the embedded service', () => {
       const stores = [openSqlite(folder), openSqlite(folder)]
       await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
-          stores.map(({ db }) => updateSettings(db, { app_name: `${index}` })),
+          stores.map(({ db }) => updateSettings(db, { app_name: `${index}` }, onMachine)),
         ).flat(),
       )
       await Promise.all(stores.map(({ close }) => close()))
@@ -178,7 +161,7 @@ describe('the store of the embedded service', () => {
   it('serves two services of one process at once', () =>
     withFolder(async (folder) => {
       const services = await Promise.all([0, 1].map(() => startService({ dataDir: folder })))
-      const both = services.map(equip)
+      const both = services.map((service) => equip(service))
       expect(services.filter(({ created }) => created)).to.have.length(1)
       const answers = await Promise.all(
         Array.from({ length: 40 }, (_, index) =>

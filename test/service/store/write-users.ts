@@ -1,20 +1,21 @@
 import { once } from 'node:events'
-import { updateSettings } from '../../src/service/domain/settings.ts'
-import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
+import { onMachine } from '../../../src/service/domain/audit.ts'
+import { updateSettings } from '../../../src/service/domain/settings.ts'
+import { openStore } from '../../../src/service/store/open-store.ts'
 
 /**
  * A process of its own: opens the data when told to, writes so many users in a read-then-write
- * transaction each, and tells whether it made the data.
+ * transaction each, and tells whether it made the data. It is told where, as JSON.
  */
-const [folder = '', index = '', count = ''] = process.argv.slice(2)
+const [place = '', index = '', count = ''] = process.argv.slice(2)
 const now = new Date().toISOString()
 
 process.send?.('ready')
 await once(process, 'message')
-const store = openSqlite(folder)
+const store = await openStore(JSON.parse(place))
 for (let number = 0; number < Number(count); number++) {
   const id = `usr_${index}_${number}`
-  await updateSettings(store.db, { app_name: id })
+  await updateSettings(store.db, { app_name: id }, onMachine)
   await store.db
     .insertInto('users')
     .values({

@@ -1,0 +1,12 @@
+import { openAdministration } from '../../src/service/administration.ts'
+import { startService } from '../../src/service/start-service.ts'
+import { tellCpu } from './tell-cpu.ts'
+
+/** A process of its own: our service on an empty folder, with a key that has no limit. */
+const [upstream = '', dataDir = ''] = process.argv.slice(2)
+const administration = await openAdministration({ dataDir })
+const { key } = await administration.createKey({ name: 'bench', tier: 'enterprise' })
+await administration.close()
+const service = await startService({ dataDir, upstream: { url: `${upstream}/v1` } })
+process.send?.({ port: Number(new URL(service.url).port), key })
+tellCpu()

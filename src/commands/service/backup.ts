@@ -1,0 +1,25 @@
+import { BaseCommand } from '../../cli/base-command.ts'
+import { textFlag } from '../../cli/flag-types.ts'
+import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
+import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { backupView } from '../../view/service.ts'
+
+export default class ServiceBackup extends BaseCommand {
+  static override summary = "Copy the embedded service's data to a file, while it runs or not."
+  static override description =
+    'The copy is the data of one moment, checked before it gets its name. A file that exists is never replaced. For PostgreSQL use pg_dump.'
+  static override examples = ['<%= config.bin %> service backup --to chatctl-backup.db']
+  static override flags = {
+    to: textFlag({ helpValue: '<file>', required: true, summary: 'File to make.' }),
+    data: dataFlag,
+    database: databaseFlag,
+    'dry-run': dryRunFlag,
+  }
+
+  async run(): Promise<void> {
+    const { flags, context } = await this.start(ServiceBackup, backupView)
+    const administration = await context.openAdministration(flags)
+    if (context.dryRun) return this.showLocalChange({ back_up_to: flags.to })
+    await context.output.show(backupView, await administration.backUp(flags.to))
+  }
+}

@@ -1,0 +1,55 @@
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
+import { BaseCommand } from '../../../cli/base-command.ts'
+import { textFlag } from '../../../cli/flag-types.ts'
+import { databaseFlag, dataFlag, keyFlags, keyPermissions, tiers } from '../../../cli/service-flags.ts'
+import { dryRunFlag } from '../../../cli/shared-flags.ts'
+import { Failure } from '../../../failure.ts'
+import { keyView } from '../../../view/service.ts'
+
+export default class ServiceKeysUpdate extends BaseCommand {
+  static override summary = 'Change the tier, rights, end or name of an API key.'
+  static override description =
+    'What is not given stays; --permission replaces the permissions. A running service goes by it from the next request on.'
+  static override examples = [
+    '<%= config.bin %> service keys update KEY_ID --tier pro',
+    '<%= config.bin %> service keys update KEY_ID --permission read:chat --permission write:chat',
+    '<%= config.bin %> service keys update KEY_ID --permission all --expires never',
+  ]
+  static override args = {
+    id: Args.string({ description: 'Id of the key.', required: true, ignoreStdin: true }),
+  }
+  static override flags = {
+    name: textFlag({ helpValue: '<text>', summary: 'What the key is for.' }),
+    tier: Flags.option({ options: tiers, summary: 'Subscription tier, which sets the hourly limit.' })(),
+    ...keyFlags,
+    data: dataFlag,
+    database: databaseFlag,
+    'dry-run': dryRunFlag,
+  }
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(ServiceKeysUpdate, keyView)
+    const { name, tier, limit, expires } = flags
+    const change = {
+      name,
+      tier,
+      limit,
+      permissions: keyPermissions(flags.permission),
+      expiresAt: expires?.at,
+    }
+    if (Object.values(change).every((value) => value === undefined)) {
+      throw new Failure('usage', 'Nothing is said that should change', {
+        hint: 'chatctl service keys update --help',
+      })
+    }
+    const administration = await context.openAdministration(flags)
+    if (context.dryRun) {
+      return this.showLocalChange({
+        update: args.id,
+        ...(await administration.planKeyChange(args.id, change)),
+      })
+    }
+    await context.output.show(keyView, await administration.updateKey(args.id, change))
+  }
+}

@@ -1,0 +1,25 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
+import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
+import { restoredView } from '../../view/service.ts'
+
+export default class ServiceRestore extends BaseCommand {
+  static override summary = "Put a backup in the place of the embedded service's data."
+  static override description =
+    'What was there is kept in a file beside it. The service must be stopped. A backup of an older chatctl is brought up to date.'
+  static override examples = ['<%= config.bin %> service restore chatctl-backup.db --yes']
+  static override args = {
+    file: Args.string({ description: 'The backup.', required: true, ignoreStdin: true }),
+  }
+  static override flags = { data: dataFlag, database: databaseFlag, yes: yesFlag, 'dry-run': dryRunFlag }
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(ServiceRestore, restoredView)
+    const administration = await context.openAdministration(flags)
+    administration.checkBackup(args.file)
+    if (context.dryRun) return this.showLocalChange({ restore: args.file })
+    if (!flags.yes) await context.prompter.confirm(`Replace the data of the service by ${args.file}?`)
+    await context.output.show(restoredView, await administration.restore(args.file))
+  }
+}

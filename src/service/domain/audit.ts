@@ -1,0 +1,121 @@
+import type { AuditRow, Database } from '../store/tables.ts'
+import type { Caller } from './caller.ts'
+import { changedParts } from './changed-parts.ts'
+
+/** Who made a change, and by what. */
+export interface Origin {
+  /** A user's id, or `machine`. */
+  actor: string
+  keyId: string | null
+  requestId: string | null
+}
+
+export type AuditAction =
+  | 'admin.create'
+  | 'admin.reset'
+  | 'api.update'
+  | 'key.create'
+  | 'key.revoke'
+  | 'key.update'
+  | 'session.revoke'
+  | 'settings.update'
+  | 'user.assign'
+  | 'user.create'
+  | 'user.update'
+
+/** One administrative change, as it is handed in. */
+export interface Change {
+  action: AuditAction
+  /** The id of what was changed, or its name. */
+  target: string
+  /** What may be read by whoever reads the log: no password, hash, key or token. Null: there was nothing. */
+  before: object | null
+  /** The same; null: there is nothing any more. */
+  after: object | null
+}
+
+/** What is done with the program on the service's own machine. */
+export const onMachine: Origin = { actor: 'machine', keyId: null, requestId: null }
+
+export const originOf = ({ userId, keyId }: Caller, requestId: string): Origin => ({
+  actor: userId,
+  keyId,
+  requestId,
+})
+
+/**
+ * Writes a change into the log; must run inside the transaction that makes it. Of two states only
+ * the parts that differ are kept, and where none does there is no entry.
+ */
+export async function noteChange(transaction: Database, by: Origin, change: Change): Promise<void> {
+  const { action, target } = change
+  const parts = changedParts(change.before, change.after)
+  if (!parts) return
+  const row: Omit<AuditRow, 'seq'> = {
+    at: new Date().toISOString(),
+    actor: by.actor,
+    key_id: by.keyId,
+    action,
+    target,
+    before: parts.before && JSON.stringify(parts.before),
+    after: parts.after && JSON.stringify(parts.after),
+    request_id: by.requestId,
+  }
+  await transaction.insertInto('audit_log').values(row).execute()
+}
+
+/** One entry of the log, as shown. */
+export interface AuditEntry {
+  at: string
+  actor: string
+  action: string
+  target: string
+  before: unknown
+  after: unknown
+  key_id: string | null
+  request_id: string | null
+}
+
+/** Which entries; whatever is not given bounds nothing. Times are ISO 8601 UTC. */
+export interface AuditFilter {
+  /** Inclusive. */
+  since?: string | undefined
+  /** Exclusive. */
+  until?: string | undefined
+  actor?: string | undefined
+  /** `key.create`, or `key` for all that is done to keys. */
+  action?: string | undefined
+  target?: string | undefined
+  /** Of more entries than these, the newest. */
+  limit: number
+}
+
+/** Oldest first. */
+export async function listChanges(db: Database, filter: AuditFilter): Promise<AuditEntry[]> {
+  const { since, until, actor, action, target, limit } = filter
+  let query = db.selectFrom('audit_log').selectAll()
+  if (since !== undefined) query = query.where('at', '>=', since)
+  if (until !== undefined) query = query.where('at', '<', until)
+  if (actor !== undefined) query = query.where('actor', '=', actor)
+  if (target !== undefined) query = query.where('target', '=', target)
+  if (action !== undefined) {
+    // All that begin with `key.` lie between `key.` and `key/`.
+    query = query.where((where) =>
+      where.or([
+        where('action', '=', action),
+        where.and([where('action', '>=', `${action}.`), where('action', '<', `${action}/`)]),
+      ]),
+    )
+  }
+  const rows = await query.orderBy('seq', 'desc').limit(limit).execute()
+  return rows.reverse().map(({ at, actor, action, target, before, after, key_id, request_id }) => ({
+    at,
+    actor,
+    action,
+    target,
+    before: before === null ? null : JSON.parse(before),
+    after: after === null ? null : JSON.parse(after),
+    key_id,
+    request_id,
+  }))
+}

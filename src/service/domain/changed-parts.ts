@@ -1,0 +1,50 @@
+type Plain = Record<string, unknown>
+
+const isPlain = (value: unknown): value is Plain =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Names of fields whose text nobody should find in a log, wherever a person may have put it. */
+const secretName = /pass(word|phrase|wd|code)?$|secret|token$|api_?key|credential/i
+
+/**
+ * What differs between two states, key by key at every depth; arrays are compared whole. A key that
+ * is on one side alone is in that side's part. Undefined where nothing differs.
+ */
+export function changedParts(
+  before: object | null,
+  after: object | null,
+): { before: object | null; after: object | null } | undefined {
+  if (!before || !after) return { before: before && hideSecrets(before), after: after && hideSecrets(after) }
+  const parts = differing(before as Plain, after as Plain)
+  return parts && { before: hideSecrets(parts.before), after: hideSecrets(parts.after) }
+}
+
+function differing(before: Plain, after: Plain): { before: Plain; after: Plain } | undefined {
+  const found = { before: {} as Plain, after: {} as Plain }
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const [old, now] = [before[key], after[key]]
+    if (isPlain(old) && isPlain(now)) {
+      const inner = differing(old, now)
+      if (!inner) continue
+      set(found.before, key, inner.before)
+      set(found.after, key, inner.after)
+    } else if (JSON.stringify(old) !== JSON.stringify(now)) {
+      if (old !== undefined) set(found.before, key, old)
+      if (now !== undefined) set(found.after, key, now)
+    }
+  }
+  return Object.keys(found.before).length + Object.keys(found.after).length > 0 ? found : undefined
+}
+
+/** Defined, not assigned: metadata may have a key `__proto__`. */
+function set(target: Plain, key: string, value: unknown): void {
+  Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
+}
+
+function hideSecrets(value: object): object {
+  return JSON.parse(
+    JSON.stringify(value, (name, inner) =>
+      typeof inner === 'string' && secretName.test(name) ? '(hidden)' : inner,
+    ),
+  )
+}

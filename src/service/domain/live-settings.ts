@@ -1,0 +1,60 @@
+import type { Store } from '../store/store.ts'
+import {
+  type ApiConfigurationInForce,
+  apiConfigurationOf,
+  type SettingsInForce,
+  settingsOf,
+} from './settings.ts'
+
+/** What is configured at this moment. */
+export interface Configured {
+  readonly settings: SettingsInForce
+  readonly api: ApiConfigurationInForce
+}
+
+/** Settings and API configuration for every request, read anew when they may have changed. */
+export class LiveSettings {
+  readonly #store: Store
+  #cached: (Configured & { generation: number; documents: string }) | undefined
+  #reading: { generation: number; done: Promise<Configured> } | undefined
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** In force at once after a change in this process, and within a second after one in another. */
+  read(): Configured | Promise<Configured> {
+    const generation = this.#store.generation()
+    if (this.#cached?.generation === generation) return this.#cached
+    if (this.#reading?.generation !== generation) {
+      const reading = { generation, done: this.#read(generation) }
+      this.#reading = reading
+      const end = () => {
+        if (this.#reading === reading) this.#reading = undefined
+      }
+      reading.done.then(end, end)
+    }
+    return this.#reading.done
+  }
+
+  /** @param generation asked for before reading: what changes meanwhile is read again */
+  async #read(generation: number): Promise<Configured> {
+    const { settings, api } = await this.#store.db
+      .selectFrom('settings')
+      .innerJoin('api_configuration', 'api_configuration.id', 'settings.id')
+      .select(['settings.document as settings', 'api_configuration.document as api'])
+      .where('settings.id', '=', 1)
+      .executeTakeFirstOrThrow()
+    const documents = `${settings}\n${api}`
+    const known = this.#cached
+    const configured =
+      known?.documents === documents
+        ? known
+        : { settings: settingsOf(settings), api: apiConfigurationOf(api) }
+    // A read that began earlier may end later.
+    if (!known || known.generation <= generation) {
+      this.#cached = { settings: configured.settings, api: configured.api, generation, documents }
+    }
+    return configured
+  }
+}

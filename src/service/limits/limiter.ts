@@ -1,0 +1,169 @@
+import type { Ask, Counters, Taken } from './counters.ts'
+import {
+  hourLength,
+  hourOf,
+  hoursAhead,
+  minuteLength,
+  minuteOf,
+  minutesAhead,
+  secondsLeft,
+} from './windows.ts'
+
+/** Requests per clock hour and clock minute; null for no limit. */
+export interface Limits {
+  hourly: number | null
+  minute: number | null
+}
+
+export interface WindowState {
+  limit: number
+  remaining: number
+  /** Whole seconds until the window begins anew; 1 or more. */
+  reset: number
+}
+
+/** Whether a request may go on, and how the windows that hold its key stand. */
+export interface Admission {
+  isAdmitted: boolean
+  hour: WindowState | undefined
+  minute: WindowState | undefined
+}
+
+interface Waiting {
+  settle(admission: Admission): void
+  fail(error: unknown): void
+}
+
+/** The requests of one key since the last time that was counted. */
+interface Queue extends Limits {
+  waiting: Waiting[]
+}
+
+/** Keys whose spent windows are remembered; a refused key beyond that asks the counters again. */
+const mostSpent = 10_000
+
+/**
+ * Lets requests in as the counters allow. All that arrive in one turn of the event loop, or while
+ * the turn before is being counted, are counted together: one ask a key.
+ */
+export class Limiter {
+  readonly #counters: Counters
+  readonly #now: () => number
+  readonly #spent = new Map<string, Taken>()
+  #queues = new Map<string, Queue>()
+  #running: Promise<void> | undefined
+
+  /** @param now Unix time in ms */
+  constructor(counters: Counters, now: () => number = Date.now) {
+    this.#counters = counters
+    this.#now = now
+  }
+
+  /** Costs the key one request, if it is admitted. @throws what the counters throw */
+  admit(keyId: string, { hourly, minute }: Limits): Promise<Admission> {
+    const now = this.#now()
+    const spent = this.#spent.get(keyId)
+    if (spent && isSpent(spent, { hourly, minute }, now)) {
+      return Promise.resolve(admissionOf(spent, { hourly, minute }, now, false, 0))
+    }
+    return new Promise((settle, fail) => {
+      const queue = this.#queues.get(keyId)
+      if (queue) {
+        // The newest limits hold for all: they were read last.
+        queue.hourly = hourly
+        queue.minute = minute
+        queue.waiting.push({ settle, fail })
+      } else {
+        this.#queues.set(keyId, { hourly, minute, waiting: [{ settle, fail }] })
+      }
+      this.#running ??= this.#run()
+    })
+  }
+
+  /** Counts what still waits, then closes the counters. */
+  async close(): Promise<void> {
+    await this.#running
+    await this.#counters.close()
+  }
+
+  async #run(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve))
+    while (this.#queues.size > 0) {
+      const queues = this.#queues
+      this.#queues = new Map()
+      try {
+        await this.#count(queues)
+      } catch (error) {
+        for (const { waiting } of queues.values()) for (const { fail } of waiting) fail(error)
+      }
+    }
+    this.#running = undefined
+  }
+
+  async #count(queues: Map<string, Queue>): Promise<void> {
+    const asked = this.#now()
+    const [hour, minute] = [hourOf(asked), minuteOf(asked)]
+    const asks: Ask[] = []
+    for (const [keyId, { hourly, minute: minuteLimit, waiting }] of queues) {
+      asks.push({ keyId, wanted: waiting.length, hour, minute, hourlyLimit: hourly, minuteLimit })
+    }
+    const taken = await this.#counters.take(asks)
+    const now = this.#now()
+    let index = 0
+    for (const [keyId, queue] of queues) {
+      const state = taken[index++]
+      if (!state) throw new Error('the counters did not answer every ask')
+      this.#remember(keyId, state, queue.waiting.length)
+      queue.waiting.forEach(({ settle }, place) => {
+        const isAdmitted = place < state.granted
+        // Those behind it in the same turn have not been let in yet, as far as this one sees.
+        settle(admissionOf(state, queue, now, isAdmitted, isAdmitted ? state.granted - 1 - place : 0))
+      })
+    }
+  }
+
+  /** Counts of a window only grow: once it is spent, refusing needs no look at them. */
+  #remember(keyId: string, state: Taken, wanted: number): void {
+    this.#spent.delete(keyId)
+    if (state.granted === wanted) return
+    if (this.#spent.size >= mostSpent) this.#spent.clear()
+    this.#spent.set(keyId, state)
+  }
+}
+
+/** Whether a window that is still in force has nothing left. */
+function isSpent({ hour, hourCount, minute, minuteCount }: Taken, limits: Limits, now: number): boolean {
+  const isInForce = (window: number, current: number, ahead: number) =>
+    window >= current && window <= current + ahead
+  return (
+    (limits.hourly !== null && hourCount >= limits.hourly && isInForce(hour, hourOf(now), hoursAhead)) ||
+    (limits.minute !== null &&
+      minuteCount >= limits.minute &&
+      isInForce(minute, minuteOf(now), minutesAhead) &&
+      // The hour's count may be of an hour that is over, and would be shown.
+      isInForce(hour, hourOf(now), hoursAhead))
+  )
+}
+
+/** @param behind how many requests were counted that came after this one */
+function admissionOf(
+  { hour, hourCount, minute, minuteCount }: Taken,
+  limits: Limits,
+  now: number,
+  isAdmitted: boolean,
+  behind: number,
+): Admission {
+  const state = (limit: number | null, count: number, window: number, length: number) =>
+    limit === null
+      ? undefined
+      : {
+          limit,
+          remaining: Math.max(0, limit - (count - behind)),
+          reset: secondsLeft(window, length, now),
+        }
+  return {
+    isAdmitted,
+    hour: state(limits.hourly, hourCount, hour, hourLength),
+    minute: state(limits.minute, minuteCount, minute, minuteLength),
+  }
+}

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto'
+import { Failure } from '../../failure.ts'
+import type { Migration } from './migrations/migrations.ts'
+
+/** A row of the table `migrations`, which both engines keep alike. */
+export interface AppliedMigration {
+  number: number
+  name: string
+  checksum: string
+}
+
+/** Of the text as it stands in the list, on every engine. */
+export const checksumOf = ({ statements }: Migration): string =>
+  createHash('sha256').update(statements).digest('hex')
+
+/**
+ * Compares what a database says has run on it with what this program knows.
+ * @param place the database in words
+ * @returns the number of the newest schema that it has
+ * @throws Failure `storage` for a newer program's data, or another migration of the same number
+ */
+export function checkLedger(
+  applied: readonly AppliedMigration[],
+  wanted: readonly Migration[],
+  place: string,
+): number {
+  for (const { number, name, checksum } of applied) {
+    const known = wanted[number - 1]
+    if (!known) {
+      throw new Failure(
+        'storage',
+        `${place} was made by a newer chatctl (schema ${applied.length}, this one knows ${wanted.length}); nothing in it was changed`,
+        { hint: 'Use the newer chatctl: npm install -g chatctl@latest' },
+      )
+    }
+    if (checksumOf(known) !== checksum) {
+      throw new Failure(
+        'storage',
+        `${place} has another migration ${number} (${name}) than this chatctl; nothing in it was changed`,
+        { hint: 'Use the chatctl that made it, or restore it from a backup' },
+      )
+    }
+  }
+  return applied.length
+}
+
+/** What lies there is not ours. */
+export const foreignDatabase = (place: string, hint: string): Failure =>
+  new Failure('storage', `${place} is a database of another program; nothing in it was changed`, { hint })

@@ -1,0 +1,56 @@
+import { statSync } from 'node:fs'
+import { Failure } from '../../failure.ts'
+import { databaseFile, openSqlite } from './sqlite/open-sqlite.ts'
+import type { Store } from './store.ts'
+
+/** Where a service keeps its data. */
+export interface DataPlace {
+  /** Made when missing; holds the database unless `database` names another. */
+  dataDir: string
+  /** `postgres://…`; SQLite in the data folder when not given. */
+  database?: string | undefined
+  /** How long, in ms, one statement of PostgreSQL may take; 3,000 when not given. */
+  statementTimeout?: number | undefined
+}
+
+/** Opens the data, made or migrated where that is due. @throws Failure which names the place, without a password */
+export async function openStore({ dataDir, database, statementTimeout }: DataPlace): Promise<Store> {
+  if (database === undefined) return openSqlite(dataDir)
+  requirePostgres(database)
+  const { openPostgres } = await import('./postgres/open-postgres.ts')
+  return openPostgres(database, { statementTimeout })
+}
+
+/** The same where there is data; looking at a place makes nothing in it. @throws as `openStore` */
+export async function openExistingStore(place: DataPlace): Promise<Store | undefined> {
+  const { dataDir, database, statementTimeout } = place
+  if (database === undefined) return mayExist(databaseFile(dataDir)) ? openStore(place) : undefined
+  requirePostgres(database)
+  const { openExistingPostgres } = await import('./postgres/open-postgres.ts')
+  return openExistingPostgres(database, { statementTimeout })
+}
+
+/** The database in words that hold no secret, as `Store.place` has it, without looking for it. @throws as `openStore` */
+export async function describePlace({ dataDir, database }: DataPlace): Promise<string> {
+  if (database === undefined) return databaseFile(dataDir)
+  requirePostgres(database)
+  const { describePostgres } = await import('./postgres/open-postgres.ts')
+  return describePostgres(database)
+}
+
+function requirePostgres(database: string): void {
+  if (/^postgres(ql)?:\/\//.test(database)) return
+  throw new Failure('usage', 'The database must be given as postgres://user@host:5432/name', {
+    hint: 'Without one, the service keeps its data in SQLite, in the folder that --data names',
+  })
+}
+
+/** Whatever is wrong with a folder but that nothing is there, opening it says best. */
+function mayExist(file: string): boolean {
+  try {
+    statSync(file)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ENOENT'
+  }
+}

@@ -1,0 +1,78 @@
+import { once } from 'node:events'
+import { channel } from './change-triggers.ts'
+import type { PostgresClient } from './postgres-client.ts'
+
+/** How long, in ms, to wait before listening is tried again: twice as long each time. */
+const shortestPause = 100
+const longestPause = 1_000
+
+/**
+ * Says that something may have changed, whichever process changed it. It listens on a connection of
+ * its own, and what it might have missed is made up for: each second counts as a change.
+ */
+export class ChangeFeed {
+  readonly #connect: () => PostgresClient
+  readonly #closed = new AbortController()
+  #listening: Promise<void> | undefined
+  #client: PostgresClient | undefined
+  #changes = 0
+
+  /** @param connect makes a client that is not connected yet */
+  constructor(connect: () => PostgresClient) {
+    this.#connect = connect
+  }
+
+  /** The first call begins to listen: a command that never asks needs no second connection. */
+  generation(): number {
+    this.#listening ??= this.#listen()
+    return this.#changes + Math.floor(performance.now() / 1000)
+  }
+
+  /** A change of this process's own, which must not wait for its way through the database. */
+  bump(): void {
+    this.#changes += 1
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort()
+    await this.#client?.leave()
+    await this.#listening
+  }
+
+  async #listen(): Promise<void> {
+    const { signal } = this.#closed
+    let pause = shortestPause
+    while (!signal.aborted) {
+      const client = this.#connect()
+      this.#client = client
+      // It ends after each error, which is all that matters here.
+      client.on('error', () => {})
+      client.on('notification', () => this.bump())
+      const ended = once(client, 'end')
+      try {
+        // A client that is ended while it connects ends, and leaves `connect` waiting for ever.
+        await Promise.race([client.connect(), ended])
+        await client.query(`listen ${channel}`)
+        // Nobody knows what happened while nobody listened.
+        this.bump()
+        pause = shortestPause
+        if (!signal.aborted) await ended
+      } catch {
+        // Tried again below.
+      }
+      await client.leave()
+      await sleep(pause, signal)
+      pause = Math.min(2 * pause, longestPause)
+    }
+  }
+}
+
+/** Ends early when aborted, and keeps no process alive. */
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const timer = setTimeout(resolve, ms)
+    timer.unref()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

@@ -1,0 +1,122 @@
+import type { ClientBase } from 'pg'
+import { Failure } from '../../../failure.ts'
+import { type AppliedMigration, checkLedger, checksumOf, foreignDatabase } from '../check-ledger.ts'
+import type { Migration } from '../migrations/migrations.ts'
+import { allTriggers, countTriggers, createTriggers } from './change-triggers.ts'
+import { translateSchema } from './translate-schema.ts'
+
+/** "chat" in ASCII: the advisory lock that processes take which migrate one database. */
+const migrationLock = 0x63_68_61_74
+
+/**
+ * Brings the schema that comes first in the search path to the newest one, each migration in a
+ * transaction of its own. Several processes may call this at once on one database.
+ * @returns whether this call made the schema from nothing
+ * @throws Failure `storage` for tables that are not ours, are newer than this program or whose
+ * migrations differ from this program's; nothing is written then
+ */
+export async function migratePostgres(
+  client: ClientBase,
+  place: string,
+  wanted: readonly Migration[],
+): Promise<boolean> {
+  let created = false
+  if ((await appliedTo(client, place, wanted)) < wanted.length) {
+    for (const migration of wanted) {
+      await underLock(client, async () => {
+        // Another process may have come first while this one waited for the lock.
+        const done = await appliedTo(client, place, wanted)
+        if (done >= migration.number) return
+        if (done === 0) await client.query(ledger)
+        await apply(client, migration)
+        created ||= done === 0
+      })
+    }
+  }
+  if (!(await hasTriggers(client))) {
+    await underLock(client, async () => {
+      if (!(await hasTriggers(client))) await client.query(createTriggers)
+    })
+  }
+  return created
+}
+
+/**
+ * The number of the newest schema that the database has; 0 for an empty one.
+ * @throws Failure `storage`, as `migratePostgres`
+ */
+export async function appliedTo(
+  client: ClientBase,
+  place: string,
+  wanted: readonly Migration[],
+): Promise<number> {
+  const { rows } = await client.query<{
+    schema: string | null
+    encoding: string
+    tables: number
+    columns: number
+  }>(look)
+  const [{ schema, encoding, tables, columns } = { schema: null, encoding: '', tables: 0, columns: 0 }] = rows
+  if (schema === null) {
+    throw new Failure('storage', `${place} has no schema in which this user could make tables`, {
+      hint: 'Make one, and name it in the search_path of the user',
+    })
+  }
+  if (encoding !== 'UTF8') {
+    throw new Failure('storage', `${place} is encoded in ${encoding}, which does not hold every text`, {
+      hint: 'Make the database with: createdb --encoding UTF8 --template template0',
+    })
+  }
+  if (tables === 0) return 0
+  if (columns !== 4) throw foreignDatabase(place, 'Make a database for chatctl alone, or a schema')
+  const applied = await client.query<AppliedMigration>(
+    'select number, name, checksum from migrations order by number',
+  )
+  return checkLedger(applied.rows, wanted, place)
+}
+
+/** What extensions put beside our tables is not another program's data. */
+const look = `
+with ours as (
+  select c.oid, c.relname from pg_class c join pg_namespace s on s.oid = c.relnamespace
+  where s.nspname = current_schema() and c.relkind in ('r', 'p', 'v', 'm', 'f')
+    and not exists (select from pg_depend d
+      where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
+)
+select current_schema() as schema, current_setting('server_encoding') as encoding,
+  (select count(*) from ours) as tables,
+  (select count(*) from ours join pg_attribute a on a.attrelid = ours.oid
+    where ours.relname = 'migrations' and a.attname in ('number', 'name', 'checksum', 'applied_at')
+  ) as columns`
+
+const ledger =
+  'create table migrations (number bigint primary key, name text not null, checksum text not null, applied_at text not null)'
+
+async function apply(client: ClientBase, migration: Migration): Promise<void> {
+  await client.query(translateSchema(migration.statements))
+  await client.query('insert into migrations (number, name, checksum, applied_at) values ($1, $2, $3, $4)', [
+    migration.number,
+    migration.name,
+    checksumOf(migration),
+    new Date().toISOString(),
+  ])
+}
+
+async function hasTriggers(client: ClientBase): Promise<boolean> {
+  const { rows } = await client.query<{ n: number }>(countTriggers)
+  return rows[0]?.n === allTriggers
+}
+
+async function underLock(client: ClientBase, work: () => Promise<void>): Promise<void> {
+  await client.query('begin')
+  try {
+    // Large tables take their time, and so does another process that migrates them.
+    await client.query('set local statement_timeout = 0')
+    await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
+    await work()
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback').catch(() => {})
+    throw error
+  }
+}

@@ -1,0 +1,104 @@
+import { Kysely } from 'kysely'
+import { Pool, type PoolClient } from 'pg'
+import { PostgresCounters } from '../../limits/postgres-counters.ts'
+import { type Migration, migrations } from '../migrations/migrations.ts'
+import type { Store } from '../store.ts'
+import type { Tables } from '../tables.ts'
+import { ChangeFeed } from './change-feed.ts'
+import { readDatabaseUrl } from './database-url.ts'
+import { appliedTo, migratePostgres } from './migrate-postgres.ts'
+import { PostgresClient } from './postgres-client.ts'
+import { createPostgresDialect } from './postgres-dialect.ts'
+import { StorageUnavailable, sqlStateOf } from './postgres-errors.ts'
+import { postgresFailure } from './postgres-failure.ts'
+import { ReadLane } from './read-lane.ts'
+import { retryTransactions } from './retry-transactions.ts'
+import { Statements } from './statements.ts'
+
+export interface PostgresOptions {
+  /** How long, in ms, one statement may take; 3,000 when not given. Migrations take what they need. */
+  statementTimeout?: number | undefined
+  wanted?: readonly Migration[]
+}
+
+const mostConnections = 10
+
+/** How much later than the server, in ms, this side gives up: when there is no server any more. */
+const grace = 500
+
+/**
+ * Opens the database at a URL, `postgres://user@host:5432/name`, making our tables in it when it is
+ * empty.
+ * @throws Failure `config` for a URL that is none, `unreachable`, `tls`, or `storage`
+ */
+export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Store> {
+  const store = await open(url, options, async (client, place, wanted) =>
+    migratePostgres(client, place, wanted),
+  )
+  if (store === undefined) throw new Error('the tables were made and are not there')
+  return store
+}
+
+/** The same where our tables are; undefined for an empty database, which stays empty. */
+export function openExistingPostgres(url: string, options: PostgresOptions = {}): Promise<Store | undefined> {
+  return open(url, options, async (client, place, wanted) => {
+    if ((await appliedTo(client, place, wanted)) === 0) return undefined
+    return migratePostgres(client, place, wanted)
+  })
+}
+
+/** `Store.place` of a URL. @throws Failure `config` */
+export const describePostgres = (url: string): string => readDatabaseUrl(url, 0).place
+
+/** @param prepare what is done on the first connection: whether it made the data; undefined for none */
+async function open(
+  url: string,
+  { statementTimeout = 3_000, wanted = migrations }: PostgresOptions,
+  prepare: (client: PoolClient, place: string, wanted: readonly Migration[]) => Promise<boolean | undefined>,
+): Promise<Store | undefined> {
+  const { config, place } = readDatabaseUrl(url, statementTimeout)
+  const pool = new Pool({ ...config, max: mostConnections, Client: PostgresClient })
+  // A connection that is lost while nobody uses it is no reason to end the process.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  let created: boolean | undefined
+  try {
+    const client = await pool.connect().catch(unreachable)
+    try {
+      created = await prepare(client, place, wanted)
+    } finally {
+      client.release()
+    }
+  } catch (error) {
+    await pool.end()
+    throw postgresFailure(error, place) ?? error
+  }
+  if (created === undefined) {
+    await pool.end()
+    return undefined
+  }
+  const feed = new ChangeFeed(() => new PostgresClient(config))
+  const patience = statementTimeout + grace
+  const lane = new ReadLane(() => new PostgresClient({ ...config, pipeline: true }))
+  const statements = new Statements()
+  const dialect = createPostgresDialect({ pool, lane, statements, patience, onChange: () => feed.bump() })
+  const db = retryTransactions(new Kysely<Tables>({ dialect }))
+  return {
+    engine: 'postgres',
+    db,
+    place,
+    created,
+    generation: () => feed.generation(),
+    openCounters: () => new PostgresCounters(db),
+    close: async () => {
+      await db.destroy()
+      await Promise.all([feed.close(), lane.close(), pool.end()])
+    },
+  }
+}
+
+/** What has a state was said by a server, and is judged by it. */
+function unreachable(cause: Error): never {
+  if (sqlStateOf(cause) !== undefined) throw cause
+  throw new StorageUnavailable(cause.message, { cause })
+}

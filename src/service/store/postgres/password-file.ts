@@ -1,0 +1,51 @@
+import { readFile, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+/** Whose password is looked for. */
+export interface PasswordOwner {
+  host: string
+  port: number
+  database: string
+  user: string
+}
+
+/**
+ * The password that libpq would take from its file, `$PGPASSFILE` or `~/.pgpass`: lines of
+ * `host:port:database:user:password`, where `*` is any and `\` escapes. pg reads it too, with a
+ * warning on stderr that it will not for long.
+ * @returns undefined without a matching line, and for a file that others may read, as in libpq
+ */
+export async function readPasswordFile(owner: PasswordOwner): Promise<string | undefined> {
+  const file = process.env['PGPASSFILE'] ?? join(homedir(), '.pgpass')
+  try {
+    const { mode } = await stat(file)
+    if (process.platform !== 'win32' && (mode & 0o077) !== 0) return undefined
+    return findPassword(await readFile(file, 'utf8'), owner)
+  } catch {
+    return undefined
+  }
+}
+
+/** The password of the first line that matches. */
+export function findPassword(
+  text: string,
+  { host, port, database, user }: PasswordOwner,
+): string | undefined {
+  // A Unix socket in the usual place goes by the name of localhost, as in libpq.
+  const hosts = host.startsWith('/') ? [host, 'localhost'] : [host]
+  for (const line of text.split(/\r?\n/)) {
+    if (line.startsWith('#')) continue
+    const fields = [...line.matchAll(/((?:\\.|[^:\\])*)(?::|$)/g)].map(([, field = '']) =>
+      field.replaceAll(/\\(.)/g, '$1'),
+    )
+    const [ofHost, ofPort, ofDatabase, ofUser, password] = fields
+    const fits =
+      (ofHost === '*' || hosts.includes(ofHost ?? '')) &&
+      (ofPort === '*' || ofPort === String(port)) &&
+      (ofDatabase === '*' || ofDatabase === database) &&
+      (ofUser === '*' || ofUser === user)
+    if (fits && password !== undefined) return password
+  }
+  return undefined
+}

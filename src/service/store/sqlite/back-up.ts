@@ -1,0 +1,152 @@
+import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
+import { Failure } from '../../../failure.ts'
+import { loadSqlite } from '../../../load-sqlite.ts'
+import { syncFolder } from '../../../sync-folder.ts'
+import { systemWords } from '../../../system-words.ts'
+import { schemaVersion } from './migrate-sqlite.ts'
+import { databaseFile, openSqlite } from './open-sqlite.ts'
+import { sqliteFailure } from './sqlite-failure.ts'
+
+export interface Backup {
+  file: string
+  bytes: number
+  schema_version: number
+}
+
+/** How long, in ms, a lock of another process is waited for. */
+const busyTimeout = 10_000
+/** One step copies everything: a copy in many steps begins anew whenever somebody writes. */
+const wholeDatabase = 0x7fff_ffff
+
+/**
+ * Copies the data of a folder as it is at one moment, also while a service writes. The copy appears
+ * under its name when it is whole, checked and on the disk.
+ * @throws Failure `conflict` for a file that exists, `not_found` where there is no data, `storage`
+ */
+export async function backUp(folder: string, target: string): Promise<Backup> {
+  const file = resolve(target)
+  if (existsSync(file)) {
+    throw new Failure('conflict', `${file} exists already`, {
+      hint: 'Choose another name; a backup replaces none',
+    })
+  }
+  const data = databaseFile(folder)
+  if (!existsSync(data)) throw new Failure('not_found', `There is no data in ${folder} yet`)
+  const partial = `${file}.partial`
+  let source: DatabaseSync | undefined
+  try {
+    rmSync(partial, { force: true })
+    closeSync(openSync(partial, 'wx', 0o600))
+    const { DatabaseSync } = loadSqlite()
+    source = new DatabaseSync(data, { timeout: busyTimeout })
+    await copy(source, partial)
+    leaveWriteAheadLog(partial)
+    const version = checkBackup(partial)
+    renameSync(partial, file)
+    syncFolder(dirname(file))
+    return { file, bytes: statSync(file).size, schema_version: version }
+  } catch (error) {
+    rmSync(partial, { force: true })
+    throw isSystemError(error)
+      ? new Failure('storage', `${file} cannot be written: ${systemWords(error)}`, { cause: error })
+      : sqliteFailure(error, dirname(file), file)
+  } finally {
+    source?.close()
+  }
+}
+
+/** One file is all that a backup consists of, and reading it makes no others. */
+function leaveWriteAheadLog(file: string): void {
+  const { DatabaseSync } = loadSqlite()
+  const database = new DatabaseSync(file)
+  database.exec('pragma journal_mode = delete')
+  database.close()
+}
+
+export interface Restored {
+  data: string
+  restored_from: string
+  /** The data that was there before; null where there was none. */
+  kept: string | null
+  schema_version: number
+}
+
+/**
+ * Puts a backup in the place of the data of a folder, in one transaction, and keeps what was there
+ * in a file beside it. The caller sees to it that no service runs.
+ * @throws Failure `not_found`, `storage`; nothing is changed then
+ */
+export async function restore(folder: string, backup: string): Promise<Restored> {
+  const file = resolve(backup)
+  let source: DatabaseSync | undefined
+  try {
+    checkBackup(file)
+    source = openBackup(file)
+    const data = databaseFile(folder)
+    const kept = existsSync(data) ? join(resolve(folder), `before-restore-${timestamp()}.db`) : null
+    if (kept) await backUp(folder, kept)
+    else await openSqlite(folder).close()
+    await copy(source, data)
+    chmodSync(data, 0o600)
+    // A backup of an older program is brought up to date here, not at the next start.
+    const store = openSqlite(folder)
+    const version = schemaVersion(store.connection, data)
+    await store.close()
+    return { data, restored_from: file, kept, schema_version: version }
+  } catch (error) {
+    throw sqliteFailure(error, resolve(folder), file)
+  } finally {
+    source?.close()
+  }
+}
+
+/** A file that nobody writes; as `immutable`, so that SQLite makes no files of its own beside it. */
+function openBackup(file: string): DatabaseSync {
+  if (!existsSync(file)) throw new Failure('not_found', `There is no ${file}`)
+  if (existsSync(`${file}-wal`)) {
+    throw new Failure('storage', `${file} is in use, or was copied while it was; it may not be whole`, {
+      hint: 'Make a backup with: chatctl service backup --to FILE',
+    })
+  }
+  const url = pathToFileURL(file)
+  url.search = 'immutable=1'
+  const { DatabaseSync } = loadSqlite()
+  return new DatabaseSync(url, { readOnly: true })
+}
+
+async function copy(source: DatabaseSync, target: string): Promise<void> {
+  const { backup } = process.getBuiltinModule('node:sqlite')
+  await backup(source, target, { rate: wholeDatabase })
+}
+
+/**
+ * Whether a file is data of ours and whole.
+ * @returns the number of its schema
+ * @throws Failure `not_found`, `storage`
+ */
+export function checkBackup(backup: string): number {
+  const file = resolve(backup)
+  let database: DatabaseSync | undefined
+  try {
+    database = openBackup(file)
+    const version = schemaVersion(database, file)
+    const [result] = database.prepare('pragma integrity_check').all() as { integrity_check: string }[]
+    if (version > 0 && result?.integrity_check === 'ok') return version
+    throw new Failure('storage', `${file} is empty or damaged; nothing was changed`, {
+      hint: 'Use another backup',
+    })
+  } catch (error) {
+    throw sqliteFailure(error, dirname(file), file)
+  } finally {
+    database?.close()
+  }
+}
+
+const isSystemError = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && /^E[A-Z]+$/.test(String(error.code))
+
+/** Of now, as names of files take it. */
+const timestamp = (): string => new Date().toISOString().replaceAll(/[:.]/g, '-')

@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises'
+import { isLoopback } from '../../contract/base-url.ts'
+import { Failure } from '../../failure.ts'
+import { resolvePreset } from './presets.ts'
+
+export interface UpstreamOptions {
+  /** The base URL, `/v1` included where the server has it; or the name of a preset. */
+  url: string
+  /** The model server's own key. A caller's key never goes there. */
+  key?: string | undefined
+  /** A file that holds the key. */
+  keyFile?: string | undefined
+}
+
+/** Where a model server is, and how this service shows itself there. */
+export interface UpstreamAddress {
+  base: URL
+  key: string | undefined
+  /** The server's origin, where a caller may know it: on this machine. */
+  shownAs: string | undefined
+}
+
+/** @throws Failure `config` or `refused` for a URL or a key that cannot be used */
+export async function findUpstream(options: UpstreamOptions): Promise<UpstreamAddress> {
+  const base = parseBase(resolvePreset(options.url))
+  const key = options.key ?? (options.keyFile === undefined ? undefined : await readKey(options.keyFile))
+  const local = isLoopback(base.hostname)
+  if (key !== undefined && base.protocol === 'http:' && !local) {
+    throw new Failure('refused', `The upstream key would leave unencrypted for ${base.host}`, {
+      hint: 'Use an https:// URL for a model server on another machine',
+    })
+  }
+  return { base, key, shownAs: local ? base.origin : undefined }
+}
+
+function parseBase(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash) {
+    return url
+  }
+  throw new Failure(
+    'config',
+    'The upstream must be an http:// or https:// URL without credentials or a query',
+    {
+      hint: 'For example: --upstream http://127.0.0.1:11434/v1, or the preset --upstream ollama',
+    },
+  )
+}
+
+async function readKey(file: string): Promise<string> {
+  let key: string
+  try {
+    key = (await readFile(file, 'utf8')).trim()
+  } catch (cause) {
+    throw new Failure('config', `The upstream key cannot be read from ${file}`, { cause })
+  }
+  // RFC 6750 section 2.1: what may stand behind "Bearer".
+  if (/^[A-Za-z0-9\-._~+/]+=*$/.test(key)) return key
+  throw new Failure('config', `${file} does not hold one key and nothing else`)
+}

@@ -1,0 +1,214 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { type AuditEntry, listChanges } from '../../src/service/domain/audit.ts'
+import { changedParts } from '../../src/service/domain/changed-parts.ts'
+import { openStore } from '../../src/service/store/open-store.ts'
+import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
+import { plantKey, plantUser } from './plant-key.ts'
+import {
+  caller,
+  onEachEngine,
+  type TemporaryService,
+  type WithService,
+  withService,
+} from './temporary-service.ts'
+
+type Read = () => Promise<AuditEntry[]>
+
+const withLogOf = (
+  withService: WithService,
+  use: (service: TemporaryService, read: Read) => Promise<void>,
+): Promise<void> =>
+  withService(async (service) => {
+    const store = await openStore(service.place)
+    try {
+      await use(service, () => listChanges(store.db, { limit: 1_000 }))
+    } finally {
+      await store.close()
+    }
+  })
+
+/** What no log may hold. */
+const canary = 'canary-Tr0ub4dor'
+
+onEachEngine('the audit log of the embedded service', (withService) => {
+  const withLog = (use: Parameters<typeof withLogOf>[1]) => withLogOf(withService, use)
+
+  it('says who changed what, from what to what, by which key and request', () =>
+    withLog(async ({ url, call, place }, read) => {
+      const { db, close } = await openStore(place)
+      const admin = await plantUser(db, { role: 'admin' })
+      const { id: keyId, key } = await plantKey(db, { user_id: admin.id })
+      await close()
+      const as = caller(url, key)
+      const known = { 'x-request-id': 'deploy-7.a_B' }
+      const user = { email: 'ada@example.com', password: canary, name: 'Ada', metadata: { seats: 5 } }
+      const { body: ada } = await as('POST', '/v1/users', user, known)
+      await as('PATCH', `/v1/users/${ada.id}`, {
+        name: 'Lovelace',
+        metadata: { seats: null, team: 'x' },
+        settings: { theme: 'dark' },
+      })
+      await as('POST', `/v1/users/${ada.id}/permissions`, { permissions: ['write:users'], role: 'editor' })
+      await as('PATCH', '/v1/settings', { limits: { max_tokens: 10 }, app_name: 'Mine' })
+      await call('POST', '/v1/settings/api', { cors: { allowed_origins: ['https://a.example'] } })
+
+      const entries = await read()
+      for (const entry of entries.slice(0, 4)) expect(entry).to.include({ actor: admin.id, key_id: keyId })
+      expect(entries[0]).to.include({ request_id: 'deploy-7.a_B' })
+      expect(entries[1]?.request_id).to.match(/^req_/)
+      expect(entries[4]).to.include({ actor: 'usr_admin', key_id: 'process' })
+      for (const { at } of entries) expect(Date.now() - Date.parse(at)).to.be.within(0, 60_000)
+      expect(
+        entries.map(({ action, target, before, after }) => ({ action, target, before, after })),
+      ).to.deep.equal([
+        {
+          action: 'user.create',
+          target: ada.id,
+          before: null,
+          after: { email: 'ada@example.com', name: 'Ada', role: 'member', metadata: { seats: 5 } },
+        },
+        {
+          action: 'user.update',
+          target: ada.id,
+          before: { name: 'Ada', metadata: { seats: 5 }, settings: { theme: 'system' } },
+          after: { name: 'Lovelace', metadata: { team: 'x' }, settings: { theme: 'dark' } },
+        },
+        {
+          action: 'user.assign',
+          target: ada.id,
+          before: { role: 'member', permissions: [] },
+          after: { role: 'editor', permissions: ['write:users'] },
+        },
+        {
+          action: 'settings.update',
+          target: 'settings',
+          before: { app_name: 'Chat', limits: { max_tokens: 4096 } },
+          after: { app_name: 'Mine', limits: { max_tokens: 10 } },
+        },
+        {
+          action: 'api.update',
+          target: 'api_configuration',
+          before: { cors: { allowed_origins: [] } },
+          after: { cors: { allowed_origins: ['https://a.example'] } },
+        },
+      ])
+    }))
+
+  it('has nothing of what was refused, failed, changed nothing, or is nobody else’s business', () =>
+    withLog(async ({ url, call, place }, read) => {
+      const { db, close } = await openStore(place)
+      const user = await plantUser(db)
+      const member = caller(url, (await plantKey(db, { user_id: user.id })).key)
+      await close()
+      const answers = [
+        await member('PATCH', '/v1/settings', { app_name: 'x' }),
+        await call('POST', '/v1/users', { email: user.email, password: 'long enough' }),
+        await call('PATCH', `/v1/users/${user.id}`, { metadata: { a: 'x'.repeat(70_000) } }),
+        await call('PATCH', '/v1/users/usr_nope', { name: 'x' }),
+        await call('POST', '/v1/users/usr_admin/permissions', { role: 'member' }),
+        await call('PATCH', '/v1/settings', { app_name: 5 }),
+        await call('PATCH', '/v1/settings', { app_name: 'Chat' }),
+        await call('PATCH', `/v1/users/${user.id}`, {}),
+        await call('POST', `/v1/users/${user.id}/permissions`, { role: 'member' }),
+        await member('PUT', '/api/user/settings', { theme: 'dark' }),
+        await member('POST', '/api/chat/send', { message: 'hello' }),
+      ]
+      const statuses = answers.map(({ status }) => status)
+      expect(statuses).to.deep.equal([403, 409, 400, 404, 409, 400, 200, 200, 200, 200, 200])
+      expect(await read()).to.deep.equal([])
+    }))
+
+  it('holds no password and no key, wherever somebody has put one', () =>
+    withLog(async ({ call, dataDir, key }, read) => {
+      const metadata = {
+        password: canary,
+        api_key: canary,
+        nested: { accessToken: canary, client_secret: canary, list: [{ passphrase: canary }] },
+      }
+      const user = { email: 'ada@example.com', password: canary, metadata }
+      const { body } = await call('POST', '/v1/users', user)
+      await call('PATCH', `/v1/users/${body.id}`, { metadata: { password: `${canary}2`, nested: null } })
+      const entries = await read()
+      expect(entries).to.have.length(2)
+      for (const secret of [canary, key]) expect(JSON.stringify(entries)).not.to.include(secret)
+      expect(entries[0]?.after).to.deep.include({
+        metadata: {
+          password: '(hidden)',
+          api_key: '(hidden)',
+          nested: {
+            accessToken: '(hidden)',
+            client_secret: '(hidden)',
+            list: [{ passphrase: '(hidden)' }],
+          },
+        },
+      })
+      for (const name of readdirSync(dataDir)) {
+        expect(readFileSync(join(dataDir, name), 'latin1').includes(key), name).to.equal(false)
+      }
+    }))
+})
+
+describe('a change in the audit log', () => {
+  it('is written with the change or not at all', () =>
+    withLogOf(withService, async ({ call, dataDir }, read) => {
+      const { db, connection, close } = openSqlite(dataDir)
+      connection.exec(
+        "create trigger full before insert on audit_log begin select raise(abort, 'no room'); end",
+      )
+      const answers = [
+        await call('PATCH', '/v1/settings', { app_name: 'Mine' }),
+        await call('POST', '/v1/users', { email: 'ada@example.com', password: 'long enough' }),
+      ]
+      expect(answers.map(({ status }) => status)).to.deep.equal([500, 500])
+      expect((await call('GET', '/v1/settings')).body.app_name).to.equal('Chat')
+      expect(await db.selectFrom('users').select('id').execute()).to.have.length(1)
+      connection.exec('drop trigger full')
+      await close()
+      expect((await call('PATCH', '/v1/settings', { app_name: 'Mine' })).status).to.equal(200)
+      expect(await read()).to.have.length(1)
+    }))
+
+  it('keeps what differs and no more: both sides merged with what is equal are the states again', () => {
+    const value = fc.jsonValue({ maxDepth: 3 })
+    const state = fc.dictionary(fc.constantFrom('a', 'b', 'c', '__proto__'), value)
+    fc.assert(
+      fc.property(state, state, (before, after) => {
+        const parts = changedParts(before, after)
+        if (!parts) {
+          expect(sorted(before)).to.equal(sorted(after))
+          return
+        }
+        for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+          const same = JSON.stringify(before[key]) === JSON.stringify(after[key])
+          const kept = Object.hasOwn(parts.before ?? {}, key) || Object.hasOwn(parts.after ?? {}, key)
+          if (same) expect(kept, key).to.equal(false)
+          else if (sorted(before[key]) !== sorted(after[key])) expect(kept, key).to.equal(true)
+        }
+      }),
+    )
+  })
+})
+
+/** As JSON, with the keys of each object in order. */
+function sorted(value: unknown): string {
+  return JSON.stringify(value, (_, inner) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  )
+}
+
+describe('the id of a request', () => {
+  it('is the caller’s own where that is safe to repeat, and a new one otherwise', () =>
+    withService(async ({ call }) => {
+      const idOf = async (id: string) =>
+        (await call('GET', '/v1/settings', undefined, { 'x-request-id': id })).headers.get('x-request-id')
+      for (const id of ['a', 'A.b_c-9', 'x'.repeat(64)]) expect(await idOf(id)).to.equal(id)
+      for (const id of ['', 'x'.repeat(65), 'a b', 'a"b', '{}', 'ä', 'a,b']) {
+        expect(await idOf(id), id).to.match(/^req_[0-9a-z]{26}$/)
+      }
+    }))
+})

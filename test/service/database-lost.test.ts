@@ -1,0 +1,182 @@
+import { expect } from 'chai'
+import { startService } from '../../src/service/start-service.ts'
+import { openPostgres } from '../../src/service/store/postgres/open-postgres.ts'
+import { needPostgres, sharedPostgres, startPostgres, type TemporaryPostgres } from '../support/postgres.ts'
+import { startStallingProxy } from '../support/stalling-proxy.ts'
+import { type Answer, equip, type TemporaryService, withFolder, withPlace } from './temporary-service.ts'
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+async function timed(asking: Promise<Answer>): Promise<{ answer: Answer; ms: number }> {
+  const startedAt = performance.now()
+  const answer = await asking
+  return { answer, ms: performance.now() - startedAt }
+}
+
+/** Posts from several connections until told to stop, and keeps what was answered. */
+function post({ call }: TemporaryService, connections: number) {
+  const answers: { message: string; answer: Answer; ms: number }[] = []
+  let isDone = false
+  const worker = async (name: number) => {
+    for (let number = 0; !isDone; number++) {
+      const message = `${name}.${number}`
+      answers.push({ message, ...(await timed(call('POST', '/api/chat/send', { message }))) })
+      await pause(5)
+    }
+  }
+  const workers = Array.from({ length: connections }, (_, index) => worker(index))
+  return {
+    answers,
+    async stop() {
+      isDone = true
+      await Promise.all(workers)
+    },
+  }
+}
+
+function expectUnavailable({ answer, ms }: { answer: Answer; ms: number }): void {
+  expect(answer.status, answer.text).to.equal(503)
+  expect(answer.body.error.code).to.equal('storage_unavailable')
+  expect(answer.headers.get('retry-after')).to.equal('1')
+  expect(ms).to.be.below(6_000)
+}
+
+/** How long, in ms, until a request works again. */
+async function recovery({ call }: TemporaryService): Promise<number> {
+  const startedAt = performance.now()
+  while ((await call('GET', '/v1/settings')).status !== 200) {
+    if (performance.now() - startedAt > 10_000) throw new Error('it did not recover')
+    await pause(20)
+  }
+  return performance.now() - startedAt
+}
+
+describe('a service whose PostgreSQL is lost', () => {
+  let postgres: TemporaryPostgres
+  before(async function () {
+    needPostgres(this)
+    postgres = await startPostgres()
+  })
+  after(() => postgres?.close())
+
+  for (const mode of ['fast', 'immediate'] as const) {
+    it(`refuses with 503, loses nothing that it acknowledged, and recovers, after a ${mode} stop`, () =>
+      withFolder(async (dataDir) => {
+        const database = await postgres.createDatabase()
+        const service = equip(await startService({ dataDir, database }))
+        const load = post(service, 8)
+        await pause(400)
+        await postgres.stop(mode)
+        await pause(300)
+        expectUnavailable(await timed(service.call('GET', '/v1/settings')))
+        expectUnavailable(await timed(service.call('PATCH', '/v1/settings', { app_name: 'x' })))
+        await postgres.start()
+        expect(await recovery(service)).to.be.below(1_500)
+        await pause(200)
+        await load.stop()
+        const failed = load.answers.filter(({ answer }) => answer.status !== 200)
+        expect(failed).not.to.deep.equal([])
+        failed.forEach(expectUnavailable)
+        const stored = new Set(
+          (await postgres.query('select id from messages', database)).map(({ id }) => id),
+        )
+        const kept = load.answers.filter(({ answer }) => answer.status === 200)
+        expect(kept.length).to.be.above(8)
+        expect(kept.filter(({ answer }) => !stored.has(answer.body.id))).to.deep.equal([])
+        expect(await postgres.query(halves, database)).to.deep.equal([])
+        await service.close()
+      }))
+  }
+
+  it('goes on when its connections are ended one by one', () =>
+    withFolder(async (dataDir) => {
+      const database = await postgres.createDatabase()
+      const service = equip(await startService({ dataDir, database }))
+      const load = post(service, 8)
+      for (let round = 0; round < 10; round++) {
+        await pause(50)
+        const name = new URL(database).pathname.slice(1)
+        await postgres.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+        )
+      }
+      await load.stop()
+      for (const each of load.answers) if (each.answer.status !== 200) expectUnavailable(each)
+      expect(load.answers.some(({ answer }) => answer.status === 200)).to.equal(true)
+      expect((await service.call('GET', '/v1/settings')).status).to.equal(200)
+      await service.close()
+    }))
+
+  it('does not wait for one that says nothing any more, and goes on when it does', () =>
+    withFolder(async (dataDir) => {
+      const proxy = await startStallingProxy(postgres.port)
+      const database = (await postgres.createDatabase()).replace(`:${postgres.port}/`, `:${proxy.port}/`)
+      const service = equip(await startService({ dataDir, database }))
+      expect((await service.call('GET', '/v1/settings')).status).to.equal(200)
+      proxy.stall()
+      const answers = await Promise.all(
+        Array.from({ length: 15 }, () => timed(service.call('GET', '/v1/settings'))),
+      )
+      answers.forEach(expectUnavailable)
+      proxy.resume()
+      expect(await recovery(service)).to.be.below(1_500)
+      await service.close()
+      await proxy.close()
+    }))
+
+  it('stops in good time although nothing answers', () =>
+    withFolder(async (dataDir) => {
+      const proxy = await startStallingProxy(postgres.port)
+      const database = (await postgres.createDatabase()).replace(`:${postgres.port}/`, `:${proxy.port}/`)
+      const service = equip(await startService({ dataDir, database }))
+      await service.call('GET', '/v1/settings')
+      const store = await openPostgres(database)
+      store.generation()
+      await pause(300)
+      proxy.stall()
+      const startedAt = performance.now()
+      await Promise.all([service.close(), store.close()])
+      expect(performance.now() - startedAt).to.be.below(5_000)
+      await proxy.close()
+    }))
+})
+
+/** Contexts without exactly two messages. */
+const halves = `select c.id from contexts c left join messages m on m.context_id = c.id
+  group by c.id having count(m.id) <> 2`
+
+describe('two services on one PostgreSQL', () => {
+  before(async function () {
+    needPostgres(this)
+    await sharedPostgres()
+  })
+
+  it('keep every one of many changes that reach both at once', () =>
+    withPlace('postgres', async (place) => {
+      const both = [equip(await startService(place)), equip(await startService(place))]
+      const patches = [
+        { app_name: 'Together' },
+        { theme: { mode: 'dark' } },
+        { theme: { primary_color: '#000000' } },
+        { features: { file_upload: true } },
+        { features: { code_completion: true } },
+        { limits: { max_tokens: 1 } },
+        { limits: { max_requests_per_min: 2_000 } },
+      ]
+      const counts = Array.from({ length: 20 }, (_, index) => ({ metadata: { [`k${index}`]: index } }))
+      const settled = await Promise.all([
+        ...patches.map((patch, index) => both[index % 2]?.call('PATCH', '/v1/settings', patch)),
+        ...counts.map((body, index) => both[index % 2]?.call('PATCH', '/v1/users/usr_admin', body)),
+      ])
+      for (const answer of settled) expect(answer?.status, answer?.text).to.equal(200)
+      expect((await both[1]?.call('GET', '/v1/settings'))?.body).to.deep.equal({
+        app_name: 'Together',
+        theme: { primary_color: '#000000', mode: 'dark' },
+        features: { chat: true, file_upload: true, code_completion: true },
+        limits: { max_tokens: 1, max_requests_per_min: 2_000 },
+      })
+      const { body } = (await both[0]?.call('GET', '/v1/users/usr_admin')) ?? {}
+      expect(Object.keys(body.metadata)).to.have.length(20)
+      await Promise.all(both.map((service) => service.close()))
+    }))
+})

@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { expect } from 'chai'
+import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts'
+import { includes, requiredPermissions, rightsOf } from '../../src/service/domain/permissions.ts'
+
+const text = readFileSync(resolve(import.meta.dirname, '../../docs/service.md'), 'utf8')
+const rows = [...text.matchAll(/^\| `(\w+:\w+)` \| (.*?) \| (.*?) ?\| (.*?) ?\| (.*?) ?\|$/gm)]
+
+describe('the table of permissions in docs/service.md', () => {
+  it('has every endpoint, with the permission that it needs', () => {
+    const documented = rows.flatMap(([, permission, list = '']) =>
+      list.split(', ').map((endpoint) => `${endpoint.replaceAll('`', '')} ${permission}`),
+    )
+    const names = Object.keys(endpoints) as EndpointName[]
+    const needed = names.map(
+      (name) => `${endpoints[name].method} ${endpoints[name].path} ${requiredPermissions[name]}`,
+    )
+    expect(documented.sort()).to.deep.equal(needed.sort())
+  })
+
+  it('says which role carries what', () => {
+    for (const [, permission = '', , ...marks] of rows) {
+      const carried = ['admin', 'editor', 'member'].map((role) => includes(rightsOf(role, []), permission))
+      expect(
+        marks.map((mark) => mark === 'yes'),
+        permission,
+      ).to.deep.equal(carried)
+    }
+  })
+})

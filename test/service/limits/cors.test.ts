@@ -1,0 +1,160 @@
+import { expect } from 'chai'
+import { corsHeaders } from '../../../src/service/http/cors.ts'
+import { caller, type TemporaryService, withService } from '../temporary-service.ts'
+
+const a = 'https://a.example'
+const b = 'http://b.example:81'
+
+/** Only what concerns CORS. */
+const corsOf = (headers: Headers) =>
+  Object.fromEntries([...headers].filter(([name]) => name === 'vary' || name.startsWith('access-control-')))
+
+const configure = (call: TemporaryService['call'], cors: object) => call('POST', '/v1/settings/api', { cors })
+
+const preflight = (call: TemporaryService['call'], origin: string, method: string, path = '/v1/settings') =>
+  call('OPTIONS', path, undefined, {
+    origin,
+    'access-control-request-method': method,
+    'access-control-request-headers': 'authorization',
+  })
+
+describe('CORS', () => {
+  const table: [
+    what: string,
+    allowed: { origins: string[]; methods: string[] },
+    asked: { origin: string; method: string },
+    allowOrigin: string | undefined,
+  ][] = [
+    ['a listed origin', { origins: [a, b], methods: ['GET'] }, { origin: b, method: 'GET' }, b],
+    ['an unlisted one', { origins: [a], methods: ['GET'] }, { origin: b, method: 'GET' }, undefined],
+    [
+      'another scheme',
+      { origins: [a], methods: ['GET'] },
+      { origin: 'http://a.example', method: 'GET' },
+      undefined,
+    ],
+    ['another port', { origins: [a], methods: ['GET'] }, { origin: `${a}:444`, method: 'GET' }, undefined],
+    [
+      'a domain below',
+      { origins: [a], methods: ['GET'] },
+      { origin: 'https://x.a.example', method: 'GET' },
+      undefined,
+    ],
+    [
+      'a longer name',
+      { origins: [a], methods: ['GET'] },
+      { origin: `${a}.evil.example`, method: 'GET' },
+      undefined,
+    ],
+    ['any origin', { origins: ['*'], methods: ['GET'] }, { origin: b, method: 'GET' }, '*'],
+    ['no origin of its own', { origins: ['*'], methods: ['GET'] }, { origin: 'null', method: 'GET' }, '*'],
+    [
+      'null where some are listed',
+      { origins: [a], methods: ['GET'] },
+      { origin: 'null', method: 'GET' },
+      undefined,
+    ],
+    ['nothing configured', { origins: [], methods: ['GET'] }, { origin: a, method: 'GET' }, undefined],
+    ['a method not listed', { origins: ['*'], methods: ['GET'] }, { origin: a, method: 'POST' }, undefined],
+    ['no methods', { origins: ['*'], methods: [] }, { origin: a, method: 'GET' }, undefined],
+    ['HEAD where GET is', { origins: [a], methods: ['GET'] }, { origin: a, method: 'HEAD' }, a],
+    ['any method', { origins: [a], methods: ['*'] }, { origin: a, method: 'PATCH' }, a],
+    ['a method in small letters', { origins: [a], methods: ['patch'] }, { origin: a, method: 'PATCH' }, a],
+  ]
+  for (const [what, { origins, methods }, { origin, method }, allowOrigin] of table) {
+    it(`${allowOrigin === undefined ? 'keeps from' : 'lets in'} ${what}`, () => {
+      for (const isPreflight of [true, false]) {
+        const cors = { allowed_origins: origins, allowed_methods: methods }
+        const headers = corsHeaders(cors, origin, method, isPreflight)
+        expect(headers['access-control-allow-origin']).to.equal(allowOrigin)
+        if (allowOrigin === undefined) expect(headers).to.deep.equal({})
+        expect(headers).not.to.have.property('access-control-allow-credentials')
+      }
+    })
+  }
+
+  it('answers a preflight without a key, for every path of the interface', () =>
+    withService(async ({ call, url }) => {
+      await configure(call, { allowed_origins: [a], allowed_methods: ['GET', 'patch'] })
+      const stranger = caller(url, undefined)
+      for (const path of ['/v1/settings', '/api/chat/send', '/v1/nowhere', '/oauth/token']) {
+        const answer = await preflight(stranger, a, 'PATCH', path)
+        expect(answer.status, path).to.equal(204)
+        expect(answer.text).to.equal('')
+        expect(corsOf(answer.headers)).to.deep.equal({
+          vary: 'Origin',
+          'access-control-allow-origin': a,
+          'access-control-allow-methods': 'GET, PATCH',
+          'access-control-allow-headers': 'authorization, content-type, x-request-id',
+          'access-control-max-age': '600',
+        })
+        expect(answer.headers.get('x-request-id')).to.be.a('string')
+      }
+      for (const [origin, method] of [
+        [b, 'GET'],
+        [a, 'POST'],
+        ['', 'GET'],
+      ] as const) {
+        const answer = await preflight(stranger, origin, method)
+        expect(answer.status).to.equal(204)
+        expect(corsOf(answer.headers)).to.deep.equal({ vary: 'Origin' })
+      }
+    }))
+
+  it('takes OPTIONS that is no preflight for a request like any other', () =>
+    withService(async ({ call, url }) => {
+      await configure(call, { allowed_origins: ['*'] })
+      expect(
+        (await caller(url, undefined)('OPTIONS', '/v1/settings', undefined, { origin: a })).status,
+      ).to.equal(401)
+      const method = { 'access-control-request-method': 'GET' }
+      expect((await call('OPTIONS', '/v1/settings', undefined, method)).status).to.equal(405)
+      expect((await call('OPTIONS', '/elsewhere', undefined, { origin: a, ...method })).status).to.equal(404)
+    }))
+
+  it('lets a page see every answer, errors and streams too', () =>
+    withService(async ({ call, url }) => {
+      await configure(call, { allowed_origins: [a] })
+      const seen = {
+        vary: 'Origin',
+        'access-control-allow-origin': a,
+        'access-control-expose-headers': 'location, ratelimit, ratelimit-policy, retry-after, x-request-id',
+      }
+      const origin = { origin: a }
+      for (const [status, answer] of [
+        [200, call('GET', '/v1/settings', undefined, origin)],
+        [201, call('POST', '/v1/users', { email: 'a@example.com', password: 'long enough' }, origin)],
+        [200, call('POST', '/api/chat/send', { message: 'x', stream: true }, origin)],
+        [400, call('POST', '/v1/users', {}, origin)],
+        [400, call('POST', '/v1/users', '{', origin)],
+        [401, caller(url, 'ck_x')('GET', '/v1/settings', undefined, origin)],
+        [404, call('GET', '/v1/nowhere', undefined, origin)],
+      ] as const) {
+        const { status: found, headers } = await answer
+        expect(found).to.equal(status)
+        expect(corsOf(headers), String(status)).to.deep.equal(seen)
+      }
+      expect(corsOf((await call('GET', '/v1/settings', undefined, { origin: b })).headers)).to.deep.equal({
+        vary: 'Origin',
+      })
+      expect(corsOf((await call('GET', '/v1/settings')).headers)).to.deep.equal({ vary: 'Origin' })
+      expect(corsOf((await call('GET', '/elsewhere', undefined, origin)).headers)).to.deep.equal({})
+    }))
+
+  it('is as configured at this moment, and nobody is let in as shipped', () =>
+    withService(async ({ call }) => {
+      const allowed = async () =>
+        (await call('GET', '/v1/settings', undefined, { origin: a })).headers.get(
+          'access-control-allow-origin',
+        )
+      expect(await allowed()).to.equal(null)
+      await configure(call, { allowed_origins: [b, a] })
+      expect(await allowed()).to.equal(a)
+      await configure(call, { allowed_methods: ['POST'] })
+      expect(await allowed()).to.equal(null)
+      await configure(call, { allowed_origins: ['*'], allowed_methods: ['GET'] })
+      expect(await allowed()).to.equal('*')
+      await configure(call, { allowed_origins: [] })
+      expect(await allowed()).to.equal(null)
+    }))
+})

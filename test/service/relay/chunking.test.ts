@@ -1,0 +1,57 @@
+import { Readable } from 'node:stream'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { readPieces } from '../../../src/service/upstream/completion-stream.ts'
+import { delta, events } from './raw-upstream.ts'
+
+async function read(parts: Uint8Array[]): Promise<{ text: string; reason: string | undefined }> {
+  let text = ''
+  let reason: string | undefined
+  for await (const piece of readPieces(Readable.from(parts, { objectMode: true }), 'm1')) {
+    if (piece.kind === 'delta') text += piece.text
+    else reason = piece.reason
+  }
+  return { text, reason }
+}
+
+/** Cuts bytes at some places. */
+function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
+  const at = [...new Set([0, ...places.map((place) => place % bytes.length), bytes.length])].sort(
+    (a, b) => a - b,
+  )
+  return at.slice(1).map((end, index) => bytes.subarray(at[index], end))
+}
+
+describe('a stream of a model server', () => {
+  it('gives the same text however its bytes are cut, and whatever ends its lines', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 8 }),
+        fc.array(fc.nat(10_000), { maxLength: 40 }),
+        fc.constantFrom('\n', '\r\n', '\r'),
+        async (words, places, end) => {
+          const lines = `: hello\n\n${events(...words.map((word) => delta(word)), delta('', 'length'), '[DONE]')}`
+          const bytes = Buffer.from(lines.replaceAll('\n', end))
+          expect(await read(cut(bytes, places))).to.deep.equal({ text: words.join(''), reason: 'length' })
+        },
+      ),
+    ))
+
+  it('is never taken for whole when it was cut short before its end was said', () =>
+    fc.assert(
+      fc.asyncProperty(fc.string({ minLength: 1 }), fc.nat(), async (word, place) => {
+        const bytes = Buffer.from(events(delta(word), delta(word)))
+        const short = bytes.subarray(0, place % bytes.length)
+        const outcome = await read([short].filter(({ length }) => length > 0)).catch((error) => error)
+        expect(outcome.code).to.equal('upstream_error')
+      }),
+    ))
+
+  it('of any bytes at all ends in an answer or in upstream_error', () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1 })), async (parts) => {
+        const outcome = await read(parts).catch((error) => error)
+        expect(outcome.code ?? outcome.reason).to.be.oneOf(['upstream_error', 'stop'])
+      }),
+    ))
+})

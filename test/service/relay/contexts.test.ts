@@ -1,0 +1,125 @@
+import { expect } from 'chai'
+import { createId } from '../../../src/service/domain/identifiers.ts'
+import { openStore } from '../../../src/service/store/open-store.ts'
+import { sendJson, withUpstream } from '../scripted-upstream.ts'
+import { onEachEngine, type TemporaryService } from '../temporary-service.ts'
+
+/** Says how many messages it was sent, after a while that differs. */
+const counts = (response: import('node:http').ServerResponse, { body }: { body: string }) => {
+  const { messages } = JSON.parse(body)
+  const answer = { choices: [{ message: { content: `to ${messages.at(-1).content}: ${messages.length}` } }] }
+  setTimeout(sendJson, Math.random() * 20, response, answer)
+}
+
+async function fill({ place }: TemporaryService, contextId: string, contents: string[]): Promise<void> {
+  const store = await openStore(place)
+  const rows = contents.map((content, index) => ({
+    id: createId('msg'),
+    context_id: contextId,
+    user_id: 'usr_admin',
+    role: index % 2 === 0 ? ('user' as const) : ('assistant' as const),
+    content,
+    incomplete: 0,
+    model: null,
+    finish_reason: null,
+    created_at: new Date().toISOString(),
+  }))
+  for (let at = 0; at < rows.length; at += 500) {
+    await store.db
+      .insertInto('messages')
+      .values(rows.slice(at, at + 500))
+      .execute()
+  }
+  await store.close()
+}
+
+onEachEngine('a conversation', (withService) => {
+  it('of 10,000 messages is sent whole, and goes on', () =>
+    withUpstream(counts, ({ url, requests }) =>
+      withService(
+        async (service) => {
+          const { body: first } = await service.call('POST', '/api/chat/send', { message: 'one' })
+          const contents = Array.from({ length: 9_998 }, (_, index) => `message ${index}`)
+          await fill(service, first.context_id, contents)
+          const asked = { message: 'last', context_id: first.context_id }
+          const { status, body } = await service.call('POST', '/api/chat/send', asked)
+          expect(status).to.equal(200)
+          expect(body.response).to.equal('to last: 10001')
+          const sent = JSON.parse(requests.at(-1)?.body ?? '').messages
+          expect(sent[2]).to.deep.equal({ role: 'user', content: 'message 0' })
+        },
+        { upstream: { url } },
+      ),
+    ))
+
+  it('that would fill the memory is refused in words, whole or streamed, and can still be read', () =>
+    withUpstream(counts, ({ url, requests }) =>
+      withService(
+        async (service) => {
+          const { body: first } = await service.call('POST', '/api/chat/send', { message: 'one' })
+          await fill(service, first.context_id, Array(3).fill('ü'.repeat(3 * 1024 * 1024)))
+          const before = requests.length
+          for (const stream of [false, true]) {
+            const asked = { message: 'last', context_id: first.context_id, stream }
+            const { status, body } = await service.call('POST', '/api/chat/send', asked)
+            expect(status).to.equal(400)
+            expect(body.error.code).to.equal('context_too_long')
+          }
+          expect(requests.length).to.equal(before)
+          const path = `/api/chat/history?limit=1&context_id=${first.context_id}`
+          expect((await service.call('GET', path)).status).to.equal(200)
+        },
+        { upstream: { url } },
+      ),
+    ))
+
+  it('keeps each message beside its answer, however many are sent at once', () =>
+    withUpstream(counts, ({ url }) =>
+      withService(
+        async ({ call }) => {
+          const { body: first } = await call('POST', '/api/chat/send', { message: 'one' })
+          const { context_id } = first
+          const sends = Array.from({ length: 20 }, (_, index) =>
+            call('POST', '/api/chat/send', { message: `number ${index}`, context_id }),
+          )
+          for (const { status } of await Promise.all(sends)) expect(status).to.equal(200)
+          const { body } = await call('GET', `/api/chat/history?limit=100&context_id=${context_id}`)
+          expect(body.messages).to.have.length(42)
+          for (let at = 0; at < 42; at += 2) {
+            const [message, answer] = body.messages.slice(at, at + 2)
+            expect(message.role).to.equal('user')
+            expect(answer.content).to.include(`to ${message.content}: `)
+          }
+        },
+        { upstream: { url } },
+      ),
+    ))
+
+  it('of another user is one that does not exist: to read, to go on in, to stream in', () =>
+    withUpstream(counts, ({ url, requests }) =>
+      withService(
+        async (service) => {
+          const { body: first } = await service.call('POST', '/api/chat/send', { message: 'one' })
+          const store = await openStore(service.place)
+          const other = await service.call('POST', '/v1/users', {
+            email: 'other@example.com',
+            password: 'long enough',
+          })
+          await store.db.updateTable('contexts').set({ user_id: other.body.id }).execute()
+          await store.close()
+          const before = requests.length
+          const asked = { message: 'x', context_id: first.context_id }
+          for (const answer of [
+            await service.call('POST', '/api/chat/send', asked),
+            await service.call('POST', '/api/chat/send', { ...asked, stream: true }),
+            await service.call('GET', `/api/chat/history?context_id=${first.context_id}`),
+          ]) {
+            expect(answer.status).to.equal(404)
+            expect(answer.body.error.code).to.equal('context_not_found')
+          }
+          expect(requests.length).to.equal(before)
+        },
+        { upstream: { url } },
+      ),
+    ))
+})

@@ -1,0 +1,115 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import type { ChatEvent } from '../../../src/service/domain/chat-stream.ts'
+import { generateKey, hashKey } from '../../../src/service/domain/keys.ts'
+import { createServer } from '../../../src/service/http/create-server.ts'
+import { EventStream, openEventStream } from '../../../src/service/http/event-stream.ts'
+import { openStore } from '../../../src/service/store/open-store.ts'
+import { createOpenAiCompatible } from '../../../src/service/upstream/openai-compatible.ts'
+import { withFolder } from '../temporary-service.ts'
+import { chunk, delta, events, head, withRawUpstream } from './raw-upstream.ts'
+
+const piece = (text: string): ChatEvent => ({
+  event: 'delta',
+  data: { id: 'msg_1', context_id: 'ctx_1', created_at: '2025-01-01T00:00:00.000Z', delta: text },
+})
+
+describe('a stream to a client', () => {
+  it('holds a comment whenever the model is silent for long: before its first piece, and after', async () => {
+    async function* slow() {
+      await sleep(90)
+      yield piece('a')
+      await sleep(90)
+      yield piece('b')
+    }
+    let text = ''
+    const body = await openEventStream(new EventStream(slow()), () => {}, 20)
+    for await (const bytes of body) text += bytes
+    expect(text).to.match(
+      /^(: waiting for the model\n\n){2,}event: delta\n.*"a".*\n\n(: waiting.*\n\n){2,}event: delta/,
+    )
+  })
+
+  it('ends with an error event, and tells whoever keeps the log', async () => {
+    async function* failing() {
+      yield piece('a')
+      throw new Error('secret')
+    }
+    const told: unknown[] = []
+    let text = ''
+    for await (const bytes of await openEventStream(new EventStream(failing()), (error) =>
+      told.push(error),
+    )) {
+      text += bytes
+    }
+    expect(text).to.match(/event: error\ndata: \{"error":\{"code":"internal_error"/)
+    expect(text).not.to.include('secret')
+    expect(told).to.have.length(1)
+  })
+
+  it('that is taken away ends what makes it', async () => {
+    let ended = false
+    async function* endless() {
+      try {
+        for (;;) {
+          yield piece('x'.repeat(1000))
+          await sleep(1)
+        }
+      } finally {
+        ended = true
+      }
+    }
+    const body = await openEventStream(new EventStream(endless()), () => {})
+    await once(body, 'readable')
+    body.destroy()
+    await once(body, 'close')
+    expect(ended).to.equal(true)
+  })
+
+  it('whose client stays and reads nothing is given up, and the model server with it', () =>
+    withFolder((dataDir) =>
+      withRawUpstream(
+        (socket) => {
+          const part = chunk(events(delta('x'.repeat(10_000))))
+          const fill = () => {
+            while (!socket.destroyed && socket.write(part)) {}
+          }
+          socket.write(head('text/event-stream', { 'transfer-encoding': 'chunked' }))
+          socket.on('drain', fill)
+          fill()
+        },
+        async ({ url, open }) => {
+          const store = await openStore({ dataDir })
+          const upstream = await createOpenAiCompatible({ url })
+          const key = generateKey()
+          const server = createServer({
+            store,
+            upstream,
+            processKeys: new Set([hashKey(key)]),
+            stopping: new AbortController().signal,
+            logger: undefined,
+            readerTimeout: 200,
+          })
+          const address = await server.listen({ host: '127.0.0.1', port: 0 })
+          const client = connect(Number(new URL(address).port), '127.0.0.1')
+          client.pause()
+          client.on('error', () => {})
+          const body = JSON.stringify({ message: 'x', model: 'm1', stream: true })
+          client.write(
+            `POST /api/chat/send HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
+              `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+          )
+          while (open() === 0) await sleep(5)
+          const deadline = Date.now() + 5_000
+          while (open() > 0 && Date.now() < deadline) await sleep(20)
+          expect(open()).to.equal(0)
+          client.destroy()
+          await server.close()
+          await upstream.close()
+          await store.close()
+        },
+      ),
+    ))
+})

@@ -1,0 +1,354 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { expect } from 'chai'
+import type { Refusal } from '../../../src/service/domain/refusal.ts'
+import { createOpenAiCompatible } from '../../../src/service/upstream/openai-compatible.ts'
+import {
+  chunk,
+  delta,
+  events,
+  head,
+  lastChunk,
+  type RawUpstream,
+  whole,
+  withRawUpstream,
+} from './raw-upstream.ts'
+
+const order = { model: 'm1', messages: [{ role: 'user' as const, content: 'hello' }] }
+const timeouts = { connect: 300, firstByte: 300, whole: 300, idle: 300 }
+const never = new AbortController().signal
+
+/** What came of it: the text, how it ended, and how many pieces; or the refusal, after how much text. */
+interface Outcome {
+  text: string
+  reason?: string
+  usage?: unknown
+  code?: string
+  message?: string
+}
+
+async function streamed(url: string): Promise<Outcome> {
+  const upstream = await createOpenAiCompatible({ url }, timeouts)
+  const outcome: Outcome = { text: '' }
+  try {
+    for await (const piece of upstream.stream(order, never)) {
+      if (piece.kind === 'delta') outcome.text += piece.text
+      else Object.assign(outcome, { reason: piece.reason, usage: piece.usage })
+    }
+  } catch (error) {
+    const { code, message } = error as Refusal
+    Object.assign(outcome, { code, message })
+  } finally {
+    await upstream.close()
+  }
+  return outcome
+}
+
+async function completed(url: string): Promise<Outcome> {
+  const upstream = await createOpenAiCompatible({ url }, timeouts)
+  try {
+    const { choices, usage } = await upstream.complete(order, never)
+    return { text: choices[0]?.message.content ?? '', reason: choices[0]?.finish_reason ?? '', usage }
+  } catch (error) {
+    const { code, message } = error as Refusal
+    return { text: '', code, message }
+  } finally {
+    await upstream.close()
+  }
+}
+
+/** A script for each of the two kinds of answer, and what must come of it. */
+interface Fault {
+  answer(socket: Socket): unknown
+  expected: Outcome
+}
+
+const says =
+  (...parts: (string | Buffer)[]) =>
+  (socket: Socket) => {
+    for (const part of parts) socket.write(part)
+  }
+const thenResets = (act: (socket: Socket) => unknown) => (socket: Socket) => {
+  act(socket)
+  setTimeout(() => socket.resetAndDestroy(), 20)
+}
+const thenEnds = (act: (socket: Socket) => unknown) => (socket: Socket) => {
+  act(socket)
+  setTimeout(() => socket.end(), 20)
+}
+
+const chunked = { 'transfer-encoding': 'chunked' }
+const sse = head('text/event-stream', chunked)
+const good = events(delta('Hello '), delta('there', 'stop'), '[DONE]')
+const json = (body: string | Buffer, headers: Record<string, string | number> = {}) =>
+  Buffer.concat([
+    Buffer.from(head('application/json', { 'content-length': Buffer.byteLength(body), ...headers })),
+    Buffer.from(body),
+  ])
+const broken = { text: '', code: 'upstream_error' }
+const late = { text: '', code: 'upstream_timeout' }
+const fine = { text: 'Hello there', reason: 'stop' }
+
+const ofStreams: Record<string, Fault> = {
+  'is silent': { answer: () => {}, expected: late },
+  'resets at once': { answer: (socket) => socket.resetAndDestroy(), expected: broken },
+  'hangs up at once': { answer: (socket) => socket.end(), expected: broken },
+  'sends a head and then nothing': { answer: says(sse), expected: late },
+  'resets within a piece': {
+    answer: thenResets(says(sse, chunk(events(delta('half'))), '40\r\ndata: {"cho')),
+    expected: { text: 'half', code: 'upstream_error' },
+  },
+  'ends within a piece': {
+    answer: thenEnds(says(sse, chunk(`${events(delta('half'))}data: {"cho`), lastChunk)),
+    expected: { text: 'half', code: 'upstream_error' },
+  },
+  'stalls in the middle': {
+    answer: says(sse, chunk(events(delta('half')))),
+    expected: { text: 'half', code: 'upstream_timeout' },
+  },
+  'sends no events but noise': {
+    answer: says(sse, chunk('\u0000\u0001 what: \n\n\n :::: \r\r\n id\n'), lastChunk),
+    expected: broken,
+  },
+  'sends events that are not JSON': { answer: says(sse, chunk(events('{"cho'))), expected: broken },
+  'sends JSON that is no object': { answer: says(sse, chunk(events('17'))), expected: broken },
+  'sends a megabyte of comments first': {
+    answer: says(
+      sse,
+      ...Array.from({ length: 64 }, () => chunk(`: ${'x'.repeat(16_000)}\n\n`)),
+      chunk(good),
+      lastChunk,
+    ),
+    expected: fine,
+  },
+  'drips a byte at a time': {
+    answer: async (socket) => {
+      socket.write(sse)
+      for (const byte of Buffer.from(good)) {
+        socket.write(chunk(Buffer.of(byte)))
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      socket.write(lastChunk)
+    },
+    expected: fine,
+  },
+  'reports an error in the middle': {
+    answer: says(sse, chunk(events(delta('half'), { error: { message: 'out of memory' } }))),
+    expected: { text: 'half', code: 'upstream_error', message: 'The model server broke off: out of memory' },
+  },
+  'reports an error by the name of an event': {
+    answer: says(sse, chunk(`event: error\n${events({ message: 'out of luck' })}`)),
+    expected: { text: '', code: 'upstream_error', message: 'The model server broke off: out of luck' },
+  },
+  'never finishes, but ends in good order': {
+    answer: says(sse, chunk(events(delta('half'))), lastChunk),
+    expected: { text: 'half', code: 'upstream_error' },
+  },
+  'leaves out the finish_reason': {
+    answer: says(sse, chunk(events(delta('Hello there'), '[DONE]')), lastChunk),
+    expected: fine,
+  },
+  'leaves out [DONE]': {
+    answer: says(sse, chunk(events(delta('Hello there', 'stop'))), lastChunk),
+    expected: fine,
+  },
+  'resets when all is said': {
+    answer: thenResets(says(sse, chunk(events(delta('Hello there', 'stop'))))),
+    expected: fine,
+  },
+  'says all and never ends': {
+    answer: says(sse, chunk(events(delta('Hello there', 'stop')))),
+    expected: fine,
+  },
+  'ends all but the connection after [DONE]': { answer: says(sse, chunk(good)), expected: fine },
+  'sends choices that nobody asked for': {
+    answer: says(
+      sse,
+      chunk(
+        events(
+          {
+            choices: [
+              { index: 1, delta: { content: 'no' } },
+              { index: 0, delta: { content: 'Hello there' } },
+            ],
+          },
+          { choices: [{ index: 1, delta: {}, finish_reason: 'length' }] },
+          { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+        ),
+      ),
+      lastChunk,
+    ),
+    expected: fine,
+  },
+  'counts tokens in its last piece': {
+    answer: says(
+      sse,
+      chunk(
+        events(
+          delta('Hello there', 'stop'),
+          { choices: [], usage: { prompt_tokens: 2, completion_tokens: 3 } },
+          '[DONE]',
+        ),
+      ),
+      lastChunk,
+    ),
+    expected: { ...fine, usage: { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 } },
+  },
+  'sends null for what it has not': {
+    answer: says(
+      sse,
+      chunk(
+        events(
+          { choices: null, usage: null, model: null },
+          { choices: [{ delta: null }] },
+          delta('Hello there', 'stop'),
+        ),
+      ),
+      lastChunk,
+    ),
+    expected: fine,
+  },
+  'speaks HTTP/1.0 and closes': {
+    answer: (socket) => socket.end(`HTTP/1.0 200 OK\r\ncontent-type: text/event-stream\r\n\r\n${good}`),
+    expected: fine,
+  },
+  'announces more bytes than it sends': {
+    answer: (socket) =>
+      socket.end(`${head('text/event-stream', { 'content-length': 9999 })}${events(delta('half'))}`),
+    expected: { text: 'half', code: 'upstream_error' },
+  },
+}
+
+const ofWholes: Record<string, Fault> = {
+  'is silent': { answer: () => {}, expected: late },
+  'resets at once': { answer: (socket) => socket.resetAndDestroy(), expected: broken },
+  'sends a head and then nothing': {
+    answer: says(head('application/json', { 'content-length': 50 })),
+    expected: late,
+  },
+  'resets in the middle': {
+    answer: thenResets(says(head('application/json', chunked), chunk('{"choices":'))),
+    expected: broken,
+  },
+  'announces more bytes than it sends': {
+    answer: (socket) => socket.end(json(whole('Hello there'), { 'content-length': 9999 })),
+    expected: broken,
+  },
+  'sends more bytes than it announces': {
+    answer: says(json(whole('Hello there')), 'and more'),
+    expected: fine,
+  },
+  'sends noise': { answer: says(json(Buffer.from([0, 255, 1, 254]))), expected: broken },
+  'splits characters and sends bytes that are not UTF-8': {
+    answer: (socket) => {
+      const body = Buffer.from(whole('ü漢👍'))
+      const bad = Buffer.concat([
+        body.subarray(0, body.indexOf('ü')),
+        Buffer.of(0xff),
+        body.subarray(body.indexOf('ü')),
+      ])
+      socket.write(head('application/json', chunked))
+      for (const byte of bad) socket.write(chunk(Buffer.of(byte)))
+      socket.write(lastChunk)
+    },
+    expected: { text: '\ufffdü漢👍', reason: 'stop' },
+  },
+  'compresses without being asked': {
+    answer: says(json(gzipSync(whole('Hello there')), { 'content-encoding': 'gzip' })),
+    expected: {
+      text: '',
+      code: 'upstream_error',
+      message: 'The model server sent a compressed answer (gzip), which it was not asked for',
+    },
+  },
+  redirects: {
+    answer: says(head('text/plain', { location: 'http://127.0.0.1:1/', 'content-length': 0 }, 307)),
+    expected: { text: '', code: 'upstream_error', message: 'The model server answered 307' },
+  },
+  'says 103 before its answer': {
+    answer: says('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n', json(whole('Hello there'))),
+    expected: fine,
+  },
+  'reports an error with status 200': {
+    answer: says(json('{"error":{"message":"no credits left"}}')),
+    expected: { text: '', code: 'upstream_error', message: 'The model server failed: no credits left' },
+  },
+  'speaks HTTP/1.0 and closes': {
+    answer: (socket) =>
+      socket.end(`HTTP/1.0 200 OK\r\ncontent-type: application/json\r\n\r\n${whole('Hello there')}`),
+    expected: fine,
+  },
+}
+
+async function gone({ open }: RawUpstream): Promise<void> {
+  const deadline = performance.now() + 1000
+  while (open() > 0 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5))
+  expect(open(), 'connections left open').to.equal(0)
+}
+
+describe('a faulty model server', () => {
+  for (const [kind, faults, run] of [
+    ['a stream', ofStreams, streamed],
+    ['a whole answer', ofWholes, completed],
+  ] as const) {
+    for (const [what, { answer, expected }] of Object.entries(faults)) {
+      it(`that ${what} in ${kind} makes ${expected.code ?? 'a good answer'}`, () =>
+        withRawUpstream(answer, async (upstream) => {
+          expect(await run(upstream.url)).to.deep.include(expected)
+          await gone(upstream)
+        }))
+    }
+  }
+
+  for (const [kind, run] of Object.entries({ streamed, completed })) {
+    it(`that refuses the connection makes upstream_error (${kind})`, async () => {
+      const server = createServer().listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port } = server.address() as AddressInfo
+      await new Promise((resolve) => server.close(resolve))
+      expect((await run(`http://127.0.0.1:${port}/v1`)).code).to.equal('upstream_error')
+    })
+
+    it(`that sends without end is left before the memory is full (${kind})`, () =>
+      withRawUpstream(
+        (socket) => {
+          socket.write(head(kind === 'streamed' ? 'text/event-stream' : 'application/json'))
+          socket.write('data: {"choices":[{"delta":{"content":"')
+          const filler = Buffer.alloc(1024 * 1024, 'x')
+          const fill = () => {
+            while (!socket.destroyed && socket.write(filler)) {}
+          }
+          socket.on('drain', fill)
+          fill()
+        },
+        async (upstream) => {
+          const before = process.memoryUsage().rss
+          const { code, message } = await run(upstream.url)
+          expect(code).to.equal('upstream_error')
+          expect(message).to.match(/too long|more than 16/)
+          expect(process.memoryUsage().rss - before).to.be.below(200 * 1024 * 1024)
+          await gone(upstream)
+        },
+      ))
+  }
+
+  it('whose connection is kept after [DONE] is asked again over the same one', () => {
+    const seen = new Set<Socket>()
+    return withRawUpstream(
+      (socket) => {
+        seen.add(socket)
+        socket.write(`${sse}${chunk(good)}${lastChunk}`)
+      },
+      async ({ url }) => {
+        const upstream = await createOpenAiCompatible({ url }, timeouts)
+        for (let round = 0; round < 5; round++) {
+          for await (const _ of upstream.stream(order, never));
+          await new Promise((resolve) => setTimeout(resolve, 5))
+        }
+        expect(seen.size).to.equal(1)
+        await upstream.close()
+      },
+    )
+  })
+})

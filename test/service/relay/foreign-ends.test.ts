@@ -1,0 +1,207 @@
+import { LLMock } from '@copilotkit/aimock'
+import { expect } from 'chai'
+import OpenAI from 'openai'
+import { openAdministration } from '../../../src/service/administration.ts'
+import { openStore } from '../../../src/service/store/open-store.ts'
+import { allEvents } from '../read-events.ts'
+import { sendJson, withUpstream } from '../scripted-upstream.ts'
+import { type TemporaryService, withService } from '../temporary-service.ts'
+
+const messages = [{ role: 'user' as const, content: 'hello there' }]
+
+describe('a model server that is not ours (aimock)', () => {
+  async function withMock<T>(use: (mock: LLMock, service: TemporaryService) => Promise<T>): Promise<T> {
+    const mock = new LLMock({ port: 0, chunkSize: 4 })
+    mock.onMessage('hello there', { content: 'General Kenobi! 漢字 👍' })
+    await mock.start()
+    try {
+      return await withService((service) => use(mock, service), { upstream: { url: `${mock.url}/v1` } })
+    } finally {
+      await mock.stop()
+    }
+  }
+
+  it('answers completions', () =>
+    withMock(async (_, { call }) => {
+      const { status, body } = await call('POST', '/v1/chat/completions', { model: 'gpt-4o', messages })
+      expect(status).to.equal(200)
+      expect(body.choices).to.deep.equal([
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'General Kenobi! 漢字 👍' },
+          finish_reason: 'stop',
+        },
+      ])
+      expect(body.usage.total_tokens).to.equal(body.usage.prompt_tokens + body.usage.completion_tokens)
+    }))
+
+  it('streams, and counts the tokens of a stream since it is asked to', () =>
+    withMock(async (mock, { open }) => {
+      const asked = { model: 'gpt-4o', message: 'hello there', stream: true }
+      const events = await allEvents(await open('POST', '/api/chat/send', asked))
+      const done = events.pop()
+      expect(done?.event).to.equal('done')
+      expect(done?.data.response).to.equal('General Kenobi! 漢字 👍')
+      expect(events.map(({ data }) => data.delta).join('')).to.equal(done?.data.response)
+      expect(done?.data.usage.completion_tokens).to.be.greaterThan(0)
+      expect(mock.getRequests().at(-1)?.body).to.deep.include({ stream_options: { include_usage: true } })
+    }))
+
+  it('lists its models, the first of which answers', () =>
+    withMock(async (_, { call }) => {
+      const { body } = await call('GET', '/v1/chat/models')
+      expect(body.data.length).to.be.greaterThan(0)
+      const { body: answer } = await call('POST', '/v1/chat/completions', { messages })
+      expect(answer.model).to.equal(body.data[0].id)
+    }))
+
+  for (const [upstreamStatus, status, code] of [
+    [400, 502, 'upstream_error'],
+    [401, 502, 'upstream_error'],
+    [429, 503, 'upstream_overloaded'],
+    [500, 502, 'upstream_error'],
+  ] as const) {
+    it(`that answers ${upstreamStatus} makes ${status} ${code}, whole or streamed`, () =>
+      withMock(async (mock, { call }) => {
+        for (const stream of [false, true]) {
+          mock.nextRequestError(upstreamStatus, { message: 'because' })
+          const asked = { model: 'gpt-4o', message: 'hello there', stream }
+          const answer = await call('POST', '/api/chat/send', asked)
+          expect(answer.status).to.equal(status)
+          expect(answer.body.error.code).to.equal(code)
+          expect(answer.body.error.details.upstream_status).to.equal(upstreamStatus)
+        }
+      }))
+  }
+})
+
+describe('a client that is not ours (the OpenAI SDK)', () => {
+  const connect = ({ url, key }: TemporaryService, options = {}) =>
+    new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0, ...options })
+
+  async function failure(work: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
+    try {
+      await work
+    } catch (error) {
+      return error as InstanceType<typeof OpenAI.APIError>
+    }
+    throw new Error('it did not fail')
+  }
+
+  it('gets completions', () =>
+    withService(async (service) => {
+      const answer = await connect(service).chat.completions.create({
+        model: 'offline',
+        messages,
+        max_tokens: 3,
+      })
+      expect(answer.object).to.equal('chat.completion')
+      expect(answer.choices[0]?.message).to.deep.equal({ role: 'assistant', content: "This is chatctl's " })
+      expect(answer.choices[0]?.finish_reason).to.equal('length')
+      expect(answer.usage?.completion_tokens).to.equal(3)
+      expect(answer._request_id).to.match(/^req_/)
+    }))
+
+  it('hears that completions never stream, and of every field that there is not', () =>
+    withService(async (service) => {
+      const { completions } = connect(service).chat
+      const streamed = await failure(completions.create({ model: 'offline', messages, stream: true }))
+      expect(streamed).to.be.instanceOf(OpenAI.BadRequestError)
+      expect(streamed.code).to.equal('invalid_request')
+      expect(streamed.message).to.include('stream is not a known field')
+      const asked = { model: 'offline', messages, n: 2, top_p: 0.5, user: 'me' }
+      expect((await failure(completions.create(asked))).message).to.match(
+        /n is not.*top_p is not.*user is not/,
+      )
+    }))
+
+  it('throws the class that it has for each error', () =>
+    withService(async (service) => {
+      const ask = (client: OpenAI, model = 'offline') =>
+        failure(client.chat.completions.create({ model, messages }))
+      const stranger = await ask(connect(service, { apiKey: 'ck_unknown' }))
+      expect(stranger).to.be.instanceOf(OpenAI.AuthenticationError)
+      expect(stranger.code).to.equal('unauthorized')
+      const unknown = await ask(connect(service), 'gpt-17')
+      expect(unknown).to.be.instanceOf(OpenAI.NotFoundError)
+      expect(unknown.code).to.equal('model_not_found')
+
+      const administration = await openAdministration(service.place)
+      const { id, key } = await administration.createKey({ name: 'reader', tier: 'pro' })
+      await administration.close()
+      const store = await openStore(service.place)
+      await store.db
+        .updateTable('api_keys')
+        .set({ permissions: '["read:chat"]' })
+        .where('id', '=', id)
+        .execute()
+      await store.close()
+      const reader = await ask(connect(service, { apiKey: key }))
+      expect(reader).to.be.instanceOf(OpenAI.PermissionDeniedError)
+      expect(reader.error).to.deep.include({ details: { missing_permission: 'write:chat' } })
+    }))
+
+  it('finds the models where the interface has them, and not where OpenAI does', () =>
+    withService(async (service) => {
+      const client = connect(service)
+      expect(await failure(client.models.list().then())).to.be.instanceOf(OpenAI.NotFoundError)
+      const { data } = await client.get<{ data: { id: string }[] }>('/chat/models')
+      expect(data[0]?.id).to.equal('offline')
+    }))
+
+  it('is told of a model server that fails, by 502, 503 with Retry-After, and 400', () => {
+    const answers = [
+      [{ error: { message: 'Incorrect API key provided: sk-up' } }, 401],
+      [{ error: { message: 'slow down' } }, 429],
+      [{ error: { code: 'context_length_exceeded', message: 'maximum context length is 10' } }, 400],
+    ] as const
+    let turn = 0
+    return withUpstream(
+      (response) => {
+        const [body, status] = answers[turn++] ?? [{}, 500]
+        sendJson(response.setHeader('retry-after', '7'), body, status)
+      },
+      ({ url }) =>
+        withService(
+          async (service) => {
+            const ask = () => failure(connect(service).chat.completions.create({ model: 'm1', messages }))
+            const refused = await ask()
+            expect(refused).to.be.instanceOf(OpenAI.InternalServerError)
+            expect(refused.status).to.equal(502)
+            expect(JSON.stringify(refused.error)).not.to.include('sk-up')
+            const busy = await ask()
+            expect([busy.status, busy.code]).to.deep.equal([503, 'upstream_overloaded'])
+            expect(busy.headers?.get('retry-after')).to.equal('7')
+            const long = await ask()
+            expect(long).to.be.instanceOf(OpenAI.BadRequestError)
+            expect(long.code).to.equal('context_too_long')
+            expect(long.message).to.include('longer than the model can take')
+          },
+          { upstream: { url, key: 'sk-up' } },
+        ),
+    )
+  })
+
+  it('that gives up, by a time-out or an abort, ends the work of the model', () => {
+    let left = 0
+    return withUpstream(
+      (response) => response.once('close', () => left++),
+      ({ url }) =>
+        withService(
+          async (service) => {
+            const { completions } = connect(service, { timeout: 100 }).chat
+            const late = await failure(completions.create({ model: 'm1', messages }))
+            expect(late).to.be.instanceOf(OpenAI.APIConnectionTimeoutError)
+            const signal = AbortSignal.timeout(50)
+            const aborted = await failure(
+              completions.create({ model: 'm1', messages }, { signal, timeout: 5000 }),
+            )
+            expect(aborted).to.be.instanceOf(OpenAI.APIUserAbortError)
+            await new Promise((resolve) => setTimeout(resolve, 50))
+            expect(left).to.equal(2)
+          },
+          { upstream: { url }, drain: 100 },
+        ),
+    )
+  })
+})

@@ -1,0 +1,139 @@
+import { expect } from 'chai'
+import { rememberFirstModel } from '../../../src/service/upstream/first-model.ts'
+import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../scripted-upstream.ts'
+import { withService } from '../temporary-service.ts'
+
+const messages = [{ role: 'user', content: 'hello' }]
+const never = new AbortController().signal
+
+describe('what a model server is sent', () => {
+  it('holds nothing of the caller but the fields that were agreed on, whole or streamed', () =>
+    withUpstream(
+      (response, { body }) => {
+        if (!JSON.parse(body).stream) return sendJson(response, { choices: [{ message: { content: 'hi' } }] })
+        startEvents(response)
+        sendDelta(response, 'hi', 'stop')
+        sendDone(response)
+      },
+      ({ url, requests }) =>
+        withService(
+          async ({ call }) => {
+            const canaries = {
+              cookie: 'canary=1',
+              'x-api-key': 'canary',
+              'x-forwarded-for': '10.1.2.3',
+              'openai-organization': 'canary',
+              'user-agent': 'canary',
+              referer: 'http://canary/',
+              traceparent: '00-canary',
+            }
+            await call('POST', '/v1/chat/completions', { messages, model: 'm1' }, canaries)
+            await call('POST', '/api/chat/send', { message: 'x', model: 'm1' }, canaries)
+            await call('POST', '/api/chat/send', { message: 'x', model: 'm1', stream: true }, canaries)
+            expect(requests).to.have.length(3)
+            for (const { headers, body } of requests) {
+              expect(Object.keys(headers).sort()).to.deep.equal([
+                'accept',
+                'accept-encoding',
+                'authorization',
+                'connection',
+                'content-length',
+                'content-type',
+                'host',
+              ])
+              expect(headers.authorization).to.equal('Bearer sk-up')
+              expect(`${JSON.stringify(headers)}${body}`).not.to.match(/canary|ck_|10\.1\.2\.3/)
+              expect(Object.keys(JSON.parse(body))).to.have.members(
+                JSON.parse(body).stream
+                  ? ['model', 'messages', 'stream', 'stream_options']
+                  : ['model', 'messages', 'max_tokens', 'stream'],
+              )
+            }
+          },
+          { upstream: { url, key: 'sk-up' } },
+        ),
+    ))
+
+  for (const [status, body] of [
+    [400, { error: { message: 'Unrecognized request argument supplied: stream_options' } }],
+    [422, { detail: [{ type: 'extra_forbidden', loc: ['body', 'stream_options', 'include_usage'] }] }],
+  ] as const) {
+    it(`is not asked for its usage again when it refuses that with ${status}`, () =>
+      withUpstream(
+        (response, request) => {
+          if (JSON.parse(request.body).stream_options) return sendJson(response, body, status)
+          startEvents(response)
+          sendDelta(response, 'hi', 'stop')
+          sendDone(response)
+        },
+        ({ url, requests }) =>
+          withService(
+            async ({ call }) => {
+              for (let round = 0; round < 3; round++) {
+                const answer = await call('POST', '/api/chat/send', {
+                  message: 'x',
+                  model: 'm1',
+                  stream: true,
+                })
+                expect(answer.text).to.include('event: done')
+              }
+              expect(requests).to.have.length(4)
+            },
+            { upstream: { url } },
+          ),
+      ))
+  }
+
+  it('never shows in an answer the key that the service has for it', () =>
+    withUpstream(
+      (response) => sendJson(response, { error: { message: 'quota of sk-up is used up' } }, 402),
+      ({ url }) =>
+        withService(
+          async ({ call }) => {
+            const { status, text } = await call('POST', '/v1/chat/completions', { messages, model: 'm1' })
+            expect(status).to.equal(502)
+            expect(text).to.include('is used up').and.not.to.include('sk-up')
+          },
+          { upstream: { url, key: 'sk-up' } },
+        ),
+    ))
+})
+
+describe('the first model of a list', () => {
+  const model = (id: string) => [{ id, created: 0, object: 'model', owned_by: '' }]
+
+  it('is asked for once by those who ask at the same time, and again after ten seconds', async () => {
+    let asked = 0
+    let time = 0
+    const first = rememberFirstModel(
+      async () => model(`m${++asked}`),
+      () => time,
+    )
+    expect(await Promise.all([first(never), first(never), first(never)])).to.deep.equal(['m1', 'm1', 'm1'])
+    time = 9_999
+    expect(await first(never)).to.equal('m1')
+    time = 10_000
+    expect(await first(never)).to.equal('m2')
+  })
+
+  it('is still found for the others when one of them goes away', async () => {
+    const { promise, resolve } = Promise.withResolvers<ReturnType<typeof model>>()
+    const first = rememberFirstModel(() => promise)
+    const client = new AbortController()
+    const gone = first(client.signal).catch((error) => error)
+    const there = first(never)
+    client.abort(new Error('gone'))
+    expect((await gone).message).to.equal('gone')
+    resolve(model('m1'))
+    expect(await there).to.equal('m1')
+  })
+
+  it('is asked for anew after a failure, and missing from an empty list', async () => {
+    const answers = [Promise.reject(new Error('no')), Promise.resolve([]), Promise.resolve(model('m1'))]
+    for (const answer of answers) answer.catch(() => {})
+    const first = rememberFirstModel(() => answers.shift() ?? Promise.resolve([]))
+    expect((await first(never).catch((error) => error)).message).to.equal('no')
+    expect((await first(never).catch((error) => error)).code).to.equal('model_not_found')
+    expect(await first(never)).to.equal('m1')
+  })
+})

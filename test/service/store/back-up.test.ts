@@ -1,0 +1,192 @@
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { openAdministration } from '../../../src/service/administration.ts'
+import { startService } from '../../../src/service/start-service.ts'
+import { runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { caller, equip, type TemporaryService, withFolder, withService } from '../temporary-service.ts'
+
+const fixtures = join(import.meta.dirname, 'fixtures')
+
+/** Everything that a key of the admin's reads. */
+const paths = ['/v1/settings', '/v1/settings/preferences', '/api/user/profile', '/api/chat/history']
+
+async function readAll(call: TemporaryService['call'], more: readonly string[] = []) {
+  const answers: Record<string, unknown> = {}
+  for (const path of [...paths, ...more]) answers[path] = (await call('GET', path)).body
+  return answers
+}
+
+describe('a backup of the embedded service', () => {
+  it('gives the same answers when it is restored, and what was there is kept', () =>
+    withFolder(async (folder) => {
+      const sandbox = createSandbox()
+      const data = join(folder, 'data')
+      const file = join(folder, 'backup.db')
+      const service = equip(await startService({ dataDir: data }))
+      const { body: user } = await service.call('POST', '/v1/users', {
+        email: 'ann@example.com',
+        password: 'correct horse',
+      })
+      await service.call('POST', '/api/chat/send', { message: 'Remember this' })
+      const before = await readAll(service.call, [`/v1/users/${user.id}`])
+      const made = await runChatctl(sandbox, ['service', 'backup', '--to', file, '--data', data, '--json'])
+      expect(made.exitCode, made.stderr).to.equal(0)
+      expect(JSON.parse(made.stdout)).to.deep.include({ file, bytes: statSync(file).size })
+      expect(statSync(file).mode & 0o777).to.equal(0o600)
+      expect(readdirSync(folder).sort()).to.deep.equal(['backup.db', 'data'])
+      await service.call('PATCH', '/v1/settings', { app_name: 'Changed since' })
+      await service.call('POST', '/api/chat/send', { message: 'And forget this' })
+      await service.close()
+
+      const restored = await runChatctl(sandbox, [
+        'service',
+        'restore',
+        file,
+        '--data',
+        data,
+        '--yes',
+        '--json',
+      ])
+      expect(restored.exitCode, restored.stderr).to.equal(0)
+      const again = equip(await startService({ dataDir: data }))
+      expect(await readAll(again.call, [`/v1/users/${user.id}`])).to.deep.equal(before)
+      await again.close()
+
+      const { kept } = JSON.parse(restored.stdout)
+      const old = join(folder, 'old')
+      mkdirSync(old)
+      copyFileSync(kept, join(old, 'chatctl.db'))
+      const changed = equip(await startService({ dataDir: old }))
+      expect((await changed.call('GET', '/v1/settings')).body.app_name).to.equal('Changed since')
+      await changed.close()
+      sandbox.remove()
+    }))
+
+  it('is of one moment while others write, and holds none of them up', () =>
+    withService(async ({ call, dataDir }) => {
+      let isDone = false
+      let sent = 0
+      const writing = Array.from({ length: 4 }, async () => {
+        while (!isDone) {
+          const { status } = await call('POST', '/api/chat/send', { message: `${sent++}` })
+          expect(status).to.equal(200)
+        }
+      })
+      const administration = await openAdministration({ dataDir })
+      const files = ['a', 'b', 'c'].map((name) => join(dataDir, `${name}.db`))
+      for (const file of files) await administration.backUp(file)
+      isDone = true
+      await Promise.all(writing)
+      await administration.close()
+      for (const [index, file] of files.entries()) {
+        const folder = join(dataDir, `restored-${index}`)
+        const other = await openAdministration({ dataDir: folder })
+        await other.restore(file)
+        const { contexts, messages } = await other.status()
+        expect(messages).to.equal(2 * contexts)
+        await other.close()
+      }
+    }))
+
+  it('replaces no file, and leaves nothing half made', () =>
+    withService(async ({ dataDir }) => {
+      const sandbox = createSandbox()
+      const file = join(dataDir, 'precious')
+      writeFileSync(file, 'precious')
+      const run = await runChatctl(sandbox, ['service', 'backup', '--to', file, '--data', dataDir])
+      expect(run.exitCode).to.equal(7)
+      expect(readFileSync(file, 'utf8')).to.equal('precious')
+      const missing = join(dataDir, 'none', 'backup.db')
+      const failed = await runChatctl(sandbox, ['service', 'backup', '--to', missing, '--data', dataDir])
+      expect(failed.exitCode).to.equal(1)
+      expect(failed.stderr).to.include(missing).and.include('ENOENT')
+      expect(readdirSync(dataDir).filter((name) => name.endsWith('.partial'))).to.deep.equal([])
+      sandbox.remove()
+    }))
+
+  it('is restored under no running service, and from no other file', () =>
+    withFolder(async (folder) => {
+      const sandbox = createSandbox()
+      const data = join(folder, 'data')
+      const service = await startService({ dataDir: data, announce: true })
+      const file = join(folder, 'backup.db')
+      await runChatctl(sandbox, ['service', 'backup', '--to', file, '--data', data])
+      const refused = await runChatctl(sandbox, ['service', 'restore', file, '--data', data, '--yes'])
+      expect(refused.exitCode).to.equal(7)
+      expect(refused.stderr).to.include('Stop it first')
+      await service.close()
+
+      const content = readFileSync(join(data, 'chatctl.db'))
+      const inUse = join(folder, 'in-use.db')
+      copyFileSync(file, inUse)
+      writeFileSync(`${inUse}-wal`, '')
+      const damaged = join(folder, 'damaged.db')
+      writeFileSync(damaged, readFileSync(file).fill(7, 5_000, 30_000))
+      const text = join(folder, 'text.db')
+      writeFileSync(text, 'not a database')
+      for (const [other, code] of [
+        [damaged, 1],
+        [text, 1],
+        [inUse, 1],
+        [join(folder, 'missing.db'), 6],
+      ] as const) {
+        const run = await runChatctl(sandbox, ['service', 'restore', other, '--data', data, '--yes'])
+        expect(run.exitCode, run.stderr).to.equal(code)
+        expect(run.stderr).to.include(other)
+      }
+      expect(readFileSync(join(data, 'chatctl.db')).equals(content)).to.equal(true)
+      sandbox.remove()
+    }))
+
+  it('of an older chatctl is brought up to date', () =>
+    withFolder(async (folder) => {
+      const administration = await openAdministration({ dataDir: folder })
+      const restored = await administration.restore(join(fixtures, 'schema-1.db'))
+      expect(restored.schema_version).to.be.above(1)
+      expect(restored.kept).to.equal(null)
+      await administration.close()
+    }))
+
+  it('of PostgreSQL is made with its own programs', async () => {
+    const sandbox = createSandbox()
+    const file = join(sandbox.home, 'backup.db')
+    const run = await runChatctl(sandbox, [
+      'service',
+      'backup',
+      '--to',
+      file,
+      '--database',
+      'postgres://localhost/chat',
+    ])
+    expect(run.exitCode).to.equal(2)
+    expect(run.stderr).to.include('pg_dump')
+    expect(existsSync(file)).to.equal(false)
+    sandbox.remove()
+  })
+})
+
+describe('data of an older chatctl', () => {
+  it('gives the answers that it gave, to the key that it knew', () =>
+    withFolder(async (folder) => {
+      copyFileSync(join(fixtures, 'schema-1.db'), join(folder, 'chatctl.db'))
+      const { key, answers } = JSON.parse(readFileSync(join(fixtures, 'schema-1.json'), 'utf8'))
+      const service = await startService({ dataDir: folder })
+      const call = caller(service.url, key)
+      for (const [path, body] of Object.entries(answers)) {
+        const answer = await call('GET', path)
+        expect(answer.status, path).to.equal(200)
+        expect(answer.body, path).to.deep.equal(body)
+      }
+      await service.close()
+    }))
+})

@@ -1,0 +1,183 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { statSync } from 'node:fs'
+import { expect } from 'chai'
+import { array, assert, asyncProperty, boolean, integer, record } from 'fast-check'
+import { loadSqlite } from '../../../src/load-sqlite.ts'
+import { openSqlite, type SqliteStore } from '../../../src/service/store/sqlite/open-sqlite.ts'
+import type { Database } from '../../../src/service/store/tables.ts'
+import { withFolder } from '../temporary-service.ts'
+
+const { DatabaseSync } = loadSqlite()
+
+const withStore = <T>(use: (store: SqliteStore, folder: string) => Promise<T>): Promise<T> =>
+  withFolder(async (folder) => {
+    const store = openSqlite(folder)
+    try {
+      return await use(store, folder)
+    } finally {
+      await store.close()
+    }
+  })
+
+const add = (db: Database, name: string) =>
+  db.insertInto('service_secrets').values({ name, value: '', created_at: '' }).execute()
+
+const names = async (db: Database) =>
+  (await db.selectFrom('service_secrets').select('name').orderBy('name').execute()).map(({ name }) => name)
+
+/** Rolls an operation back. */
+class Unwanted extends Error {}
+
+describe('writes to SQLite', () => {
+  it('share one commit in one turn of the event loop', () =>
+    withStore(async (store) => {
+      await add(store.db, 'first')
+      const log = `${store.place}-wal`
+      const before = statSync(log).size
+      await Promise.all(Array.from({ length: 50 }, (_, index) => add(store.db, `${index}`)))
+      expect(await names(store.db)).to.have.length(51)
+      // Each commit appends every page that it changed, of 4 KiB and a header.
+      expect(statSync(log).size - before).to.be.below(10 * 4120)
+    }))
+
+  it('are on the disk before anybody hears of them, and read by nobody until then', () =>
+    withStore(async (store) => {
+      const outside = new DatabaseSync(store.place, { readOnly: true })
+      const count = outside.prepare('select count(*) as n from service_secrets')
+      const written = store.db.transaction().execute(async (transaction) => {
+        await add(transaction, 'one')
+        expect(await names(transaction)).to.deep.equal(['one'])
+        expect(await names(store.db)).to.deep.equal([])
+      })
+      await written
+      expect(count.get()).to.deep.include({ n: 1 })
+      expect(await names(store.db)).to.deep.equal(['one'])
+      outside.close()
+    }))
+
+  it('that fail take nothing else of their turn along', () =>
+    withStore(async (store) => {
+      const outcomes = await Promise.allSettled([
+        add(store.db, 'one'),
+        add(store.db, 'one'),
+        store.db.transaction().execute(async (transaction) => {
+          await add(transaction, 'two')
+          throw new Unwanted()
+        }),
+        add(store.db, 'three'),
+      ])
+      expect(outcomes.map(({ status }) => status)).to.deep.equal([
+        'fulfilled',
+        'rejected',
+        'rejected',
+        'fulfilled',
+      ])
+      expect(await names(store.db)).to.deep.equal(['one', 'three'])
+    }))
+
+  it('end as a plain model says, whatever fails and whenever it is begun', () =>
+    assert(
+      asyncProperty(
+        array(record({ name: integer({ min: 0, max: 9 }), fails: boolean(), later: boolean() }), {
+          maxLength: 30,
+        }),
+        (operations) =>
+          withStore(async ({ db }) => {
+            const model = new Set<string>()
+            const outcomes: Promise<unknown>[] = []
+            for (const { name, fails, later } of operations) {
+              if (later) await new Promise(setImmediate)
+              const expected = fails || model.has(`${name}`) ? 'rejected' : 'fulfilled'
+              if (!fails) model.add(`${name}`)
+              const operation = db.transaction().execute(async (transaction) => {
+                await add(transaction, `${name}`)
+                if (fails) throw new Unwanted()
+              })
+              outcomes.push(
+                operation.then(
+                  () => expect(expected).to.equal('fulfilled'),
+                  () => expect(expected).to.equal('rejected'),
+                ),
+              )
+            }
+            await Promise.all(outcomes)
+            expect(await names(db)).to.deep.equal([...model].sort())
+          }),
+      ),
+      { numRuns: 60 },
+    ))
+
+  it('all fail when the disk is full in the middle of their commit, and go on when there is room', () =>
+    withStore(async (store) => {
+      const { page_count: pages } = store.connection.prepare('pragma page_count').get() as {
+        page_count: number
+      }
+      store.connection.exec(`pragma max_page_count = ${pages}`)
+      const large = (name: string) =>
+        store.db
+          .insertInto('service_secrets')
+          .values({ name, value: 'x'.repeat(1_000_000), created_at: '' })
+          .execute()
+      const outcomes = await Promise.allSettled([large('one'), add(store.db, 'two'), large('three')])
+      const stored = outcomes.flatMap(({ status }, index) =>
+        status === 'fulfilled' ? [['one', 'two', 'three'][index]] : [],
+      )
+      expect(stored).not.to.include('one')
+      expect(await names(store.db)).to.deep.equal(stored)
+      store.connection.exec('pragma max_page_count = 1000000')
+      await large('four')
+      expect(await names(store.db)).to.include('four')
+    }))
+
+  it('wait for another process without holding up the thread, or those who read', function () {
+    this.timeout(20_000)
+    return withStore(async (store) => {
+      await add(store.db, 'before')
+      const holder = spawn(
+        process.execPath,
+        [
+          '--no-warnings',
+          '-e',
+          `const { DatabaseSync } = require('node:sqlite')
+           const database = new DatabaseSync(process.argv[1])
+           database.exec('begin immediate')
+           console.log('held')
+           setTimeout(() => database.exec('commit'), 700)`,
+          store.place,
+        ],
+        { stdio: ['ignore', 'pipe', 'inherit'] },
+      )
+      const ended = once(holder, 'close')
+      await once(holder.stdout, 'data')
+      const written = add(store.db, 'after').then(() => 'written')
+      let ticks = 0
+      while (
+        (await Promise.race([written, new Promise((resolve) => setTimeout(resolve, 10))])) === undefined
+      ) {
+        ticks++
+        expect(await names(store.db)).to.deep.equal(['before'])
+      }
+      expect(ticks).to.be.above(20)
+      expect(await names(store.db)).to.deep.equal(['after', 'before'])
+      await ended
+    })
+  })
+
+  it('that were begun are finished before the data is closed', () =>
+    withFolder(async (folder) => {
+      const store = openSqlite(folder)
+      const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+      const writing = store.db.transaction().execute(async (transaction) => {
+        await add(transaction, 'one')
+        begin()
+        await add(transaction, 'two')
+      })
+      await begun
+      await store.close()
+      await writing
+      const again = openSqlite(folder)
+      expect(await names(again.db)).to.deep.equal(['one', 'two'])
+      await again.close()
+    }))
+})

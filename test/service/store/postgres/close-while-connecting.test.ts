@@ -1,0 +1,28 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { expect } from 'chai'
+import { ChangeFeed } from '../../../../src/service/store/postgres/change-feed.ts'
+import { PostgresClient } from '../../../../src/service/store/postgres/postgres-client.ts'
+
+describe('the feed of changes in PostgreSQL', () => {
+  it('can be closed while it still connects', async () => {
+    // Takes connections and never says a word.
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const feed = new ChangeFeed(
+      () => new PostgresClient({ host: '127.0.0.1', port, user: 'x', database: 'x' }),
+    )
+    try {
+      const connected = once(server, 'connection')
+      feed.generation()
+      const [socket] = (await connected) as [Socket]
+      socket.resume()
+      await once(socket, 'data')
+      const waited = new Promise((resolve) => setTimeout(resolve, 5_000, 'still waiting').unref())
+      expect(await Promise.race([feed.close(), waited])).to.equal(undefined)
+    } finally {
+      server.close()
+    }
+  })
+})

@@ -1,0 +1,34 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { expect } from 'chai'
+import type { DataPlace } from '../../../src/service/store/open-store.ts'
+
+/**
+ * Has so many processes open a place at the same moment and write so many users each.
+ * @returns of each whether it made the data
+ */
+export async function writeAtOnce(place: DataPlace, processes: number, users: number): Promise<boolean[]> {
+  const script = new URL('write-users.ts', import.meta.url)
+  const children = Array.from({ length: processes }, (_, index) =>
+    fork(script, [JSON.stringify(place), String(index), String(users)], {
+      stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+    }),
+  )
+  await Promise.all(children.map((child) => once(child, 'message')))
+  return Promise.all(
+    children.map(async (child) => {
+      let stderr = ''
+      child.stderr?.on('data', (chunk) => {
+        stderr += chunk
+      })
+      child.send('go')
+      const [[created], [code]] = await Promise.all([
+        Promise.race([once(child, 'message'), once(child, 'close').then(() => ['ended early'])]),
+        once(child, 'close'),
+      ])
+      expect(stderr).to.equal('')
+      expect(code).to.equal(0)
+      return created
+    }),
+  )
+}

@@ -1,0 +1,197 @@
+import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  accessSync,
+  chownSync,
+  constants,
+  globSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+import { Client } from 'pg'
+
+/** A PostgreSQL of our own: an empty cluster in a temporary folder, asking for a password as real ones do. */
+export interface TemporaryPostgres {
+  /** `postgres://chatctl:…@127.0.0.1:…/postgres`, with the password. */
+  url: string
+  /** What no output may ever hold. */
+  password: string
+  /** The folder of its Unix socket, `.s.PGSQL.<port>`. */
+  socketFolder: string
+  port: number
+  /** The URL of a new empty database. */
+  createDatabase(): Promise<string>
+  dropDatabase(url: string): Promise<void>
+  /** Runs SQL as the cluster's owner, in the database of a URL or in `postgres`. */
+  query(sql: string, url?: string): Promise<Record<string, unknown>[]>
+  /** `fast` (the default) ends sessions in good order, `immediate` is a crash. Waits until it is down. */
+  stop(mode?: 'fast' | 'immediate'): Promise<void>
+  /** Starts it again on the same port and waits until it takes connections. */
+  start(): Promise<void>
+  /** Stops it and removes the folder. */
+  close(): Promise<void>
+}
+
+const run = promisify(execFile)
+const user = 'chatctl'
+
+/** Whether this machine has the server's programs: in $POSTGRES_BIN, on the PATH, or where Debian puts them. */
+export const hasPostgres = (): boolean => programs() !== undefined
+
+/** For a suite's `before`: skips where there is no PostgreSQL. `startPostgres` throws then. */
+export function needPostgres(context: Mocha.Context): void {
+  if (!hasPostgres()) context.skip()
+}
+
+let shared: Promise<TemporaryPostgres> | undefined
+
+/** One cluster for all suites of this process, for those that need only a database of their own. */
+export function sharedPostgres(): Promise<TemporaryPostgres> {
+  shared ??= startPostgres()
+  return shared
+}
+
+export async function startPostgres(): Promise<TemporaryPostgres> {
+  const bin = programs()
+  if (bin === undefined) throw new Error('PostgreSQL is not installed')
+  const account = unprivileged()
+  const folder = mkdtempSync(join(tmpdir(), 'chatctl-postgres-'))
+  if (account.uid !== undefined) chownSync(folder, account.uid, account.gid ?? account.uid)
+  const options = { ...account, cwd: folder, env: { PATH: process.env['PATH'], LC_ALL: 'C' } }
+  const password = `pw-${Math.random().toString(36).slice(2)}`
+  const passwordFile = join(folder, 'password')
+  writeFileSync(passwordFile, password)
+  const data = join(folder, 'data')
+  // Only the making is not synced: what the server writes is.
+  const settings = ['-U', user, '-A', 'scram-sha-256', `--pwfile=${passwordFile}`, '-E', 'UTF8', '--no-sync']
+  await run(join(bin, 'initdb'), ['-D', data, ...settings, '--locale=C'], options)
+
+  const port = await freePort()
+  const url = `postgres://${user}:${password}@127.0.0.1:${port}/postgres`
+  let server: ChildProcess | undefined
+
+  const start = async () => {
+    const log = openSync(join(folder, 'log'), 'a')
+    const arguments_ = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', folder]
+    server = spawn(join(bin, 'postgres'), arguments_, { ...options, stdio: ['ignore', log, log] })
+    const deadline = Date.now() + 30_000
+    while (!(await answers(url))) {
+      if (server.exitCode === null && Date.now() < deadline) continue
+      throw new Error(`PostgreSQL did not start:\n${readFileSync(join(folder, 'log'), 'utf8').slice(-2000)}`)
+    }
+  }
+  const stop = async (mode: 'fast' | 'immediate' = 'fast') => {
+    if (!server || server.exitCode !== null) return
+    const ended = once(server, 'exit')
+    server.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
+    await ended
+  }
+  // A test run that is interrupted leaves neither a server nor a folder.
+  const abandon = () => {
+    spawnSync(join(bin, 'pg_ctl'), ['stop', '-D', data, '-m', 'immediate'], options)
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+  process.once('exit', abandon)
+  const query = async (sql: string, at = url) => {
+    const client = new Client({ connectionString: at })
+    await client.connect()
+    try {
+      return (await client.query(sql)).rows
+    } finally {
+      await client.end()
+    }
+  }
+
+  await start()
+  let databases = 0
+  return {
+    url,
+    password,
+    socketFolder: folder,
+    port,
+    async createDatabase() {
+      const name = `test_${process.pid}_${++databases}`
+      await query(`create database ${name}`)
+      return url.replace(/\/postgres$/, `/${name}`)
+    },
+    async dropDatabase(of) {
+      await query(`drop database ${new URL(of).pathname.slice(1)} with (force)`)
+    },
+    query,
+    stop,
+    start,
+    async close() {
+      process.off('exit', abandon)
+      await stop('immediate')
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
+
+/** The folder that holds `initdb`, `postgres` and `pg_ctl`. */
+function programs(): string | undefined {
+  const asked = process.env['POSTGRES_BIN']
+  const folders = asked
+    ? [asked]
+    : [
+        ...globSync('/usr/lib/postgresql/*/bin').sort((a, b) => versionOf(b) - versionOf(a)),
+        ...(process.env['PATH'] ?? '').split(delimiter),
+      ]
+  return folders.find((folder) =>
+    ['initdb', 'postgres', 'pg_ctl'].every((name) => isExecutable(join(folder, name))),
+  )
+}
+
+const versionOf = (folder: string) => Number(/\d+/.exec(folder)?.[0])
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** PostgreSQL does not run as root. */
+function unprivileged(): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {}
+  for (const name of ['postgres', 'nobody']) {
+    try {
+      const id = (option: string) => Number(execFileSync('id', [option, name], { stdio: 'pipe' }).toString())
+      return { uid: id('-u'), gid: id('-g') }
+    } catch {
+      // This system has no such user.
+    }
+  }
+  throw new Error('PostgreSQL does not run as root, and there is no user postgres or nobody')
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 1000 })
+  try {
+    await client.connect()
+    await client.end()
+    return true
+  } catch {
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    return false
+  }
+}

@@ -1,0 +1,44 @@
+import { statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { makeKey, type RunningProcess, runService } from '../service/limits/running-services.ts'
+import { caller } from '../service/temporary-service.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { mountSmallDisk } from './small-disk.ts'
+
+/** Needs root, to mount. */
+describe('a disk that is full under the counts of requests', () => {
+  let sandbox: Sandbox
+  let disk: ReturnType<typeof mountSmallDisk>
+  let service: RunningProcess | undefined
+  before(() => {
+    sandbox = createSandbox()
+    disk = mountSmallDisk(sandbox, '8m')
+  })
+  after(async () => {
+    await service?.stop()
+    disk.unmount()
+    sandbox.remove()
+  })
+
+  function fill(): void {
+    const { bavail, bsize } = statfsSync(disk.path)
+    writeFileSync(join(disk.path, 'ballast'), Buffer.alloc(bavail * bsize))
+  }
+
+  it('keeps nobody from reading, and the limit holds all the same', async () => {
+    const where = ['--data', join(disk.path, 'data')]
+    const key = await makeKey(sandbox, where, ['--tier', 'enterprise', '--limit', '1000'])
+    service = await runService(sandbox, where)
+    const read = () => caller(service?.url ?? '', key)('GET', '/v1/settings')
+    expect((await read()).status).to.equal(200)
+    fill()
+    for (let round = 0; round < 3; round++) {
+      const answers = await Promise.all(Array.from({ length: 700 }, read))
+      const statuses = new Set(answers.map(({ status }) => status))
+      expect([...statuses].sort()).to.deep.equal(round === 0 ? [200] : round === 1 ? [200, 429] : [429])
+      for (const { headers } of answers) expect(headers.has('ratelimit')).to.equal(true)
+    }
+    expect(service.log()).to.include('counted by this process alone')
+  })
+})

@@ -1,0 +1,95 @@
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { makeKey, type RunningProcess, runService } from '../service/limits/running-services.ts'
+import { caller } from '../service/temporary-service.ts'
+import { answer, type FaultServer, startFaultServer } from '../support/fault-server.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+describe('a page of another origin in a real browser', () => {
+  let browser: Browser
+  let site: FaultServer
+  let sandbox: Sandbox
+  let service: RunningProcess
+  let key: string
+  let page: Page
+  before(async () => {
+    const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+    const html = { 'content-type': 'text/html' }
+    site = await startFaultServer(answer(200, html, '<!doctype html><title>Elsewhere</title>'))
+    sandbox = createSandbox()
+    const where = ['--data', join(sandbox.home, 'data')]
+    service = await runService(sandbox, where)
+    key = await makeKey(sandbox, where, ['--tier', 'pro'])
+  })
+  after(async () => {
+    await browser?.close()
+    await site?.close()
+    await service?.stop()
+    sandbox?.remove()
+  })
+  beforeEach(async () => {
+    // A profile of its own: a browser remembers preflights.
+    page = await (await browser.newContext()).newPage()
+    await page.goto(site.url)
+  })
+  afterEach(() => page.context().close())
+
+  const configure = (cors: object) => caller(service.url, key)('POST', '/v1/settings/api', { cors })
+
+  /** What a script of the page gets to see: the status and some headers, or that it may not. */
+  const fetchFromPage = (method: string, path: string, withKey = true): Promise<unknown> =>
+    page.evaluate(`(async () => {
+      const body = ${JSON.stringify(method)} === 'PATCH' ? '{}' : undefined
+      try {
+        const response = await fetch(${JSON.stringify(service.url + path)}, {
+          method: ${JSON.stringify(method)},
+          body,
+          headers: {
+            ...(${withKey} && { authorization: 'Bearer ${key}' }),
+            ...(body && { 'content-type': 'application/json' }),
+          },
+        })
+        const { error } = await response.json()
+        return { status: response.status, quota: response.headers.has('ratelimit'), code: error?.code }
+      } catch (error) {
+        return error.name
+      }
+    })()`)
+
+  it('may not ask before its origin is allowed', async () => {
+    expect(await fetchFromPage('GET', '/v1/settings')).to.equal('TypeError')
+    expect(await fetchFromPage('GET', '/v1/settings', false)).to.equal('TypeError')
+  })
+
+  it('may then, with a key, and sees errors and its quota', async () => {
+    await configure({ allowed_origins: [site.url] })
+    expect(await fetchFromPage('GET', '/v1/settings')).to.deep.include({ status: 200, quota: true })
+    expect(await fetchFromPage('PATCH', '/v1/settings')).to.deep.include({ status: 200, quota: true })
+    expect(await fetchFromPage('GET', '/v1/nowhere')).to.deep.equal({
+      status: 404,
+      quota: true,
+      code: 'not_found',
+    })
+    expect(await fetchFromPage('GET', '/v1/settings', false)).to.deep.equal({
+      status: 401,
+      quota: false,
+      code: 'unauthorized',
+    })
+  })
+
+  it('may use the methods that are allowed and no other', async () => {
+    await configure({ allowed_origins: ['*'], allowed_methods: ['GET'] })
+    expect(await fetchFromPage('GET', '/v1/settings')).to.deep.include({ status: 200 })
+    expect(await fetchFromPage('PATCH', '/v1/settings')).to.equal('TypeError')
+  })
+
+  it('may no longer once its origin is taken from the list', async () => {
+    await configure({ allowed_origins: [site.url], allowed_methods: ['GET', 'POST'] })
+    expect(await fetchFromPage('GET', '/v1/settings')).to.deep.include({ status: 200 })
+    await configure({ allowed_origins: ['https://another.example'] })
+    // The preflight is still remembered by the browser; the answer says it anew.
+    expect(await fetchFromPage('GET', '/v1/settings')).to.equal('TypeError')
+  })
+})
