@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import { Secret, TOTP } from 'otpauth'
 import { openAdministration } from '../../../src/service/administration.ts'
 import { startService } from '../../../src/service/start-service.ts'
-import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
-import { caller, equip, type TemporaryService, withFolder, withService } from '../temporary-service.ts'
+import { openStore } from '../../../src/service/store/open-store.ts'
+import { caller, equip, onEachEngine, type TemporaryService, withPlace } from '../temporary-service.ts'
 import { Browser, type Shown } from './browser.ts'
 import { askForCode, createPerson, getTokens, password, refresh, signIn } from './flow.ts'
 
@@ -20,7 +20,7 @@ const status = async (url: string, token: string): Promise<number> =>
 const idsOn = (page: Shown): string[] =>
   [...page.text.matchAll(/name="id" value="(ses_\w+)"/g)].map(([, id = '']) => id)
 
-describe('the account page', () => {
+onEachEngine('the account page', (withService, _engine) => {
   it('lists where the person is signed in: browsers and programs, with what is known of them', () =>
     withService(async ({ url, call }) => {
       await createPerson({ call })
@@ -119,7 +119,7 @@ describe('the account page', () => {
     }))
 })
 
-describe('the second factor', () => {
+onEachEngine('the second factor', (withService, engine) => {
   /** Turns it on. @returns what makes the codes */
   async function turnOn(url: string, browser: Browser): Promise<TOTP> {
     const begun = await browser.submit(await openAccount(url, browser), { do: 'factor-begin' })
@@ -134,9 +134,9 @@ describe('the second factor', () => {
   }
 
   it('is asked for once it is on; a code counts once, at all services, and a password alone is nothing', () =>
-    withFolder(async (folder) => {
-      const one = equip(await startService({ dataDir: folder }))
-      const other = equip(await startService({ dataDir: folder }))
+    withPlace(engine, async (place) => {
+      const one = equip(await startService(place))
+      const other = equip(await startService(place))
       await createPerson(one)
       const totp = await turnOn(one.url, new Browser())
       const code = totp.generate()
@@ -199,12 +199,12 @@ describe('the second factor', () => {
     }))
 })
 
-describe('sessions, from the machine of the service', () => {
+onEachEngine('sessions, from the machine of the service', (withService, _engine) => {
   const withAdministration = async (
     service: TemporaryService,
     use: (sessions: Awaited<ReturnType<typeof openAdministration>>) => Promise<void>,
   ): Promise<void> => {
-    const administration = await openAdministration({ dataDir: service.dataDir })
+    const administration = await openAdministration(service.place)
     await use(administration)
     await administration.close()
   }
@@ -270,7 +270,7 @@ describe('sessions, from the machine of the service', () => {
     withService(async (service) => {
       const id = await createPerson(service)
       const { access_token: token } = await getTokens(service.url)
-      const store = openSqlite(service.dataDir)
+      const store = await openStore(service.place)
       await store.db.deleteFrom('users').where('id', '=', id).execute()
       await store.close()
       expect(await status(service.url, token)).to.equal(401)

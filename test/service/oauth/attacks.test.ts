@@ -1,7 +1,14 @@
 import { expect } from 'chai'
 import { startService } from '../../../src/service/start-service.ts'
-import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
-import { caller, equip, type TemporaryService, withFolder, withService } from '../temporary-service.ts'
+import { type DataPlace, openStore } from '../../../src/service/store/open-store.ts'
+import {
+  caller,
+  type Engine,
+  equip,
+  onEachEngine,
+  type TemporaryService,
+  withPlace,
+} from '../temporary-service.ts'
 import { Browser } from './browser.ts'
 import {
   askForCode,
@@ -20,10 +27,13 @@ const profileStatus = async (url: string, token: string): Promise<number> =>
   (await caller(url, token)('GET', '/api/user/profile')).status
 
 /** Two services on one folder, as two processes are. */
-const withTwo = (use: (one: TemporaryService, other: TemporaryService) => Promise<void>): Promise<void> =>
-  withFolder(async (folder) => {
-    const one = equip(await startService({ dataDir: folder }))
-    const other = equip(await startService({ dataDir: folder }))
+const withTwo = (
+  engine: Engine,
+  use: (one: TemporaryService, other: TemporaryService) => Promise<void>,
+): Promise<void> =>
+  withPlace(engine, async (place) => {
+    const one = equip(await startService(place))
+    const other = equip(await startService(place))
     try {
       await use(one, other)
     } finally {
@@ -33,13 +43,13 @@ const withTwo = (use: (one: TemporaryService, other: TemporaryService) => Promis
   })
 
 /** Moves the end of all records of one kind into the past. */
-async function expire(folder: string, model: string): Promise<void> {
-  const store = openSqlite(folder)
+async function expire(place: DataPlace, model: string): Promise<void> {
+  const store = await openStore(place)
   await store.db.updateTable('oauth_records').set({ expires_at: 1 }).where('model', '=', model).execute()
   await store.close()
 }
 
-describe('a code of the embedded service', () => {
+onEachEngine('a code of the embedded service', (withService, engine) => {
   it('is good once, and its second use ends what the first gave', () =>
     withService(async (service) => {
       await createPerson(service)
@@ -55,7 +65,7 @@ describe('a code of the embedded service', () => {
     }))
 
   it('used eight times at once at two services gives tokens to one, which do not last', () =>
-    withTwo(async (one, other) => {
+    withTwo(engine, async (one, other) => {
       await createPerson(one)
       const request = askForCode(one.url)
       const code = (await getCode(new Browser(), request)).get('code') ?? ''
@@ -74,7 +84,7 @@ describe('a code of the embedded service', () => {
       await createPerson(service)
       const request = askForCode(service.url)
       const code = (await getCode(new Browser(), request)).get('code') ?? ''
-      await expire(service.dataDir, 'AuthorizationCode')
+      await expire(service.place, 'AuthorizationCode')
       const { status, body } = await exchange(service.url, code, request.verifier)
       expect(status).to.equal(400)
       expect(body.error).to.equal('invalid_grant')
@@ -105,7 +115,7 @@ describe('a code of the embedded service', () => {
     }))
 })
 
-describe('a request for a code of the embedded service', () => {
+onEachEngine('a request for a code of the embedded service', (withService, _engine) => {
   for (const address of [
     'https://evil.example/callback',
     'http://127.0.0.1:53123/other',
@@ -207,12 +217,12 @@ describe('a request for a code of the embedded service', () => {
     }))
 })
 
-describe('tokens of the embedded service', () => {
+onEachEngine('tokens of the embedded service', (withService, engine) => {
   it('end with the hour', () =>
     withService(async (service) => {
       await createPerson(service)
       const { access_token: token } = await getTokens(service.url)
-      await expire(service.dataDir, 'AccessToken')
+      await expire(service.place, 'AccessToken')
       expect(await profileStatus(service.url, token)).to.equal(401)
     }))
 
@@ -220,7 +230,7 @@ describe('tokens of the embedded service', () => {
     withService(async (service) => {
       await createPerson(service)
       const tokens = await getTokens(service.url)
-      await expire(service.dataDir, 'Grant')
+      await expire(service.place, 'Grant')
       expect(await profileStatus(service.url, tokens.access_token)).to.equal(401)
       expect((await refresh(service.url, tokens.refresh_token)).status).to.equal(400)
     }))
@@ -237,7 +247,7 @@ describe('tokens of the embedded service', () => {
     }))
 
   it('are renewed for one of eight at two services', () =>
-    withTwo(async (one, other) => {
+    withTwo(engine, async (one, other) => {
       await createPerson(one)
       const tokens = await getTokens(one.url)
       const answers = await Promise.all(
@@ -294,7 +304,7 @@ describe('tokens of the embedded service', () => {
     withService(async (service) => {
       await createPerson(service)
       const { access_token: token } = await getTokens(service.url)
-      const store = openSqlite(service.dataDir)
+      const store = await openStore(service.place)
       const rows = await store.db.selectFrom('oauth_records').selectAll().execute()
       await store.close()
       expect(rows.length).to.be.above(2)

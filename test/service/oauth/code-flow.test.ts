@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { caller, withService } from '../temporary-service.ts'
+import { caller, onEachEngine } from '../temporary-service.ts'
 import { Browser } from './browser.ts'
 import { askForCode, createPerson, exchange, getCode, getTokens, refresh } from './flow.ts'
 
-describe('the code flow of the embedded service', () => {
+onEachEngine('the code flow of the embedded service', (withService, _engine) => {
   it('gives tokens that act for the person', () =>
     withService(async (service) => {
       const id = await createPerson(service)
