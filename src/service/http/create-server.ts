@@ -129,7 +129,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
 async function loadOAuth(server: FastifyInstance, { store, issuer, logger }: ServerParts): Promise<OAuth> {
   const { openOAuth } = await import('../oauth/open-oauth.ts')
   const onError = (error: unknown) => logger?.error({ err: error }, 'a sign-in failed')
-  return openOAuth({ db: store.db, issuer: issuer ?? server.listeningOrigin, onError })
+  return openOAuth({ db: store.db, issuer: new URL(issuer ?? server.listeningOrigin).origin, onError })
 }
 
 declare module 'fastify' {

@@ -41,7 +41,7 @@ describe('the OAuth server of the embedded service', () => {
         }
         expect(issuer).to.equal('https://chat.example')
       },
-      { issuer: 'https://chat.example' },
+      { issuer: 'https://chat.example/' },
     ))
 
   it('has nothing beyond that', () =>
