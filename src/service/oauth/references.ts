@@ -7,7 +7,7 @@ export const digest = (id: string): string => createHash('sha256').update(id).di
  * How one record names another: `#` and the digest of its id, which nobody can present as an id.
  * What was read from the database names others so already.
  */
-export const referTo = (id: string): string => (id.startsWith('#') ? id : `#${digest(id)}`)
+const referTo = (id: string): string => (id.startsWith('#') ? id : `#${digest(id)}`)
 
 /** The digest of what is an id or a reference; only for what never comes from outside. */
 export const digestOf = (idOrReference: string): string => referTo(idOrReference).slice(1)
