@@ -9,11 +9,17 @@ import { leanDependencies } from './lean-dependencies.ts'
  * loaded when something of it is first asked for. A bundle has its own copy of what it shares with
  * another: see `Failure` for the one class for which that matters.
  */
-const lazyBundles: Record<string, { entry: string; asked: RegExp }> = {
+const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: boolean }> = {
   service: {
     entry: `export * from './src/service/start-service.ts'
             export * from './src/service/administration.ts'`,
     asked: /\/service\/(start-service|administration)\.ts$/,
+  },
+  oauth: {
+    entry: `export * from './src/service/oauth/open-oauth.ts'`,
+    asked: /\/oauth\/open-oauth\.ts$/,
+    // oidc-provider stores its records by the names of its classes.
+    keepNames: true,
   },
   upstream: {
     entry: `export * from './src/service/upstream/openai-compatible.ts'`,
@@ -30,8 +36,9 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp }> = {
   auth: {
     entry: `export * from './src/auth/sign-in.ts'
             export * from './src/auth/sign-out.ts'
-            export * from './src/auth/renew-tokens.ts'`,
-    asked: /\/auth\/(sign-in|sign-out|renew-tokens)\.ts$/,
+            export * from './src/auth/renew-tokens.ts'
+            export * from './src/auth/serves-sign-in.ts'`,
+    asked: /\/auth\/(sign-in|sign-out|renew-tokens|serves-sign-in)\.ts$/,
   },
   browser: { entry: `export * from './src/auth/open-browser.ts'`, asked: /\/auth\/open-browser\.ts$/ },
   'keychain-call': {
@@ -116,8 +123,8 @@ export async function buildBundles(root: string): Promise<void> {
     hashes[name] = createHash('sha256').update(code).digest('hex').slice(0, 16)
     writeFileSync(join(dist, `${name}.cjs`), code, 'latin1')
   }
-  for (const [name, { entry }] of Object.entries(lazyBundles)) {
-    await write(name, { stdin: { contents: entry, resolveDir: root } })
+  for (const [name, { entry, keepNames = false }] of Object.entries(lazyBundles)) {
+    await write(name, { stdin: { contents: entry, resolveDir: root }, keepNames })
   }
   await write('main', { entryPoints: ['src/main.ts'] })
   await write('keychain-process', { entryPoints: ['src/credentials/keychain-process.ts'], ...program })

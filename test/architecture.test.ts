@@ -56,8 +56,8 @@ const allowed: Record<string, readonly string[]> = {
   credentials: ['contract', 'config', 'end-process.ts', 'process-lock.ts', 'system-words.ts'],
   client: ['contract'],
   view: ['contract'],
-  service: ['contract', 'load-sqlite.ts', 'nearest.ts', 'sync-folder.ts', 'system-words.ts'],
-  auth: ['contract', 'config', 'credentials', 'client', 'system-words.ts'],
+  service: ['contract', 'load-sqlite.ts', 'nearest.ts', 'page-style.ts', 'sync-folder.ts', 'system-words.ts'],
+  auth: ['contract', 'config', 'credentials', 'client', 'page-style.ts', 'system-words.ts'],
   talk: [
     'contract',
     'config',
@@ -137,6 +137,7 @@ const allowed: Record<string, readonly string[]> = {
   'end-process.ts': [],
   'keep-heap-small.ts': [],
   'load-sqlite.ts': [],
+  'page-style.ts': [],
   'process-lock.ts': ['load-sqlite.ts'],
   'start.ts': ['load-bundle.ts', 'main.ts'],
   'load-bundle.ts': ['config'],

@@ -70,8 +70,11 @@ function optionalEndpoint(address: unknown): string | undefined {
   }
 }
 
-/** The metadata document, or undefined where the server has none. */
-async function readMetadata(
+/**
+ * The metadata document, or undefined where the server has none.
+ * @throws Failure of the network, `refused` for a document that cannot be trusted
+ */
+export async function readMetadata(
   base: URL,
   algorithm: 'oauth2' | 'oidc',
   transport: Transport,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { pageStyle } from '../page-style.ts'
 
 /** Which page: it worked, it did not, or nobody waits for this. */
 export type PageName = 'signed-in' | 'not-signed-in' | 'not-expected'
@@ -47,26 +48,19 @@ const pages: Record<PageName, Words> = {
   },
 }
 
-const style = `
-:root{color-scheme:light dark;--ground:#f4f5f7;--card:#fff;--edge:#e3e6eb;--ink:#16191d;--soft:#57606a;--shade:0 1px 2px #10182810,0 12px 32px -8px #1018281f}
+const style = `${pageStyle}
+main{text-align:center}
 .signed-in{--mark:#12803c;--tint:#e3f5e9}
 .not-signed-in{--mark:#c4291d;--tint:#fdeae8}
 .not-expected{--mark:#57606a;--tint:#edeff2}
 @media (prefers-color-scheme:dark){
-:root{--ground:#0e1116;--card:#171b21;--edge:#2a3038;--ink:#eef1f4;--soft:#a3adb8;--shade:0 16px 40px -8px #0009}
 .signed-in{--mark:#4fd17f;--tint:#15321f}
 .not-signed-in{--mark:#ff8a80;--tint:#3b1b1a}
 .not-expected{--mark:#a3adb8;--tint:#242a32}
 }
-*{box-sizing:border-box;margin:0}
-body{min-height:100vh;min-height:100dvh;display:grid;place-items:center;padding:24px;background:var(--ground);color:var(--ink);font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;-webkit-font-smoothing:antialiased;-webkit-text-size-adjust:100%}
-main{width:100%;max-width:416px;padding:48px 40px 28px;border:1px solid var(--edge);border-radius:20px;background:var(--card);box-shadow:var(--shade);text-align:center}
 svg{display:block;width:72px;height:72px;margin:0 auto 24px;fill:none;stroke:var(--mark);stroke-width:4.5;stroke-linecap:round;stroke-linejoin:round}
 circle{fill:var(--tint);stroke:none}
-h1{font-size:1.625rem;line-height:1.25;font-weight:650;letter-spacing:-.015em;text-wrap:balance}
 p{max-width:32ch;margin:10px auto 0;color:var(--soft);text-wrap:balance}
-footer{margin-top:36px;padding-top:20px;border-top:1px solid var(--edge);color:var(--soft);font:13px/1.4 ui-monospace,"SF Mono",Menlo,Consolas,monospace}
-@media (max-width:460px){body{padding:16px}main{padding:40px 24px 24px}}
 @media (prefers-reduced-motion:no-preference){
 main{animation:rise .36s cubic-bezier(.2,.7,.2,1) both}
 path{stroke-dasharray:60;animation:draw .5s .16s ease-out both}

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { Failure } from '../failure.ts'
 import { type AdminAdministration, administerAdmins } from './administer-admins.ts'
 import { administerKeys, type KeyAdministration } from './administer-keys.ts'
+import { administerSessions, type SessionAdministration } from './administer-sessions.ts'
 import { askHealth } from './ask-health.ts'
 import { type AuditAdministration, readAuditLog } from './read-audit-log.ts'
 import { findRun, type RunRecord } from './run-record.ts'
@@ -34,7 +35,11 @@ interface ServiceStatus {
 }
 
 /** What is done to a data folder on its own machine, whether a service runs on it or not. */
-export interface Administration extends KeyAdministration, AdminAdministration, AuditAdministration {
+export interface Administration
+  extends KeyAdministration,
+    AdminAdministration,
+    SessionAdministration,
+    AuditAdministration {
   status(): Promise<ServiceStatus>
   /**
    * Copies the data to a new file, also while a service runs.
@@ -79,6 +84,7 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
   return {
     ...administerKeys(access),
     ...administerAdmins(access),
+    ...administerSessions(access),
     ...readAuditLog(access),
     status: () =>
       guarded(async () => {

@@ -68,6 +68,22 @@ export const restoredView: View = {
   columns: [{ path: 'data' }, { path: 'restored_from' }, { path: 'kept' }, { path: 'schema_version' }],
 }
 
+/** Sign-ins through the browser. */
+export const sessionView: View = {
+  layout: 'records',
+  columns: [
+    { path: 'id' },
+    { path: 'kind' },
+    { path: 'email' },
+    { path: 'scope' },
+    { path: 'created_at' },
+    { path: 'last_used_at' },
+    { path: 'expires_at' },
+    { path: 'address' },
+    { path: 'agent' },
+  ],
+}
+
 /** Where a service that is now ready can be reached. */
 export const serviceUrlView: View = {
   layout: 'records',

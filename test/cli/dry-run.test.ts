@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
 import { commands } from '../support/manifest.ts'
+import { plantBrowserSession } from '../support/plant-browser-session.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
@@ -12,6 +13,7 @@ const key = 'canary-key-of-a-dry-run'
 
 /** Stands for the id of a key that is there. */
 const keyToRevoke = 'KEY'
+const sessionToRevoke = 'SESSION'
 
 /** Files of rows in the folder of the run, and what is in them. */
 const usersFile = 'users.csv'
@@ -207,6 +209,11 @@ const cases: Case[] = [
     args: ['service', 'keys', 'revoke', keyToRevoke],
     change: { revoke: keyToRevoke },
   },
+  {
+    command: 'service:sessions:revoke',
+    args: ['service', 'sessions', 'revoke', sessionToRevoke],
+    change: { revoke: sessionToRevoke },
+  },
 ]
 
 /** What is held back depends on what is there. */
@@ -230,6 +237,7 @@ const answered: Record<string, string> = {
   'service:keys:create': 'key',
   'service:keys:update': 'id',
   'service:keys:revoke': 'id',
+  'service:sessions:revoke': 'id',
   'service:backup': 'file',
   'service:restore': 'data',
   'config:set': 'profile,key,value',
@@ -243,6 +251,7 @@ describe('--dry-run', function () {
   let sandbox: Sandbox
   let server: FaultServer
   let keyId: string
+  let sessionId: string
   before(async () => {
     sandbox = createSandbox()
     server = await startFaultServer(json(200, {}))
@@ -250,6 +259,7 @@ describe('--dry-run', function () {
     await runChatctl(sandbox, ['config', 'set', 'model', 'large', '--profile', 'other'])
     const created = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'ci', '--json'])
     keyId = JSON.parse(created.stdout).id
+    sessionId = await plantBrowserSession(join(sandbox.home, '.local/share/chatctl'))
     await runChatctl(sandbox, ['service', 'backup', '--to', 'earlier.db'])
     for (const [name, text] of Object.entries(files)) writeFileSync(join(sandbox.home, name), text)
   })
@@ -264,7 +274,7 @@ describe('--dry-run', function () {
   const run = (args: readonly string[], stdin = '', env: NodeJS.ProcessEnv = {}): Promise<Run> =>
     runChatctl(
       sandbox,
-      args.map((word) => (word === keyToRevoke ? keyId : word)),
+      args.map((word) => (word === keyToRevoke ? keyId : word === sessionToRevoke ? sessionId : word)),
       {
         env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: key, ...env },
         stdin,
@@ -301,7 +311,9 @@ describe('--dry-run', function () {
         expect(stdout + stderr).not.to.contain(key)
       }
       expect(variable.stdout).to.equal(structured.stdout)
-      const shown = JSON.parse(structured.stdout.replaceAll(keyId, keyToRevoke))
+      const shown = JSON.parse(
+        structured.stdout.replaceAll(keyId, keyToRevoke).replaceAll(sessionId, sessionToRevoke),
+      )
       if (!request) return expect(shown).to.deep.equal(change)
       const { path, ...rest } = request
       expect(shown).to.deep.equal({ ...rest, url: server.url + path })

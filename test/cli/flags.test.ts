@@ -16,6 +16,7 @@ import {
   startFaultServer,
 } from '../support/fault-server.ts'
 import { commands } from '../support/manifest.ts'
+import { plantBrowserSession } from '../support/plant-browser-session.ts'
 import { type Run, type RunOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
@@ -468,6 +469,22 @@ const others: Record<string, () => Promise<void>> = {
     const args = ['service', 'keys', 'revoke', made.stdout.trim()]
     expect((await runHere(args)).exitCode).to.equal(3)
     expect((await runHere(args, { CHATCTL_YES: '1' })).exitCode).to.equal(0)
+  },
+  'service:sessions:list data': async () => {
+    const dir = dataFolder('sessions')
+    const id = await plantBrowserSession(dir)
+    expect((await runHere(['service', 'sessions', 'list', '--data', dir, '--jq', '.[].id'])).stdout).to.equal(
+      `${id}\n`,
+    )
+  },
+  'service:sessions:revoke data, yes': async () => {
+    const dir = dataFolder('sessions-revoke')
+    const id = await plantBrowserSession(dir)
+    const args = ['service', 'sessions', 'revoke', id, '--data', dir]
+    expect((await runHere(args)).exitCode).to.equal(3)
+    expect((await runHere([...args.slice(0, 4), '--yes'])).exitCode).to.equal(6)
+    expect((await runHere([...args, '--yes'])).exitCode).to.equal(0)
+    expect((await runHere([...args, '--yes'])).exitCode).to.equal(6)
   },
   'service:status data': async () => {
     const dir = dataFolder('status')

@@ -35,6 +35,7 @@ const questions: { args: string[]; flags: string[] }[] = [
     flags: ['--password-stdin', '--password-file'],
   },
   { args: ['service', 'keys', 'revoke', 'key_1'], flags: ['--yes'] },
+  { args: ['service', 'sessions', 'revoke', 'ses_1'], flags: ['--yes'] },
   { args: ['settings', 'apply', 'settings.yaml'], flags: ['--yes'] },
   { args: ['settings', 'edit'], flags: ['--yes'] },
   { args: ['users', 'import', usersFile], flags: ['--yes'] },

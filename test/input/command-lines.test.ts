@@ -29,6 +29,7 @@ const cases: Record<string, Case[]> = {
     ['config get', 'Missing argument KEY'],
     ['config set model', 'Missing argument VALUE'],
     ['service keys revoke', 'Missing argument ID'],
+    ['service sessions revoke', 'Missing argument ID'],
     ['service keys create', 'Missing flag --name'],
     ['autocomplete', 'Missing argument SHELL'],
     ['chat send', 'MESSAGE is missing or empty'],

@@ -80,6 +80,7 @@ describe('a harsh machine', () => {
       ['chat', 'send', 'hi'],
       ['service', 'run', '--port', '0'],
       ['service', 'keys', 'list'],
+      ['service', 'sessions', 'list'],
       ['service', 'keys', 'create', '--name', 'x'],
       ['service', 'status'],
     ]) {

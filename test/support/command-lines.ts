@@ -262,6 +262,8 @@ export const localCalls: readonly { name: string; args: readonly string[] }[] = 
   { name: 'service:keys:list', args: ['service', 'keys', 'list'] },
   { name: 'service:keys:revoke', args: ['service', 'keys', 'revoke', 'key_1', '--yes'] },
   { name: 'service:keys:update', args: ['service', 'keys', 'update', 'key_1', '--name', 'x'] },
+  { name: 'service:sessions:list', args: ['service', 'sessions', 'list'] },
+  { name: 'service:sessions:revoke', args: ['service', 'sessions', 'revoke', 'ses_1', '--yes'] },
   { name: 'service:status', args: ['service', 'status'] },
   { name: 'settings:edit', args: ['settings', 'edit'] },
   { name: 'settings:schema', args: ['settings', 'schema'] },

@@ -1,8 +1,8 @@
 import { statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { makeKey, type RunningProcess, runService } from '../service/limits/running-services.ts'
 import { caller } from '../service/temporary-service.ts'
+import { makeKey, runService, type ServiceProcess } from '../support/run-service.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { mountSmallDisk } from './small-disk.ts'
 
@@ -10,7 +10,7 @@ import { mountSmallDisk } from './small-disk.ts'
 describe('a disk that is full under the counts of requests', () => {
   let sandbox: Sandbox
   let disk: ReturnType<typeof mountSmallDisk>
-  let service: RunningProcess | undefined
+  let service: ServiceProcess | undefined
   before(() => {
     sandbox = createSandbox()
     disk = mountSmallDisk(sandbox, '8m')
@@ -28,7 +28,7 @@ describe('a disk that is full under the counts of requests', () => {
 
   it('keeps nobody from reading, and the limit holds all the same', async () => {
     const where = ['--data', join(disk.path, 'data')]
-    const key = await makeKey(sandbox, where, ['--tier', 'enterprise', '--limit', '1000'])
+    const key = await makeKey(sandbox, [...where, '--tier', 'enterprise', '--limit', '1000'])
     service = await runService(sandbox, where)
     const read = () => caller(service?.url ?? '', key)('GET', '/v1/settings')
     expect((await read()).status).to.equal(200)

@@ -1,16 +1,16 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { makeKey, type RunningProcess, runService } from '../service/limits/running-services.ts'
 import { caller } from '../service/temporary-service.ts'
 import { answer, type FaultServer, startFaultServer } from '../support/fault-server.ts'
+import { makeKey, runService, type ServiceProcess } from '../support/run-service.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 describe('a page of another origin in a real browser', () => {
   let browser: Browser
   let site: FaultServer
   let sandbox: Sandbox
-  let service: RunningProcess
+  let service: ServiceProcess
   let key: string
   let page: Page
   before(async () => {
@@ -21,7 +21,7 @@ describe('a page of another origin in a real browser', () => {
     sandbox = createSandbox()
     const where = ['--data', join(sandbox.home, 'data')]
     service = await runService(sandbox, where)
-    key = await makeKey(sandbox, where, ['--tier', 'pro'])
+    key = await makeKey(sandbox, [...where, '--tier', 'pro'])
   })
   after(async () => {
     await browser?.close()

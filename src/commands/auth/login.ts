@@ -52,6 +52,7 @@ export default class AuthLogin extends BaseCommand {
   static override description =
     'The credential is kept in the keychain of this system, for one profile and one address; without --profile the profile is named after the host. Signing in again replaces it.'
   static override examples = [
+    '<%= config.bin %> auth login --base-url http://127.0.0.1:8787',
     '<%= config.bin %> auth login --profile work --base-url https://chat.example --auth-url https://login.example --client-id my-client --scope chat:write',
     '<%= config.bin %> auth login --profile work --base-url https://chat.example --with-api-key < key.txt',
     '<%= config.bin %> auth login --profile work --no-browser',
@@ -102,13 +103,8 @@ interface BrowserFlags {
 }
 
 async function signInWithBrowser(context: Context, plan: LoginPlan, flags: BrowserFlags): Promise<Login> {
-  const { options, output, prompter, transport } = context
-  const orKey = 'or add --with-api-key'
-  const authUrl =
-    options.auth_url.value ??
-    (await prompter.askText('Authorization URL of the service:', `--auth-url URL, ${orKey}`, readAddress))
-  const clientId =
-    options.client_id.value ?? (await prompter.askText('Client id:', `--client-id ID, ${orKey}`))
+  const { options, output, transport } = context
+  const { authUrl, clientId } = await chooseServer(context, plan)
   const settings = { ...plan.settings, auth_url: authUrl, client_id: clientId }
   const { signIn } = await import('../../auth/sign-in.ts')
   return signIn(
@@ -131,6 +127,23 @@ async function signInWithBrowser(context: Context, plan: LoginPlan, flags: Brows
     },
     (tokens) => finishLogin(context, { ...plan, settings }, tokens, flags.verify),
   )
+}
+
+/** What was said, else the service itself where it signs people in, else what a person answers. */
+async function chooseServer({ options, prompter, transport }: Context, { connection }: LoginPlan) {
+  const orKey = 'or add --with-api-key'
+  const { baseUrl } = connection
+  const { servesSignIn, standardClientId } = await import('../../auth/serves-sign-in.ts')
+  const isSelf = options.auth_url.value === undefined && (await servesSignIn(baseUrl, transport))
+  const authUrl =
+    options.auth_url.value ??
+    (isSelf
+      ? baseUrl
+      : await prompter.askText('Authorization URL of the service:', `--auth-url URL, ${orKey}`, readAddress))
+  const clientId =
+    options.client_id.value ??
+    (isSelf ? standardClientId : await prompter.askText('Client id:', `--client-id ID, ${orKey}`))
+  return { authUrl, clientId }
 }
 
 async function sendToBrowser({ output }: Context, url: string, opens: boolean): Promise<void> {

@@ -24,6 +24,7 @@ export type RefusalCode =
   | 'upstream_overloaded'
   | 'upstream_timeout'
   | 'service_stopping'
+  | 'too_busy'
   | 'storage_busy'
   | 'storage_damaged'
   | 'storage_full'

@@ -5,6 +5,8 @@ import { hashKey } from '../domain/keys.ts'
 import type { Permission } from '../domain/permissions.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { adminId } from '../domain/users.ts'
+import { findTokenCaller } from '../oauth/token-caller.ts'
+import type { Database } from '../store/tables.ts'
 
 /** Digests of the keys that live only in this process; they act as the admin. */
 export type ProcessKeys = ReadonlySet<string>
@@ -26,6 +28,7 @@ const bearer = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
  */
 export async function authenticate(
   callers: Callers,
+  db: Database,
   processKeys: ProcessKeys,
   headers: IncomingHttpHeaders,
 ): Promise<Caller> {
@@ -33,11 +36,21 @@ export async function authenticate(
     throw new Refusal('unauthorized', 'An API key is needed in the header Authorization: Bearer <API_KEY>')
   }
   const key = bearer.exec(headers.authorization)?.[1]
-  const digest = key === undefined ? undefined : hashKey(key)
-  if (digest !== undefined && processKeys.has(digest)) return processCaller
-  const caller = digest === undefined ? undefined : await callers.find(digest)
+  const caller = key === undefined ? undefined : await findCaller(callers, db, processKeys, key)
   if (!caller) throw new Refusal('unauthorized', 'The API key is not valid')
   return caller
+}
+
+/** A key says of itself that it is one; anything else may be an access token. */
+async function findCaller(
+  callers: Callers,
+  db: Database,
+  processKeys: ProcessKeys,
+  key: string,
+): Promise<Caller | undefined> {
+  if (!key.startsWith('ck_')) return findTokenCaller(db, key)
+  const digest = hashKey(key)
+  return processKeys.has(digest) ? processCaller : callers.find(digest)
 }
 
 /** @throws Refusal `forbidden`, which names what is missing */

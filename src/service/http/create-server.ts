@@ -7,6 +7,7 @@ import { requiredPermissions } from '../domain/permissions.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { Limiter } from '../limits/limiter.ts'
 import type { Metrics } from '../metrics/metrics.ts'
+import type { OAuth } from '../oauth/open-oauth.ts'
 import type { Store } from '../store/store.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { answerEndpoint } from './answer-endpoint.ts'
@@ -15,6 +16,7 @@ import { headerLines } from './connection-limits.ts'
 import { answerCors } from './cors.ts'
 import { createErrorHandler } from './error-handler.ts'
 import type { Exposure } from './exposure.ts'
+import { serveOAuth } from './oauth-routes.ts'
 import { addOpenRoutes } from './open-routes.ts'
 import { acceptJson } from './parse-json.ts'
 import { holdToLimits } from './rate-limit.ts'
@@ -99,7 +101,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     if (request.routeOptions.config?.isOpen) return
     // What no route matched is refused without a key only outside of the interface's two families.
     if (request.is404 && !/^\/(v1|api)(\/|\?|$)/.test(request.url)) return
-    const caller = await authenticate(keyCallers, parts.processKeys, request.headers)
+    const caller = await authenticate(keyCallers, parts.store.db, parts.processKeys, request.headers)
     callers.set(request, caller)
     if (caller.isCounted) await holdToLimits(limiter, caller, await live.read(), reply, metrics)
   })
@@ -125,5 +127,13 @@ export function createServer(parts: ServerParts): FastifyInstance {
       handler: (request, reply) => answerEndpoint(name, serving, callers.get(request), request, reply),
     })
   }
+  serveOAuth(server, () => loadOAuth(server, parts))
   return server
+}
+
+/** One that listens on a loopback port is its own issuer. */
+async function loadOAuth(server: FastifyInstance, { store, exposure, logger }: ServerParts): Promise<OAuth> {
+  const { openOAuth } = await import('../oauth/open-oauth.ts')
+  const onError = (error: unknown) => logger?.error({ err: error }, 'a sign-in failed')
+  return openOAuth({ db: store.db, issuer: exposure?.publicUrl ?? server.listeningOrigin, onError })
 }

@@ -25,6 +25,7 @@ const statuses: Record<RefusalCode, number> = {
   upstream_error: 502,
   upstream_overloaded: 503,
   service_stopping: 503,
+  too_busy: 503,
   storage_busy: 503,
   storage_unavailable: 503,
   upstream_timeout: 504,

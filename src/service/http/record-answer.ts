@@ -33,8 +33,9 @@ export function recordAnswer(
 }
 
 function logAnswer(request: FastifyRequest, status: number, ms: number, who: object): void {
-  const { method, url } = request
-  const path = url.split('?', 1)[0]
+  const { method, url, routeOptions } = request
+  // The address of a sign-in names it: what is logged is its route.
+  const path = routeOptions.config?.isOpen ? routeOptions.url : url.split('?', 1)[0]
   const level = isProbe(path) && status === 200 ? 'debug' : 'info'
   const words = status === 0 ? 'the client went away' : 'answered'
   request.log[level]({ method, path, status, ms, ...who }, words)

@@ -3,13 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { sharedPostgres } from '../../support/postgres.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
+import { makeKey, runService, type ServiceProcess } from '../../support/run-service.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 import { caller, onEachEngine } from '../temporary-service.ts'
-import { load, makeKey, type RunningProcess, runService, withinOneHour } from './running-services.ts'
+import { load, withinOneHour } from './load.ts'
 
 let sandbox: Sandbox
 let where: string[]
-let running: RunningProcess[]
+let running: ServiceProcess[]
 const open = () => {
   sandbox = createSandbox()
   where = ['--data', join(sandbox.home, 'data')]
@@ -40,7 +41,7 @@ onEachEngine('limits of several processes on the same data', (_, engine) => {
   it('admit exactly the limit, however many connections ask, and after a restart no more', () =>
     withinOneHour(async () => {
       const limit = 1_003
-      const key = await makeKey(sandbox, where, ['--tier', 'enterprise', '--limit', String(limit)])
+      const key = await makeKey(sandbox, [...where, '--tier', 'enterprise', '--limit', String(limit)])
       const services = await start(4)
       const results = await Promise.all(services.map(({ url }) => load(url, key, 500, 16)))
       const sum = (of: 'admitted' | 'refused' | 'other') =>
@@ -53,7 +54,7 @@ onEachEngine('limits of several processes on the same data', (_, engine) => {
 
   it('are kept by a process that is killed', () =>
     withinOneHour(async () => {
-      const key = await makeKey(sandbox, where, ['--tier', 'enterprise', '--limit', '100'])
+      const key = await makeKey(sandbox, [...where, '--tier', 'enterprise', '--limit', '100'])
       const [first, second] = await start(2)
       expect(await load(first?.url ?? '', key, 60, 8)).to.include({ admitted: 60 })
       first?.child.kill('SIGKILL')
@@ -61,7 +62,7 @@ onEachEngine('limits of several processes on the same data', (_, engine) => {
     }))
 
   it('change everywhere within a second of a change in one of them', async () => {
-    const key = await makeKey(sandbox, where, ['--tier', 'pro'])
+    const key = await makeKey(sandbox, [...where, '--tier', 'pro'])
     const [first, second] = await start(2)
     const [here, there] = [caller(first?.url ?? '', key), caller(second?.url ?? '', key)]
     const origin = { origin: 'https://a.example' }
@@ -93,7 +94,7 @@ describe('limits of a running service', () => {
   afterEach(close)
 
   it('do not lock out the machine itself: the profile local is not counted', async () => {
-    const key = await makeKey(sandbox, [], [])
+    const key = await makeKey(sandbox)
     where = []
     const [service] = await start(1)
     const call = caller(service?.url ?? '', key)
@@ -107,7 +108,7 @@ describe('limits of a running service', () => {
   })
 
   it('are waited for by our own program, and for no longer than it is told', async () => {
-    const key = await makeKey(sandbox, where, ['--tier', 'enterprise', '--limit', '100000'])
+    const key = await makeKey(sandbox, [...where, '--tier', 'enterprise', '--limit', '100000'])
     const [service] = await start(1)
     const url = service?.url ?? ''
     const env = { CHATCTL_API_KEY: key, CHATCTL_BASE_URL: url }

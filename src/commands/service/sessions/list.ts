@@ -1,0 +1,15 @@
+import { BaseCommand } from '../../../cli/base-command.ts'
+import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
+import { sessionView } from '../../../view/service.ts'
+
+export default class ServiceSessionsList extends BaseCommand {
+  static override summary = 'List who is signed in to the embedded service, and where.'
+  static override examples = ['<%= config.bin %> service sessions list']
+  static override flags = { data: dataFlag, database: databaseFlag }
+
+  async run(): Promise<void> {
+    const { flags, context } = await this.start(ServiceSessionsList, sessionView)
+    const administration = await context.openAdministration(flags)
+    await context.output.show(sessionView, await administration.listSessions())
+  }
+}

@@ -1,0 +1,25 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../../../cli/base-command.ts'
+import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
+import { dryRunFlag, yesFlag } from '../../../cli/shared-flags.ts'
+import { sessionView } from '../../../view/service.ts'
+
+export default class ServiceSessionsRevoke extends BaseCommand {
+  static override summary = 'End a sign-in to the embedded service, with all its tokens.'
+  static override examples = ['<%= config.bin %> service sessions revoke SESSION_ID --yes']
+  static override args = {
+    id: Args.string({ description: 'Id of the session.', required: true, ignoreStdin: true }),
+  }
+  static override flags = { data: dataFlag, database: databaseFlag, yes: yesFlag, 'dry-run': dryRunFlag }
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(ServiceSessionsRevoke, sessionView)
+    const administration = await context.openAdministration(flags)
+    if (context.dryRun) {
+      const { id } = await administration.findSession(args.id)
+      return this.showLocalChange({ revoke: id })
+    }
+    if (!flags.yes) await context.prompter.confirm(`End the session ${args.id}?`)
+    await context.output.show(sessionView, await administration.revokeSession(args.id))
+  }
+}

@@ -1,0 +1,161 @@
+import { hashPassword, verifyPassword } from '../domain/passwords.ts'
+import type { UserRow } from '../store/tables.ts'
+import { type BrowserSession, closeSession, findSession, keepSession } from './browser-session.ts'
+import { countAttempt, forgetFailures } from './lock-out.ts'
+import { paths } from './metadata.ts'
+import { type Account, accountPage } from './pages/account-page.ts'
+import { signedOutPage } from './pages/error-page.ts'
+import { digestOf } from './references.ts'
+import {
+  beginSecondFactor,
+  confirmSecondFactor,
+  hasSecondFactor,
+  readUnconfirmed,
+  removeSecondFactor,
+  takeCode,
+} from './second-factor.ts'
+import { endAll, listSessions, sessionIdOf } from './sessions.ts'
+import { type Desk, formToken, readForm, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
+
+/** What is said on the page of what was done, or was not. */
+type Outcome = Pick<Account, 'alert' | 'done' | 'retryAfter'>
+
+interface Person {
+  user: UserRow
+  session: BrowserSession
+  /** The public id of the session. */
+  sessionId: string
+}
+
+/** The page of the person who is signed in, or the way to sign in. */
+export async function showAccount(desk: Desk, visit: Visit): Promise<void> {
+  const person = await findPerson(desk, visit)
+  if (!person) return redirect(visit.response, paths.signIn)
+  await keepSession(desk.provider, visit, person.session)
+  await show(desk, visit, person, {})
+}
+
+/** What a form of the page asks for. */
+export async function takeAccount(desk: Desk, visit: Visit): Promise<void> {
+  const person = await findPerson(desk, visit)
+  if (!person) return redirect(visit.response, paths.signIn)
+  const form = await readForm(desk, visit, person.session.uid)
+  const action = form.get('do') ?? ''
+  if (action === 'sign-out') {
+    await closeSession(desk.provider, visit, person.session)
+    return sendPage(visit.response, signedOutPage())
+  }
+  const act = Object.hasOwn(actions, action) ? actions[action] : undefined
+  if (!act) throw new Unwelcome(400, 'This form is not from here', 'Go back and load the page anew.')
+  await show(desk, visit, person, await act(desk, visit, person, form))
+}
+
+type Act = (desk: Desk, visit: Visit, person: Person, form: URLSearchParams) => Promise<Outcome>
+
+const actions: Record<string, Act> = {
+  async end({ db }, _visit, { user }, form) {
+    const chosen = (await listSessions(db, user.id)).filter(({ id }) => id === form.get('id'))
+    await endAll(db, chosen)
+    return chosen.length > 0
+      ? { done: 'That session has ended.' }
+      : { alert: 'That session is over already.' }
+  },
+  async 'end-others'(desk, _visit, person) {
+    await endOthers(desk, person)
+    return { done: 'All other sessions have ended.' }
+  },
+  async password(desk, visit, person, form) {
+    const wanted = form.get('new') ?? ''
+    if ([...wanted].length < 8 || [...wanted].length > 1024) {
+      return { alert: 'The new password must have 8 to 1,024 characters.' }
+    }
+    const refused = await demandPassword(desk, visit, person.user, form)
+    if (refused) return refused
+    const hash = await hashPassword(wanted)
+    await desk.db
+      .updateTable('users')
+      .set({ password_hash: hash, updated_at: new Date().toISOString() })
+      .where('id', '=', person.user.id)
+      .execute()
+    await endOthers(desk, person)
+    return { done: 'The password is changed, and all other sessions have ended.' }
+  },
+  async 'factor-begin'({ db }, _visit, { user }) {
+    await beginSecondFactor(db, user.id)
+    return {}
+  },
+  async 'factor-cancel'({ db }, _visit, { user }) {
+    if (!(await hasSecondFactor(db, user.id))) await removeSecondFactor(db, user.id)
+    return {}
+  },
+  async 'factor-confirm'({ db }, visit, { user }, form) {
+    const attempt = { email: user.email, address: visit.address }
+    const wait = await countAttempt(db, attempt)
+    if (wait !== undefined) return locked(wait)
+    if (!(await takeCode(db, user.id, form.get('code') ?? ''))) {
+      return { alert: 'That code is not right. Wait for the next one.' }
+    }
+    await forgetFailures(db, attempt)
+    await confirmSecondFactor(db, user.id)
+    return { done: 'The second factor is on.' }
+  },
+  async 'factor-off'(desk, visit, { user }, form) {
+    const refused = await demandPassword(desk, visit, user, form)
+    if (refused) return refused
+    await removeSecondFactor(desk.db, user.id)
+    return { done: 'The second factor is off.' }
+  },
+}
+
+async function endOthers({ db }: Desk, { user, sessionId }: Person): Promise<void> {
+  const others = (await listSessions(db, user.id)).filter(({ id }) => id !== sessionId)
+  await endAll(db, others)
+}
+
+/** @returns why not; undefined where the password of the form is the person's */
+async function demandPassword(
+  { db }: Desk,
+  { address }: Visit,
+  user: UserRow,
+  form: URLSearchParams,
+): Promise<Outcome | undefined> {
+  const attempt = { email: user.email, address }
+  const wait = await countAttempt(db, attempt)
+  if (wait !== undefined) return locked(wait)
+  if (!(await verifyPassword(user.password_hash, form.get('password') ?? ''))) {
+    return { alert: 'The current password is not right.' }
+  }
+  await forgetFailures(db, attempt)
+  return undefined
+}
+
+const locked = (seconds: number): Outcome => ({
+  alert: `Too many attempts. Try again in ${Math.ceil(seconds / 60)} min.`,
+  retryAfter: seconds,
+})
+
+async function findPerson({ db, provider }: Desk, visit: Visit): Promise<Person | undefined> {
+  const session = await findSession(provider, visit)
+  if (!session) return undefined
+  const user = await db
+    .selectFrom('users')
+    .selectAll()
+    .where('id', '=', session.accountId ?? '')
+    .executeTakeFirst()
+  return user && { user, session, sessionId: sessionIdOf(digestOf(session.uid)) }
+}
+
+async function show(desk: Desk, visit: Visit, person: Person, outcome: Outcome): Promise<void> {
+  const { db, formKey } = desk
+  const { user, session, sessionId } = person
+  const page = accountPage({
+    email: user.email,
+    token: formToken(formKey, session.uid),
+    ownId: sessionId,
+    sessions: await listSessions(db, user.id),
+    hasSecondFactor: await hasSecondFactor(db, user.id),
+    unconfirmed: await readUnconfirmed(db, user.id, user.email),
+    ...outcome,
+  })
+  sendPage(visit.response, page)
+}

@@ -1,0 +1,100 @@
+import { generateKeyPairSync } from 'node:crypto'
+import Provider, { type Configuration, errors, interactionPolicy } from 'oidc-provider'
+import type { Database } from '../store/tables.ts'
+import { createAdapters } from './adapter.ts'
+import { lives, sessionLife } from './lives.ts'
+import { clientId, paths } from './metadata.ts'
+import { scopeNames, scopes } from './scopes.ts'
+
+interface ProviderParts {
+  db: Database
+  /** An origin. */
+  issuer: string
+  /** Signs cookies; the same one in all processes. */
+  cookieKey: string
+  renderError: Configuration['renderError']
+}
+
+/** Everything that oidc-provider would else choose by itself, saying so on stdout. */
+export function createProvider({ db, issuer, cookieKey, renderError }: ProviderParts): Provider {
+  const isSecure = issuer.startsWith('https:')
+  // Cookies know no port: two services on one machine would take each other's.
+  const { port } = new URL(issuer)
+  const name = port === '' ? 'chatctl' : `chatctl-${port}`
+  const cookie = { httpOnly: true, sameSite: 'lax', secure: isSecure, signed: true, path: '/' } as const
+  const provider = new Provider(issuer, {
+    adapter: createAdapters(db),
+    clients: [client],
+    clientBasedCORS: () => false,
+    cookies: {
+      keys: [cookieKey],
+      // `__Host-` demands the path `/` (RFC 6265bis section 4.1.3.2); an interaction has one of its own.
+      names: {
+        session: isSecure ? `__Host-${name}` : name,
+        interaction: `${isSecure ? '__Secure-' : ''}${name}-sign-in`,
+        resume: `${isSecure ? '__Secure-' : ''}${name}-resume`,
+      },
+      long: cookie,
+      short: { ...cookie, path: undefined },
+    },
+    expiresWithSession: () => false,
+    features: {
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      resourceIndicators: { enabled: false },
+      revocation: { enabled: true, allowedPolicy: (_, { clientId }, token) => token.clientId === clientId },
+      rpInitiatedLogout: { enabled: false },
+      userinfo: { enabled: false },
+    },
+    findAccount: async (_, accountId) => {
+      const user = await db.selectFrom('users').select('id').where('id', '=', accountId).executeTakeFirst()
+      return user && { accountId, claims: () => ({ sub: accountId }) }
+    },
+    interactions: { policy: createPolicy(), url: (_, { uid }) => `${paths.signIn}/${uid}` },
+    issueRefreshToken: () => true,
+    // Nothing is ever signed with it: there are no ID tokens.
+    jwks: { keys: [signingKey()] },
+    pkce: { required: () => true },
+    renderError,
+    responseTypes: ['code'],
+    revokeGrantPolicy: () => true,
+    rotateRefreshToken: true,
+    routes: { authorization: paths.authorize, token: paths.token, revocation: paths.revoke },
+    scopes: Object.keys(scopes),
+    ttl: { ...lives, Session: (_, { loginTs }) => sessionLife(loginTs) },
+  })
+  // The headers that it reads are set from the issuer before it sees them.
+  provider.proxy = true
+  return provider
+}
+
+/** RFC 8252 section 7.3: any port of these. */
+const client = {
+  client_id: clientId,
+  application_type: 'native',
+  token_endpoint_auth_method: 'none',
+  grant_types: ['authorization_code', 'refresh_token'],
+  response_types: ['code'],
+  redirect_uris: ['http://127.0.0.1/callback', 'http://[::1]/callback'],
+  id_token_signed_response_alg: 'ES256',
+} as const
+
+function signingKey() {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return { ...privateKey.export({ format: 'jwk' }), alg: 'ES256', kid: 'unused', kty: 'EC' } as const
+}
+
+/** oidc-provider drops scopes that it does not know; who misspelt one is told (RFC 6749 section 4.1.2.1). */
+function createPolicy() {
+  const policy = interactionPolicy.base()
+  const demandKnownScopes = new interactionPolicy.Check('known_scopes', 'scopes are known', (ctx) => {
+    // Its own parameters have only those left that it knows.
+    const asked = scopeNames(String(ctx.query['scope'] ?? ''))
+    const unknown = asked.filter((name) => !Object.hasOwn(scopes, name))
+    if (unknown.length === 0) return interactionPolicy.Check.NO_NEED_TO_PROMPT
+    throw new errors.InvalidScope(`there is no scope ${unknown.join(', ')}`, unknown.join(' '))
+  })
+  policy.get('login')?.checks.add(demandKnownScopes, 0)
+  return policy
+}

@@ -1,0 +1,101 @@
+import type { Database } from '../store/tables.ts'
+import { digest } from './references.ts'
+import { failureMemory } from './sweep.ts'
+
+/** After so many failures something is locked for a minute, then for twice as long with each more. */
+interface Rule {
+  failures: number
+}
+
+const firstLock = 60_000
+const longestLock = 60 * 60_000
+
+/** Who is trying: the account that is tried, and the network address that tries, which many may share. */
+export interface Attempt {
+  email: string
+  address: string
+}
+
+const subjectsOf = ({ email, address }: Attempt): [subject: string, rule: Rule][] => [
+  [accountOf(email), { failures: 5 }],
+  [digest(`network ${networkOf(address)}`), { failures: 50 }],
+]
+
+const accountOf = (email: string) => digest(`account ${email.trim().toLowerCase()}`)
+
+/** Of IPv6 the first 64 bits: whoever has one such address has all of them. */
+export function networkOf(address: string): string {
+  if (!address.includes(':') || address.includes('.')) return address
+  const [head = '', tail] = address.split('::')
+  const groups = head.split(':').filter((group) => group !== '')
+  const after = tail === undefined ? [] : tail.split(':').filter((group) => group !== '')
+  const zeros = Array.from({ length: 8 - groups.length - after.length }, () => '0')
+  return [...groups, ...zeros, ...after].slice(0, 4).join(':')
+}
+
+/**
+ * Counts an attempt as failed before it is judged, so that many at once are not more than many in
+ * turn. `takeBackAttempt` and `forgetFailures` tell that it was none.
+ * @returns undefined, or how many seconds to wait, in which case the attempt is not to be judged
+ */
+export async function countAttempt(
+  db: Database,
+  attempt: Attempt,
+  now = Date.now(),
+): Promise<number | undefined> {
+  return db.transaction().execute(async (transaction) => {
+    const counted = []
+    for (const [subject, rule] of subjectsOf(attempt)) {
+      await transaction
+        .insertInto('sign_in_failures')
+        .values({ subject, failures: 0, last_failure_at: now, locked_until: null })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute()
+      // An update that changes nothing: it holds the row until the end, on both engines.
+      const row = await transaction
+        .updateTable('sign_in_failures')
+        .set({ subject })
+        .where('subject', '=', subject)
+        .returningAll()
+        .executeTakeFirstOrThrow()
+      const left = (row.locked_until ?? 0) - now
+      if (left > 0) return Math.ceil(left / 1000)
+      const known = now - row.last_failure_at > failureMemory ? 0 : row.failures
+      counted.push({ subject, failures: known + 1, rule })
+    }
+    for (const { subject, failures, rule } of counted) {
+      const over = failures - rule.failures
+      const lock = over < 0 ? null : now + Math.min(longestLock, firstLock * 2 ** Math.min(over, 10))
+      await transaction
+        .updateTable('sign_in_failures')
+        .set({ failures, last_failure_at: now, locked_until: lock })
+        .where('subject', '=', subject)
+        .execute()
+    }
+    return undefined
+  })
+}
+
+/** The last attempt was right as far as it went; the failures before it still count. */
+export async function takeBackAttempt(db: Database, attempt: Attempt): Promise<void> {
+  for (const [subject, rule] of subjectsOf(attempt)) {
+    await db
+      .updateTable('sign_in_failures')
+      .set((eb) => ({ failures: eb('failures', '-', 1) }))
+      .where('subject', '=', subject)
+      .where('failures', '>', 0)
+      .execute()
+    await db
+      .updateTable('sign_in_failures')
+      .set({ locked_until: null })
+      .where('subject', '=', subject)
+      .where('failures', '<', rule.failures)
+      .execute()
+  }
+}
+
+/** Somebody has signed in: nothing is held against the account any more. */
+export async function forgetFailures(db: Database, attempt: Attempt): Promise<void> {
+  await takeBackAttempt(db, attempt)
+  await db.deleteFrom('sign_in_failures').where('subject', '=', accountOf(attempt.email)).execute()
+}

@@ -1,0 +1,32 @@
+import { scopes } from './scopes.ts'
+
+/** The one client: `chatctl` on a person's own machine, which can keep no secret (RFC 8252). */
+export const clientId = 'chatctl'
+
+/** Where the parts of a sign-in lie; interface.md, "Authentication" 4, has the first. */
+export const paths = {
+  authorize: '/oauth/authorize',
+  token: '/oauth/token',
+  revoke: '/oauth/revoke',
+  metadata: '/.well-known/oauth-authorization-server',
+  signIn: '/sign-in',
+  account: '/account',
+} as const
+
+/** RFC 8414 section 2. */
+export function metadataOf(issuer: string): object {
+  return {
+    issuer,
+    authorization_endpoint: issuer + paths.authorize,
+    token_endpoint: issuer + paths.token,
+    revocation_endpoint: issuer + paths.revoke,
+    scopes_supported: Object.keys(scopes),
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    token_endpoint_auth_methods_supported: ['none'],
+    revocation_endpoint_auth_methods_supported: ['none'],
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+  }
+}

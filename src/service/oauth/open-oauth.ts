@@ -1,0 +1,118 @@
+import type { EventEmitter } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { statusOf, toRefusal } from '../http/error-answer.ts'
+import type { Database } from '../store/tables.ts'
+import { showAccount, takeAccount } from './account.ts'
+import { requestOrigin } from './adapter.ts'
+import { createProvider } from './create-provider.ts'
+import { metadataOf, paths } from './metadata.ts'
+import { errorPage } from './pages/error-page.ts'
+import type { Page } from './pages/page.ts'
+import { scopeNames, standardScope } from './scopes.ts'
+import { sharedSecret } from './secrets.ts'
+import { beginSignIn, showSignIn, takeSignIn } from './sign-in.ts'
+import { type Desk, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
+
+interface OAuthParts {
+  db: Database
+  /** What clients see: an origin, without a path. */
+  issuer: string
+  /** Told of what is a trouble of the service. */
+  onError: (error: unknown) => void
+}
+
+/** Answers one request of a sign-in. Rejects with what the service should answer as any other error. */
+export type OAuth = (request: IncomingMessage, response: ServerResponse, address: string) => Promise<void>
+
+/** The OAuth server (RFC 6749) with its pages. */
+export async function openOAuth({ db, issuer, onError }: OAuthParts): Promise<OAuth> {
+  const provider = createProvider({
+    db,
+    issuer,
+    cookieKey: await sharedSecret(db, 'oauth_cookie_key'),
+    renderError: (ctx, { error, error_description: description }) => {
+      const { status, headers, body } = errorPage(
+        ctx.status,
+        'This cannot go on',
+        wordsOf(error, description),
+      )
+      ctx.set({ ...headers })
+      ctx.status = status
+      ctx.body = body
+    },
+  })
+  provider.on('server_error', (_, error) => onError(error))
+  // Of Koa, which would else write it to stderr.
+  ;(provider as EventEmitter).on('error', onError)
+  const desk: Desk = { db, provider, issuer, formKey: await sharedSecret(db, 'form_key') }
+  const serve = provider.callback()
+  return (request, response, address) => {
+    const origin = { address, agent: (request.headers['user-agent'] ?? '').slice(0, 200) }
+    const isMisnamed = request.method === 'GET' && isOtherLoopback(request.headers.host, issuer)
+    speakAs(issuer, request)
+    return requestOrigin.run(origin, async () => {
+      const visit = { request, response, url: new URL(request.url ?? '', issuer), address }
+      try {
+        if (isMisnamed) return redirect(response, visit.url.href)
+        if (!isProviders(visit)) return await answer(desk, visit)
+        if (visit.url.pathname === paths.authorize) prepareRequest(request, visit)
+        await serve(request, response)
+      } catch (error) {
+        if (response.headersSent) throw error
+        sendPage(response, pageOf(error, onError))
+      }
+    })
+  }
+}
+
+/** oidc-provider makes addresses of these headers: nobody but the issuer may say what they are. */
+function speakAs(issuer: string, request: IncomingMessage): void {
+  const { protocol, host } = new URL(issuer)
+  Object.assign(request.headers, {
+    host,
+    'x-forwarded-host': host,
+    'x-forwarded-proto': protocol.slice(0, -1),
+  })
+}
+
+/** Says what no scope means (RFC 6749 section 3.3), and that answers come in a query: nothing else is offered. */
+function prepareRequest(request: IncomingMessage, { url }: Visit): void {
+  const mode = url.searchParams.get('response_mode') ?? 'query'
+  if (mode !== 'query') throw new Unwelcome(400, 'This cannot go on', 'The response_mode must be query.')
+  if (scopeNames(url.searchParams.get('scope') ?? '').length > 0) return
+  url.searchParams.set('scope', standardScope)
+  request.url = url.pathname + url.search
+}
+
+/** A person may write `localhost`: cookies of one name are not sent to the other. */
+function isOtherLoopback(host: string | undefined, issuer: string): boolean {
+  const { hostname, port } = new URL(issuer)
+  return hostname === '127.0.0.1' && host === `localhost:${port}`
+}
+
+function pageOf(error: unknown, onError: (error: unknown) => void): Page {
+  if (error instanceof Unwelcome) return errorPage(error.status, error.title, error.message)
+  const refusal = toRefusal(error)
+  if (refusal.code === 'internal_error') onError(error)
+  return errorPage(statusOf(refusal), 'That did not work', `${refusal.message}.`)
+}
+
+const isProviders = ({ url }: Visit) => /^\/oauth\/(authorize(\/|$)|token$|revoke$)/.test(url.pathname)
+
+async function answer(desk: Desk, visit: Visit): Promise<void> {
+  const { request, response, url } = visit
+  const isForm = request.method === 'POST'
+  if (url.pathname === paths.metadata) {
+    const body = JSON.stringify(metadataOf(desk.issuer))
+    response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache' }).end(body)
+    return
+  }
+  if (url.pathname === paths.signIn) return beginSignIn(desk, visit)
+  if (url.pathname === paths.account) return isForm ? takeAccount(desk, visit) : showAccount(desk, visit)
+  return isForm ? takeSignIn(desk, visit) : showSignIn(desk, visit)
+}
+
+const wordsOf = (error: string, description: string | undefined) =>
+  description === undefined
+    ? `The request was refused: ${error}.`
+    : `The request was refused: ${description} (${error}).`

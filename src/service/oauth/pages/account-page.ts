@@ -1,0 +1,122 @@
+import type { SignInSession } from '../sessions.ts'
+import { Html, html } from './html.ts'
+import { type Page, renderPage } from './page.ts'
+
+/** What a person sees of their account. */
+export interface Account {
+  email: string
+  /** Of all forms of the page. */
+  token: string
+  /** The session that looks at this. */
+  ownId: string
+  sessions: readonly SignInSession[]
+  hasSecondFactor: boolean
+  /** A second factor that waits for its first code. */
+  unconfirmed: { secret: string; svg: string } | undefined
+  alert?: string | undefined
+  done?: string | undefined
+  retryAfter?: number | undefined
+}
+
+/** Sessions, password and second factor of the person who is signed in. */
+export function accountPage(account: Account): Page {
+  const { email, alert, done, retryAfter } = account
+  const content = html`<p>You are signed in as <b>${email}</b>.</p>
+${alert !== undefined && html`<p class="alert" role="alert">${alert}</p>`}
+${done !== undefined && html`<p class="done" role="status">${done}</p>`}
+${writeSessions(account)}
+${writePassword(account)}
+${writeSecondFactor(account)}`
+  const status = retryAfter !== undefined ? 429 : alert !== undefined ? 400 : 200
+  return renderPage('Your account', content, { status, wide: true, retryAfter })
+}
+
+/** A form of this page; its fields and buttons say what is to be done. */
+const form = ({ token }: Account, content: Html) => html`<form method="post" action="/account">
+<input type="hidden" name="token" value="${token}">
+${content}
+</form>`
+
+const button = (action: string, words: string, isStrong = false) =>
+  html`<button${isStrong && new Html(' class="strong"')} name="do" value="${action}">${words}</button>`
+
+function writeSessions(account: Account): Html {
+  const { sessions, ownId } = account
+  return html`<section aria-labelledby="sessions">
+<h2 id="sessions">Where you are signed in</h2>
+<ul>
+${sessions.map((session) => {
+  const isOwn = session.id === ownId
+  return html`<li><div>${isOwn ? 'This browser' : nameOf(session)}<small>${describe(session)}</small><small>${session.agent}</small></div>
+${form(
+  account,
+  html`<input type="hidden" name="id" value="${session.id}">
+${isOwn ? button('sign-out', 'Sign out') : button('end', 'End')}`,
+)}</li>`
+})}
+</ul>
+${sessions.length > 1 && form(account, button('end-others', 'End all others'))}
+</section>`
+}
+
+/** The program, by the first word of its User-Agent, and what it may do. */
+function nameOf({ kind, agent, scope }: SignInSession): string {
+  if (kind === 'browser') return 'A browser'
+  return `${agent.split(/[/ ]/, 1)[0] || 'A program'}: ${scope}`
+}
+
+function describe({ address, created_at: begun, last_used_at: last }: SignInSession): string {
+  const from = address === '' ? '' : ` from ${address}`
+  return `since ${minuteOf(begun)}, last used ${minuteOf(last)}${from}`
+}
+
+/** `2026-03-01 12:30 UTC`: without script nobody here knows the person's own clock. */
+const minuteOf = (moment: string): string => `${moment.slice(0, 16).replace('T', ' ')} UTC`
+
+const currentPassword = (id: string) => html`<label for="${id}">Current password</label>
+<input id="${id}" name="password" type="password" autocomplete="current-password" required maxlength="1024">`
+
+function writePassword(account: Account): Html {
+  return html`<section aria-labelledby="password">
+<h2 id="password">Password</h2>
+<p>A new one ends all your other sessions.</p>
+${form(
+  account,
+  html`<input type="hidden" name="username" value="${account.email}" autocomplete="username">
+${currentPassword('current')}
+<label for="new">New password</label>
+<input id="new" name="new" type="password" autocomplete="new-password" required minlength="8" maxlength="1024">
+<div class="buttons">${button('password', 'Change the password')}</div>`,
+)}
+</section>`
+}
+
+function writeSecondFactor(account: Account): Html {
+  return html`<section aria-labelledby="factor">
+<h2 id="factor">Second factor</h2>
+${account.hasSecondFactor ? writeOn(account) : account.unconfirmed ? writeBegun(account, account.unconfirmed) : writeOff(account)}
+</section>`
+}
+
+const writeOff = (
+  account: Account,
+) => html`<p>Off. With it, signing in also asks for a code of an authenticator app.</p>
+${form(account, html`<div class="buttons">${button('factor-begin', 'Turn it on')}</div>`)}`
+
+const writeBegun = (account: Account, { secret, svg }: { secret: string; svg: string }) => html`
+<p>Scan this with your authenticator app, or type the secret into it, then enter the code that it shows.</p>
+<div class="qr" role="img" aria-label="QR code of the secret">${new Html(svg)}</div>
+<p>Secret: <code>${secret.match(/.{1,4}/g)?.join(' ')}</code></p>
+${form(
+  account,
+  html`<label for="code">Code</label>
+<input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" pattern="[0-9 ]{6,7}" required>
+<div class="buttons">${button('factor-confirm', 'Turn it on', true)}<button name="do" value="factor-cancel" formnovalidate>Cancel</button></div>`,
+)}`
+
+const writeOn = (account: Account) => html`<p>On: signing in asks for a code.</p>
+${form(
+  account,
+  html`${currentPassword('factor-password')}
+<div class="buttons">${button('factor-off', 'Turn it off')}</div>`,
+)}`

@@ -1,0 +1,72 @@
+import { type Html, html } from './html.ts'
+import { type Page, renderPage } from './page.ts'
+
+/** What the forms of one sign-in have in common. */
+export interface SignInForm {
+  /** Where it is sent. */
+  action: string
+  /** Against requests that another site has a browser send. */
+  token: string
+  /** The redirect URI of the program that asked; undefined where a person came by themselves. */
+  leadsTo: string | undefined
+  /** What went wrong last time. */
+  alert?: string | undefined
+  /** Seconds until another try makes sense. */
+  retryAfter?: number | undefined
+}
+
+/** Asks for address and password. */
+export function signInPage(form: SignInForm, email: string): Page {
+  return renderForm(
+    'Sign in',
+    form,
+    html`<label for="email">Email</label>
+<input id="email" name="email" type="email" autocomplete="username" required maxlength="254" value="${email}"${email === '' && html` autofocus`}>
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required maxlength="1024"${email !== '' && html` autofocus`}>`,
+    'Sign in',
+  )
+}
+
+/** Asks for the code of an authenticator program. */
+export function codePage(form: SignInForm): Page {
+  return renderForm(
+    'Enter your code',
+    form,
+    html`<p class="hint">Your authenticator app shows six digits for chatctl.</p>
+<label for="code">Code</label>
+<input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" pattern="[0-9 ]{6,7}" required autofocus>`,
+    'Go on',
+  )
+}
+
+/** Says what a program wants to do, and asks whether it may. */
+export function consentPage(
+  form: SignInForm,
+  about: { email: string; rights: string[]; other: string },
+): Page {
+  const program = new URL(form.leadsTo ?? '').host
+  return renderForm(
+    'Let chatctl act for you?',
+    form,
+    html`<p>A program on your machine (<b>${program}</b>) asks for it. You are signed in as <b>${about.email}</b>.</p>
+<ul>${about.rights.map((words) => html`<li><div>${words}</div></li>`)}</ul>
+<p class="hint">Allow it only if you have just started it yourself. <a href="${about.other}">Sign in as somebody else</a></p>`,
+    'Allow',
+  )
+}
+
+function renderForm(title: string, form: SignInForm, fields: Html, agree: string): Page {
+  const { action, token, leadsTo, alert, retryAfter } = form
+  const content = html`${alert !== undefined && html`<p class="alert" role="alert">${alert}</p>`}
+<form method="post" action="${action}">
+<input type="hidden" name="token" value="${token}">
+${fields}
+<div class="buttons">
+<button class="strong" name="decision" value="allow">${agree}</button>
+${leadsTo !== undefined && html`<button name="decision" value="deny" formnovalidate>Cancel</button>`}
+</div>
+</form>`
+  const status = retryAfter !== undefined ? 429 : alert !== undefined ? 400 : 200
+  return renderPage(title, content, { status, leadsTo, retryAfter })
+}

@@ -1,0 +1,120 @@
+import type { Database } from '../store/tables.ts'
+import { endGrants, endSessions } from './revoke.ts'
+
+/** A sign-in that lasts: of a browser, or of a program that a person let act for them. */
+export interface SignInSession {
+  /** Made of a digest: it names the session and opens nothing. */
+  id: string
+  kind: 'browser' | 'program'
+  user_id: string
+  email: string
+  /** What a program may do; empty for a browser. */
+  scope: string
+  /** The User-Agent that was there last. */
+  agent: string
+  /** The network address that was there last. */
+  address: string
+  created_at: string
+  /** Of a program: when it last got a token, once an hour while it works. */
+  last_used_at: string
+  expires_at: string
+}
+
+/** The whole digest stays inside: with it alone a session can be ended. */
+type Found = SignInSession & { hash: string }
+
+/** How much of a digest tells sessions apart: 80 bits, hex. */
+const idLength = 20
+
+export const sessionIdOf = (hash: string): string => `ses_${hash.slice(0, idLength)}`
+
+/** All sessions, or those of one person, in the order in which they began. */
+export async function listSessions(db: Database, userId?: string): Promise<Found[]> {
+  const rows = await db
+    .selectFrom('oauth_records as record')
+    .innerJoin('users', 'users.id', 'record.user_id')
+    .select(['model', 'id_hash', 'uid_hash', 'grant_hash', 'payload', 'user_id', 'expires_at', 'users.email'])
+    .where('model', 'in', ['Session', 'Grant', 'RefreshToken', 'AccessToken'])
+    .where('expires_at', '>', Math.floor(Date.now() / 1000))
+    .where('consumed_at', 'is', null)
+    .$if(userId !== undefined, (query) => query.where('user_id', '=', userId ?? ''))
+    .execute()
+  const read = rows.map((row) => ({ ...row, written: JSON.parse(row.payload) as Written }))
+  const byGrant = Map.groupBy(read, (row) => row.grant_hash)
+  const found: Found[] = []
+  for (const { model, id_hash: idHash, uid_hash: uidHash, ...row } of read) {
+    const { written } = row
+    if (model === 'Session' && uidHash !== null) {
+      found.push(present({ ...row, hash: uidHash, kind: 'browser', begun: written.loginTs, last: [row] }))
+    }
+    if (model !== 'Grant') continue
+    const tokens = byGrant.get(idHash) ?? []
+    // One that never got as far as a token, or has none any more, is none.
+    if (tokens.length === 0) continue
+    found.push(present({ ...row, hash: idHash, kind: 'program', begun: written.iat, last: tokens }))
+  }
+  return found.sort((one, other) => (one.created_at < other.created_at ? -1 : 1))
+}
+
+/** What of a payload is looked at. Times are Unix seconds. */
+interface Written {
+  iat?: number
+  loginTs?: number
+  scope?: string
+  openid?: { scope?: string }
+  seen: { at: number; agent?: string; address?: string }
+}
+
+interface Row {
+  written: Written
+  expires_at: number | null
+}
+
+function present(
+  row: Row & {
+    hash: string
+    kind: Found['kind']
+    begun: number | undefined
+    last: Row[]
+    user_id: string | null
+    email: string
+  },
+): Found {
+  const { hash, kind, begun, last, user_id: userId, email, written } = row
+  const { seen } = last.map((token) => token.written).reduce((a, b) => (b.seen.at > a.seen.at ? b : a))
+  // A program's sign-in ends with its grant, or when none of its tokens can be used any more.
+  const end = Math.max(...last.map((token) => token.expires_at ?? 0))
+  return {
+    hash,
+    id: sessionIdOf(hash),
+    kind,
+    user_id: userId ?? '',
+    email,
+    scope: written.openid?.scope ?? '',
+    agent: seen.agent ?? '',
+    address: seen.address ?? '',
+    created_at: moment(begun ?? seen.at),
+    last_used_at: moment(seen.at),
+    expires_at: moment(Math.min(end, row.expires_at ?? end)),
+  }
+}
+
+const moment = (seconds: number): string => new Date(seconds * 1000).toISOString()
+
+/**
+ * Ends sessions: a browser's with all that was signed in through it, a program's with its tokens.
+ * @param also what is written in the same transaction
+ */
+export async function endAll(
+  db: Database,
+  sessions: readonly Found[],
+  also: (transaction: Database) => Promise<void> = async () => {},
+): Promise<void> {
+  const hashes = (kind: Found['kind']) =>
+    sessions.filter((session) => session.kind === kind).map(({ hash }) => hash)
+  await db.transaction().execute(async (transaction) => {
+    await endSessions(transaction, hashes('browser'))
+    await endGrants(transaction, hashes('program'))
+    await also(transaction)
+  })
+}

@@ -1,0 +1,182 @@
+import type { InteractionResults } from 'oidc-provider'
+import { Refusal } from '../domain/refusal.ts'
+import type { UserRow } from '../store/tables.ts'
+import { openSession } from './browser-session.ts'
+import { checkPassword } from './check-password.ts'
+import { countAttempt, forgetFailures, takeBackAttempt } from './lock-out.ts'
+import { paths } from './metadata.ts'
+import { codePage, consentPage, type SignInForm, signInPage } from './pages/sign-in-page.ts'
+import { scopeNames, scopes } from './scopes.ts'
+import { hasSecondFactor, takeCode } from './second-factor.ts'
+import { type Desk, formToken, readForm, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
+
+type Interaction = Awaited<ReturnType<Desk['provider']['interactionDetails']>>
+
+/** Milliseconds between password and code. */
+const longestPause = 5 * 60_000
+
+/** A sign-in by itself, for `/account`: an interaction that no program has begun. */
+export async function beginSignIn({ provider, issuer }: Desk, visit: Visit): Promise<void> {
+  const life = 3600
+  const uid = crypto.randomUUID()
+  const path = `${paths.signIn}/${uid}`
+  const prompt = { name: 'login', reasons: [], details: {} }
+  const Begun = provider.Interaction as unknown as new (uid: string, payload: object) => Interaction
+  const interaction = new Begun(uid, { returnTo: issuer + paths.account, prompt, params: {} })
+  await interaction.save(life)
+  const { cookies, secure } = provider.createContext(visit.request, visit.response)
+  const name = provider.cookieName('interaction')
+  cookies.set(name, uid, { path, httpOnly: true, sameSite: 'lax', secure, signed: true, maxAge: life * 1000 })
+  redirect(visit.response, path)
+}
+
+/** The page of a sign-in as far as it has come: password, code, or consent. */
+export async function showSignIn(desk: Desk, visit: Visit): Promise<void> {
+  const interaction = await findInteraction(desk, visit)
+  await showStep(desk, visit, interaction, {}, '')
+}
+
+/** What a page of a sign-in sent. */
+export async function takeSignIn(desk: Desk, visit: Visit): Promise<void> {
+  const interaction = await findInteraction(desk, visit)
+  const form = await readForm(desk, visit, interaction.uid)
+  if (form.get('decision') === 'deny' && programOf(interaction) !== undefined) {
+    return finish(desk, visit, { error: 'access_denied', error_description: 'The person said no' })
+  }
+  if (interaction.prompt.name === 'consent') return agree(desk, visit, interaction)
+  const pending = await pendingUser(desk, interaction)
+  if (pending) return takeSecondStep(desk, visit, interaction, pending, form.get('code') ?? '')
+  await takeFirstStep(desk, visit, interaction, form.get('email') ?? '', form.get('password') ?? '')
+}
+
+async function takeFirstStep(
+  desk: Desk,
+  visit: Visit,
+  interaction: Interaction,
+  email: string,
+  password: string,
+): Promise<void> {
+  const { db, provider } = desk
+  const attempt = { email, address: visit.address }
+  const wait = await countAttempt(db, attempt)
+  if (wait !== undefined) return showStep(desk, visit, interaction, locked(wait), email)
+  const user = await checkPassword(db, email, password)
+  if (!user) {
+    return showStep(desk, visit, interaction, { alert: 'The email or the password is not right.' }, email)
+  }
+  if (!(await hasSecondFactor(db, user.id))) return complete(desk, visit, interaction, user, ['pwd'])
+  await takeBackAttempt(db, attempt)
+  const pending = { pending: { user: user.id, at: Date.now() } }
+  const { request, response } = visit
+  await provider.interactionResult(request, response, pending, { mergeWithLastSubmission: false })
+  redirect(response, visit.url.pathname)
+}
+
+async function takeSecondStep(
+  desk: Desk,
+  visit: Visit,
+  interaction: Interaction,
+  user: UserRow,
+  code: string,
+): Promise<void> {
+  const wait = await countAttempt(desk.db, { email: user.email, address: visit.address })
+  if (wait !== undefined) return showStep(desk, visit, interaction, locked(wait), '')
+  if (await takeCode(desk.db, user.id, code)) {
+    return complete(desk, visit, interaction, user, ['pwd', 'otp'])
+  }
+  const alert = 'That code is not right, or it was used before. Wait for the next one.'
+  await showStep(desk, visit, interaction, { alert }, '')
+}
+
+async function complete(
+  desk: Desk,
+  visit: Visit,
+  interaction: Interaction,
+  user: UserRow,
+  methods: string[],
+): Promise<void> {
+  await forgetFailures(desk.db, { email: user.email, address: visit.address })
+  if (interaction.session && interaction.session.accountId !== user.id) {
+    // The browser was somebody else's until now, whose session ends with this.
+    delete interaction.session
+    await interaction.save(interaction.exp - Math.floor(Date.now() / 1000))
+  }
+  await openSession(desk.provider, visit, user.id, methods)
+  if (programOf(interaction) === undefined) {
+    await interaction.destroy()
+    return redirect(visit.response, paths.account)
+  }
+  await finish(desk, visit, { login: { accountId: user.id, amr: methods } })
+}
+
+/** Each consent is a grant of its own, so that signing out on one machine leaves the others. */
+async function agree(desk: Desk, visit: Visit, { params, session, lastSubmission }: Interaction) {
+  const grant = new desk.provider.Grant({
+    accountId: session?.accountId,
+    clientId: String(params['client_id']),
+  })
+  grant.addOIDCScope(String(params['scope']))
+  await finish(desk, visit, { ...lastSubmission, consent: { grantId: await grant.save() } })
+}
+
+function finish({ provider }: Desk, { request, response }: Visit, result: InteractionResults) {
+  return provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false })
+}
+
+async function findInteraction({ provider }: Desk, { request, response, url }: Visit): Promise<Interaction> {
+  const interaction = await provider.interactionDetails(request, response).catch((error: Error) => {
+    if (error.name === 'SessionNotFound') return undefined
+    throw error
+  })
+  if (interaction && url.pathname === `${paths.signIn}/${interaction.uid}`) return interaction
+  throw new Unwelcome(400, 'This sign-in is over', 'Begin again where you came from.')
+}
+
+/** Who has shown the password and not yet the code. */
+async function pendingUser({ db }: Desk, { result }: Interaction): Promise<UserRow | undefined> {
+  const pending = result?.['pending'] as { user: string; at: number } | undefined
+  if (!pending || Date.now() - pending.at > longestPause) return undefined
+  return db.selectFrom('users').selectAll().where('id', '=', pending.user).executeTakeFirst()
+}
+
+/** The redirect URI of the program that began this. */
+function programOf({ params }: Interaction): string | undefined {
+  const uri = params['redirect_uri']
+  return typeof uri === 'string' ? uri : undefined
+}
+
+function locked(seconds: number): Pick<SignInForm, 'alert' | 'retryAfter'> {
+  const minutes = Math.ceil(seconds / 60)
+  const words = minutes === 1 ? 'a minute' : `${minutes} minutes`
+  return { alert: `Too many attempts. Try again in ${words}.`, retryAfter: seconds }
+}
+
+async function showStep(
+  desk: Desk,
+  visit: Visit,
+  interaction: Interaction,
+  trouble: Pick<SignInForm, 'alert' | 'retryAfter'>,
+  email: string,
+): Promise<void> {
+  const { uid, prompt, params, session } = interaction
+  const form: SignInForm = {
+    action: `${paths.signIn}/${uid}`,
+    token: formToken(desk.formKey, uid),
+    leadsTo: programOf(interaction),
+    ...trouble,
+  }
+  if (prompt.name !== 'consent') {
+    const page = (await pendingUser(desk, interaction)) ? codePage(form) : signInPage(form, email)
+    return sendPage(visit.response, page)
+  }
+  const user = await desk.db
+    .selectFrom('users')
+    .select('email')
+    .where('id', '=', session?.accountId ?? '')
+    .executeTakeFirst()
+  if (!user) throw new Refusal('unauthorized', 'Nobody is signed in')
+  const query = new URLSearchParams({ ...(params as Record<string, string>), prompt: 'login' })
+  const rights = scopeNames(String(params['scope'])).flatMap((name) => scopes[name]?.words ?? [])
+  const about = { email: user.email, rights, other: `${paths.authorize}?${query}` }
+  sendPage(visit.response, consentPage(form, about))
+}

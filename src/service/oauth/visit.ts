@@ -1,0 +1,87 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type Provider from 'oidc-provider'
+import type { Database } from '../store/tables.ts'
+import type { Page } from './pages/page.ts'
+
+/** What answers the pages of the sign-in, for as long as the service runs. */
+export interface Desk {
+  db: Database
+  provider: Provider
+  /** An origin: what browsers see. */
+  issuer: string
+  /** Makes the tokens of forms. */
+  formKey: string
+}
+
+/** One request of a browser. */
+export interface Visit {
+  request: IncomingMessage
+  response: ServerResponse
+  url: URL
+  /** The client's network address. */
+  address: string
+}
+
+/** A request that is answered with a page that says why not. */
+export class Unwelcome extends Error {
+  readonly status: number
+  readonly title: string
+  constructor(status: number, title: string, sentence: string) {
+    super(sentence)
+    this.status = status
+    this.title = title
+  }
+}
+
+/** What of a form is taken, in bytes: a password of 1,024 characters, each in three bytes, and the rest. */
+const longestForm = 16_384
+
+/**
+ * The fields of a form that one of our pages sent.
+ * @param secret what the browser's cookie stands for, which made the form's token
+ * @throws Unwelcome for what another site may have had the browser send
+ */
+export async function readForm({ formKey, issuer }: Desk, visit: Visit, secret: string) {
+  const { headers } = visit.request
+  if (headers['content-type']?.split(';', 1)[0]?.trim() !== 'application/x-www-form-urlencoded') {
+    throw new Unwelcome(415, 'This is no form', 'The request does not come from a page of this service.')
+  }
+  const site = headers['sec-fetch-site']
+  const isForeign =
+    headers.origin !== undefined ? headers.origin !== issuer : (site ?? 'same-origin') !== 'same-origin'
+  const form = new URLSearchParams(await readBody(visit.request))
+  if (isForeign || !isSame(form.get('token') ?? '', formToken(formKey, secret))) {
+    throw new Unwelcome(403, 'This form is not from here', 'Go back, load the page anew and try again.')
+  }
+  return form
+}
+
+/** What a form carries so that no other site can send it. */
+export const formToken = (formKey: string, secret: string): string =>
+  createHmac('sha256', formKey).update(secret).digest('base64url')
+
+function isSame(given: string, wanted: string): boolean {
+  return given.length === wanted.length && timingSafeEqual(Buffer.from(given), Buffer.from(wanted))
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of request) {
+    length += chunk.length
+    if (length > longestForm) throw new Unwelcome(413, 'That is too long', 'Go back and write less.')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** Headers that were set before, cookies among them, are kept. */
+export function sendPage(response: ServerResponse, { status, headers, body }: Page): void {
+  response.writeHead(status, headers).end(body)
+}
+
+/** 303: whatever was sent, what comes next is a GET (RFC 9110 section 15.4.4). */
+export function redirect(response: ServerResponse, location: string): void {
+  response.writeHead(303, { location, 'cache-control': 'no-store', 'content-length': '0' }).end()
+}

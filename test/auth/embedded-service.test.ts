@@ -1,0 +1,104 @@
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
+import { Browser } from '../service/oauth/browser.ts'
+import { failing, json, startFaultServer } from '../support/fault-server.ts'
+import { startLogin } from '../support/login-process.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createUser, runService, type ServiceProcess } from '../support/run-service.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { openPage } from '../support/sign-in-by-http.ts'
+
+const person = { email: 'ada@example.com', password: 'correct horse battery' }
+
+describe('signing in to the embedded service', function () {
+  this.timeout(60_000)
+  let sandbox: Sandbox
+  let service: ServiceProcess
+  before(async () => {
+    sandbox = createSandbox()
+    service = await runService(sandbox)
+    await createUser(sandbox, service.url, { ...person, role: 'editor' })
+  })
+  after(async () => {
+    await service.stop()
+    sandbox.remove()
+  })
+
+  /** `auth login`, and all that the person does in the browser. */
+  async function logIn(...flags: string[]) {
+    const args = ['--base-url', service.url, '--insecure-storage', '--no-browser', ...flags]
+    const login = startLogin(sandbox, args)
+    const browser = new Browser()
+    const page = await browser.open((await login.address()).href)
+    const consent = await browser.submit(page, { ...person, decision: 'allow' })
+    await openPage((await browser.submit(consent, { decision: 'allow' })).url)
+    return login.ended
+  }
+
+  it('needs the address alone: the service says that it signs people in itself', async () => {
+    const run = await logIn('--profile', 'alone', '--json')
+    expect(run.exitCode, run.stderr).to.equal(0)
+    const shown = JSON.parse(run.stdout)
+    expect(shown).to.include({ profile: 'alone', kind: 'oauth', scope: 'chat:write', verified: true })
+    expect(shown.user).to.include({ email: person.email })
+    const config = await runChatctl(sandbox, ['config', 'get', 'client_id', '--profile', 'alone'])
+    expect(config.stdout).to.equal('chatctl\n')
+  })
+
+  it('goes as far as the scope that was asked for, and says what is missing', async () => {
+    expect((await logIn('--profile', 'reader', '--scope', 'settings:read')).exitCode).to.equal(0)
+    const inProfile = (...args: string[]) => runChatctl(sandbox, [...args, '--profile', 'reader'])
+    expect((await inProfile('settings', 'get')).exitCode).to.equal(0)
+    const refused = await inProfile('settings', 'set', 'app_name=x')
+    expect(refused).to.include({ exitCode: 5 })
+    expect(refused.stderr).to.include('write:settings')
+  })
+
+  it('lasts: an access token that has expired is renewed', async () => {
+    await logIn('--profile', 'lasting')
+    const tokenNow = async () => (await runChatctl(sandbox, ['auth', 'token', '-p', 'lasting'])).stdout.trim()
+    const first = await tokenNow()
+    const store = openSqlite(join(sandbox.home, '.local/share/chatctl'))
+    await store.db
+      .updateTable('oauth_records')
+      .set({ expires_at: 1 })
+      .where('model', '=', 'AccessToken')
+      .execute()
+    await store.close()
+    const profile = await runChatctl(sandbox, ['users', 'profile', '-p', 'lasting', '--jq', '.email'])
+    expect(profile.stdout, profile.stderr).to.equal(`${person.email}\n`)
+    expect(await tokenNow()).not.to.equal(first)
+  })
+
+  it('ends from the machine of the service', async () => {
+    await logIn('--profile', 'ended')
+    const list = await runChatctl(sandbox, ['service', 'sessions', 'list', '--json'])
+    for (const { id } of JSON.parse(list.stdout) as { id: string }[]) {
+      await runChatctl(sandbox, ['service', 'sessions', 'revoke', id, '--yes'])
+    }
+    expect(await runChatctl(sandbox, ['users', 'profile', '-p', 'ended'])).to.include({ exitCode: 4 })
+  })
+
+  for (const [what, script] of Object.entries({
+    'that has no such metadata': failing(404, 'not_found', 'no'),
+    'that names another issuer': json(200, {
+      issuer: 'https://evil.example',
+      token_endpoint: 'https://evil.example/t',
+    }),
+    'that fails': failing(500, 'internal_error', 'no'),
+    'that has a page for everything': json(200, 'x'),
+  })) {
+    it(`asks where to sign in for a service ${what}`, async () => {
+      const server = await startFaultServer(script)
+      const args = ['--profile', 'other', '--base-url', server.url, '--insecure-storage']
+      const run = await startLogin(sandbox, args, { stdin: '' }).ended
+      expect(run).to.include({ exitCode: 3 })
+      expect(run.stderr).to.include('--auth-url')
+      expect(server.requests.map(({ path }) => path)).to.deep.equal([
+        '/.well-known/oauth-authorization-server',
+      ])
+      await server.close()
+    })
+  }
+})

@@ -1,0 +1,278 @@
+import { expect } from 'chai'
+import { Secret, TOTP } from 'otpauth'
+import { openAdministration } from '../../../src/service/administration.ts'
+import { startService } from '../../../src/service/start-service.ts'
+import { openStore } from '../../../src/service/store/open-store.ts'
+import { caller, equip, onEachEngine, type TemporaryService, withPlace } from '../temporary-service.ts'
+import { Browser, type Shown } from './browser.ts'
+import { askForCode, createPerson, getTokens, password, refresh, signIn } from './flow.ts'
+
+/** Signs in on the account page itself. */
+async function openAccount(url: string, browser = new Browser(), secret = password): Promise<Shown> {
+  const page = await browser.open(`${url}/account`)
+  return page.text.includes('name="email"') ? signIn(browser, page, undefined, secret) : page
+}
+
+const status = async (url: string, token: string): Promise<number> =>
+  (await caller(url, token)('GET', '/api/user/profile')).status
+
+/** The ids of the sessions that the page can end. */
+const idsOn = (page: Shown): string[] =>
+  [...page.text.matchAll(/name="id" value="(ses_\w+)"/g)].map(([, id = '']) => id)
+
+onEachEngine('the account page', (withService, _engine) => {
+  it('lists where the person is signed in: browsers and programs, with what is known of them', () =>
+    withService(async ({ url, call }) => {
+      await createPerson({ call })
+      const browser = new Browser({ 'user-agent': 'Firefox/1 <b>' })
+      await getTokens(url, { browser, scope: 'chat:read users:read' })
+      const page = await openAccount(url, browser)
+      expect(page.text).to.include('You are signed in as <b>ada@example.com</b>')
+      expect(page.text).to.include('This browser').and.to.include('Firefox/1 &#60;b&#62;')
+      expect(page.text).to.include('chat:read users:read').and.to.include('from 127.0.0.1')
+      expect(idsOn(page)).to.have.length(2)
+    }))
+
+  it('ends one session, and all others', () =>
+    withService(async ({ url, call }) => {
+      await createPerson({ call })
+      const [here, there] = [new Browser(), new Browser()]
+      const first = await getTokens(url, { browser: here })
+      const second = await getTokens(url, { browser: here })
+      const elsewhere = await getTokens(url, { browser: there })
+      const page = await openAccount(url, here)
+      const program =
+        /name="id" value="(ses_\w+)">\s*<button name="do" value="end">/.exec(page.text)?.[1] ?? ''
+      const ended = await here.submit(page, { do: 'end', id: program })
+      expect(ended.text).to.include('That session has ended.')
+      expect(
+        await Promise.all([first, second].map(({ access_token: token }) => status(url, token))),
+      ).to.have.members([200, 401])
+      await here.submit(ended, { do: 'end-others' })
+      for (const { access_token: token } of [first, second, elsewhere]) {
+        expect(await status(url, token)).to.equal(401)
+      }
+      expect((await there.open(`${url}/account`)).text).to.include('name="email"')
+      expect((await here.open(`${url}/account`)).text).to.include('Your account')
+    }))
+
+  it('ends nothing of somebody else', () =>
+    withService(async ({ url, call }) => {
+      await createPerson({ call })
+      await createPerson({ call }, 'eve@example.com')
+      const eve = new Browser()
+      const { access_token: token } = await getTokens(url, { browser: eve, email: 'eve@example.com' })
+      const [eves = ''] = idsOn(await eve.open(`${url}/account`))
+      const browser = new Browser()
+      const answer = await browser.submit(await openAccount(url, browser), { do: 'end', id: eves })
+      expect(answer.text).to.include('That session is over already.')
+      expect(await status(url, token)).to.equal(200)
+    }))
+
+  it('changes the password, which ends the other sessions and the old password', () =>
+    withService(async ({ url, call }) => {
+      await createPerson({ call })
+      const browser = new Browser()
+      const { access_token: token } = await getTokens(url)
+      const page = await openAccount(url, browser)
+      const change = (fields: Record<string, string>) => browser.submit(page, { do: 'password', ...fields })
+      expect((await change({ password: 'wrong horse', new: 'another password' })).status).to.equal(400)
+      expect((await change({ password, new: 'short' })).status).to.equal(400)
+      expect((await change({ password, new: 'another password' })).text).to.include('The password is changed')
+      expect(await status(url, token)).to.equal(401)
+      expect((await openAccount(url, new Browser())).status).to.equal(400)
+      expect((await openAccount(url, new Browser(), 'another password')).text).to.include('Your account')
+    }))
+
+  it('signs a browser out, and leaves the programs', () =>
+    withService(async ({ url, call }) => {
+      await createPerson({ call })
+      const browser = new Browser()
+      const { access_token: token } = await getTokens(url, { browser })
+      const cookies = [...browser.cookies]
+      const out = await browser.submit(await openAccount(url, browser), { do: 'sign-out' })
+      expect(out.text).to.include('Signed out')
+      for (const [key, cookie] of cookies) browser.cookies.set(key, cookie)
+      expect((await browser.open(`${url}/account`)).text).to.include('name="email"')
+      expect(await status(url, token)).to.equal(200)
+    }))
+
+  it('gives a browser a new cookie with each sign-in, and ends the session of who was there before', () =>
+    withService(async ({ url, call }) => {
+      await createPerson({ call })
+      await createPerson({ call }, 'eve@example.com')
+      const browser = new Browser()
+      await openAccount(url, browser)
+      const sessionOf = ({ cookies }: Browser) =>
+        [...cookies.values()].find(({ name }) => /^chatctl-\d+$/.test(name))?.value
+      const first = sessionOf(browser)
+      await signIn(browser, await browser.open(`${url}/sign-in`))
+      const before = sessionOf(browser)
+      expect(before).to.be.a('string').and.not.equal(first)
+      const old = new Browser()
+      for (const [key, cookie] of browser.cookies) old.cookies.set(key, cookie)
+      const page = await browser.open(askForCode(url, { prompt: 'login' }).url)
+      const consent = await signIn(browser, page, 'eve@example.com')
+      expect(consent.text, consent.text.slice(-400)).to.include('You are signed in as <b>eve@example.com</b>')
+      expect(sessionOf(browser)).not.to.equal(before)
+      expect((await old.open(`${url}/account`)).text).to.include('name="email"')
+    }))
+})
+
+onEachEngine('the second factor', (withService, engine) => {
+  /** Turns it on. @returns what makes the codes */
+  async function turnOn(url: string, browser: Browser): Promise<TOTP> {
+    const begun = await browser.submit(await openAccount(url, browser), { do: 'factor-begin' })
+    const secret = /Secret: <code>([A-Z2-7 ]+)</.exec(begun.text)?.[1] ?? ''
+    expect(begun.text).to.include('<svg')
+    const totp = new TOTP({ secret: Secret.fromBase32(secret.replaceAll(' ', '')) })
+    expect((await browser.submit(begun, { do: 'factor-confirm', code: '000000' })).status).to.equal(400)
+    const code = totp.generate({ timestamp: Date.now() - 30_000 })
+    const on = await browser.submit(begun, { do: 'factor-confirm', code })
+    expect(on.text).to.include('The second factor is on.')
+    return totp
+  }
+
+  it('is asked for once it is on; a code counts once, at all services, and a password alone is nothing', () =>
+    withPlace(engine, async (place) => {
+      const one = equip(await startService(place))
+      const other = equip(await startService(place))
+      await createPerson(one)
+      const totp = await turnOn(one.url, new Browser())
+      const code = totp.generate()
+      const ends = await Promise.all(
+        [one, other, one, other].map(async ({ url }) => {
+          const browser = new Browser()
+          const asked = await openAccount(url, browser)
+          expect(asked.text).to.include('Enter your code')
+          expect((await browser.open(`${url}/account`)).text).to.include('name="email"')
+          return browser.submit(asked, { code, decision: 'allow' })
+        }),
+      )
+      expect(ends.filter(({ text }) => text.includes('Your account'))).to.have.length(1)
+      expect(ends.filter(({ status }) => status === 400 || status === 429)).to.have.length(3)
+      await one.close()
+      await other.close()
+    }))
+
+  it('is not waiting to be guessed: wrong codes lock out, and the password between them resets nothing', () =>
+    withService(async ({ url, call }) => {
+      await createPerson({ call })
+      await turnOn(url, new Browser())
+      const ends: number[] = []
+      for (let attempt = 0; attempt < 6; attempt++) {
+        const browser = new Browser()
+        const asked = await openAccount(url, browser)
+        if (!asked.text.includes('Enter your code')) ends.push(asked.status)
+        else ends.push((await browser.submit(asked, { code: '123456', decision: 'allow' })).status)
+      }
+      expect(ends).to.deep.equal([400, 400, 400, 400, 400, 429])
+    }))
+
+  it('is also asked for on the way to tokens', () =>
+    withService(async ({ url, call }) => {
+      await createPerson({ call })
+      const totp = await turnOn(url, new Browser())
+      const browser = new Browser()
+      const asked = await signIn(browser, await browser.open(askForCode(url).url))
+      expect(asked.text).to.include('Enter your code')
+      // Nobody gets on without it by going on to where it would lead.
+      const resume = new URL(asked.url).pathname.replace('/sign-in/', '/oauth/authorize/')
+      expect((await browser.open(url + resume)).text).not.to.include('act for you?')
+      const again = await signIn(browser, await browser.open(askForCode(url).url))
+      const consent = await browser.submit(again, { code: totp.generate(), decision: 'allow' })
+      expect(consent.text).to.include('act for you?')
+    }))
+
+  it('is turned off with the password alone', () =>
+    withService(async ({ url, call }) => {
+      await createPerson({ call })
+      const browser = new Browser()
+      await turnOn(url, browser)
+      const page = await browser.open(`${url}/account`)
+      expect((await browser.submit(page, { do: 'factor-off', password: 'x' })).status).to.equal(400)
+      expect((await browser.submit(page, { do: 'factor-cancel' })).text).to.include('On: signing in')
+      expect((await browser.submit(page, { do: 'factor-begin' })).text).not.to.include('<svg')
+      const off = await browser.submit(page, { do: 'factor-off', password })
+      expect(off.text).to.include('The second factor is off.')
+      expect((await openAccount(url, new Browser())).text).to.include('Your account')
+    }))
+})
+
+onEachEngine('sessions, from the machine of the service', (withService, _engine) => {
+  const withAdministration = async (
+    service: TemporaryService,
+    use: (sessions: Awaited<ReturnType<typeof openAdministration>>) => Promise<void>,
+  ): Promise<void> => {
+    const administration = await openAdministration(service.place)
+    await use(administration)
+    await administration.close()
+  }
+
+  it('are listed, and end at once with all that was signed in through them', () =>
+    withService(async (service) => {
+      const id = await createPerson(service)
+      const browser = new Browser({ 'user-agent': 'Firefox/1' })
+      const tokens = await getTokens(service.url, { browser })
+      await withAdministration(service, async (sessions) => {
+        const [one, other, ...more] = await sessions.listSessions()
+        expect(more).to.deep.equal([])
+        const found = one?.kind === 'browser' ? one : other
+        expect(found).to.include({
+          user_id: id,
+          email: 'ada@example.com',
+          kind: 'browser',
+          agent: 'Firefox/1',
+        })
+        const days = (Date.parse(other?.expires_at ?? '') - Date.now()) / 86_400_000
+        expect(days).to.be.within(0.4, 30.1)
+        expect(JSON.stringify([one, other])).not.to.include('hash')
+        await sessions.revokeSession(found?.id ?? '')
+        expect(await sessions.listSessions()).to.deep.equal([])
+      })
+      expect(await status(service.url, tokens.access_token)).to.equal(401)
+      expect((await refresh(service.url, tokens.refresh_token)).status).to.equal(400)
+      expect((await browser.open(`${service.url}/account`)).text).to.include('name="email"')
+    }))
+
+  it('of programs end alone', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      const browser = new Browser()
+      const tokens = await getTokens(service.url, { browser })
+      await withAdministration(service, async (sessions) => {
+        const program = (await sessions.listSessions()).find(({ kind }) => kind === 'program')
+        expect(program?.scope).to.equal('chat:write')
+        await sessions.revokeSession(program?.id ?? '')
+        const again = await sessions.revokeSession(program?.id ?? '').catch((error) => error)
+        expect(again.kind).to.equal('not_found')
+      })
+      expect(await status(service.url, tokens.access_token)).to.equal(401)
+      expect((await browser.open(`${service.url}/account`)).text).to.include('Your account')
+    }))
+
+  it('that were ended in the middle of a sign-in do not come back', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      const browser = new Browser()
+      await openAccount(service.url, browser)
+      const consent = await browser.open(askForCode(service.url).url)
+      await withAdministration(service, async (sessions) => {
+        const [session] = await sessions.listSessions()
+        await sessions.revokeSession(session?.id ?? '')
+      })
+      const end = await browser.submit(consent, { decision: 'allow' })
+      expect(end.url).not.to.include('code=')
+      expect(end.status).to.equal(400)
+    }))
+
+  it('end with the person', () =>
+    withService(async (service) => {
+      const id = await createPerson(service)
+      const { access_token: token } = await getTokens(service.url)
+      const store = await openStore(service.place)
+      await store.db.deleteFrom('users').where('id', '=', id).execute()
+      await store.close()
+      expect(await status(service.url, token)).to.equal(401)
+    }))
+})

@@ -1,0 +1,319 @@
+import { expect } from 'chai'
+import { startService } from '../../../src/service/start-service.ts'
+import { type DataPlace, openStore } from '../../../src/service/store/open-store.ts'
+import {
+  caller,
+  type Engine,
+  equip,
+  onEachEngine,
+  type TemporaryService,
+  withPlace,
+} from '../temporary-service.ts'
+import { Browser } from './browser.ts'
+import {
+  askForCode,
+  askForToken,
+  createPerson,
+  exchange,
+  getCode,
+  getTokens,
+  redirectUri,
+  refresh,
+  signIn,
+} from './flow.ts'
+
+/** What the profile answers to a token. */
+const profileStatus = async (url: string, token: string): Promise<number> =>
+  (await caller(url, token)('GET', '/api/user/profile')).status
+
+/** Two services on one folder, as two processes are. */
+const withTwo = (
+  engine: Engine,
+  use: (one: TemporaryService, other: TemporaryService) => Promise<void>,
+): Promise<void> =>
+  withPlace(engine, async (place) => {
+    const one = equip(await startService(place))
+    const other = equip(await startService(place))
+    try {
+      await use(one, other)
+    } finally {
+      await one.close()
+      await other.close()
+    }
+  })
+
+/** Moves the end of all records of one kind into the past. */
+async function expire(place: DataPlace, model: string): Promise<void> {
+  const store = await openStore(place)
+  await store.db.updateTable('oauth_records').set({ expires_at: 1 }).where('model', '=', model).execute()
+  await store.close()
+}
+
+onEachEngine('a code of the embedded service', (withService, engine) => {
+  it('is good once, and its second use ends what the first gave', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      const request = askForCode(service.url)
+      const code = (await getCode(new Browser(), request)).get('code') ?? ''
+      const { body } = await exchange(service.url, code, request.verifier)
+      expect(await profileStatus(service.url, body.access_token)).to.equal(200)
+      const replay = await exchange(service.url, code, request.verifier)
+      expect(replay).to.deep.include({ status: 400 })
+      expect(replay.body.error).to.equal('invalid_grant')
+      expect(await profileStatus(service.url, body.access_token)).to.equal(401)
+      expect((await refresh(service.url, body.refresh_token)).status).to.equal(400)
+    }))
+
+  it('used eight times at once at two services gives tokens to one, which do not last', () =>
+    withTwo(engine, async (one, other) => {
+      await createPerson(one)
+      const request = askForCode(one.url)
+      const code = (await getCode(new Browser(), request)).get('code') ?? ''
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, (_, index) =>
+          exchange(index % 2 ? one.url : other.url, code, request.verifier),
+        ),
+      )
+      const given = answers.filter(({ status }) => status === 200)
+      expect(given).to.have.length(1)
+      for (const { body } of given) expect(await profileStatus(one.url, body.access_token)).to.equal(401)
+    }))
+
+  it('ends after a minute', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      const request = askForCode(service.url)
+      const code = (await getCode(new Browser(), request)).get('code') ?? ''
+      await expire(service.place, 'AuthorizationCode')
+      const { status, body } = await exchange(service.url, code, request.verifier)
+      expect(status).to.equal(400)
+      expect(body.error).to.equal('invalid_grant')
+    }))
+
+  it('is worth nothing with another verifier, redirect URI or client', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      const browser = new Browser()
+      const fields = async (changes: Record<string, string>) => {
+        const request = askForCode(service.url)
+        const code = (await getCode(browser, request)).get('code') ?? ''
+        return {
+          ...{ grant_type: 'authorization_code', code, redirect_uri: redirectUri },
+          ...{ code_verifier: request.verifier, ...changes },
+        }
+      }
+      for (const changes of [
+        { code_verifier: 'x'.repeat(43) },
+        { code_verifier: '' },
+        { redirect_uri: 'http://127.0.0.1:53124/callback' },
+        { client_id: 'somebody' },
+      ]) {
+        const { status, body } = await askForToken(service.url, await fields(changes))
+        expect(status, JSON.stringify(changes)).to.be.within(400, 401)
+        expect(body).not.to.have.property('access_token')
+      }
+    }))
+})
+
+onEachEngine('a request for a code of the embedded service', (withService, _engine) => {
+  for (const address of [
+    'https://evil.example/callback',
+    'http://127.0.0.1:53123/other',
+    'http://127.0.0.1@evil.example/callback',
+    'http://127.0.0.1.evil.example/callback',
+    'http://127.0.0.1:53123/callback?next=https://evil.example',
+    'http://127.0.0.1:53123/callback#x',
+    'http://localhost:53123/callback',
+    'https://127.0.0.1:53123/callback',
+    'javascript:alert(1)//callback',
+    '//evil.example/callback',
+    undefined,
+  ]) {
+    it(`leads nowhere with the redirect URI ${address}`, () =>
+      withService(async (service) => {
+        const { url } = askForCode(service.url, { redirect_uri: address })
+        const shown = await new Browser().send(url, {})
+        expect(shown.status).to.equal(400)
+        expect(shown.headers.get('location')).to.equal(null)
+        expect(shown.text).to.include('This cannot go on')
+      }))
+  }
+
+  it('leads nowhere for a client that is not known', () =>
+    withService(async (service) => {
+      const shown = await new Browser().send(askForCode(service.url, { client_id: '<b>x</b>' }).url, {})
+      expect(shown.status).to.equal(400)
+      expect(shown.text).not.to.include('<b>x</b>')
+    }))
+
+  const refused: [string, Record<string, string | undefined>, string][] = [
+    ['no challenge', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
+    [
+      'a plain challenge',
+      { code_challenge: 'x'.repeat(43), code_challenge_method: 'plain' },
+      'invalid_request',
+    ],
+    ['a challenge without its method', { code_challenge_method: undefined }, 'invalid_request'],
+    ['a scope that is not known', { scope: 'chat:write everything' }, 'invalid_scope'],
+    ['a scope of objects', { scope: 'constructor' }, 'invalid_scope'],
+    ['another response type', { response_type: 'token' }, 'unsupported_response_type'],
+    ['no question to be asked', { prompt: 'none' }, 'login_required'],
+  ]
+  for (const [what, changes, error] of refused) {
+    it(`comes back to the program with ${error} for ${what}`, () =>
+      withService(async (service) => {
+        const { url, state } = askForCode(service.url, changes)
+        const shown = await new Browser().open(url)
+        expect(shown.url.startsWith(redirectUri), shown.text).to.equal(true)
+        // The answer to a `token` would be a fragment (RFC 6749 section 4.2.2.1).
+        const { search, hash } = new URL(shown.url)
+        const answer = Object.fromEntries(new URLSearchParams(search || hash.slice(1)))
+        expect(answer).to.include({ error, state, iss: service.url })
+      }))
+  }
+
+  it('takes IPv6, and any port', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      for (const address of ['http://[::1]:8080/callback', 'http://127.0.0.1/callback']) {
+        const browser = new Browser()
+        const page = await browser.open(askForCode(service.url, { redirect_uri: address }).url)
+        const end = await browser.submit(await signIn(browser, page), { decision: 'allow' })
+        expect(end.url.startsWith(address), end.url).to.equal(true)
+      }
+    }))
+
+  it('comes back with access_denied when the person says no', () =>
+    withService(async (service) => {
+      const { url, state } = askForCode(service.url)
+      const browser = new Browser()
+      const end = await browser.submit(await browser.open(url), { decision: 'deny' })
+      expect(Object.fromEntries(new URL(end.url).searchParams)).to.include({ error: 'access_denied', state })
+    }))
+
+  it('cannot be told another host by its headers', () =>
+    withService(async (service) => {
+      const headers = {
+        'x-forwarded-host': 'evil.example',
+        'x-forwarded-proto': 'https',
+        forwarded: 'host=evil',
+      }
+      const browser = new Browser(headers)
+      const shown = await browser.send(askForCode(service.url).url, {})
+      expect(shown.headers.get('location')).to.match(/^\/sign-in\//)
+      await createPerson(service)
+      const page = await browser.open(askForCode(service.url).url)
+      const consent = await signIn(browser, page)
+      expect(consent.text).to.include('act for you?')
+      expect(consent.headers.get('set-cookie') ?? '').not.to.include('Secure')
+    }))
+
+  it('answers in no other way than by a query', () =>
+    withService(async (service) => {
+      for (const mode of ['form_post', 'fragment']) {
+        const shown = await new Browser().send(askForCode(service.url, { response_mode: mode }).url, {})
+        expect(shown.status).to.equal(400)
+      }
+    }))
+})
+
+onEachEngine('tokens of the embedded service', (withService, engine) => {
+  it('end with the hour', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      const { access_token: token } = await getTokens(service.url)
+      await expire(service.place, 'AccessToken')
+      expect(await profileStatus(service.url, token)).to.equal(401)
+    }))
+
+  it('end with the grant, however often they were renewed', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      const tokens = await getTokens(service.url)
+      await expire(service.place, 'Grant')
+      expect(await profileStatus(service.url, tokens.access_token)).to.equal(401)
+      expect((await refresh(service.url, tokens.refresh_token)).status).to.equal(400)
+    }))
+
+  it('all end when a refresh token is used twice', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      const tokens = await getTokens(service.url)
+      const { body } = await refresh(service.url, tokens.refresh_token)
+      expect(body.refresh_token).not.to.equal(tokens.refresh_token)
+      expect((await refresh(service.url, tokens.refresh_token)).body.error).to.equal('invalid_grant')
+      expect(await profileStatus(service.url, body.access_token)).to.equal(401)
+      expect((await refresh(service.url, body.refresh_token)).status).to.equal(400)
+    }))
+
+  it('are renewed for one of eight at two services', () =>
+    withTwo(engine, async (one, other) => {
+      await createPerson(one)
+      const tokens = await getTokens(one.url)
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, (_, index) =>
+          refresh(index % 2 ? one.url : other.url, tokens.refresh_token),
+        ),
+      )
+      expect(answers.filter(({ status }) => status === 200)).to.have.length(1)
+    }))
+
+  it('are not renewed with more than was agreed to', () =>
+    withService(async (service) => {
+      await createPerson(service, undefined, 'admin')
+      const tokens = await getTokens(service.url, { scope: 'settings:read' })
+      const more = await askForToken(service.url, {
+        ...{ grant_type: 'refresh_token', refresh_token: tokens.refresh_token, scope: 'admin' },
+      })
+      expect(more.body.error).to.equal('invalid_scope')
+    }))
+
+  it('end when either of them is revoked', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      for (const name of ['access_token', 'refresh_token'] as const) {
+        const tokens = await getTokens(service.url)
+        const body = new URLSearchParams({ client_id: 'chatctl', token: tokens[name] })
+        expect((await fetch(`${service.url}/oauth/revoke`, { method: 'POST', body })).status).to.equal(200)
+        expect(await profileStatus(service.url, tokens.access_token)).to.equal(401)
+        expect((await refresh(service.url, tokens.refresh_token)).status).to.equal(400)
+      }
+    }))
+
+  it('carry what was agreed to, and never more than the person may', () =>
+    withService(async (service) => {
+      const id = await createPerson(service)
+      const { access_token: token } = await getTokens(service.url, {
+        scope: 'settings:read users:read admin',
+      })
+      const call = caller(service.url, token)
+      expect((await call('GET', '/v1/settings')).status).to.equal(200)
+      const refusal = await call('GET', `/v1/users/${id}`)
+      expect(refusal.status).to.equal(403)
+      expect(refusal.body.error.details).to.deep.equal({ missing_permission: 'read:users' })
+      await service.call('POST', `/v1/users/${id}/permissions`, { role: 'admin' })
+      expect((await call('GET', `/v1/users/${id}`)).status).to.equal(200)
+      const narrow = caller(service.url, (await getTokens(service.url, { scope: 'chat:read' })).access_token)
+      expect((await narrow('GET', '/api/chat/history')).status).to.equal(200)
+      expect((await narrow('GET', '/api/user/profile')).status).to.equal(200)
+      expect((await narrow('POST', '/api/chat/send', { message: 'x' })).status).to.equal(403)
+      expect((await narrow('GET', '/v1/settings')).status).to.equal(403)
+    }))
+
+  it('are read from the database by nobody: what lies there opens nothing', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      const { access_token: token } = await getTokens(service.url)
+      const store = await openStore(service.place)
+      const rows = await store.db.selectFrom('oauth_records').selectAll().execute()
+      await store.close()
+      expect(rows.length).to.be.above(2)
+      for (const { id_hash: hash } of rows) {
+        for (const guess of [hash, `#${hash}`]) {
+          expect(await profileStatus(service.url, guess)).to.equal(401)
+          expect((await refresh(service.url, guess)).status).to.equal(400)
+        }
+      }
+      expect(await profileStatus(service.url, token)).to.equal(200)
+    }))
+})

@@ -1,0 +1,155 @@
+import { expect } from 'chai'
+import { withService } from '../temporary-service.ts'
+import { Browser, readForm, type Shown } from './browser.ts'
+import { askForCode, createPerson, password, signIn } from './flow.ts'
+
+/** A page with a form, the fields that would be right, and the browser that it was shown to. */
+interface Place {
+  browser: Browser
+  page: Shown
+  fields: Record<string, string>
+}
+
+const login = { email: 'ada@example.com', password, decision: 'allow' }
+
+/** Every form of the sign-in. */
+const places: Record<string, (url: string) => Promise<Place>> = {
+  'the form of the password': async (url) => {
+    const browser = new Browser()
+    return { browser, page: await browser.open(askForCode(url).url), fields: login }
+  },
+  'the form that says no': async (url) => {
+    const browser = new Browser()
+    return { browser, page: await browser.open(askForCode(url).url), fields: { decision: 'deny' } }
+  },
+  'the form of the consent': async (url) => {
+    const browser = new Browser()
+    const page = await signIn(browser, await browser.open(askForCode(url).url))
+    return { browser, page, fields: { decision: 'allow' } }
+  },
+  'the form of a sign-in without a program': async (url) => {
+    const browser = new Browser()
+    return { browser, page: await browser.open(`${url}/sign-in`), fields: login }
+  },
+  ...Object.fromEntries(
+    [{ do: 'sign-out' }, { do: 'password', password, new: 'another password' }, { do: 'factor-begin' }].map(
+      (fields) => [
+        `the form of the account to ${fields.do}`,
+        async (url: string) => {
+          const browser = new Browser()
+          const page = await signIn(browser, await browser.open(`${url}/account`))
+          return { browser, page, fields }
+        },
+      ],
+    ),
+  ),
+}
+
+describe('the forms of the sign-in', () => {
+  for (const [name, reach] of Object.entries(places)) {
+    it(`${name} is taken from its own page alone`, () =>
+      withService(async ({ url, call }) => {
+        await createPerson({ call })
+        const { browser, page, fields } = await reach(url)
+        const { action, body } = readForm(page, fields)
+        const send = (
+          changes: Record<string, string>,
+          headers: Record<string, string>,
+          from = browser,
+        ): Promise<Shown> => {
+          const changed = new URLSearchParams(body)
+          for (const [key, value] of Object.entries(changes)) changed.set(key, value)
+          return from.send(action, { method: 'POST', body: changed, headers })
+        }
+        for (const token of ['', 'x', 'x'.repeat(43), `${body.get('token')}x`]) {
+          expect((await send({ token }, { origin: url })).status, token).to.equal(403)
+        }
+        for (const headers of [
+          { origin: 'https://evil.example' },
+          { origin: 'null' },
+          { origin: url.replace('127.0.0.1', 'localhost') },
+          { 'sec-fetch-site': 'cross-site' },
+          { 'sec-fetch-site': 'same-site' },
+        ]) {
+          expect((await send({}, headers as Record<string, string>)).status).to.equal(403)
+        }
+        const text = { 'content-type': 'text/plain', origin: url }
+        expect((await send({}, text)).status).to.equal(415)
+        // Another browser has neither the cookie of the sign-in nor that of the session.
+        const foreign = await send({}, { origin: url }, new Browser())
+        expect(foreign.status === 400 || foreign.headers.get('location') === '/sign-in').to.equal(true)
+        const taken = await send({}, { origin: url })
+        expect(taken.status, taken.text).to.be.oneOf([200, 303])
+      }))
+  }
+
+  it('are refused when they are too long', () =>
+    withService(async ({ url, call }) => {
+      await createPerson({ call })
+      const browser = new Browser()
+      const page = await browser.open(askForCode(url).url)
+      const answer = await browser.submit(page, { ...login, password: 'x'.repeat(20_000) })
+      expect(answer.status).to.equal(413)
+    }))
+
+  it('show what was typed as text', () =>
+    withService(async ({ url }) => {
+      const browser = new Browser()
+      const page = await browser.open(askForCode(url).url)
+      const answer = await browser.submit(page, { ...login, email: `"><script>alert(1)</script>'` })
+      expect(answer.text).not.to.include('<script>')
+      expect(answer.text).to.include('&#60;script&#62;')
+    }))
+
+  it('are on pages that nothing can be added to, that no frame holds and nobody keeps', () =>
+    withService(async ({ url, call }) => {
+      await createPerson({ call })
+      const browser = new Browser()
+      const pages = [await browser.open(askForCode(url).url)]
+      pages.push(await signIn(browser, pages[0] as Shown))
+      pages.push(await browser.open(`${url}/account`))
+      pages.push(await browser.open(`${url}/oauth/authorize`))
+      for (const { headers, text } of pages) {
+        const policy = headers.get('content-security-policy') ?? ''
+        expect(policy).to.match(/^default-src 'none'; style-src 'sha256-[\w+/=]+'; base-uri 'none'; /)
+        expect(policy).to.match(/frame-ancestors 'none'$/)
+        expect(policy).not.to.include('unsafe')
+        expect(headers.get('cache-control')).to.equal('no-store')
+        expect(headers.get('x-content-type-options')).to.equal('nosniff')
+        expect(headers.get('x-request-id')).to.match(/^req_/)
+        expect(text).to.include('<html lang="en">')
+        expect(text).not.to.match(/<script|javascript:| on\w+=/)
+      }
+    }))
+
+  it('come with cookies that no script reads and no other site sends', () =>
+    withService(
+      async ({ url, call }) => {
+        await createPerson({ call })
+        const browser = new Browser()
+        const first = await browser.send(askForCode(url).url, {})
+        const begun = first.headers.getSetCookie()
+        expect(begun.length).to.be.above(1)
+        const names = begun.map((line) => line.split('=', 1)[0])
+        expect(names).to.include('__Secure-chatctl-sign-in')
+        for (const line of begun) expect(line).to.match(/samesite=lax; secure; httponly/i)
+        const page = await browser.send(new URL(first.headers.get('location') ?? '', url).href, {})
+        const { action, body } = readForm(page, login)
+        const headers = { origin: 'https://chat.example' }
+        const signedIn = await browser.send(action, { method: 'POST', body, headers })
+        const session = signedIn.headers.getSetCookie().filter((line) => line.startsWith('__Host-chatctl'))
+        expect(session.length).to.be.above(1)
+        for (const line of session)
+          expect(line).to.match(/path=\/; expires=.+; samesite=lax; secure; httponly/i)
+        expect(signedIn.headers.get('location')).to.match(/^https:\/\/chat\.example\/oauth\/authorize\//)
+      },
+      { publicUrl: 'https://chat.example' },
+    ))
+
+  it('lie where the cookies are: a person who wrote localhost is led there', () =>
+    withService(async ({ url }) => {
+      const { port } = new URL(url)
+      const answer = await new Browser().send(`http://localhost:${port}/account`, {})
+      expect(answer.headers.get('location')).to.equal(`${url}/account`)
+    }))
+})

@@ -1,0 +1,206 @@
+import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { expect } from 'chai'
+import * as oauth from 'oauth4webapi'
+import { startService } from '../../../src/service/start-service.ts'
+import { caller, equip, withFolder, withService } from '../temporary-service.ts'
+import { Browser } from './browser.ts'
+import { askForCode, createPerson, exchange, getCode, getTokens, redirectUri } from './flow.ts'
+
+describe('the OAuth server of the embedded service', () => {
+  it('describes itself (RFC 8414)', () =>
+    withService(async ({ url }) => {
+      const response = await fetch(`${url}/.well-known/oauth-authorization-server`)
+      expect(response.headers.get('content-type')).to.equal('application/json')
+      expect(await response.json()).to.deep.equal({
+        issuer: url,
+        authorization_endpoint: `${url}/oauth/authorize`,
+        token_endpoint: `${url}/oauth/token`,
+        revocation_endpoint: `${url}/oauth/revoke`,
+        scopes_supported: [
+          ...['chat:read', 'chat:write', 'profile:write', 'settings:read', 'settings:write'],
+          ...['users:read', 'users:write', 'admin'],
+        ],
+        response_types_supported: ['code'],
+        response_modes_supported: ['query'],
+        grant_types_supported: ['authorization_code', 'refresh_token'],
+        token_endpoint_auth_methods_supported: ['none'],
+        revocation_endpoint_auth_methods_supported: ['none'],
+        code_challenge_methods_supported: ['S256'],
+        authorization_response_iss_parameter_supported: true,
+      })
+    }))
+
+  it('is who it is told to be, behind a proxy', () =>
+    withService(
+      async ({ url }) => {
+        const { issuer } = (await (await fetch(`${url}/.well-known/oauth-authorization-server`)).json()) as {
+          issuer: string
+        }
+        expect(issuer).to.equal('https://chat.example')
+      },
+      { publicUrl: 'https://chat.example/' },
+    ))
+
+  it('has nothing beyond that', () =>
+    withService(async ({ url }) => {
+      for (const path of [
+        '/jwks',
+        '/me',
+        '/.well-known/openid-configuration',
+        '/oauth/other',
+        '/session/end/confirm',
+      ]) {
+        expect((await fetch(url + path)).status, path).to.equal(404)
+      }
+      expect((await fetch(`${url}/oauth/token`)).status).to.equal(404)
+    }))
+
+  it('is understood by a client that others have written', () =>
+    withService(async (service) => {
+      const id = await createPerson(service)
+      const insecure = { [oauth.allowInsecureRequests]: true }
+      const issuer = new URL(service.url)
+      const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
+      const as = await oauth.processDiscoveryResponse(issuer, found)
+      const client = { client_id: 'chatctl' }
+      const verifier = oauth.generateRandomCodeVerifier()
+      const state = oauth.generateRandomState()
+      const address = new URL(as.authorization_endpoint ?? '')
+      for (const [name, value] of Object.entries({
+        ...{ client_id: 'chatctl', redirect_uri: redirectUri, response_type: 'code', state },
+        code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      })) {
+        address.searchParams.set(name, value)
+      }
+      const answer = await getCode(new Browser(), { url: address.href, verifier, state })
+      const parameters = oauth.validateAuthResponse(as, client, answer, state)
+      const tokens = await oauth.processAuthorizationCodeResponse(
+        as,
+        client,
+        await oauth.authorizationCodeGrantRequest(
+          as,
+          client,
+          oauth.None(),
+          parameters,
+          redirectUri,
+          verifier,
+          insecure,
+        ),
+      )
+      expect(tokens.scope).to.equal('chat:write')
+      const profile = await oauth.protectedResourceRequest(
+        tokens.access_token,
+        'GET',
+        new URL('/api/user/profile', service.url),
+        undefined,
+        undefined,
+        insecure,
+      )
+      expect(await profile.json()).to.include({ id })
+      const renewed = await oauth.processRefreshTokenResponse(
+        as,
+        client,
+        await oauth.refreshTokenGrantRequest(as, client, oauth.None(), tokens.refresh_token ?? '', insecure),
+      )
+      await oauth.processRevocationResponse(
+        await oauth.revocationRequest(as, client, oauth.None(), renewed.refresh_token ?? '', insecure),
+      )
+      const { status } = await caller(service.url, renewed.access_token)('GET', '/api/user/profile')
+      expect(status).to.equal(401)
+    }))
+
+  it('begins a sign-in in one process and ends it in another', () =>
+    withFolder(async (folder) => {
+      const one = equip(await startService({ dataDir: folder, issuer: 'http://chat.test' }))
+      const other = equip(await startService({ dataDir: folder, issuer: 'http://chat.test' }))
+      await createPerson(one)
+      // Each step goes to the other one, as behind a balancer.
+      const services = [one, other]
+      const browser = new Browser()
+      const real = browser.send.bind(browser)
+      let turn = 0
+      browser.send = async (address, init) => {
+        const { pathname, search } = new URL(address)
+        const { url } = services[turn++ % 2] ?? one
+        const shown = await real(url + pathname + search, init)
+        return { ...shown, url: `http://chat.test${pathname}${search}` }
+      }
+      const request = askForCode('http://chat.test')
+      const code = (await getCode(browser, request)).get('code') ?? ''
+      const { body } = await exchange(other.url, code, request.verifier)
+      const { status } = await caller(one.url, body.access_token)('GET', '/api/user/profile')
+      expect(status).to.equal(200)
+      expect(turn).to.be.above(4)
+      await one.close()
+      await other.close()
+    }))
+
+  it('keeps no token, code, cookie or id where somebody who reads the data could use it', () =>
+    withFolder(async (folder) => {
+      const service = equip(await startService({ dataDir: folder }))
+      await createPerson(service)
+      const browser = new Browser()
+      const seen: string[] = []
+      const real = browser.send.bind(browser)
+      browser.send = async (address, init) => {
+        const shown = await real(address, init)
+        seen.push(
+          ...[...new URL(address).pathname.matchAll(/\/(?:sign-in|authorize)\/([\w-]{20,})/g)].map(
+            ([, id = '']) => id,
+          ),
+        )
+        seen.push(...[...browser.cookies.values()].map(({ value }) => value))
+        return shown
+      }
+      const request = askForCode(service.url)
+      const code = (await getCode(browser, request)).get('code') ?? ''
+      const { body } = await exchange(service.url, code, request.verifier)
+      const open = await getTokens(service.url, { browser })
+      // A sign-in that is under way, too.
+      await browser.open(askForCode(service.url, { prompt: 'login' }).url)
+      seen.push(
+        code,
+        body.access_token,
+        body.refresh_token,
+        open.access_token,
+        open.refresh_token,
+        request.verifier,
+      )
+      const secrets = [...new Set(seen)].filter((secret) => secret.length >= 20)
+      expect(secrets.length).to.be.above(10)
+      const data = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'latin1'))
+      for (const secret of secrets)
+        expect(
+          data.some((bytes) => bytes.includes(secret)),
+          secret,
+        ).to.equal(false)
+      await service.close()
+    }))
+
+  it('is not loaded before somebody signs in, nor for a token', async () => {
+    const url = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
+    const code = `
+      import { registerHooks } from 'node:module'
+      const loaded = new Set()
+      registerHooks({ resolve(name, context, next) {
+        for (const heavy of ['oidc-provider', 'otpauth', 'uqr', '@node-rs/argon2']) if (name === heavy) loaded.add(heavy)
+        return next(name, context)
+      } })
+      const { withService, caller } = await import(${url('../temporary-service.ts')})
+      await withService(async (service) => {
+        await service.call('GET', '/v1/settings')
+        await caller(service.url, 'some-token')('GET', '/v1/settings')
+        console.log([...loaded].join())
+        await fetch(service.url + '/.well-known/oauth-authorization-server')
+        console.log([...loaded].sort().join())
+      })`
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    expect(await text(child.stdout)).to.equal('\noidc-provider,otpauth,uqr\n')
+  })
+})

@@ -1,0 +1,61 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { runChatctl, startChatctl } from './run-chatctl.ts'
+import type { Sandbox } from './sandbox.ts'
+
+/** `chatctl service run` as a process of its own. */
+export interface ServiceProcess {
+  url: string
+  child: ChildProcess
+  /** Ends it as a person does, and waits. */
+  stop(): Promise<void>
+}
+
+/** Starts the service of the sandbox on a free port, without an admin port, and waits until it is ready. */
+export async function runService(sandbox: Sandbox, args: readonly string[] = []): Promise<ServiceProcess> {
+  const words = ['service', 'run', '--port', '0', '--admin-port', 'off', '--json', '--log-level', 'warn']
+  const child = startChatctl(sandbox, [...words, ...args])
+  let errors = ''
+  child.stderr?.on('data', (chunk) => {
+    errors += chunk
+  })
+  const lines = createInterface({ input: child.stdout as Readable })
+  const ended = once(child, 'close')
+  const [line] = await Promise.race([once(lines, 'line'), ended.then(() => [undefined])])
+  if (line === undefined) throw new Error(`the service did not start:\n${errors}`)
+  return {
+    url: JSON.parse(line).url,
+    child,
+    async stop() {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+/** A key made on the machine, in full. */
+export async function makeKey(sandbox: Sandbox, args: readonly string[] = []): Promise<string> {
+  const words = ['service', 'keys', 'create', '--name', 'test', '--jq', '.key']
+  const { stdout, stderr } = await runChatctl(sandbox, [...words, ...args])
+  if (stdout === '') throw new Error(stderr)
+  return stdout.trim()
+}
+
+/** A user of a running service, made with a key of the machine. @returns its id */
+export async function createUser(
+  sandbox: Sandbox,
+  url: string,
+  { role, ...user }: { email: string; password: string; role?: string },
+): Promise<string> {
+  const headers = { authorization: `Bearer ${await makeKey(sandbox)}`, 'content-type': 'application/json' }
+  const post = async (path: string, body: object) => {
+    const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    if (!response.ok) throw new Error(`${path}: ${await response.text()}`)
+    return (await response.json()) as { id: string }
+  }
+  const { id } = await post('/v1/users', user)
+  if (role !== undefined) await post(`/v1/users/${id}/permissions`, { role })
+  return id
+}

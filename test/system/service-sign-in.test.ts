@@ -1,0 +1,165 @@
+import { mkdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { Secret, TOTP } from 'otpauth'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { createFakeBrowser, startLogin } from '../support/login-process.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createUser, runService, type ServiceProcess } from '../support/run-service.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+/** To be looked at by a person. */
+const screenshots = join(tmpdir(), 'chatctl-screenshots')
+
+const person = { email: 'ada@example.com', password: 'correct horse battery' }
+
+describe('signing in to the embedded service with a real browser, without JavaScript', function () {
+  this.timeout(120_000)
+  let browser: Browser
+  let service: ServiceProcess
+  let sandbox: Sandbox
+  before(async () => {
+    mkdirSync(screenshots, { recursive: true })
+    const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  })
+  after(() => browser?.close())
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    service = await runService(sandbox)
+    await createUser(sandbox, service.url, person)
+  })
+  afterEach(async () => {
+    await service?.stop()
+    sandbox.remove()
+  })
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`works out of the box: auth login, a request, auth logout, in ${colorScheme}`, async () => {
+      const { login, page, complaints } = await beginLogin({ colorScheme })
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+      await take(page, `service-sign-in-${colorScheme}`)
+      await page.getByLabel('Email').fill(person.email)
+      await page.getByLabel('Password').fill('wrong horse')
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('alert').waitFor()
+      await take(page, `service-sign-in-wrong-${colorScheme}`)
+      await signIn(page)
+      await page.getByRole('heading', { name: 'Let chatctl act for you?' }).waitFor()
+      await take(page, `service-consent-${colorScheme}`)
+      await page.getByRole('button', { name: 'Allow' }).click()
+      await page.getByRole('heading', { name: 'Signed in', exact: true }).waitFor()
+      const { exitCode, stderr } = await login.ended
+      expect(exitCode, stderr).to.equal(0)
+      // The one that says that an answer was 400.
+      expect(complaints.filter((text) => !text.includes('status of 400'))).to.deep.equal([])
+      const profile = await runChatctl(sandbox, ['users', 'profile', '--jq', '.email'])
+      expect(profile.stdout, profile.stderr).to.equal(`${person.email}\n`)
+      const listed = await runChatctl(sandbox, ['service', 'sessions', 'list', '--jq', '[.[].kind]'])
+      expect(JSON.parse(listed.stdout)).to.have.members(['browser', 'program'])
+      const token = (await runChatctl(sandbox, ['auth', 'token'])).stdout.trim()
+      const logout = await runChatctl(sandbox, ['auth', 'logout', '--jq', '.[].revoked'])
+      expect(logout.stdout, logout.stderr).to.equal('true\n')
+      const refused = await fetch(`${service.url}/api/user/profile`, {
+        headers: { authorization: `Bearer ${token}` },
+      })
+      expect(refused.status).to.equal(401)
+      await page.context().close()
+    })
+  }
+
+  it('takes no for an answer', async () => {
+    const { login, page } = await beginLogin({})
+    await signIn(page)
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('heading', { name: 'Not signed in' }).waitFor()
+    expect(await login.ended).to.include({ exitCode: 4 })
+    await page.context().close()
+  })
+
+  it('comes back to a listener on IPv6 too', async () => {
+    const { login, page } = await beginLogin({}, ['--redirect-host', '::1'])
+    await signIn(page)
+    await page.getByRole('button', { name: 'Allow' }).click()
+    await page.getByRole('heading', { name: 'Signed in', exact: true }).waitFor()
+    expect(await login.ended).to.include({ exitCode: 0 })
+    await page.context().close()
+  })
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`shows the account, and asks for a second factor once it is on, in ${colorScheme}`, async () => {
+      const context = await open({ colorScheme })
+      const page = await context.newPage()
+      await page.goto(`${service.url}/account`)
+      await signIn(page)
+      await page.getByRole('heading', { name: 'Your account' }).waitFor()
+      await page.getByRole('button', { name: 'Turn it on' }).click()
+      const secret = (await page.locator('code').textContent())?.replaceAll(' ', '') ?? ''
+      await take(page, `service-account-factor-${colorScheme}`)
+      const totp = new TOTP({ secret: Secret.fromBase32(secret) })
+      await page.getByLabel('Code', { exact: true }).fill(totp.generate())
+      await page.getByRole('button', { name: 'Turn it on' }).click()
+      await page.getByText('On: signing in asks for a code.').waitFor()
+      await take(page, `service-account-${colorScheme}`)
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByRole('heading', { name: 'Signed out' }).waitFor()
+      await take(page, `service-signed-out-${colorScheme}`)
+      await page.goto(`${service.url}/account`)
+      await signIn(page)
+      await page.getByRole('heading', { name: 'Enter your code' }).waitFor()
+      await take(page, `service-code-${colorScheme}`)
+      // The code of this step was used above: the next one is let through ahead of its time.
+      await page.getByLabel('Code', { exact: true }).fill(totp.generate({ timestamp: Date.now() + 30_000 }))
+      await page.getByRole('button', { name: 'Go on' }).click()
+      await page.getByRole('heading', { name: 'Your account' }).waitFor()
+      await context.close()
+    })
+  }
+
+  it('fits on the screen of a telephone', async () => {
+    const context = await open({ viewport: { width: 360, height: 740 } })
+    const page = await context.newPage()
+    await page.goto(`${service.url}/account`)
+    await take(page, 'service-sign-in-narrow')
+    await signIn(page)
+    await page.getByRole('heading', { name: 'Your account' }).waitFor()
+    await take(page, 'service-account-narrow')
+    expect(await scrollsSideways(page)).to.equal(false)
+    await page.goto(`${service.url}/oauth/authorize?client_id=nobody`)
+    await page.getByRole('heading', { name: 'This cannot go on' }).waitFor()
+    await take(page, 'service-error-narrow')
+    await context.close()
+  })
+
+  type Look = Parameters<Browser['newContext']>[0]
+
+  const open = (look: Look): Promise<BrowserContext> =>
+    browser.newContext({ javaScriptEnabled: false, viewport: { width: 1000, height: 760 }, ...look })
+
+  /** `auth login` with nothing but the address, and the page that it opens. */
+  async function beginLogin(look: Look, more: string[] = []) {
+    const program = createFakeBrowser(sandbox)
+    const flags = ['--base-url', service.url, '--insecure-storage', ...more]
+    const login = startLogin(sandbox, flags, { stdin: '', env: program.env, timeout: 100_000 })
+    const page = await (await open(look)).newPage()
+    const complaints: string[] = []
+    page.on('console', (message) => complaints.push(message.text()))
+    await page.goto(await program.opened())
+    return { login, page, complaints }
+  }
+})
+
+async function signIn(page: Page): Promise<void> {
+  await page.getByLabel('Email').fill(person.email)
+  await page.getByLabel('Password').fill(person.password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}
+
+/** Evaluated in a world of its own, which the page's missing JavaScript does not touch. */
+const scrollsSideways = (page: Page): Promise<boolean> =>
+  page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
+
+async function take(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true })
+}
