@@ -9,6 +9,8 @@ import type { Sandbox } from './sandbox.ts'
 export interface ServiceProcess {
   url: string
   child: ChildProcess
+  /** Its log so far: warnings and errors. */
+  log(): string
   /** Ends it as a person does, and waits. */
   stop(): Promise<void>
 }
@@ -28,6 +30,7 @@ export async function runService(sandbox: Sandbox, args: readonly string[] = [])
   return {
     url: JSON.parse(line).url,
     child,
+    log: () => errors,
     async stop() {
       child.kill('SIGTERM')
       await ended

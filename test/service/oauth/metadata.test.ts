@@ -115,8 +115,8 @@ describe('the OAuth server of the embedded service', () => {
 
   it('begins a sign-in in one process and ends it in another', () =>
     withFolder(async (folder) => {
-      const one = equip(await startService({ dataDir: folder, issuer: 'http://chat.test' }))
-      const other = equip(await startService({ dataDir: folder, issuer: 'http://chat.test' }))
+      const one = equip(await startService({ dataDir: folder, publicUrl: 'https://chat.test' }))
+      const other = equip(await startService({ dataDir: folder, publicUrl: 'https://chat.test' }))
       await createPerson(one)
       // Each step goes to the other one, as behind a balancer.
       const services = [one, other]
@@ -127,9 +127,9 @@ describe('the OAuth server of the embedded service', () => {
         const { pathname, search } = new URL(address)
         const { url } = services[turn++ % 2] ?? one
         const shown = await real(url + pathname + search, init)
-        return { ...shown, url: `http://chat.test${pathname}${search}` }
+        return { ...shown, url: `https://chat.test${pathname}${search}` }
       }
-      const request = askForCode('http://chat.test')
+      const request = askForCode('https://chat.test')
       const code = (await getCode(browser, request)).get('code') ?? ''
       const { body } = await exchange(other.url, code, request.verifier)
       const { status } = await caller(one.url, body.access_token)('GET', '/api/user/profile')
