@@ -21,7 +21,9 @@ export type Transport = (url: string, init: FetchInit) => Promise<Response>
  * something. Redirects are answers: neither a code nor a token goes where nobody configured it.
  */
 export function createTransport(options: TransportOptions): Transport {
-  return async (url, { method, headers, body }) => {
+  return async (url, { method, headers: given, body }) => {
+    // The library names itself; who asks is chatctl.
+    const { 'user-agent': _, ...headers } = given
     const { origin, pathname, search } = new URL(url)
     const client = new Client({ ...options, baseUrl: origin, followRedirects: false })
     try {

@@ -23,7 +23,7 @@ import { resolveConfiguration } from './resolve-configuration.ts'
 import { describeRefusal, noCredential } from './sign-in/credential-in-use.ts'
 import { CredentialStores, ownerOf } from './sign-in/credential-stores.ts'
 import { SignedIn } from './sign-in/signed-in.ts'
-import { chooseTarget, guardLocalChange, type Target } from './target.ts'
+import { chooseTarget, guardLocalChange, refuseOtherService, type Target } from './target.ts'
 
 /** What a command line said to all commands alike. */
 export interface Invocation {
@@ -83,6 +83,8 @@ export interface Context {
     data?: string | undefined
     database?: string | undefined
   }): Promise<Administration>
+  /** The same for who only looks, and is told where there is nothing to see. */
+  lookAround(place: { data: string | undefined; database: string | undefined }): Promise<Administration>
   close(): Promise<void>
 }
 
@@ -157,7 +159,7 @@ export function createContext(invocation: Invocation): Context {
   }
   let connected: Promise<Client> | undefined
 
-  return {
+  const context: Context = {
     options,
     configuration,
     configurationFailure: failure,
@@ -190,19 +192,28 @@ export function createContext(invocation: Invocation): Context {
       else await output.show(view, answer.body)
     },
     startService: async ({ dataDir = dataFolder(), ...rest }) => {
+      refuseOtherService(options)
       const { startService } = await import('../service/start-service.ts')
       return startService({ ...rest, dataDir })
     },
     openAdministration: async ({ data = dataFolder(), database }) => {
+      refuseOtherService(options)
       const { openAdministration } = await import('../service/administration.ts')
       const administration = await openAdministration({ dataDir: data, database })
       closers.push(async () => administration.close())
+      return administration
+    },
+    lookAround: async (place) => {
+      const administration = await context.openAdministration(place)
+      const nothing = await administration.findNothing()
+      if (nothing) output.notice(`There is no data in ${nothing} yet`)
       return administration
     },
     close: async () => {
       for (const closer of closers.reverse()) await closer()
     },
   }
+  return context
 }
 
 /** The embedded service on a free loopback port of this process, for as long as the command runs. */

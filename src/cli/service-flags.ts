@@ -1,5 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { parseEnd, parseMoment } from '../config/moment.ts'
+import { Failure } from '../failure.ts'
 import { integerFlag, textFlag } from './flag-types.ts'
 
 /** Where the embedded service keeps its data; every `service` command takes it. */
@@ -39,9 +40,14 @@ export const keyFlags = {
 
 export const tiers = ['free', 'pro', 'enterprise'] as const
 
-/** What `--permission` means: null for all that the user of the key may, undefined where it was not said. */
+/**
+ * What `--permission` means: null for all that the user of the key may, undefined where it was not said.
+ * @throws Failure `usage` where `all` is not alone
+ */
 export function keyPermissions(given: readonly string[] | undefined): readonly string[] | null | undefined {
-  return given?.length === 1 && given[0] === 'all' ? null : given
+  if (!given?.includes('all')) return given
+  if (given.length === 1) return null
+  throw new Failure('usage', '--permission all stands alone: it leaves nothing to add')
 }
 
 /** A moment of the past, as ISO 8601. */

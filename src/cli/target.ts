@@ -76,3 +76,18 @@ export function demandNamedService(target: Target): void {
     hint: 'Name the service with --base-url URL or --profile NAME; --profile local if the embedded one is meant.',
   })
 }
+
+/**
+ * What works on the data of this machine has no use for the address of a service: whoever gives one
+ * means another.
+ *
+ * @throws Failure `usage`
+ */
+export function refuseOtherService({ base_url: baseUrl, profile }: Options): void {
+  const isOther = profile.source === 'flag' && profile.value !== localProfile
+  const given = baseUrl.source === 'flag' ? baseUrl : isOther ? profile : undefined
+  if (!given) return
+  throw new Failure('usage', `This works on data of this machine, and ${given.from} names a service`, {
+    hint: 'Leave it away; --data DIR or --database URL says which data.',
+  })
+}

@@ -3,7 +3,7 @@ import { noteChange, onMachine } from './domain/audit.ts'
 import { hashPassword } from './domain/passwords.ts'
 import { Refusal } from './domain/refusal.ts'
 import { createUser, lockUser } from './domain/users.ts'
-import { findPerson, lookUpPerson } from './find-person.ts'
+import { findPerson, lookUpPerson, type Person } from './find-person.ts'
 import { validate } from './http/validate.ts'
 import type { Database } from './store/tables.ts'
 
@@ -29,7 +29,9 @@ export async function checkNewAdmin(
   { email, name, password = soundPassword }: { email: string; name: string; password?: string },
 ): Promise<void> {
   checkUser({ email, name, password })
-  if (await lookUpPerson(db, email)) throw emailTaken(email)
+  const person = await lookUpPerson(db, email)
+  if (person?.role === 'admin') throw emailTaken(email)
+  if (person) throw noAdmin(email, person)
 }
 
 /** @throws as `checkNewAdmin` */
@@ -53,12 +55,15 @@ export async function createAdmin(
  * @throws Failure `not_found`, `conflict` for a user who is no admin
  */
 export async function findAdmin(db: Database, email: string): Promise<AdminAccount> {
-  const { id, role } = await findPerson(db, email)
-  if (role === 'admin') return readAdmin(db, id)
-  throw new Failure('conflict', `${email} is no admin but has the role ${role}`, {
+  const person = await findPerson(db, email)
+  if (person.role === 'admin') return readAdmin(db, person.id)
+  throw noAdmin(email, person)
+}
+
+const noAdmin = (email: string, { id, role }: Person): Failure =>
+  new Failure('conflict', `${email} is a user with the role ${role}, not an admin`, {
     hint: `Let an admin do it: chatctl users permissions assign ${id} --role admin`,
   })
-}
 
 /**
  * The way back in: a new password, no second factor, and no sign-in that was there before.

@@ -6,7 +6,7 @@ import { administerKeys, type KeyAdministration } from './administer-keys.ts'
 import { administerSessions, type SessionAdministration } from './administer-sessions.ts'
 import { askHealth } from './ask-health.ts'
 import { type AuditAdministration, readAuditLog } from './read-audit-log.ts'
-import { findRun, type RunRecord } from './run-record.ts'
+import { findRuns, type RunRecord } from './run-record.ts'
 import { type DataPlace, describePlace, openExistingStore, openStore } from './store/open-store.ts'
 import { type Backup, backUp, checkBackup, type Restored, restore } from './store/sqlite/back-up.ts'
 import { storageFailure } from './store/storage-failure.ts'
@@ -16,7 +16,7 @@ interface RunningStatus extends RunRecord {
   /** `ready`, the `error.code` for which it is not, or `unknown`. */
   health: string
   /** Whole seconds; null where nobody wrote down when it began. */
-  uptime: number | null
+  uptime_seconds: number | null
 }
 
 interface ServiceStatus {
@@ -32,6 +32,8 @@ interface ServiceStatus {
   /** Keys that are not revoked. */
   keys: number
   running: RunningStatus | null
+  /** The URLs of others that share the data, on this machine. */
+  also_running: string[]
 }
 
 /** What is done to a data folder on its own machine, whether a service runs on it or not. */
@@ -41,14 +43,19 @@ export interface Administration
     SessionAdministration,
     AuditAdministration {
   status(): Promise<ServiceStatus>
+  /** Where data would lie, if there is none yet. */
+  findNothing(): Promise<string | undefined>
   /**
    * Copies the data to a new file, also while a service runs.
    * @throws Failure `usage` for PostgreSQL, which has its own ways; as `store/sqlite/back-up.ts`
    */
   backUp(file: string): Promise<Backup>
-  /** @throws as `backUp`; Failure `not_found`, `storage` for a file that is no backup */
-  checkBackup(file: string): void
-  /** Puts a backup in the place of the data. @throws as `checkBackup`; Failure `conflict` while a service runs */
+  /**
+   * What `restore` would do; nothing is done.
+   * @throws as `backUp`; Failure `not_found`, `storage` for a file that is no backup, `conflict` while a service runs
+   */
+  planRestore(file: string): Promise<{ restore: string; replace: string }>
+  /** Puts a backup in the place of the data. @throws as `planRestore` */
   restore(file: string): Promise<Restored>
   close(): Promise<void>
 }
@@ -81,6 +88,20 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
 
   const access = { open, openExisting, guarded }
 
+  const planRestore = async (file: string) => {
+    requireSqlite(given)
+    checkBackup(file)
+    const running = await findRuns(folder, place)
+    if (running.length === 0) return { restore: resolve(file), replace: place }
+    throw new Failure(
+      'conflict',
+      `A service runs on this data, at ${running.map(({ url }) => url).join(' and ')}`,
+      {
+        hint: `Stop it first: kill ${running.map(({ pid }) => pid).join(' ')}`,
+      },
+    )
+  }
+
   return {
     ...administerKeys(access),
     ...administerAdmins(access),
@@ -90,24 +111,24 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
       guarded(async () => {
         const store = await openExisting()
         const counts = store ? await count(store) : nothing
-        return { data: folder, database: place, ...counts, running: await findRunning(folder, place) }
+        const [first, ...others] = await findRuns(folder, place)
+        const running = first ? await describeRun(first) : null
+        return {
+          data: folder,
+          database: place,
+          ...counts,
+          running,
+          also_running: others.map(({ url }) => url),
+        }
       }),
+    findNothing: () => guarded(async () => ((await openExisting()) ? undefined : place)),
     backUp: (file) => {
       requireSqlite(given)
       return backUp(folder, file)
     },
-    checkBackup: (file) => {
-      requireSqlite(given)
-      checkBackup(file)
-    },
+    planRestore,
     async restore(file) {
-      requireSqlite(given)
-      const running = await findRun(folder, place)
-      if (running) {
-        throw new Failure('conflict', `A service runs on this data, at ${running.url}`, {
-          hint: `Stop it first: kill ${running.pid}`,
-        })
-      }
+      await planRestore(file)
       return restore(folder, file)
     },
     async close() {
@@ -117,15 +138,13 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
   }
 }
 
-type Counts = Omit<ServiceStatus, 'data' | 'database' | 'running'>
+type Counts = Omit<ServiceStatus, 'data' | 'database' | 'running' | 'also_running'>
 
-async function findRunning(folder: string, place: string): Promise<RunningStatus | null> {
-  const record = await findRun(folder, place)
-  if (!record) return null
+async function describeRun(record: RunRecord): Promise<RunningStatus> {
   const { url, admin_url, started_at } = record
   const began = Date.parse(started_at ?? '')
   const uptime = Number.isNaN(began) ? null : Math.max(0, Math.floor((Date.now() - began) / 1000))
-  return { ...record, health: await askHealth(admin_url ?? url), uptime }
+  return { ...record, health: await askHealth(admin_url ?? url), uptime_seconds: uptime }
 }
 
 const nothing: Counts = { schema_version: 0, users: 0, contexts: 0, messages: 0, keys: 0 }

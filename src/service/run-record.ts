@@ -42,15 +42,16 @@ export async function withdrawRun(folder: string): Promise<void> {
   await rm(recordFile(folder), { force: true })
 }
 
-/** A service that runs on a data folder and a database; one that died without withdrawing does not count. */
-export async function findRun(folder: string, place: string): Promise<RunRecord | null> {
+/** The services that run on a data folder and a database; one that died without withdrawing does not count. */
+export async function findRuns(folder: string, place: string): Promise<RunRecord[]> {
+  const found: RunRecord[] = []
   for (const name of await listRecords(folder)) {
     const record = await readRecord(join(folder, name))
     if (record?.place !== place || !isAlive(record.pid) || !(await answers(record.url))) continue
     const { place: _, ...shown } = record
-    return shown
+    found.push(shown)
   }
-  return null
+  return found
 }
 
 async function listRecords(folder: string): Promise<string[]> {

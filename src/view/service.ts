@@ -16,14 +16,15 @@ export const serviceStatusView: View = {
     { path: 'running.admin_url' },
     { path: 'running.version' },
     { path: 'running.started_at' },
-    { path: 'running.uptime' },
+    { path: 'running.uptime_seconds' },
+    { path: 'also_running' },
   ],
 }
 
 export const keyView: View = {
   layout: 'records',
   columns: [
-    { path: 'id' },
+    { path: 'id', whole: true },
     { path: 'name' },
     { path: 'tier' },
     { path: 'limit' },

@@ -202,7 +202,7 @@ const cases: Case[] = [
   {
     command: 'service:restore',
     args: ['service', 'restore', 'earlier.db'],
-    change: { restore: 'earlier.db' },
+    change: { restore: '~/earlier.db', replace: '~/.local/share/chatctl/chatctl.db' },
   },
   {
     command: 'service:keys:revoke',
@@ -312,7 +312,10 @@ describe('--dry-run', function () {
       }
       expect(variable.stdout).to.equal(structured.stdout)
       const shown = JSON.parse(
-        structured.stdout.replaceAll(keyId, keyToRevoke).replaceAll(sessionId, sessionToRevoke),
+        structured.stdout
+          .replaceAll(keyId, keyToRevoke)
+          .replaceAll(sessionId, sessionToRevoke)
+          .replaceAll(sandbox.home, '~'),
       )
       if (!request) return expect(shown).to.deep.equal(change)
       const { path, ...rest } = request

@@ -107,6 +107,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
           messages: 0,
           keys: 0,
           running: null,
+          also_running: [],
         })
       })
       expect(existsSync(data)).to.equal(false)
@@ -135,8 +136,9 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
             contexts: 1,
             messages: 2,
             keys: 1,
+            also_running: [],
           })
-          const { started_at, uptime, ...where } = running ?? {}
+          const { started_at, uptime_seconds, ...where } = running ?? {}
           expect(where).to.deep.equal({
             url,
             pid: process.pid,
@@ -145,7 +147,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
             version: '1.2.3',
           })
           expect(Date.parse(started_at ?? '')).to.be.closeTo(Date.now(), 10_000)
-          expect(uptime).to.be.within(0, 10)
+          expect(uptime_seconds).to.be.within(0, 10)
           await close()
           expect((await administration.status()).running).to.equal(null)
         })

@@ -95,12 +95,16 @@ onEachEngine('rights in the embedded service', (withService, engine) => {
           [...(roles['member'] ?? []), 'write:users'],
         ],
         ['a role that is unknown', await plantKey(db, { user_id: none.id }), []],
-        ['a key for one thing', await plantKey(db, { permissions: '["read:users"]' }), ['read:users']],
-        ['a key for nothing', await plantKey(db, { permissions: '[]' }), []],
+        [
+          'a key for one thing',
+          await plantKey(db, { permissions: '["read:users"]' }),
+          ['read:users', 'read:profile'],
+        ],
+        ['a key for nothing', await plantKey(db, { permissions: '[]' }), ['read:profile']],
         [
           'a key for more than its user may',
           await plantKey(db, { user_id: member.id, permissions: '["*:users","read:chat"]' }),
-          ['read:chat'],
+          ['read:chat', 'read:profile'],
         ],
       ]
       for (const [who, { key }, rights] of valid) {
@@ -166,10 +170,12 @@ onEachEngine('rights in the embedded service', (withService, engine) => {
             const { method, path, body, permission, status } = soundCall(name, target.id)
             const held = [...(roles[role] ?? []), ...expand(assigned)]
             const mayUser = held.includes(permission)
-            const mayKey = onKey === null || expand(onKey).includes(permission)
+            // Whose a key is may be asked with every key.
+            const ofKey = onKey === null ? all : ['read:profile', ...expand(onKey)]
+            const mayKey = ofKey.includes(permission)
             // The target is a member: whoever assigns must hold what members do.
             const covers = (roles['member'] ?? []).every(
-              (right) => held.includes(right) && (onKey === null || expand(onKey).includes(right)),
+              (right) => held.includes(right) && ofKey.includes(right),
             )
             const may = mayUser && mayKey && (name !== 'assignPermissions' || covers)
             await takesHold(engine, async () => {

@@ -65,6 +65,7 @@ export function noCredential({
 export function describeRefusal(target: Target): string | undefined {
   if (target.kind === 'local') return undefined
   const { fromEnvironment, profile } = target
-  if (fromEnvironment) return `The key comes from ${fromEnvironment.source}.`
+  if (fromEnvironment)
+    return `The key comes from ${fromEnvironment.source}: it may be mistyped, revoked or past its end.`
   return profile === undefined ? undefined : `Sign in again: chatctl auth login --profile ${profile}`
 }

@@ -17,9 +17,9 @@ export default class ServiceRestore extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceRestore, restoredView)
     const administration = await context.openAdministration(flags)
-    administration.checkBackup(args.file)
-    if (context.dryRun) return this.showLocalChange({ restore: args.file })
-    if (!flags.yes) await context.prompter.confirm(`Replace the data of the service by ${args.file}?`)
+    const plan = await administration.planRestore(args.file)
+    if (context.dryRun) return this.showLocalChange(plan)
+    if (!flags.yes) await context.prompter.confirm(`Replace ${plan.replace} by ${plan.restore}?`)
     await context.output.show(restoredView, await administration.restore(args.file))
   }
 }

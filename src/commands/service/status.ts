@@ -9,7 +9,7 @@ export default class ServiceStatus extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceStatus, serviceStatusView)
-    const administration = await context.openAdministration(flags)
+    const administration = await context.lookAround(flags)
     await context.output.show(serviceStatusView, await administration.status())
   }
 }

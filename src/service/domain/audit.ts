@@ -10,18 +10,22 @@ export interface Origin {
   requestId: string | null
 }
 
-export type AuditAction =
-  | 'admin.create'
-  | 'admin.reset'
-  | 'api.update'
-  | 'key.create'
-  | 'key.revoke'
-  | 'key.update'
-  | 'session.revoke'
-  | 'settings.update'
-  | 'user.assign'
-  | 'user.create'
-  | 'user.update'
+/** All that leaves an entry. */
+export const auditActions = [
+  'admin.create',
+  'admin.reset',
+  'api.update',
+  'key.create',
+  'key.revoke',
+  'key.update',
+  'session.revoke',
+  'settings.update',
+  'user.assign',
+  'user.create',
+  'user.update',
+] as const
+
+export type AuditAction = (typeof auditActions)[number]
 
 /** One administrative change, as it is handed in. */
 export interface Change {
@@ -83,8 +87,8 @@ export interface AuditFilter {
   /** Exclusive. */
   until?: string | undefined
   actor?: string | undefined
-  /** `key.create`, or `key` for all that is done to keys. */
-  action?: string | undefined
+  /** Any of these. */
+  actions?: readonly AuditAction[] | undefined
   target?: string | undefined
   /** Of more entries than these, the newest. */
   limit: number
@@ -92,21 +96,13 @@ export interface AuditFilter {
 
 /** Oldest first. */
 export async function listChanges(db: Database, filter: AuditFilter): Promise<AuditEntry[]> {
-  const { since, until, actor, action, target, limit } = filter
+  const { since, until, actor, actions, target, limit } = filter
   let query = db.selectFrom('audit_log').selectAll()
   if (since !== undefined) query = query.where('at', '>=', since)
   if (until !== undefined) query = query.where('at', '<', until)
   if (actor !== undefined) query = query.where('actor', '=', actor)
   if (target !== undefined) query = query.where('target', '=', target)
-  if (action !== undefined) {
-    // All that begin with `key.` lie between `key.` and `key/`.
-    query = query.where((where) =>
-      where.or([
-        where('action', '=', action),
-        where.and([where('action', '>=', `${action}.`), where('action', '<', `${action}/`)]),
-      ]),
-    )
-  }
+  if (actions !== undefined) query = query.where('action', 'in', actions)
   const rows = await query.orderBy('seq', 'desc').limit(limit).execute()
   return rows.reverse().map(({ at, actor, action, target, before, after, key_id, request_id }) => ({
     at,

@@ -2,7 +2,7 @@ import { prepareQuery } from '../store/prepared-query.ts'
 import type { Store } from '../store/store.ts'
 import type { Database } from '../store/tables.ts'
 import type { Caller } from './caller.ts'
-import { includes, rightsOf } from './permissions.ts'
+import { carriedByAll, includes, rightsOf } from './permissions.ts'
 
 /** The callers of keys in the database, as they are at this moment. */
 export interface Callers {
@@ -98,12 +98,13 @@ async function readKey(db: Database, digest: string): Promise<Known | undefined>
   const [row] = await selectKey(db, { hash: digest })
   if (!row) return undefined
   const ofUser = rightsOf(row.role, JSON.parse(row.user_permissions))
-  const ofKey: string[] | null = row.key_permissions === null ? null : JSON.parse(row.key_permissions)
+  const ofKey: string[] =
+    row.key_permissions === null ? ['*:*'] : [carriedByAll, ...JSON.parse(row.key_permissions)]
   return {
     caller: {
       keyId: row.id,
       userId: row.user_id,
-      may: (permission) => includes(ofUser, permission) && (ofKey === null || includes(ofKey, permission)),
+      may: (permission) => includes(ofUser, permission) && includes(ofKey, permission),
       hourlyLimit: row.hourly_limit,
       isCounted: true,
     },

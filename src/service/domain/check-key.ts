@@ -43,7 +43,7 @@ export function checkCovered(permissions: readonly string[], rights: readonly st
   const missing = permissions.filter((permission) => !includes(rights, permission))
   if (missing.length === 0) return
   throw new Failure('refused', `A key of ${user} cannot carry ${missing.join(', ')}: ${user} does not`, {
-    hint: `They have ${rights.join(', ')}`,
+    hint: `They have ${[...new Set(rights)].join(', ')}`,
   })
 }
 

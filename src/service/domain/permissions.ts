@@ -66,3 +66,6 @@ export function includes(granted: readonly string[], wanted: string): boolean {
     )
   })
 }
+
+/** Whom a credential acts for may always be asked with it, whatever else it is bound to. */
+export const carriedByAll = 'read:profile' satisfies Permission

@@ -32,7 +32,7 @@ export async function authenticate(
   processKeys: ProcessKeys,
   headers: IncomingHttpHeaders,
 ): Promise<Caller> {
-  if (headers.authorization === undefined) {
+  if (!headers.authorization?.toLowerCase().startsWith('bearer ')) {
     throw new Refusal('unauthorized', 'An API key is needed in the header Authorization: Bearer <API_KEY>')
   }
   const key = bearer.exec(headers.authorization)?.[1]

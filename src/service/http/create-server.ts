@@ -106,7 +106,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     if (caller.isCounted) await holdToLimits(limiter, caller, await live.read(), reply, metrics)
   })
   server.addHook('onClose', async () => {
-    keyCallers.close()
+    await keyCallers.close()
     await limiter.close()
   })
   acceptJson(server)

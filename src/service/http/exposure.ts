@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { isLoopback, readBaseUrl } from '../../contract/base-url.ts'
 import { Failure } from '../../failure.ts'
+import { systemWords } from '../../system-words.ts'
 
 /** How the service is seen from other machines. */
 export interface ExposureOptions {
@@ -79,8 +80,7 @@ async function readPem(file: string, what: string, flag: string): Promise<Buffer
   try {
     return await readFile(file)
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code
-    throw new Failure('config', `The ${what} cannot be read from ${file} (${code})`, {
+    throw new Failure('config', `The ${what} cannot be read from ${file}: ${systemWords(cause)}`, {
       hint: `${flag} takes a PEM file`,
       cause,
     })

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { pageStyle } from '../../page-style.ts'
 
 export interface StatusFacts {
   version: string | undefined
@@ -12,29 +13,24 @@ export function renderStatusPage(facts: StatusFacts): { headers: Record<string, 
   return { headers, body: write(facts) }
 }
 
-/** The look of the page that ends a sign-in (src/auth/callback-page.ts). */
-const style = `
-:root{color-scheme:light dark;--ground:#f4f5f7;--card:#fff;--edge:#e3e6eb;--ink:#16191d;--soft:#57606a;--well:#f4f5f7;--shade:0 1px 2px #10182810,0 12px 32px -8px #1018281f}
+const style = `${pageStyle}
+:root{--well:#f4f5f7}
 .ready{--mark:#12803c;--tint:#e3f5e9}
 .not-ready{--mark:#a15c07;--tint:#fdf0dc}
 @media (prefers-color-scheme:dark){
-:root{--ground:#0e1116;--card:#171b21;--edge:#2a3038;--ink:#eef1f4;--soft:#a3adb8;--well:#0e1116;--shade:0 16px 40px -8px #0009}
+:root{--well:#0e1116}
 .ready{--mark:#4fd17f;--tint:#15321f}
 .not-ready{--mark:#f5b95c;--tint:#3a2a12}
 }
-*{box-sizing:border-box;margin:0}
-body{min-height:100vh;min-height:100dvh;display:grid;place-items:center;padding:24px;background:var(--ground);color:var(--ink);font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;-webkit-font-smoothing:antialiased;-webkit-text-size-adjust:100%}
-main{width:100%;min-width:0;max-width:608px;padding:40px;border:1px solid var(--edge);border-radius:20px;background:var(--card);box-shadow:var(--shade)}
+main{min-width:0;max-width:608px}
 header{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:12px}
-h1{font-size:1.625rem;line-height:1.25;font-weight:650;letter-spacing:-.015em}
 .state{display:inline-flex;align-items:center;gap:8px;padding:4px 12px 4px 10px;border-radius:99px;background:var(--tint);color:var(--mark);font-size:.875rem;font-weight:600}
 .state::before{content:"";width:8px;height:8px;border-radius:50%;background:currentColor}
 p{margin-top:10px;color:var(--soft);overflow-wrap:anywhere}
+a{color:inherit}
 h2{margin-top:28px;font-size:1rem;font-weight:650}
 pre{margin-top:10px;padding:12px 14px;border:1px solid var(--edge);border-radius:10px;background:var(--well);white-space:pre-wrap;overflow-wrap:anywhere}
-code,footer{font:13px/1.6 ui-monospace,"SF Mono",Menlo,Consolas,monospace}
-footer{margin-top:32px;padding-top:20px;border-top:1px solid var(--edge);color:var(--soft)}
-@media (max-width:460px){body{padding:16px}main{padding:28px 22px}}
+code{font:13px/1.6 ui-monospace,"SF Mono",Menlo,Consolas,monospace}
 `
 
 /** Nothing but the page's own style, by its hash (CSP level 3, section 2.3.1). */
@@ -67,9 +63,10 @@ function write({ version, url, isReady }: StatusFacts): string {
 <header><h1>Chat service</h1><span class="state" role="status">${words}</span></header>
 <p>A chatctl service answers at <strong>${address}</strong>. It is used from the terminal, or by programs with an API key.</p>
 <h2>Sign in</h2>
-<p>With a key from whoever runs this service:</p>
+<p>In the browser, with an account on this service:</p>
 <pre><code>chatctl auth login --profile team \\
-  --base-url ${address} --with-api-key</code></pre>
+  --base-url ${address}</code></pre>
+<p>With an API key from whoever runs it, add <code>--with-api-key</code>. Where you are signed in: <a href="/account">your account</a>.</p>
 <h2>Talk</h2>
 <pre><code>chatctl chat --profile team
 chatctl chat send --profile team "Hello"</code></pre>

@@ -1,3 +1,5 @@
+import { carriedByAll } from '../domain/permissions.ts'
+
 interface Scope {
   /** What a person agrees to. */
   words: string
@@ -29,8 +31,7 @@ export const standardScope = 'chat:write'
 /** The names in a `scope` (RFC 6749 section 3.3). */
 export const scopeNames = (scope: string): string[] => scope.split(' ').filter((name) => name !== '')
 
-/** All scopes let a program ask whom it acts for. */
 export const permissionsOf = (names: readonly string[]): string[] => [
-  'read:profile',
+  carriedByAll,
   ...names.flatMap((name) => scopes[name]?.permissions ?? []),
 ]

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { isLoopback } from '../../contract/base-url.ts'
 import { Failure } from '../../failure.ts'
+import { systemWords } from '../../system-words.ts'
 import { resolvePreset } from './presets.ts'
 
 export interface UpstreamOptions {
@@ -52,7 +53,9 @@ async function readKey(file: string): Promise<string> {
   try {
     key = (await readFile(file, 'utf8')).trim()
   } catch (cause) {
-    throw new Failure('config', `The upstream key cannot be read from ${file}`, { cause })
+    throw new Failure('config', `The upstream key cannot be read from ${file}: ${systemWords(cause)}`, {
+      cause,
+    })
   }
   // RFC 6750 section 2.1: what may stand behind "Bearer".
   if (/^[A-Za-z0-9\-._~+/]+=*$/.test(key)) return key

@@ -75,7 +75,7 @@ describe('TLS', () => {
       const dispatcher = new Agent({ connect: { ca: cert } })
       const authorization = `Bearer ${service.key}`
       const page = await fetch(`${service.url}/`, { dispatcher })
-      expect(await page.text()).to.include(`--base-url ${service.url} `)
+      expect(await page.text()).to.include(`--base-url ${service.url}<`)
       const settings = await fetch(`${service.url}/v1/settings`, { dispatcher, headers: { authorization } })
       expect(settings.status).to.equal(200)
       const sent = await fetch(`${service.url}/api/chat/send`, {
@@ -109,8 +109,8 @@ describe('TLS', () => {
       const cipher = { cipher: 'aes-256-cbc', passphrase: 'x' }
       const locked = String(createPrivateKey(key).export({ type: 'pkcs8', format: 'pem', ...cipher }))
       for (const [tls, words] of [
-        [{ certFile: join(dataDir, 'none'), keyFile }, 'none (ENOENT)'],
-        [{ certFile, keyFile: dataDir }, `${dataDir} (EISDIR)`],
+        [{ certFile: join(dataDir, 'none'), keyFile }, 'none: no such file or directory (ENOENT)'],
+        [{ certFile, keyFile: dataDir }, `${dataDir}: illegal operation on a directory (EISDIR)`],
         [{ certFile: keyFile, keyFile }, 'no certificate'],
         [{ certFile: file('empty', ''), keyFile }, 'no certificate'],
         [{ certFile, keyFile: certFile }, 'no private key'],

@@ -77,9 +77,9 @@ describe('the status page', () => {
         expect(headers.get('content-type')).to.equal('text/html; charset=utf-8')
         expect(headers.get('cache-control')).to.equal('no-store')
         expect(headers.get('content-security-policy')).to.match(/^default-src 'none'; style-src 'sha256-/)
-        expect(text).to.include(`chatctl auth login --profile team \\\n  --base-url ${url} --with-api-key`)
+        expect(text).to.include(`chatctl auth login --profile team \\\n  --base-url ${url}</code>`)
         expect(text).to.include('chatctl 1.2.3').and.include('Ready')
-        expect(text).not.to.match(/<script|javascript:|\bon\w+=|src=|href=|@import|url\(/i)
+        expect(text).not.to.match(/<script|javascript:|\bon\w+=|src=|href="(?!\/account")|@import|url\(/i)
         expect(text).not.to.include(key)
         for (const accept of ['application/json', 'image/png', '']) {
           expect((await caller(url, key)('GET', '/?a=b', undefined, { accept })).text).to.equal(text)
@@ -97,7 +97,7 @@ describe('the status page', () => {
       const shown = async (host: string) => {
         const { text } = await sendBytes(url, `GET / HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)
         const [answer] = readAnswers(text)
-        return /--base-url (.*) --with-api-key/.exec(answer?.body ?? '')?.[1]
+        return /--base-url (.*)<\/code>/.exec(answer?.body ?? '')?.[1]
       }
       expect(await shown('chat.example')).to.equal('http://chat.example')
       expect(await shown('Chat.Example:8080')).to.equal('http://chat.example:8080')
@@ -125,7 +125,7 @@ describe('the status page', () => {
     const shown = (options: object) =>
       withService(async ({ url }) => {
         const { text } = await caller(url, undefined)('GET', '/', undefined, forwarded)
-        return /--base-url (.*) --with-api-key/.exec(text)?.[1]?.replace(url, 'itself')
+        return /--base-url (.*)<\/code>/.exec(text)?.[1]?.replace(url, 'itself')
       }, options)
     expect(await shown({})).to.equal('itself')
     expect(await shown({ behindProxy: true })).to.equal('https://chat.example')

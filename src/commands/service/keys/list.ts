@@ -9,7 +9,7 @@ export default class ServiceKeysList extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceKeysList, keyView)
-    const administration = await context.openAdministration(flags)
+    const administration = await context.lookAround(flags)
     await context.output.show(keyView, await administration.listKeys())
   }
 }

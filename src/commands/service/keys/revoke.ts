@@ -15,11 +15,9 @@ export default class ServiceKeysRevoke extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceKeysRevoke, keyView)
     const administration = await context.openAdministration(flags)
-    if (context.dryRun) {
-      const { id } = await administration.findKey(args.id)
-      return this.showLocalChange({ revoke: id })
-    }
-    if (!flags.yes) await context.prompter.confirm(`Revoke the key ${args.id} for good?`)
-    await context.output.show(keyView, await administration.revokeKey(args.id))
+    const { id } = await administration.findKey(args.id)
+    if (context.dryRun) return this.showLocalChange({ revoke: id })
+    if (!flags.yes) await context.prompter.confirm(`Revoke the key ${id} for good?`)
+    await context.output.show(keyView, await administration.revokeKey(id))
   }
 }

@@ -9,7 +9,7 @@ export default class ServiceSessionsList extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceSessionsList, sessionView)
-    const administration = await context.openAdministration(flags)
+    const administration = await context.lookAround(flags)
     await context.output.show(sessionView, await administration.listSessions())
   }
 }

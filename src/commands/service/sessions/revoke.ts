@@ -15,11 +15,9 @@ export default class ServiceSessionsRevoke extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceSessionsRevoke, sessionView)
     const administration = await context.openAdministration(flags)
-    if (context.dryRun) {
-      const { id } = await administration.findSession(args.id)
-      return this.showLocalChange({ revoke: id })
-    }
-    if (!flags.yes) await context.prompter.confirm(`End the session ${args.id}?`)
-    await context.output.show(sessionView, await administration.revokeSession(args.id))
+    const { id } = await administration.findSession(args.id)
+    if (context.dryRun) return this.showLocalChange({ revoke: id })
+    if (!flags.yes) await context.prompter.confirm(`End the session ${id}?`)
+    await context.output.show(sessionView, await administration.revokeSession(id))
   }
 }

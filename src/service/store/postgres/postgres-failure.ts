@@ -22,11 +22,13 @@ function refusedAtTheDoor(cause: unknown, place: string): Failure | undefined {
         'storage',
         `${place} does not let this user in: ${isMissing ? 'a password is needed' : words}`,
         {
-          hint: 'Give the password by PGPASSWORD or by a file that PGPASSFILE names',
+          hint: 'The user stands in the URL or in PGUSER, the password in PGPASSWORD or in a file that PGPASSFILE names',
         },
       )
     case '3D000':
-      return new Failure('storage', `There is no ${place}`, { hint: 'Make it with: createdb' })
+      return new Failure('storage', `There is no ${place}`, {
+        hint: 'Make it with: createdb --encoding UTF8 --template template0',
+      })
     case '42501':
     case '3F000':
       return new Failure('storage', `${place} may not be used by this user: ${words}`, {

@@ -1,4 +1,14 @@
-import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
@@ -34,7 +44,7 @@ export async function backUp(folder: string, target: string): Promise<Backup> {
     })
   }
   const data = databaseFile(folder)
-  if (!existsSync(data)) throw new Failure('not_found', `There is no data in ${folder} yet`)
+  demandReadable(data, `There is no data in ${folder} yet`)
   const partial = `${file}.partial`
   let source: DatabaseSync | undefined
   try {
@@ -105,7 +115,7 @@ export async function restore(folder: string, backup: string): Promise<Restored>
 
 /** A file that nobody writes; as `immutable`, so that SQLite makes no files of its own beside it. */
 function openBackup(file: string): DatabaseSync {
-  if (!existsSync(file)) throw new Failure('not_found', `There is no ${file}`)
+  demandReadable(file, `There is no ${file}`)
   if (existsSync(`${file}-wal`)) {
     throw new Failure('storage', `${file} is in use, or was copied while it was; it may not be whole`, {
       hint: 'Make a backup with: chatctl service backup --to FILE',
@@ -115,6 +125,16 @@ function openBackup(file: string): DatabaseSync {
   url.search = 'immutable=1'
   const { DatabaseSync } = loadSqlite()
   return new DatabaseSync(url, { readOnly: true })
+}
+
+/** @throws Failure `not_found` in the words given, `storage` for what may not be read */
+function demandReadable(file: string, absent: string): void {
+  try {
+    accessSync(file, constants.R_OK)
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') throw new Failure('not_found', absent)
+    throw new Failure('storage', `${file} cannot be read: ${systemWords(cause)}`, { cause })
+  }
 }
 
 async function copy(source: DatabaseSync, target: string): Promise<void> {
@@ -135,15 +155,21 @@ export function checkBackup(backup: string): number {
     const version = schemaVersion(database, file)
     const [result] = database.prepare('pragma integrity_check').all() as { integrity_check: string }[]
     if (version > 0 && result?.integrity_check === 'ok') return version
-    throw new Failure('storage', `${file} is empty or damaged; nothing was changed`, {
-      hint: 'Use another backup',
-    })
+    throw new Failure('storage', `${file} is empty or damaged`)
   } catch (error) {
-    throw sqliteFailure(error, dirname(file), file)
+    const failure = sqliteFailure(error, dirname(file), file)
+    const isOfData = failure instanceof Failure && failure.kind === 'storage' && failure.cause !== undefined
+    throw isOfData ? notABackup(file, error) : failure
   } finally {
     database?.close()
   }
 }
+
+const notABackup = (file: string, cause: unknown): Failure =>
+  new Failure('storage', `${file} is no backup of chatctl, or is damaged`, {
+    hint: 'Use another backup; nothing was changed',
+    cause,
+  })
 
 const isSystemError = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && /^E[A-Z]+$/.test(String(error.code))
