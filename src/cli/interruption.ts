@@ -39,13 +39,21 @@ export function takeInterrupts(onInterrupt: () => void): () => void {
   }
 }
 
+/** Two signals within so many ms are one: wrappers such as timeout(1) send theirs to a process and to its group. */
+const echo = 50
+
 /** The first signal ends what runs in good order, a second one at once. */
 export function watchSignals(): void {
+  let first = 0
   for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       if (signal === 'SIGINT' && interruptTaker) return interruptTaker()
       const reason = new Interruption(signal)
-      if (controller.signal.aborted) endProcess(reason.exitCode)
+      if (controller.signal.aborted) {
+        if (performance.now() - first < echo) return
+        endProcess(reason.exitCode)
+      }
+      first = performance.now()
       controller.abort(reason)
       setTimeout(() => endProcess(reason.exitCode), grace).unref()
     })

@@ -32,6 +32,9 @@ function parseSpan(text: string): number | undefined {
 
 function parseDate(text: string): number | undefined {
   const trimmed = text.trim()
+  // 30 February would be taken for a day in March.
+  const [year = 0, month = 0, date = 0] = trimmed.slice(0, 10).split('-').map(Number)
+  if (new Date(Date.UTC(year, month - 1, date)).getUTCDate() !== date) return undefined
   if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i.test(trimmed)) return undefined
   const time = Date.parse(trimmed)
   return Number.isNaN(time) ? undefined : time

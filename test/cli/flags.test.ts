@@ -534,7 +534,7 @@ const others: Record<string, () => Promise<void>> = {
   },
   'service:run public-url': async () => {
     await serve(['--port', '0', '--public-url', 'https://chat.example'], async (url) => {
-      expect(await (await fetch(url)).text()).to.include('--base-url https://chat.example ')
+      expect(await (await fetch(url)).text()).to.include('--base-url https://chat.example<')
     })
   },
   'service:run admin-port': async () => {
@@ -582,8 +582,8 @@ const elsewhere: Record<string, string> = {
   'settings:apply file': 'test/settings/apply.test.ts',
   'settings:apply yes': 'test/settings/apply.test.ts',
   'settings:edit yes': 'test/settings/edit.test.ts',
-  since: 'test/export/export.test.ts',
-  to: 'test/export/export.test.ts',
+  'history:export since': 'test/export/export.test.ts',
+  'history:export to': 'test/export/export.test.ts',
   'auth-url': 'test/auth/sign-in.test.ts',
   'client-id': 'test/auth/sign-in.test.ts',
   'token-url': 'test/auth/authorization-request.test.ts',

@@ -12,6 +12,7 @@ import {
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
 import { createJobPool } from '../support/job-pool.ts'
 import { commands } from '../support/manifest.ts'
+import { plantBrowserSession } from '../support/plant-browser-session.ts'
 import { binary, type Run, runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
@@ -24,7 +25,7 @@ const calls: readonly Call[] = [...serviceCalls, ...localCalls]
 /** A file in the folder of the run. */
 const usersFile = 'users.csv'
 
-/** The calls that cannot go on without an answer, and the flags that give it. */
+/** The calls that cannot go on without an answer, and the flags that give it; KEY and SESSION stand for ids that exist. */
 const questions: { args: string[]; flags: string[] }[] = [
   {
     args: ['users', 'create', '--email', 'ada@example.com'],
@@ -34,8 +35,8 @@ const questions: { args: string[]; flags: string[] }[] = [
     args: ['service', 'admin', 'create', 'ada@example.com'],
     flags: ['--password-stdin', '--password-file'],
   },
-  { args: ['service', 'keys', 'revoke', 'key_1'], flags: ['--yes'] },
-  { args: ['service', 'sessions', 'revoke', 'ses_1'], flags: ['--yes'] },
+  { args: ['service', 'keys', 'revoke', 'KEY'], flags: ['--yes'] },
+  { args: ['service', 'sessions', 'revoke', 'SESSION'], flags: ['--yes'] },
   { args: ['settings', 'apply', 'settings.yaml'], flags: ['--yes'] },
   { args: ['settings', 'edit'], flags: ['--yes'] },
   { args: ['users', 'import', usersFile], flags: ['--yes'] },
@@ -63,6 +64,7 @@ describe('off a terminal', function () {
   let server: FaultServer
   let env: NodeJS.ProcessEnv
   const inTurn = createJobPool(4)
+  const ids = new Map<string, string>()
 
   before(async () => {
     sandbox = createSandbox()
@@ -72,6 +74,9 @@ describe('off a terminal', function () {
       choose: ({ method, path }: { method: string; path: string }) =>
         json(200, findCall(method, path)?.answer ?? {}),
     }
+    const made = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'x', '--jq', '.id'])
+    ids.set('KEY', made.stdout.trim())
+    ids.set('SESSION', await plantBrowserSession(join(sandbox.home, '.local/share/chatctl')))
     server = await startFaultServer(script)
     env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
   })
@@ -81,7 +86,10 @@ describe('off a terminal', function () {
   })
 
   const run = (args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Run> =>
-    inTurn(() => runChatctl(sandbox, args, { env: { ...env, ...more }, timeout: 15_000 }))
+    inTurn(() => {
+      const words = args.map((word) => ids.get(word) ?? word)
+      return runChatctl(sandbox, words, { env: { ...env, ...more }, timeout: 15_000 })
+    })
 
   it('covers every command', () => {
     expect([...calledCommands].sort()).to.deep.equal(commands.map(({ id }) => id).sort())

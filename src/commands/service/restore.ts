@@ -20,6 +20,8 @@ export default class ServiceRestore extends BaseCommand {
     const plan = await administration.planRestore(args.file)
     if (context.dryRun) return this.showLocalChange(plan)
     if (!flags.yes) await context.prompter.confirm(`Replace ${plan.replace} by ${plan.restore}?`)
-    await context.output.show(restoredView, await administration.restore(args.file))
+    const restored = await administration.restore(args.file)
+    context.output.notice('Keys and sign-ins that were revoked since the backup are valid again')
+    await context.output.show(restoredView, restored)
   }
 }

@@ -21,7 +21,8 @@ export function sqliteFailure(error: unknown, folder: string, file: string): unk
   }
   const system = systemCode(error)
   if (system === 'EACCES' || system === 'EPERM' || system === 'EROFS') {
-    return new Failure('storage', `The data folder ${folder} cannot be written (${system})`, {
+    const { path = folder } = error as NodeJS.ErrnoException
+    return new Failure('storage', `${path} cannot be written (${system})`, {
       hint: 'Make it writable for this user, or use another data folder',
       cause: error,
     })
