@@ -402,7 +402,7 @@ const others: Record<string, () => Promise<void>> = {
       2,
     )
   },
-  'service:audit until, actor, action, target, limit, data': async () => {
+  'service:audit since, until, actor, action, target, limit, data': async () => {
     const dir = dataFolder('audit')
     const made = ['service', 'keys', 'create', '--name', 'one', '--data', dir, '--jq', '.id']
     const [one, two] = [(await runHere(made)).stdout.trim(), (await runHere(made)).stdout.trim()]

@@ -5,6 +5,8 @@ export interface Caller {
   userId: string
   /** Whether the user and the credential both carry it, or all of it where it is a pattern (`read:*`). */
   may(permission: string): boolean
+  /** Why it may not, to go on from "which": `its user lacks`. */
+  lacks(permission: string): string
   /** Requests per clock hour; null for no limit. */
   hourlyLimit: number | null
   /** A key that lives only in this process is held back by no limit, and nothing counts its requests. */

@@ -105,6 +105,8 @@ async function readKey(db: Database, digest: string): Promise<Known | undefined>
       keyId: row.id,
       userId: row.user_id,
       may: (permission) => includes(ofUser, permission) && includes(ofKey, permission),
+      lacks: (permission) =>
+        includes(ofUser, permission) ? 'this key was not given' : 'the user of this key lacks',
       hourlyLimit: row.hourly_limit,
       isCounted: true,
     },

@@ -15,6 +15,7 @@ const processCaller: Caller = {
   keyId: 'process',
   userId: adminId,
   may: () => true,
+  lacks: () => 'it lacks',
   hourlyLimit: null,
   isCounted: false,
 }
@@ -53,12 +54,12 @@ async function findCaller(
   return processKeys.has(digest) ? processCaller : callers.find(digest)
 }
 
-/** @throws Refusal `forbidden`, which names what is missing */
+/** @throws Refusal `forbidden`, which names what is missing, and to whom */
 export function authorize(caller: Caller | undefined, permission: Permission): void {
-  if (caller?.may(permission)) return
+  if (!caller || caller.may(permission)) return
   throw new Refusal(
     'forbidden',
-    `This needs the permission ${permission}, which this key or its user lacks`,
+    `This needs the permission ${permission}, which ${caller.lacks(permission)}`,
     {
       details: { missing_permission: permission },
     },

@@ -1,4 +1,4 @@
-import { carriedByAll } from '../domain/permissions.ts'
+import { carriedByAll, includes } from '../domain/permissions.ts'
 
 interface Scope {
   /** What a person agrees to. */
@@ -35,3 +35,7 @@ export const permissionsOf = (names: readonly string[]): string[] => [
   carriedByAll,
   ...names.flatMap((name) => scopes[name]?.permissions ?? []),
 ]
+
+/** The scopes that carry a permission, the narrowest first. */
+export const scopesWith = (permission: string): string[] =>
+  Object.keys(scopes).filter((name) => includes(scopes[name]?.permissions ?? [], permission))
