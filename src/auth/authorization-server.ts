@@ -97,10 +97,14 @@ export async function readMetadata(
   try {
     return await processDiscoveryResponse(issuerOf(document?.issuer, base), response)
   } catch (cause) {
-    throw new Failure('refused', `The metadata of ${base.origin} cannot be used: ${wordsOf(cause)}`, {
-      hint: 'See that the auth URL is exactly the issuer that the server names itself, or give --token-url.',
-      cause,
-    })
+    throw new Failure(
+      'refused',
+      `The metadata of ${base.origin} cannot be used: ${wordsOf(cause, document?.issuer)}`,
+      {
+        hint: 'See that the auth URL is exactly the issuer that the server names itself, or give --token-url.',
+        cause,
+      },
+    )
   }
 }
 
@@ -113,9 +117,11 @@ function issuerOf(named: unknown, base: URL): URL {
 }
 
 /** oauth4webapi speaks of its own parameters. */
-function wordsOf(cause: unknown): string {
+function wordsOf(cause: unknown, issuer: unknown): string {
   const { code, message } = cause as Error & { code?: string }
-  if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') return 'it names another issuer'
+  if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') {
+    return `it names another issuer, ${String(issuer).slice(0, 200)}`
+  }
   if (code === 'OAUTH_RESPONSE_IS_NOT_JSON') return 'it is not announced as JSON'
   return message.replace('"response" body ', '')
 }

@@ -1,5 +1,5 @@
 import { readBaseUrl } from '../contract/base-url.ts'
-import { Failure } from '../failure.ts'
+import { Failure, type FailureKind } from '../failure.ts'
 import { readMetadata } from './authorization-server.ts'
 import { createTransport, type TransportOptions } from './transport.ts'
 
@@ -9,9 +9,13 @@ export const standardClientId = 'chatctl'
 /** How long, in ms, a service may take to say so. */
 const longestQuestion = 10_000
 
+/** No sign-in can come of these, whoever is asked. */
+const hopeless: ReadonlySet<FailureKind> = new Set(['unreachable', 'timeout', 'tls'])
+
 /**
  * Whether a service is its own authorization server: whether its metadata (RFC 8414) lie at its
- * base URL, and name it. One that cannot be asked is none.
+ * base URL, and name it.
+ * @throws Failure where the service cannot be reached
  */
 export async function servesSignIn(baseUrl: string, options: TransportOptions): Promise<boolean> {
   const timeout = Math.min(options.timeout ?? longestQuestion, longestQuestion)
@@ -20,7 +24,7 @@ export async function servesSignIn(baseUrl: string, options: TransportOptions): 
     const metadata = await readMetadata(readBaseUrl(baseUrl), 'oauth2', transport)
     return metadata?.token_endpoint !== undefined
   } catch (error) {
-    if (error instanceof Failure) return false
+    if (error instanceof Failure && !hopeless.has(error.kind)) return false
     throw error
   }
 }

@@ -46,13 +46,20 @@ describe('signing in to the embedded service', function () {
     expect(config.stdout).to.equal('chatctl\n')
   })
 
+  it('is not tried where nothing answers', async () => {
+    const args = ['auth', 'login', '--web', '--base-url', 'http://127.0.0.1:9', '--insecure-storage']
+    const run = await runChatctl(sandbox, args)
+    expect(run).to.include({ exitCode: 69, stdout: '' })
+    expect(run.stderr).to.include('http://127.0.0.1:9')
+  })
+
   it('goes as far as the scope that was asked for, and says what is missing', async () => {
     expect((await logIn('--profile', 'reader', '--scope', 'settings:read')).exitCode).to.equal(0)
     const inProfile = (...args: string[]) => runChatctl(sandbox, [...args, '--profile', 'reader'])
     expect((await inProfile('settings', 'get')).exitCode).to.equal(0)
     const refused = await inProfile('settings', 'set', 'app_name=x')
     expect(refused).to.include({ exitCode: 5 })
-    expect(refused.stderr).to.include('write:settings')
+    expect(refused.stderr).to.include('write:settings').and.include('with the scope settings:write or admin')
   })
 
   it('lasts: an access token that has expired is renewed', async () => {
