@@ -1,5 +1,5 @@
 import { Failure } from '../failure.ts'
-import { adminId } from './domain/users.ts'
+import { adminId } from './domain/permissions.ts'
 import type { Database } from './store/tables.ts'
 
 /** A user, as what is done on the machine has to know them. */

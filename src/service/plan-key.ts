@@ -2,8 +2,7 @@ import { Failure } from '../failure.ts'
 import { onMachine } from './domain/audit.ts'
 import { checkCovered, checkEnd, checkKeyName, checkKnownPermissions, limitOf } from './domain/check-key.ts'
 import { changeKey, findKey, type KeyRecord, lockKey, type NewKey, storeKey } from './domain/keys.ts'
-import { rightsOf } from './domain/permissions.ts'
-import { adminId } from './domain/users.ts'
+import { adminId, rightsOfUser } from './domain/permissions.ts'
 import { findPerson } from './find-person.ts'
 import type { Database, Tier } from './store/tables.ts'
 
@@ -47,7 +46,8 @@ export async function planKey(db: Database | undefined, request: KeyRequest): Pr
   if (permissions) checkKnownPermissions(permissions)
   if (expiresAt !== undefined) checkEnd(expiresAt, Date.now())
   const person = await findPerson(db, user)
-  if (permissions) checkCovered(permissions, rightsOf(person.role, person.permissions), person.email)
+  if (permissions)
+    checkCovered(permissions, rightsOfUser(person.id, person.role, person.permissions), person.email)
   return {
     name,
     tier,
@@ -85,7 +85,7 @@ export async function planKeyChange(
   }
   if (permissions) {
     const person = await findPerson(db, key.user_id)
-    checkCovered(permissions, rightsOf(person.role, person.permissions), person.email)
+    checkCovered(permissions, rightsOfUser(person.id, person.role, person.permissions), person.email)
   }
   const isOtherTier = tier !== undefined && tier !== key.tier
   const change = {

@@ -77,7 +77,7 @@ describe('service run and its keys', () => {
       expect(run).to.include({ exitCode: 0, stderr: '' })
       expect(await served.end(signal)).to.equal(0)
       expect(served.stdout().split('\n')).to.have.length(2)
-      expect(readdirSync(data)).to.deep.equal(['chatctl.db'])
+      expect(readdirSync(data)).to.deep.equal(['chatctl.db', 'limits.db'])
     }
   })
 

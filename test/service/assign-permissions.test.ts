@@ -100,13 +100,16 @@ onEachEngine('permissions in the embedded service', (withService) => {
       await close()
     }))
 
-  it('leave the built-in admin an admin', () =>
-    withService(async ({ call }) => {
-      const assign = (body: object) => call('POST', '/v1/users/usr_admin/permissions', body)
-      const refused = await assign({ role: 'member', permissions: [] })
-      expect(refused.status).to.equal(409)
-      expect(refused.body.error.code).to.equal('admin_required')
-      expect((await assign({ role: 'admin', permissions: ['read:chat'] })).status).to.equal(200)
-      expect((await assign({ permissions: [] })).body).to.include({ role: 'admin' })
+  it('leave the built-in admin all rights', () =>
+    withService(async ({ url, place }) => {
+      const { db, close } = await openStore(place)
+      const { key } = await plantKey(db)
+      const call = caller(url, key)
+      const body = { role: 'member', permissions: [] }
+      const assigned = await call('POST', '/v1/users/usr_admin/permissions', body)
+      expect(assigned.body).to.deep.equal({ id: 'usr_admin', ...body })
+      expect((await call('GET', '/v1/users/usr_admin')).status).to.equal(200)
+      expect((await call('POST', '/v1/users/usr_admin/permissions', { role: 'admin' })).status).to.equal(200)
+      await close()
     }))
 })

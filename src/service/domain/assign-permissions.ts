@@ -2,9 +2,9 @@ import type { AssignPermissionsRequest } from '../../contract/user.ts'
 import type { Database } from '../store/tables.ts'
 import { noteChange, type Origin } from './audit.ts'
 import type { Caller } from './caller.ts'
-import { rightsOf } from './permissions.ts'
+import { rightsOf, rightsOfUser } from './permissions.ts'
 import { Refusal } from './refusal.ts'
-import { adminId, lockUser } from './users.ts'
+import { lockUser } from './users.ts'
 
 export interface Assignment {
   id: string
@@ -15,7 +15,7 @@ export interface Assignment {
 /**
  * Replaces the permissions, the role or both, whichever is given. Nobody grants what they do not
  * hold, nor changes a user who holds more than they do.
- * @throws Refusal `forbidden`, `user_not_found`, `admin_required`
+ * @throws Refusal `forbidden`, `user_not_found`
  */
 export async function assignPermissions(
   db: Database,
@@ -29,11 +29,8 @@ export async function assignPermissions(
   return db.transaction().execute(async (transaction) => {
     const stored = await lockUser(transaction, id)
     const before = { role: stored.role, permissions: JSON.parse(stored.permissions) as string[] }
-    const held = rightsOf(before.role, before.permissions)
+    const held = rightsOfUser(id, before.role, before.permissions)
     demandAll(caller, held, 'Nobody can change what a user may who holds more than they do')
-    if (id === adminId && role !== undefined && role !== 'admin') {
-      throw new Refusal('admin_required', `${adminId} is the built-in admin, whose role cannot be changed`)
-    }
     const after = {
       role: role ?? before.role,
       permissions: permissions ? [...new Set(permissions)] : before.permissions,

@@ -2,7 +2,7 @@ import { prepareQuery } from '../store/prepared-query.ts'
 import type { Store } from '../store/store.ts'
 import type { Database } from '../store/tables.ts'
 import type { Caller } from './caller.ts'
-import { carriedByAll, includes, rightsOf } from './permissions.ts'
+import { carriedByAll, includes, rightsOfUser } from './permissions.ts'
 
 /** The callers of keys in the database, as they are at this moment. */
 export interface Callers {
@@ -97,7 +97,7 @@ export function createCallers(store: Store, now: () => number = Date.now): Calle
 async function readKey(db: Database, digest: string): Promise<Known | undefined> {
   const [row] = await selectKey(db, { hash: digest })
   if (!row) return undefined
-  const ofUser = rightsOf(row.role, JSON.parse(row.user_permissions))
+  const ofUser = rightsOfUser(row.user_id, row.role, JSON.parse(row.user_permissions))
   const ofKey: string[] =
     row.key_permissions === null ? ['*:*'] : [carriedByAll, ...JSON.parse(row.key_permissions)]
   return {

@@ -52,6 +52,13 @@ export function rightsOf(role: string, assigned: readonly string[]): string[] {
   return [...ofRole, ...assigned]
 }
 
+/** Whom keys made on the machine act as; the first migration makes this user. */
+export const adminId = 'usr_admin'
+
+/** The same of a user. The built-in admin may do everything, whatever is assigned: nobody can lock the machine out. */
+export const rightsOfUser = (id: string, role: string, assigned: readonly string[]): string[] =>
+  id === adminId ? [...rolePermissions.admin] : rightsOf(role, assigned)
+
 /**
  * Whether what was granted includes a permission, or all of what a pattern such as `read:*` stands
  * for.

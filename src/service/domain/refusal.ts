@@ -13,7 +13,6 @@ export type RefusalCode =
   | 'user_not_found'
   | 'method_not_allowed'
   | 'email_taken'
-  | 'admin_required'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'header_too_large'

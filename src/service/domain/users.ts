@@ -16,9 +16,6 @@ import {
 } from './preferences.ts'
 import { invalidRequest, Refusal } from './refusal.ts'
 
-/** Whom keys made on the machine act as; the first migration makes this user. */
-export const adminId = 'usr_admin'
-
 /** The most that a user's metadata may hold, in bytes of JSON. */
 export const mostMetadata = 65_536
 

@@ -15,7 +15,6 @@ const statuses: Record<RefusalCode, number> = {
   method_not_allowed: 405,
   request_timeout: 408,
   email_taken: 409,
-  admin_required: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,
   rate_limited: 429,

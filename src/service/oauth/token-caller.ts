@@ -1,6 +1,6 @@
 import type { Caller } from '../domain/caller.ts'
 import { tierLimits } from '../domain/keys.ts'
-import { includes, rightsOf } from '../domain/permissions.ts'
+import { includes, rightsOfUser } from '../domain/permissions.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'
 import { digest } from './references.ts'
@@ -14,7 +14,7 @@ import { permissionsOf, scopeNames, scopesWith } from './scopes.ts'
 export async function findTokenCaller(db: Database, token: string): Promise<Caller | undefined> {
   const [row] = await selectToken(db, { hash: digest(token), now: Math.floor(Date.now() / 1000) })
   if (!row) return undefined
-  const ofUser = rightsOf(row.role, JSON.parse(row.permissions))
+  const ofUser = rightsOfUser(row.id, row.role, JSON.parse(row.permissions))
   const ofToken = permissionsOf(scopeNames(String(JSON.parse(row.payload).scope ?? '')))
   return {
     keyId: `oauth:${row.id}`,
