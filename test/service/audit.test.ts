@@ -2,10 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { type AuditEntry, listChanges } from '../../src/service/domain/audit.ts'
+import { type AuditEntry, listChanges, noteChange, onMachine } from '../../src/service/domain/audit.ts'
 import { changedParts } from '../../src/service/domain/changed-parts.ts'
 import { openStore } from '../../src/service/store/open-store.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
+import { needPostgres, sharedPostgres } from '../support/postgres.ts'
 import { plantKey, plantUser } from './plant-key.ts'
 import {
   caller,
@@ -157,6 +158,32 @@ onEachEngine('the audit log of the embedded service', (withService) => {
         expect(readFileSync(join(dataDir, name), 'latin1').includes(key), name).to.equal(false)
       }
     }))
+})
+
+describe('the audit log in a PostgreSQL that sorts as people do', () => {
+  before(function () {
+    needPostgres(this)
+  })
+
+  it('is found by the first word of an action', async () => {
+    const postgres = await sharedPostgres()
+    const database = await postgres.createDatabase()
+    const name = new URL(database).pathname.slice(1)
+    // Punctuation is passed over, as in many a locale that a server was set up with.
+    await postgres.query(`drop database ${name}`)
+    await postgres.query(
+      `create database ${name} template template0 locale_provider icu icu_locale 'en-u-ka-shifted'`,
+    )
+    const store = await openStore({ dataDir: '', database })
+    const change = { target: 'x', before: null, after: null }
+    for (const action of ['key.create', 'key.revoke', 'user.create'] as const) {
+      await noteChange(store.db, onMachine, { action, ...change })
+    }
+    const found = await listChanges(store.db, { action: 'key', limit: 10 })
+    expect(found.map(({ action }) => action)).to.deep.equal(['key.create', 'key.revoke'])
+    await store.close()
+    await postgres.dropDatabase(database)
+  })
 })
 
 describe('a change in the audit log', () => {

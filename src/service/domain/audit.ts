@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { AuditRow, Database } from '../store/tables.ts'
 import type { Caller } from './caller.ts'
 import { changedParts } from './changed-parts.ts'
@@ -99,13 +100,10 @@ export async function listChanges(db: Database, filter: AuditFilter): Promise<Au
   if (actor !== undefined) query = query.where('actor', '=', actor)
   if (target !== undefined) query = query.where('target', '=', target)
   if (action !== undefined) {
-    // All that begin with `key.` lie between `key.` and `key/`.
-    query = query.where((where) =>
-      where.or([
-        where('action', '=', action),
-        where.and([where('action', '>=', `${action}.`), where('action', '<', `${action}/`)]),
-      ]),
-    )
+    // Not what lies between `key.` and `key/`: a PostgreSQL may sort with no regard to punctuation.
+    const family = `${action}.`
+    const beginning = sql<string>`substr(action, 1, ${[...family].length})`
+    query = query.where((where) => where.or([where('action', '=', action), where(beginning, '=', family)]))
   }
   const rows = await query.orderBy('seq', 'desc').limit(limit).execute()
   return rows.reverse().map(({ at, actor, action, target, before, after, key_id, request_id }) => ({
