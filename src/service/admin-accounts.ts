@@ -5,6 +5,8 @@ import { Refusal } from './domain/refusal.ts'
 import { createUser, lockUser } from './domain/users.ts'
 import { findPerson, lookUpPerson, type Person } from './find-person.ts'
 import { validate } from './http/validate.ts'
+import { unlockAccount } from './oauth/lock-out.ts'
+import { endSignIns } from './oauth/revoke.ts'
 import type { Database } from './store/tables.ts'
 
 /** An admin, as shown. */
@@ -66,11 +68,12 @@ const noAdmin = (email: string, { id, role }: Person): Failure =>
   })
 
 /**
- * The way back in: a new password, no second factor, and no sign-in that was there before.
+ * The way back in: a new password, no second factor, no lock-out, and no sign-in that was there before.
  * @throws as `findAdmin`, and Failure `refused` for the password
  */
 export async function resetAdmin(db: Database, email: string, password: string): Promise<AdminAccount> {
-  const { id } = await findAdmin(db, email)
+  const account = await findAdmin(db, email)
+  const { id } = account
   checkUser({ email: 'any@example.com', password })
   const hash = await hashPassword(password)
   return db.transaction().execute(async (transaction) => {
@@ -81,7 +84,8 @@ export async function resetAdmin(db: Database, email: string, password: string):
       .where('id', '=', id)
       .execute()
     await transaction.deleteFrom('second_factors').where('user_id', '=', id).execute()
-    await transaction.deleteFrom('oauth_records').where('user_id', '=', id).execute()
+    await endSignIns(transaction, id)
+    await unlockAccount(transaction, account.email)
     const after = { password_changed: true, second_factor: false, signed_in: false }
     await noteChange(transaction, onMachine, { action: 'admin.reset', target: id, before: null, after })
     return readAdmin(transaction, id)

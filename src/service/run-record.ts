@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 
 /** Where a service that announced itself can be reached. */
 export interface RunRecord {
@@ -47,12 +47,17 @@ export async function findRuns(folder: string, place: string): Promise<RunRecord
   const found: RunRecord[] = []
   for (const name of await listRecords(folder)) {
     const record = await readRecord(join(folder, name))
-    if (record?.place !== place || !isAlive(record.pid) || !(await answers(record.url))) continue
+    if (!record || !isSamePlace(record.place, place)) continue
+    if (!isAlive(record.pid) || !(await answers(record.url))) continue
     const { place: _, ...shown } = record
     found.push(shown)
   }
   return found
 }
+
+/** Of one folder there is one file, whatever the folder is called: links and mounts lead to it, too. */
+const isSamePlace = (one: string, other: string): boolean =>
+  one === other || (isAbsolute(one) && isAbsolute(other))
 
 async function listRecords(folder: string): Promise<string[]> {
   try {

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { expect } from 'chai'
@@ -10,7 +10,7 @@ import { type DataPlace, openStore } from '../../src/service/store/open-store.ts
 import { sharedPostgres } from '../support/postgres.ts'
 import { runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { caller, onEachEngine, withPlace } from './temporary-service.ts'
+import { caller, onEachEngine, withPlace, withService } from './temporary-service.ts'
 
 async function withAdministration<T>(place: DataPlace, use: (administration: Administration) => Promise<T>) {
   const administration = await openAdministration(place)
@@ -199,4 +199,29 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
       writeFileSync(record, '{')
       expect(await running()).to.equal(null)
     }))
+})
+
+describe('a data folder that is known by another name', () => {
+  it('is known to be in use, and is not restored over', () =>
+    withService(
+      async ({ call, dataDir, url }) => {
+        await call('PATCH', '/v1/settings', { app_name: 'Before' })
+        const [other, backup] = [`${dataDir}-link`, `${dataDir}-backup.db`]
+        symlinkSync(dataDir, other)
+        try {
+          await withAdministration({ dataDir: other }, async (administration) => {
+            expect((await administration.status()).running).to.include({ url })
+            await administration.backUp(backup)
+            await call('PATCH', '/v1/settings', { app_name: 'After' })
+            const error = await administration.restore(backup).catch((reason) => reason)
+            expect(error).to.be.instanceOf(Failure).and.to.include({ kind: 'conflict' })
+            expect((await call('GET', '/v1/settings')).body.app_name).to.equal('After')
+          })
+        } finally {
+          rmSync(other, { force: true })
+          rmSync(backup, { force: true })
+        }
+      },
+      { announce: true },
+    ))
 })

@@ -127,6 +127,10 @@ onEachEngine('the audit log of the embedded service', (withService) => {
         password: canary,
         api_key: canary,
         nested: { accessToken: canary, client_secret: canary, list: [{ passphrase: canary }] },
+        'api-key': canary,
+        secrets: [canary, { of: canary }],
+        credentials: { user: 'ada', value: canary },
+        pass: 271828,
       }
       const user = { email: 'ada@example.com', password: canary, metadata }
       const { body } = await call('POST', '/v1/users', user)
@@ -143,6 +147,10 @@ onEachEngine('the audit log of the embedded service', (withService) => {
             client_secret: '(hidden)',
             list: [{ passphrase: '(hidden)' }],
           },
+          'api-key': '(hidden)',
+          secrets: '(hidden)',
+          credentials: '(hidden)',
+          pass: '(hidden)',
         },
       })
       for (const name of readdirSync(dataDir)) {

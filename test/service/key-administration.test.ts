@@ -1,6 +1,8 @@
 import { expect } from 'chai'
 import type { Failure } from '../../src/failure.ts'
 import { type Administration, openAdministration } from '../../src/service/administration.ts'
+import { createAdapters } from '../../src/service/oauth/adapter.ts'
+import { countAttempt } from '../../src/service/oauth/lock-out.ts'
 import { openStore } from '../../src/service/store/open-store.ts'
 import type { Database } from '../../src/service/store/tables.ts'
 import { plantUser } from './plant-key.ts'
@@ -232,6 +234,37 @@ onEachEngine('admins of the embedded service', (withService) => {
       const [entry] = await administration.listChanges({ action: 'admin.reset', limit: 1 })
       expect(entry).to.include({ actor: 'machine', target: id })
       expect(JSON.stringify(entry)).not.to.match(/canary|argon2|ABCD/)
+    }))
+
+  it('get back in although they were locked out', () =>
+    withPlace(async ({ administration, db }) => {
+      await administration.createAdmin(ada)
+      const attempt = { email: 'Ada@example.com', address: '192.0.2.1' }
+      for (let failure = 1; failure <= 5; failure++) await countAttempt(db, attempt)
+      const other = { email: 'other@example.com', address: '192.0.2.2' }
+      for (let failure = 1; failure <= 5; failure++) await countAttempt(db, other)
+      expect(await countAttempt(db, attempt)).to.be.above(0)
+      await administration.resetAdmin('ADA@example.com', 'canary-another')
+      expect(await countAttempt(db, attempt)).to.equal(undefined)
+      expect(await countAttempt(db, other)).to.be.above(0)
+    }))
+
+  it('leave nothing to whoever was signing in with the old password, or is answered meanwhile', () =>
+    withPlace(async ({ administration, db }) => {
+      const { id } = await administration.createAdmin(ada)
+      const adapters = createAdapters(db)
+      const session = { accountId: id, uid: 'the-uid' }
+      await adapters('Session').upsert('the-session', session, 3600)
+      const half = { result: { login: { accountId: id } }, params: {}, uid: 'half' }
+      await adapters('Interaction').upsert('half', half, 3600)
+      const others = { result: { login: { accountId: 'usr_admin' } }, params: {}, uid: 'others' }
+      await adapters('Interaction').upsert('others', others, 3600)
+      await administration.resetAdmin(ada.email, 'canary-another')
+      // A request that had read the session before writes it when it ends.
+      await adapters('Session').upsert('the-session', session, 3600)
+      expect(await adapters('Session').find('the-session')).to.equal(undefined)
+      expect(await adapters('Interaction').find('half')).to.equal(undefined)
+      expect(await adapters('Interaction').find('others')).not.to.equal(undefined)
     }))
 
   it('are the only ones who can be let back in', () =>

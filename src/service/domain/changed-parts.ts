@@ -3,8 +3,8 @@ type Plain = Record<string, unknown>
 const isPlain = (value: unknown): value is Plain =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Names of fields whose text nobody should find in a log, wherever a person may have put it. */
-const secretName = /pass(word|phrase|wd|code)?$|secret|token$|api_?key|credential/i
+/** Names of fields whose content nobody should find in a log, wherever a person may have put it. */
+const secretName = /pass(word|phrase|wd|code)?s?$|secret|token$|api[_-]?key|credential/i
 
 /**
  * What differs between two states, key by key at every depth; arrays are compared whole. A key that
@@ -41,10 +41,11 @@ function set(target: Plain, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
 }
 
+/** A list or an object under such a name is hidden whole; that there is nothing, or yes or no, may be known. */
 function hideSecrets(value: object): object {
   return JSON.parse(
     JSON.stringify(value, (name, inner) =>
-      typeof inner === 'string' && secretName.test(name) ? '(hidden)' : inner,
+      inner !== null && typeof inner !== 'boolean' && secretName.test(name) ? '(hidden)' : inner,
     ),
   )
 }

@@ -46,16 +46,12 @@ export async function countAttempt(
   return db.transaction().execute(async (transaction) => {
     const counted = []
     for (const [subject, rule] of subjectsOf(attempt)) {
-      await transaction
+      // An update that changes nothing holds the row until the end, on both engines. It is one statement
+      // with the insert: another process may remove the row between two.
+      const row = await transaction
         .insertInto('sign_in_failures')
         .values({ subject, failures: 0, last_failure_at: now, locked_until: null })
-        .onConflict((conflict) => conflict.doNothing())
-        .execute()
-      // An update that changes nothing: it holds the row until the end, on both engines.
-      const row = await transaction
-        .updateTable('sign_in_failures')
-        .set({ subject })
-        .where('subject', '=', subject)
+        .onConflict((conflict) => conflict.column('subject').doUpdateSet({ subject }))
         .returningAll()
         .executeTakeFirstOrThrow()
       const left = (row.locked_until ?? 0) - now
@@ -97,5 +93,10 @@ export async function takeBackAttempt(db: Database, attempt: Attempt): Promise<v
 /** Somebody has signed in: nothing is held against the account any more. */
 export async function forgetFailures(db: Database, attempt: Attempt): Promise<void> {
   await takeBackAttempt(db, attempt)
-  await db.deleteFrom('sign_in_failures').where('subject', '=', accountOf(attempt.email)).execute()
+  await unlockAccount(db, attempt.email)
+}
+
+/** Nothing is held against an account any more; a network address stays locked. */
+export async function unlockAccount(db: Database, email: string): Promise<void> {
+  await db.deleteFrom('sign_in_failures').where('subject', '=', accountOf(email)).execute()
 }

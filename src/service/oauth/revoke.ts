@@ -69,3 +69,26 @@ export async function endSessions(db: Database, uidHashes: readonly string[]): P
   )
   await db.deleteFrom('oauth_records').where('uid_hash', 'in', uidHashes).execute()
 }
+
+/**
+ * Ends all that a person signed in to, and every sign-in of theirs that is half done: whoever has
+ * shown the password has it in an interaction for an hour. Must run inside a transaction.
+ */
+export async function endSignIns(db: Database, userId: string): Promise<void> {
+  const sessions = await db
+    .selectFrom('oauth_records')
+    .select('uid_hash')
+    .where('model', '=', 'Session')
+    .where('user_id', '=', userId)
+    .execute()
+  await endSessions(
+    db,
+    sessions.flatMap(({ uid_hash: hash }) => hash ?? []),
+  )
+  await db.deleteFrom('oauth_records').where('user_id', '=', userId).execute()
+  await db
+    .deleteFrom('oauth_records')
+    .where('model', '=', 'Interaction')
+    .where('payload', 'like', `%"${userId}"%`)
+    .execute()
+}

@@ -7,9 +7,10 @@ import {
   takeBackAttempt,
 } from '../../../src/service/oauth/lock-out.ts'
 import { startService } from '../../../src/service/start-service.ts'
+import { openStore } from '../../../src/service/store/open-store.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import type { Database } from '../../../src/service/store/tables.ts'
-import { equip, withFolder, withService } from '../temporary-service.ts'
+import { equip, onEachEngine, withFolder, withPlace, withService } from '../temporary-service.ts'
 import { Browser } from './browser.ts'
 import { askForCode, createPerson, signIn } from './flow.ts'
 
@@ -21,6 +22,27 @@ const withDatabase = (use: (db: Database) => Promise<void>): Promise<void> =>
     await use(store.db)
     await store.close()
   })
+
+onEachEngine('counting attempts', (_, engine) => {
+  it('goes on while another process forgets the failures of the same account', () =>
+    withPlace(engine, async (place) => {
+      const stores = [await openStore(place), await openStore(place)]
+      const attempt = { email: 'ada@example.com', address: '192.0.2.1' }
+      let now = 0
+      for (let round = 0; round < 40; round++) {
+        // Days apart, so that none is locked.
+        now += 2 * 24 * 60 * minute
+        await Promise.all(
+          stores.flatMap(({ db }) => [
+            countAttempt(db, attempt, now),
+            forgetFailures(db, attempt),
+            countAttempt(db, attempt, now),
+          ]),
+        )
+      }
+      for (const store of stores) await store.close()
+    }))
+})
 
 describe('locking out', () => {
   it('begins with the fifth failure, for a minute, and doubles up to an hour', () =>

@@ -130,6 +130,36 @@ describe('writes to SQLite', () => {
       expect(await names(store.db)).to.include('four')
     }))
 
+  it('that wait while a full disk takes away those before them are stored whole, each by itself', () =>
+    withStore(async ({ db, connection }) => {
+      const { page_count: pages } = connection.prepare('pragma page_count').get() as { page_count: number }
+      connection.exec(`pragma max_page_count = ${pages + 5}`)
+      const pair = (name: string) =>
+        db.transaction().execute(async (transaction) => {
+          await add(transaction, `${name}.1`)
+          await add(transaction, `${name}.2`)
+        })
+      const large = () =>
+        db
+          .insertInto('service_secrets')
+          .values({ name: 'large', value: 'x'.repeat(1_000_000), created_at: '' })
+          .execute()
+      for (let before = 0; before <= 4; before++) {
+        const asked = ['a', 'b', 'c', 'd'].slice(0, before).map((name) => `${before}${name}`)
+        const waiting = ['e', 'f', 'g', 'h'].map((name) => `${before}${name}`)
+        const all = [...asked.map(pair), large(), ...waiting.map(pair)]
+        const outcomes = (await Promise.allSettled(all)).map((each) =>
+          each.status === 'rejected' ? String(each.reason) : 'stored',
+        )
+        // Those before it were in its transaction, and SQLite rolled all of that back.
+        const full = 'Error: database or disk is full'
+        const expected = [...asked, 'large'].map(() => full).concat(waiting.map(() => 'stored'))
+        expect(outcomes).to.deep.equal(expected)
+        const stored = (await names(db)).filter((name) => name.startsWith(`${before}`))
+        expect(stored).to.deep.equal(waiting.flatMap((name) => [`${name}.1`, `${name}.2`]))
+      }
+    }))
+
   it('wait for another process without holding up the thread, or those who read', function () {
     this.timeout(20_000)
     return withStore(async (store) => {

@@ -58,14 +58,16 @@ export class GroupCommit {
     }
   }
 
-  /** Settles when the operation is on the disk. */
+  /** Settles when the operation is on the disk. It is over either way: `rollback` must not follow. */
   async commit(): Promise<void> {
     const group = this.#group
     try {
       this.run(() => this.#connection.exec('release operation'))
-    } finally {
-      this.#turns.pass()
+    } catch (error) {
+      await this.rollback()
+      throw error
     }
+    this.#turns.pass()
     await group?.done
   }
 

@@ -104,6 +104,8 @@ class Connection implements DatabaseConnection {
   }
 
   async rollback(): Promise<void> {
+    // Kysely asks for it after a commit that failed, too: by then the turn is somebody else's.
+    if (!this.#isInTransaction) return
     this.#isInTransaction = false
     await this.#commits.rollback()
   }
