@@ -1,7 +1,7 @@
 import { hashPassword, verifyPassword } from '../domain/passwords.ts'
 import type { UserRow } from '../store/tables.ts'
 import { type BrowserSession, closeSession, findSession, keepSession } from './browser-session.ts'
-import { countAttempt, forgetFailures } from './lock-out.ts'
+import { countAttempt, forgetFailures, judge } from './lock-out.ts'
 import { paths } from './metadata.ts'
 import { type Account, accountPage } from './pages/account-page.ts'
 import { signedOutPage } from './pages/error-page.ts'
@@ -122,7 +122,8 @@ async function demandPassword(
   const attempt = { email: user.email, address }
   const wait = await countAttempt(db, attempt)
   if (wait !== undefined) return locked(wait)
-  if (!(await verifyPassword(user.password_hash, form.get('password') ?? ''))) {
+  const check = verifyPassword(user.password_hash, form.get('password') ?? '')
+  if (!(await judge(db, attempt, check))) {
     return { alert: 'The current password is not right.' }
   }
   await forgetFailures(db, attempt)
