@@ -21,6 +21,8 @@ export type AuditAction =
   | 'settings.update'
   | 'user.assign'
   | 'user.create'
+  | 'user.password'
+  | 'user.second_factor'
   | 'user.update'
 
 /** One administrative change, as it is handed in. */
