@@ -335,6 +335,35 @@ onEachEngine('sessions, from the machine of the service', (withService, _engine)
       expect(end.status).to.equal(400)
     }))
 
+  it('of browsers end after seven days, however busy they are', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      const browser = new Browser()
+      await openAccount(service.url, browser)
+      const store = await openStore(service.place)
+      const age = async (seconds: number) => {
+        const { payload } = await store.db
+          .selectFrom('oauth_records')
+          .select('payload')
+          .where('model', '=', 'Session')
+          .executeTakeFirstOrThrow()
+        const aged = { ...JSON.parse(payload), loginTs: Math.floor(Date.now() / 1000) - seconds }
+        await store.db
+          .updateTable('oauth_records')
+          .set({ payload: JSON.stringify(aged) })
+          .where('model', '=', 'Session')
+          .execute()
+      }
+      const week = 7 * 86_400
+      await age(week - 60)
+      expect((await browser.open(`${service.url}/account`)).text).to.include('Your account')
+      // Whoever asks again and again has it renewed a second before its end.
+      await age(week)
+      expect((await browser.open(askForCode(service.url).url)).text).to.include('name="email"')
+      expect((await browser.open(`${service.url}/account`)).text).to.include('name="email"')
+      await store.close()
+    }))
+
   it('end with the person', () =>
     withService(async (service) => {
       const id = await createPerson(service)
