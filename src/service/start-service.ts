@@ -5,6 +5,7 @@ import { Refusal } from './domain/refusal.ts'
 import { type AdminServer, startAdminServer } from './http/admin-server.ts'
 import { createServer } from './http/create-server.ts'
 import { type ExposureOptions, readExposure } from './http/exposure.ts'
+import { issuerOf, noSignIn } from './http/issuer.ts'
 import { listenFailure } from './http/listen-failure.ts'
 import { Readiness } from './http/readiness.ts'
 import type { Metrics } from './metrics/metrics.ts'
@@ -85,6 +86,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const { place } = store
     const said = { url, admin_url: adminUrl ?? null, version: version ?? null, place }
     if (announce) await announceRun(dataDir, said)
+    if (issuerOf(exposure, url) === undefined) logger?.warn(noSignIn)
     logger?.info({ url, admin: adminUrl, data: dataDir, database: place }, 'listening')
 
     let closing: Promise<void> | undefined

@@ -3,6 +3,8 @@ import { startService } from '../../src/service/start-service.ts'
 import { openPostgres } from '../../src/service/store/postgres/open-postgres.ts'
 import { needPostgres, sharedPostgres, startPostgres, type TemporaryPostgres } from '../support/postgres.ts'
 import { startStallingProxy } from '../support/stalling-proxy.ts'
+import { Browser } from './oauth/browser.ts'
+import { askForCode, createPerson, getTokens, refresh, signIn } from './oauth/flow.ts'
 import { type Answer, equip, type TemporaryService, withFolder, withPlace } from './temporary-service.ts'
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -87,6 +89,41 @@ describe('a service whose PostgreSQL is lost', () => {
         await service.close()
       }))
   }
+
+  it('says so to who signs in, and to programs that renew their tokens, which lose nothing by it', () =>
+    withFolder(async (dataDir) => {
+      const database = await postgres.createDatabase()
+      const service = equip(await startService({ dataDir, database }))
+      await createPerson(service)
+      const tokens = await getTokens(service.url)
+      const browser = new Browser()
+      const page = await browser.open(askForCode(service.url).url)
+      await postgres.stop('fast')
+      for (const [path, fields] of [
+        ['/oauth/token', { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }],
+        ['/oauth/revoke', { token: tokens.refresh_token }],
+      ] as const) {
+        const body = new URLSearchParams({ client_id: 'chatctl', ...fields })
+        const answer = await fetch(service.url + path, { method: 'POST', body })
+        expect(answer.status, path).to.equal(503)
+        expect(answer.headers.get('retry-after')).to.equal('1')
+        expect(await answer.json()).to.include({ error: 'temporarily_unavailable' })
+      }
+      const pages = [
+        await browser.open(askForCode(service.url).url),
+        await browser.open(`${service.url}/sign-in`),
+        await signIn(browser, page),
+      ]
+      for (const { status, headers, text } of pages) {
+        expect(status).to.equal(503)
+        expect(headers.get('retry-after')).to.equal('1')
+        expect(text).to.include('The database of the service does not answer; try again.')
+      }
+      await postgres.start()
+      await recovery(service)
+      expect((await refresh(service.url, tokens.refresh_token)).status).to.equal(200)
+      await service.close()
+    }))
 
   it('goes on when its connections are ended one by one', () =>
     withFolder(async (dataDir) => {

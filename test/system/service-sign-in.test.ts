@@ -94,6 +94,8 @@ describe('signing in to the embedded service with a real browser, without JavaSc
       await page.goto(`${service.url}/account`)
       await signIn(page)
       await page.getByRole('heading', { name: 'Your account' }).waitFor()
+      const factor = page.getByRole('region', { name: 'Second factor' })
+      await factor.getByLabel('Current password').fill(person.password)
       await page.getByRole('button', { name: 'Turn it on' }).click()
       const secret = (await page.locator('code').textContent())?.replaceAll(' ', '') ?? ''
       await take(page, `service-account-factor-${colorScheme}`)

@@ -22,6 +22,8 @@ export const auditActions = [
   'settings.update',
   'user.assign',
   'user.create',
+  'user.password',
+  'user.second_factor',
   'user.update',
 ] as const
 

@@ -12,8 +12,18 @@ export async function hashPassword(password: string): Promise<string> {
   return gate(() => hash(password, cost))
 }
 
-/** A hash that no password has, for users who are not there: made once, at the same cost. */
-let nobody: Promise<string> | undefined
+/**
+ * A hash that no password is known to have, at the same cost, for users who are not there. It is put
+ * together and not computed: there must be no moment at which it cannot be had.
+ */
+const nobody = (() => {
+  const base64 = (bytes: number) =>
+    Buffer.from(crypto.getRandomValues(new Uint8Array(bytes)))
+      .toString('base64')
+      .replaceAll('=', '')
+  const { memoryCost, timeCost, parallelism } = cost
+  return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${base64(16)}$${base64(32)}`
+})()
 
 /**
  * Whether a password is the one of a hash. It takes as long where there is no hash, so that the
@@ -22,7 +32,5 @@ let nobody: Promise<string> | undefined
  */
 export async function verifyPassword(stored: string | null, password: string): Promise<boolean> {
   const { verify } = await import('@node-rs/argon2')
-  nobody ??= hashPassword(crypto.randomUUID())
-  const known = stored ?? (await nobody)
-  return (await gate(() => verify(known, password))) && stored !== null
+  return (await gate(() => verify(stored ?? nobody, password))) && stored !== null
 }

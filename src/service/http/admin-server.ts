@@ -1,5 +1,5 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, isIP } from 'node:net'
 import { Refusal } from '../domain/refusal.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { errorBodyOf } from './error-answer.ts'
@@ -26,6 +26,7 @@ export async function startAdminServer(
   url: string,
 ): Promise<AdminServer> {
   const server = createServer((request, response) => {
+    if (!isForMachine(request.headers.host)) return refuse(response)
     answer(metrics, readiness, request.method ?? '', request.url ?? '', response).catch(() =>
       response.destroy(),
     )
@@ -44,6 +45,23 @@ export async function startAdminServer(
         server.closeAllConnections()
       }),
   }
+}
+
+/**
+ * Whether a request was meant for this machine. A web page can have its own name lead here (DNS
+ * rebinding) and then read what is answered; of an address, or of `localhost`, it can not.
+ */
+function isForMachine(host: string | undefined): boolean {
+  const name = (host ?? '').replace(/:\d*$/, '')
+  return name.toLowerCase() === 'localhost' || isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
+}
+
+/** RFC 9110 section 15.5.20. */
+function refuse(response: ServerResponse): void {
+  const refusal = new Refusal('invalid_request', 'Ask for this by an address, or as localhost')
+  response
+    .writeHead(421, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
+    .end(JSON.stringify(errorBodyOf(refusal)))
 }
 
 async function answer(

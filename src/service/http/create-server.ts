@@ -16,6 +16,7 @@ import { headerLines } from './connection-limits.ts'
 import { answerCors } from './cors.ts'
 import { createErrorHandler } from './error-handler.ts'
 import type { Exposure } from './exposure.ts'
+import { issuerOf, noSignIn } from './issuer.ts'
 import { serveOAuth } from './oauth-routes.ts'
 import { addOpenRoutes } from './open-routes.ts'
 import { acceptJson } from './parse-json.ts'
@@ -131,9 +132,11 @@ export function createServer(parts: ServerParts): FastifyInstance {
   return server
 }
 
-/** One that listens on a loopback port is its own issuer. */
+/** @throws Refusal `not_found` where it is not known under which name people would sign in */
 async function loadOAuth(server: FastifyInstance, { store, exposure, logger }: ServerParts): Promise<OAuth> {
+  const issuer = issuerOf(exposure, server.listeningOrigin)
+  if (issuer === undefined) throw new Refusal('not_found', noSignIn)
   const { openOAuth } = await import('../oauth/open-oauth.ts')
   const onError = (error: unknown) => logger?.error({ err: error }, 'a sign-in failed')
-  return openOAuth({ db: store.db, issuer: exposure?.publicUrl ?? server.listeningOrigin, onError })
+  return openOAuth({ db: store.db, issuer, onError })
 }

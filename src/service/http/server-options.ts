@@ -1,6 +1,7 @@
 import { type FastifyBaseLogger, type FastifyServerOptions, LogController } from 'fastify'
 import { bodyLimit, keepAliveTimeout, limitConnections } from './connection-limits.ts'
 import type { Exposure } from './exposure.ts'
+import { toOriginForm } from './origin-form.ts'
 import { requestIdFor } from './request-id.ts'
 
 /** What is set of Fastify and of Node's HTTP server. */
@@ -18,6 +19,7 @@ export function serverOptions({
     // Its own lines name hosts and ports; those of record-answer.ts say who asked for what and how it went.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request' }),
     ...(logger && { childLoggerFactory: (_, bindings) => logger.child(bindings) }),
+    rewriteUrl: toOriginForm,
     genReqId: ({ headers }) => requestIdFor(headers),
     bodyLimit,
     requestTimeout,

@@ -1,20 +1,28 @@
+import { noteChange, type Origin } from '../domain/audit.ts'
 import { hashPassword, verifyPassword } from '../domain/passwords.ts'
 import type { UserRow } from '../store/tables.ts'
-import { type BrowserSession, closeSession, findSession, keepSession } from './browser-session.ts'
-import { countAttempt, forgetFailures } from './lock-out.ts'
+import {
+  type BrowserSession,
+  closeSession,
+  findSession,
+  keepSession,
+  renewSession,
+} from './browser-session.ts'
+import { countAttempt, forgetFailures, judge } from './lock-out.ts'
 import { paths } from './metadata.ts'
 import { type Account, accountPage } from './pages/account-page.ts'
 import { signedOutPage } from './pages/error-page.ts'
 import { digestOf } from './references.ts'
 import {
   beginSecondFactor,
+  cancelSecondFactor,
   confirmSecondFactor,
   hasSecondFactor,
   readUnconfirmed,
   removeSecondFactor,
   takeCode,
 } from './second-factor.ts'
-import { endAll, listSessions, sessionIdOf } from './sessions.ts'
+import { endAll, endOthers, listSessions, sessionIdOf } from './sessions.ts'
 import { type Desk, formToken, readForm, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
 
 /** What is said on the page of what was done, or was not. */
@@ -60,8 +68,8 @@ const actions: Record<string, Act> = {
       ? { done: 'That session has ended.' }
       : { alert: 'That session is over already.' }
   },
-  async 'end-others'(desk, _visit, person) {
-    await endOthers(desk, person)
+  async 'end-others'({ db }, _visit, { user, sessionId }) {
+    await db.transaction().execute((transaction) => endOthers(transaction, user.id, sessionId))
     return { done: 'All other sessions have ended.' }
   },
   async password(desk, visit, person, form) {
@@ -72,23 +80,38 @@ const actions: Record<string, Act> = {
     const refused = await demandPassword(desk, visit, person.user, form)
     if (refused) return refused
     const hash = await hashPassword(wanted)
-    await desk.db
-      .updateTable('users')
-      .set({ password_hash: hash, updated_at: new Date().toISOString() })
-      .where('id', '=', person.user.id)
-      .execute()
-    await endOthers(desk, person)
+    const { user, session, sessionId } = person
+    await desk.db.transaction().execute(async (transaction) => {
+      await transaction
+        .updateTable('users')
+        .set({ password_hash: hash, updated_at: new Date().toISOString() })
+        .where('id', '=', user.id)
+        .execute()
+      await endOthers(transaction, user.id, sessionId)
+      await noteChange(transaction, originOf(visit, user), {
+        action: 'user.password',
+        target: user.id,
+        before: null,
+        after: { password_changed: true },
+      })
+    })
+    await renewSession(desk.provider, visit, session)
     return { done: 'The password is changed, and all other sessions have ended.' }
   },
-  async 'factor-begin'({ db }, _visit, { user }) {
-    await beginSecondFactor(db, user.id)
+  async 'factor-begin'(desk, visit, { user }, form) {
+    // Who finds a browser open could else lock its person out for good.
+    const refused = await demandPassword(desk, visit, user, form)
+    if (refused) return refused
+    await beginSecondFactor(desk.db, user.id)
     return {}
   },
   async 'factor-cancel'({ db }, _visit, { user }) {
-    if (!(await hasSecondFactor(db, user.id))) await removeSecondFactor(db, user.id)
+    await cancelSecondFactor(db, user.id)
     return {}
   },
   async 'factor-confirm'({ db }, visit, { user }, form) {
+    // Only the one that the password began: codes must not clear guesses at the password again and again.
+    if (await hasSecondFactor(db, user.id)) return {}
     const attempt = { email: user.email, address: visit.address }
     const wait = await countAttempt(db, attempt)
     if (wait !== undefined) return locked(wait)
@@ -96,21 +119,23 @@ const actions: Record<string, Act> = {
       return { alert: 'That code is not right. Wait for the next one.' }
     }
     await forgetFailures(db, attempt)
-    await confirmSecondFactor(db, user.id)
+    await confirmSecondFactor(db, user.id, originOf(visit, user))
     return { done: 'The second factor is on.' }
   },
   async 'factor-off'(desk, visit, { user }, form) {
     const refused = await demandPassword(desk, visit, user, form)
     if (refused) return refused
-    await removeSecondFactor(desk.db, user.id)
+    await removeSecondFactor(desk.db, user.id, originOf(visit, user))
     return { done: 'The second factor is off.' }
   },
 }
 
-async function endOthers({ db }: Desk, { user, sessionId }: Person): Promise<void> {
-  const others = (await listSessions(db, user.id)).filter(({ id }) => id !== sessionId)
-  await endAll(db, others)
-}
+/** What the audit log says of a change that a person made to their own account. */
+const originOf = ({ response }: Visit, { id }: UserRow): Origin => ({
+  actor: id,
+  keyId: null,
+  requestId: String(response.getHeader('x-request-id')),
+})
 
 /** @returns why not; undefined where the password of the form is the person's */
 async function demandPassword(
@@ -122,7 +147,8 @@ async function demandPassword(
   const attempt = { email: user.email, address }
   const wait = await countAttempt(db, attempt)
   if (wait !== undefined) return locked(wait)
-  if (!(await verifyPassword(user.password_hash, form.get('password') ?? ''))) {
+  const check = verifyPassword(user.password_hash, form.get('password') ?? '')
+  if (!(await judge(db, attempt, check))) {
     return { alert: 'The current password is not right.' }
   }
   await forgetFailures(db, attempt)

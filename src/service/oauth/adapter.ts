@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
 import type { Database } from '../store/tables.ts'
+import { isTooOld } from './lives.ts'
 import { digest, digestOf, readPayload, writePayload } from './references.ts'
 import { endedSession, endGrants } from './revoke.ts'
 import { createSweeper } from './sweep.ts'
@@ -94,8 +95,11 @@ async function findRecord(
     .where((eb) => eb.not(eb.exists(endedSession(eb, 'record.uid_hash'))))
     .executeTakeFirst()
   if (!row) return undefined
+  const payload = readPayload(id, row.payload)
+  // Its end is moved with each use, and never by less than a second.
+  if (model === 'Session' && isTooOld(payload['loginTs'])) return undefined
   return {
-    ...readPayload(id, row.payload),
+    ...payload,
     ...(row.expires_at !== null && { exp: row.expires_at }),
     ...(row.consumed_at !== null && { consumed: row.consumed_at }),
   }

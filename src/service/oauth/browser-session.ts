@@ -24,9 +24,8 @@ export async function openSession(
   const isOther = before !== undefined && before.accountId !== accountId
   if (isOther) await before.destroy()
   const session = before === undefined || isOther ? new provider.Session() : before
-  session.resetIdentifier()
   session.loginAccount({ accountId, amr: methods })
-  await keepSession(provider, visit, session)
+  await renewSession(provider, visit, session)
 }
 
 /** Begins the idle time of a session anew. */
@@ -34,6 +33,12 @@ export async function keepSession(provider: Provider, visit: Visit, session: Bro
   const life = sessionLife(session.loginTs)
   await session.save(life)
   setCookie(provider, visit, session.jti, new Date(Date.now() + life * 1000))
+}
+
+/** Gives a session a new cookie: whoever has a copy of the old one is out. */
+export async function renewSession(provider: Provider, visit: Visit, session: BrowserSession): Promise<void> {
+  session.resetIdentifier()
+  await keepSession(provider, visit, session)
 }
 
 export async function closeSession(provider: Provider, visit: Visit, session: BrowserSession): Promise<void> {

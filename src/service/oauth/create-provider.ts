@@ -1,5 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto'
-import Provider, { type Configuration, errors, interactionPolicy } from 'oidc-provider'
+import Provider, {
+  type Configuration,
+  errors,
+  interactionPolicy,
+  type KoaContextWithOIDC,
+} from 'oidc-provider'
 import type { Database } from '../store/tables.ts'
 import { createAdapters } from './adapter.ts'
 import { lives, sessionLife } from './lives.ts'
@@ -66,7 +71,20 @@ export function createProvider({ db, issuer, cookieKey, renderError }: ProviderP
   })
   // The headers that it reads are set from the issuer before it sees them.
   provider.proxy = true
+  provider.use(leaveCors)
   return provider
+}
+
+/**
+ * Who may read an answer is the service's to say, which has said so before: oidc-provider shows it to
+ * any page where it knows of no client.
+ */
+async function leaveCors({ response }: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> {
+  const isShared = response.headers['access-control-allow-origin'] !== undefined
+  await next()
+  if (isShared) return
+  response.remove('access-control-allow-origin')
+  response.remove('access-control-expose-headers')
 }
 
 /** RFC 8252 section 7.3: any port of these. */

@@ -24,3 +24,7 @@ export function sessionLife(signedInAt: number | undefined): number {
   const left = (signedInAt ?? now) + oldestSession - now
   return Math.max(1, Math.min(idleSession, left))
 }
+
+/** Whether a session is at the end of its life, however lately it was used. */
+export const isTooOld = (signedInAt: unknown): boolean =>
+  typeof signedInAt === 'number' && signedInAt + oldestSession <= Date.now() / 1000

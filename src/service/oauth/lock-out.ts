@@ -16,10 +16,17 @@ export interface Attempt {
   address: string
 }
 
+/** The network first: one that is held back leaves no trace of the accounts that it goes on trying. */
 const subjectsOf = ({ email, address }: Attempt): [subject: string, rule: Rule][] => [
-  [accountOf(email), { failures: 5 }],
   [digest(`network ${networkOf(address)}`), { failures: 50 }],
+  [accountOf(email), { failures: 5 }],
 ]
+
+/** How long, in ms, so many failures lock; 0 for not at all. */
+function lockOf(failures: number, rule: Rule): number {
+  const over = failures - rule.failures
+  return over < 0 ? 0 : Math.min(longestLock, firstLock * 2 ** Math.min(over, 10))
+}
 
 const accountOf = (email: string) => digest(`account ${email.trim().toLowerCase()}`)
 
@@ -54,17 +61,17 @@ export async function countAttempt(
         .onConflict((conflict) => conflict.column('subject').doUpdateSet({ subject }))
         .returningAll()
         .executeTakeFirstOrThrow()
-      const left = (row.locked_until ?? 0) - now
+      // Another process may have locked it a moment ahead of us, and clocks differ.
+      const left = Math.min((row.locked_until ?? 0) - now, lockOf(row.failures, rule))
       if (left > 0) return Math.ceil(left / 1000)
       const known = now - row.last_failure_at > failureMemory ? 0 : row.failures
       counted.push({ subject, failures: known + 1, rule })
     }
     for (const { subject, failures, rule } of counted) {
-      const over = failures - rule.failures
-      const lock = over < 0 ? null : now + Math.min(longestLock, firstLock * 2 ** Math.min(over, 10))
+      const lock = lockOf(failures, rule)
       await transaction
         .updateTable('sign_in_failures')
-        .set({ failures, last_failure_at: now, locked_until: lock })
+        .set({ failures, last_failure_at: now, locked_until: lock > 0 ? now + lock : null })
         .where('subject', '=', subject)
         .execute()
     }
@@ -87,6 +94,16 @@ export async function takeBackAttempt(db: Database, attempt: Attempt): Promise<v
       .where('subject', '=', subject)
       .where('failures', '<', rule.failures)
       .execute()
+  }
+}
+
+/** Has an attempt judged that was counted; where it could not be, it was none. */
+export async function judge<T>(db: Database, attempt: Attempt, judging: Promise<T>): Promise<T> {
+  try {
+    return await judging
+  } catch (error) {
+    await takeBackAttempt(db, attempt)
+    throw error
   }
 }
 

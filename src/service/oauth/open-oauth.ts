@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { KoaContextWithOIDC } from 'oidc-provider'
 import { statusOf, toRefusal } from '../http/error-answer.ts'
 import type { Database } from '../store/tables.ts'
 import { showAccount, takeAccount } from './account.ts'
@@ -30,18 +31,20 @@ export async function openOAuth({ db, issuer, onError }: OAuthParts): Promise<OA
     db,
     issuer,
     cookieKey: await sharedSecret(db, 'oauth_cookie_key'),
-    renderError: (ctx, { error, error_description: description }) => {
-      const { status, headers, body } = errorPage(
-        ctx.status,
-        'This cannot go on',
-        wordsOf(error, description),
-      )
+    renderError: (ctx, { error, error_description: description }, cause) => {
+      const { status, headers, body } =
+        error === 'server_error'
+          ? pageOf(cause, () => {})
+          : errorPage(ctx.status, 'This cannot go on', wordsOf(error, description))
       ctx.set({ ...headers })
       ctx.status = status
       ctx.body = body
     },
   })
-  provider.on('server_error', (_, error) => onError(error))
+  provider.on('server_error', (ctx, error) => {
+    onError(error)
+    sayWhy(ctx, error)
+  })
   // Of Koa, which would else write it to stderr.
   ;(provider as EventEmitter).on('error', onError)
   const desk: Desk = { db, provider, issuer, formKey: await sharedSecret(db, 'form_key') }
@@ -90,11 +93,20 @@ function isOtherLoopback(host: string | undefined, issuer: string): boolean {
   return hostname === '127.0.0.1' && host === `localhost:${port}`
 }
 
+/** oidc-provider calls all that it did not expect a server error, a database that is away for a moment too. */
+function sayWhy(ctx: KoaContextWithOIDC, error: unknown): void {
+  const refusal = toRefusal(error)
+  if (statusOf(refusal) === 500 || typeof ctx.body !== 'object' || ctx.body === null) return
+  ctx.status = statusOf(refusal)
+  if (refusal.retryAfter !== undefined) ctx.set('retry-after', String(refusal.retryAfter))
+  ctx.body = { error: 'temporarily_unavailable', error_description: refusal.message }
+}
+
 function pageOf(error: unknown, onError: (error: unknown) => void): Page {
   if (error instanceof Unwelcome) return errorPage(error.status, error.title, error.message)
   const refusal = toRefusal(error)
   if (refusal.code === 'internal_error') onError(error)
-  return errorPage(statusOf(refusal), 'That did not work', `${refusal.message}.`)
+  return errorPage(statusOf(refusal), 'That did not work', `${refusal.message}.`, refusal.retryAfter)
 }
 
 const isProviders = ({ url }: Visit) => /^\/oauth\/(authorize(\/|$)|token$|revoke$)/.test(url.pathname)

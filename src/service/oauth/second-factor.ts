@@ -1,5 +1,6 @@
 import { Secret, TOTP } from 'otpauth'
 import { renderSVG } from 'uqr'
+import { noteChange, type Origin } from '../domain/audit.ts'
 import type { Database } from '../store/tables.ts'
 
 /** RFC 6238 with what every authenticator program assumes: SHA-1, six digits, 30 s. */
@@ -66,14 +67,43 @@ export async function takeCode(db: Database, userId: string, code: string): Prom
 }
 
 /** From now on the person is asked for a code; a first one was right. */
-export async function confirmSecondFactor(db: Database, userId: string): Promise<void> {
+export async function confirmSecondFactor(db: Database, userId: string, by: Origin): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    const { numUpdatedRows: changed } = await transaction
+      .updateTable('second_factors')
+      .set({ confirmed_at: new Date().toISOString() })
+      .where('user_id', '=', userId)
+      .where('confirmed_at', 'is', null)
+      .executeTakeFirst()
+    if (changed > 0n) await noteFactor(transaction, userId, by, true)
+  })
+}
+
+/** Forgets a secret that waits for its first code. */
+export async function cancelSecondFactor(db: Database, userId: string): Promise<void> {
   await db
-    .updateTable('second_factors')
-    .set({ confirmed_at: new Date().toISOString() })
+    .deleteFrom('second_factors')
     .where('user_id', '=', userId)
+    .where('confirmed_at', 'is', null)
     .execute()
 }
 
-export async function removeSecondFactor(db: Database, userId: string): Promise<void> {
-  await db.deleteFrom('second_factors').where('user_id', '=', userId).execute()
+/** From now on the password is enough. */
+export async function removeSecondFactor(db: Database, userId: string, by: Origin): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    const { numDeletedRows: gone } = await transaction
+      .deleteFrom('second_factors')
+      .where('user_id', '=', userId)
+      .where('confirmed_at', 'is not', null)
+      .executeTakeFirst()
+    if (gone > 0n) await noteFactor(transaction, userId, by, false)
+  })
 }
+
+const noteFactor = (transaction: Database, userId: string, by: Origin, isOn: boolean) =>
+  noteChange(transaction, by, {
+    action: 'user.second_factor',
+    target: userId,
+    before: { second_factor: !isOn },
+    after: { second_factor: isOn },
+  })

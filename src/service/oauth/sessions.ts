@@ -110,11 +110,24 @@ export async function endAll(
   sessions: readonly Found[],
   also: (transaction: Database) => Promise<void> = async () => {},
 ): Promise<void> {
-  const hashes = (kind: Found['kind']) =>
-    sessions.filter((session) => session.kind === kind).map(({ hash }) => hash)
   await db.transaction().execute(async (transaction) => {
-    await endSessions(transaction, hashes('browser'))
-    await endGrants(transaction, hashes('program'))
+    await endWithin(transaction, sessions)
     await also(transaction)
   })
+}
+
+/** Ends all sessions of a person but one; must run inside a transaction. */
+export async function endOthers(transaction: Database, userId: string, kept: string): Promise<void> {
+  const all = await listSessions(transaction, userId)
+  await endWithin(
+    transaction,
+    all.filter(({ id }) => id !== kept),
+  )
+}
+
+async function endWithin(transaction: Database, sessions: readonly Found[]): Promise<void> {
+  const hashes = (kind: Found['kind']) =>
+    sessions.filter((session) => session.kind === kind).map(({ hash }) => hash)
+  await endSessions(transaction, hashes('browser'))
+  await endGrants(transaction, hashes('program'))
 }

@@ -3,7 +3,7 @@ import { Refusal } from '../domain/refusal.ts'
 import type { UserRow } from '../store/tables.ts'
 import { openSession } from './browser-session.ts'
 import { checkPassword } from './check-password.ts'
-import { countAttempt, forgetFailures, takeBackAttempt } from './lock-out.ts'
+import { countAttempt, forgetFailures, judge, takeBackAttempt } from './lock-out.ts'
 import { paths } from './metadata.ts'
 import { codePage, consentPage, type SignInForm, signInPage } from './pages/sign-in-page.ts'
 import { scopeNames, scopes } from './scopes.ts'
@@ -60,7 +60,7 @@ async function takeFirstStep(
   const attempt = { email, address: visit.address }
   const wait = await countAttempt(db, attempt)
   if (wait !== undefined) return showStep(desk, visit, interaction, locked(wait), email)
-  const user = await checkPassword(db, email, password)
+  const user = await judge(db, attempt, checkPassword(db, email, password))
   if (!user) {
     return showStep(desk, visit, interaction, { alert: 'The email or the password is not right.' }, email)
   }

@@ -141,6 +141,24 @@ describe('CORS', () => {
       expect(corsOf((await call('GET', '/elsewhere', undefined, origin)).headers)).to.deep.equal({})
     }))
 
+  it('lets no other page see what the OAuth server answers, whichever client it names', () =>
+    withService(async ({ url, call }) => {
+      await configure(call, { allowed_origins: [a], allowed_methods: ['POST'] })
+      for (const path of ['/oauth/token', '/oauth/revoke']) {
+        for (const client of ['chatctl', 'other']) {
+          const body = new URLSearchParams({ client_id: client, token: 'x', grant_type: 'refresh_token' })
+          const seen = async (origin: string | undefined) => {
+            const headers = origin === undefined ? {} : { origin }
+            const answer = await fetch(url + path, { method: 'POST', body, headers })
+            return answer.headers.get('access-control-allow-origin')
+          }
+          expect(await seen(a), `${path} ${client}`).to.equal(a)
+          for (const other of [b, 'null', undefined])
+            expect(await seen(other), `${path} ${client}`).to.equal(null)
+        }
+      }
+    }))
+
   it('is as configured at this moment, and nobody is let in as shipped', () =>
     withService(async ({ call }) => {
       const allowed = async () =>

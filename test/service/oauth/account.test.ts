@@ -16,6 +16,8 @@ async function openAccount(url: string, browser = new Browser(), secret = passwo
 const status = async (url: string, token: string): Promise<number> =>
   (await caller(url, token)('GET', '/api/user/profile')).status
 
+const by = (id: string) => ({ actor: id, target: id })
+
 /** The ids of the sessions that the page can end. */
 const idsOn = (page: Shown): string[] =>
   [...page.text.matchAll(/name="id" value="(ses_\w+)"/g)].map(([, id = '']) => id)
@@ -84,6 +86,54 @@ onEachEngine('the account page', (withService, _engine) => {
       expect((await openAccount(url, new Browser(), 'another password')).text).to.include('Your account')
     }))
 
+  it('gives this browser a new cookie with a new password: who has taken the old one is out', () =>
+    withService(async ({ url, call }) => {
+      await createPerson({ call })
+      const [browser, thief] = [new Browser(), new Browser()]
+      const page = await openAccount(url, browser)
+      for (const [key, cookie] of browser.cookies) thief.cookies.set(key, cookie)
+      const done = await browser.submit(page, { do: 'password', password, new: 'another password' })
+      expect(done.text).to.include('The password is changed')
+      expect((await thief.open(`${url}/account`)).text).to.include('name="email"')
+      const still = await browser.submit(done, { do: 'end-others' })
+      expect(still.text).to.include('All other sessions have ended.')
+    }))
+
+  it('leaves an entry in the audit log for a new password and a second factor, without any of them', () =>
+    withService(async (service) => {
+      const { url } = service
+      const id = await createPerson(service)
+      const browser = new Browser()
+      const send = async (fields: Record<string, string>) =>
+        browser.submit(await openAccount(url, browser), fields)
+      await send({ do: 'password', password: 'wrong horse', new: 'another password' })
+      await send({ do: 'password', password, new: 'another password' })
+      const begun = await send({ do: 'factor-begin', password: 'another password' })
+      const secret = /Secret: <code>([A-Z2-7 ]+)</.exec(begun.text)?.[1] ?? ''
+      await send({ do: 'factor-confirm', code: '000000' })
+      const code = new TOTP({ secret: Secret.fromBase32(secret.replaceAll(' ', '')) }).generate()
+      await send({ do: 'factor-confirm', code })
+      await send({ do: 'factor-confirm', code })
+      await send({ do: 'factor-off', password: 'another password' })
+      await send({ do: 'factor-off', password: 'another password' })
+      const administration = await openAdministration(service.place)
+      const entries = (await administration.listChanges({ action: 'user', limit: 10 })).slice(1)
+      await administration.close()
+      const on = { second_factor: true }
+      const off = { second_factor: false }
+      expect(
+        entries.map(({ actor, target, action, before, after }) => ({ actor, target, action, before, after })),
+      ).to.deep.equal([
+        { ...by(id), action: 'user.password', before: null, after: { password_changed: true } },
+        { ...by(id), action: 'user.second_factor', before: off, after: on },
+        { ...by(id), action: 'user.second_factor', before: on, after: off },
+      ])
+      for (const entry of entries) {
+        expect(entry.request_id).to.match(/^req_/)
+        expect(entry.key_id).to.equal(null)
+      }
+    }))
+
   it('signs a browser out, and leaves the programs', () =>
     withService(async ({ url, call }) => {
       await createPerson({ call })
@@ -122,7 +172,7 @@ onEachEngine('the account page', (withService, _engine) => {
 onEachEngine('the second factor', (withService, engine) => {
   /** Turns it on. @returns what makes the codes */
   async function turnOn(url: string, browser: Browser): Promise<TOTP> {
-    const begun = await browser.submit(await openAccount(url, browser), { do: 'factor-begin' })
+    const begun = await browser.submit(await openAccount(url, browser), { do: 'factor-begin', password })
     const secret = /Secret: <code>([A-Z2-7 ]+)</.exec(begun.text)?.[1] ?? ''
     expect(begun.text).to.include('<svg')
     const totp = new TOTP({ secret: Secret.fromBase32(secret.replaceAll(' ', '')) })
@@ -184,6 +234,25 @@ onEachEngine('the second factor', (withService, engine) => {
       expect(consent.text).to.include('act for you?')
     }))
 
+  it('is not turned on by who has the browser and not the password, and clears no guesses at it', () =>
+    withService(async ({ url, call }) => {
+      await createPerson({ call })
+      const browser = new Browser()
+      const page = await openAccount(url, browser)
+      for (const fields of [{}, { password: 'wrong horse' }]) {
+        const refused = await browser.submit(page, { do: 'factor-begin', ...fields })
+        expect(refused.status).to.equal(400)
+        expect(refused.text).not.to.include('<svg')
+      }
+      const totp = await turnOn(url, browser)
+      const guess = async () =>
+        (await browser.submit(page, { do: 'factor-off', password: 'wrong horse' })).status
+      const ends = [await guess(), await guess(), await guess(), await guess()]
+      await browser.submit(page, { do: 'factor-confirm', code: totp.generate() })
+      ends.push(await guess(), await guess())
+      expect(ends).to.deep.equal([400, 400, 400, 400, 400, 429])
+    }))
+
   it('is turned off with the password alone', () =>
     withService(async ({ url, call }) => {
       await createPerson({ call })
@@ -192,7 +261,7 @@ onEachEngine('the second factor', (withService, engine) => {
       const page = await browser.open(`${url}/account`)
       expect((await browser.submit(page, { do: 'factor-off', password: 'x' })).status).to.equal(400)
       expect((await browser.submit(page, { do: 'factor-cancel' })).text).to.include('On: signing in')
-      expect((await browser.submit(page, { do: 'factor-begin' })).text).not.to.include('<svg')
+      expect((await browser.submit(page, { do: 'factor-begin', password })).text).not.to.include('<svg')
       const off = await browser.submit(page, { do: 'factor-off', password })
       expect(off.text).to.include('The second factor is off.')
       expect((await openAccount(url, new Browser())).text).to.include('Your account')
@@ -264,6 +333,35 @@ onEachEngine('sessions, from the machine of the service', (withService, _engine)
       const end = await browser.submit(consent, { decision: 'allow' })
       expect(end.url).not.to.include('code=')
       expect(end.status).to.equal(400)
+    }))
+
+  it('of browsers end after seven days, however busy they are', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      const browser = new Browser()
+      await openAccount(service.url, browser)
+      const store = await openStore(service.place)
+      const age = async (seconds: number) => {
+        const { payload } = await store.db
+          .selectFrom('oauth_records')
+          .select('payload')
+          .where('model', '=', 'Session')
+          .executeTakeFirstOrThrow()
+        const aged = { ...JSON.parse(payload), loginTs: Math.floor(Date.now() / 1000) - seconds }
+        await store.db
+          .updateTable('oauth_records')
+          .set({ payload: JSON.stringify(aged) })
+          .where('model', '=', 'Session')
+          .execute()
+      }
+      const week = 7 * 86_400
+      await age(week - 60)
+      expect((await browser.open(`${service.url}/account`)).text).to.include('Your account')
+      // Whoever asks again and again has it renewed a second before its end.
+      await age(week)
+      expect((await browser.open(askForCode(service.url).url)).text).to.include('name="email"')
+      expect((await browser.open(`${service.url}/account`)).text).to.include('name="email"')
+      await store.close()
     }))
 
   it('end with the person', () =>

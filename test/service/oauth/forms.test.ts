@@ -32,16 +32,18 @@ const places: Record<string, (url: string) => Promise<Place>> = {
     return { browser, page: await browser.open(`${url}/sign-in`), fields: login }
   },
   ...Object.fromEntries(
-    [{ do: 'sign-out' }, { do: 'password', password, new: 'another password' }, { do: 'factor-begin' }].map(
-      (fields) => [
-        `the form of the account to ${fields.do}`,
-        async (url: string) => {
-          const browser = new Browser()
-          const page = await signIn(browser, await browser.open(`${url}/account`))
-          return { browser, page, fields }
-        },
-      ],
-    ),
+    [
+      { do: 'sign-out' },
+      { do: 'password', password, new: 'another password' },
+      { do: 'factor-begin', password },
+    ].map((fields) => [
+      `the form of the account to ${fields.do}`,
+      async (url: string) => {
+        const browser = new Browser()
+        const page = await signIn(browser, await browser.open(`${url}/account`))
+        return { browser, page, fields }
+      },
+    ]),
   ),
 }
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { hashPassword } from '../../../src/service/domain/passwords.ts'
 import {
   countAttempt,
   forgetFailures,
@@ -96,6 +97,39 @@ describe('locking out', () => {
       const next = { email: 'another@example.com', address: '2001:db8::ffff' }
       expect(await countAttempt(db, next, now)).to.equal(60)
       expect(await countAttempt(db, { ...next, address: '2001:db8:0:1::1' }, now)).to.equal(undefined)
+    }))
+
+  it('keeps nothing of the accounts that a network tries while it is held back', () =>
+    withDatabase(async (db) => {
+      const attempt = (number: number) => ({ email: `user${number}@example.com`, address: '192.0.2.1' })
+      for (let number = 0; number < 60; number++) await countAttempt(db, attempt(number), 0)
+      const rows = await db.selectFrom('sign_in_failures').select('subject').execute()
+      expect(rows).to.have.length(51)
+    }))
+
+  it('never asks for a longer wait than the lock was to last, whatever a clock says', () =>
+    withDatabase(async (db) => {
+      const attempt = { email: 'ada@example.com', address: '192.0.2.1' }
+      for (let number = 0; number < 5; number++) await countAttempt(db, attempt, 10_000 + number)
+      expect(await countAttempt(db, attempt, 9_000)).to.equal(60)
+    }))
+
+  it('does not count what was too much to be looked at', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      const browser = new Browser()
+      const page = await browser.open(askForCode(service.url).url)
+      let isFlooded = true
+      const flood = Array.from({ length: 66 }, async () => {
+        while (isFlooded) await hashPassword('of somebody else')
+      })
+      const refused: number[] = []
+      for (let attempt = 0; attempt < 6; attempt++) refused.push((await signIn(browser, page)).status)
+      isFlooded = false
+      await Promise.all(flood)
+      expect(refused).to.deep.equal([503, 503, 503, 503, 503, 503])
+      expect((await signIn(browser, page)).text).to.include('act for you?')
+      expect((await browser.open(`${service.url}/account`)).text).to.include('Your account')
     }))
 
   it('knows the first 64 bits of an address in any notation', () => {

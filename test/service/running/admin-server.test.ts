@@ -7,6 +7,7 @@ import { plantKey } from '../plant-key.ts'
 import { readEvents } from '../read-events.ts'
 import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../scripted-upstream.ts'
 import { caller, equip, type TemporaryService, withFolder, withService } from '../temporary-service.ts'
+import { sendBytes } from './raw-request.ts'
 
 /** The value of one line of the metrics; undefined where there is none. */
 async function measure({ adminUrl }: Pick<TemporaryService, 'adminUrl'>, line: string) {
@@ -51,6 +52,24 @@ describe('the admin port', () => {
       expect((await call('POST', '/metrics', {})).status).to.equal(405)
       for (const path of ['/', '/v1/settings', '/metrics/', '/%zz']) {
         expect((await call('GET', path)).status, path).to.equal(404)
+      }
+    }))
+
+  it('is no place for a web page whose name was made to lead to this machine', () =>
+    withAdmin(async ({ adminUrl = '' }) => {
+      const { port } = new URL(adminUrl)
+      const ask = async (host: string) => {
+        const { text } = await sendBytes(
+          adminUrl,
+          `GET /metrics HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+        )
+        return text.slice(9, 12)
+      }
+      for (const host of [`evil.example:${port}`, 'evil.example', '127.0.0.1.evil.example', '']) {
+        expect(await ask(host), host).to.equal('421')
+      }
+      for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, 'LOCALHOST', '[::1]:1', '192.0.2.1:80']) {
+        expect(await ask(host), host).to.equal('200')
       }
     }))
 

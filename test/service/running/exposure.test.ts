@@ -8,6 +8,7 @@ import { expect } from 'chai'
 import { Agent, fetch } from 'undici'
 import { Failure } from '../../../src/failure.ts'
 import { openAdministration } from '../../../src/service/administration.ts'
+import { issuerOf } from '../../../src/service/http/issuer.ts'
 import { type ServiceOptions, startService } from '../../../src/service/start-service.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { binary } from '../../support/run-chatctl.ts'
@@ -50,6 +51,29 @@ describe('a service that other machines can reach', () => {
         expect(new URL(service.url).protocol).to.equal('tls' in options ? 'https:' : 'http:')
         await service.close()
       }
+    }))
+
+  it('lets people sign in only where it was told what browsers call it', () =>
+    withFolder(async (dataDir) => {
+      const status = async (options: Partial<ServiceOptions>) => {
+        const service = await startService({ dataDir, ...options })
+        const answers = []
+        for (const path of ['/.well-known/oauth-authorization-server', '/account']) {
+          answers.push((await fetch(service.url + path, { redirect: 'manual' })).status)
+        }
+        await service.close()
+        return answers
+      }
+      expect(await status({ behindProxy: true })).to.deep.equal([404, 404])
+      expect(await status({ behindProxy: true, publicUrl: 'https://chat.example' })).to.deep.equal([200, 303])
+      expect(await status({})).to.deep.equal([200, 303])
+      const alone = { tls: undefined, behindProxy: false, publicUrl: undefined, namesAddresses: true }
+      expect(issuerOf(alone, 'https://0.0.0.0:8787')).to.equal(undefined)
+      expect(issuerOf(alone, 'https://[::]:8787')).to.equal(undefined)
+      expect(issuerOf(alone, 'https://192.0.2.1:8787')).to.equal('https://192.0.2.1:8787')
+      expect(issuerOf({ ...alone, publicUrl: 'https://a.example' }, 'https://0.0.0.0:1')).to.equal(
+        'https://a.example',
+      )
     }))
 
   it('takes an origin as its public URL and nothing else', () =>

@@ -101,7 +101,11 @@ ${account.hasSecondFactor ? writeOn(account) : account.unconfirmed ? writeBegun(
 const writeOff = (
   account: Account,
 ) => html`<p>Off. With it, signing in also asks for a code of an authenticator app.</p>
-${form(account, html`<div class="buttons">${button('factor-begin', 'Turn it on')}</div>`)}`
+${form(
+  account,
+  html`${currentPassword('factor-password')}
+<div class="buttons">${button('factor-begin', 'Turn it on')}</div>`,
+)}`
 
 const writeBegun = (account: Account, { secret, svg }: { secret: string; svg: string }) => html`
 <p>Scan this with your authenticator app, or type the secret into it, then enter the code that it shows.</p>

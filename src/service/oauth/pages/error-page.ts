@@ -1,9 +1,12 @@
 import { html } from './html.ts'
 import { type Page, renderPage } from './page.ts'
 
-/** Says what cannot be done, and what to do instead. */
-export function errorPage(status: number, title: string, sentence: string): Page {
-  return renderPage(title, html`<p role="alert">${sentence}</p>`, { status })
+/**
+ * Says what cannot be done, and what to do instead.
+ * @param retryAfter seconds
+ */
+export function errorPage(status: number, title: string, sentence: string, retryAfter?: number): Page {
+  return renderPage(title, html`<p role="alert">${sentence}</p>`, { status, retryAfter })
 }
 
 /** A person has left. */
