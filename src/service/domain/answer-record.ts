@@ -2,6 +2,7 @@ import type { Database } from '../store/tables.ts'
 import type { Piece } from '../upstream/upstream.ts'
 import type { Asked } from './chat.ts'
 import { type Exchange, storeExchange, updateAnswer } from './contexts.ts'
+import { StorableStream } from './storable-text.ts'
 
 /** How often, in ms, what has arrived is stored while more is coming. */
 const storeEvery = 2_000
@@ -10,6 +11,7 @@ const storeEvery = 2_000
 export class AnswerRecord {
   readonly exchange: Exchange
   readonly #db: Database
+  readonly #text = new StorableStream()
   #isStored = false
   /** Something was taken since the last write. */
   #isDue = false
@@ -23,17 +25,21 @@ export class AnswerRecord {
     this.exchange = { ...exchange, answer: '', incomplete: true, finishReason: null, createdAt }
   }
 
-  /** With the first piece the exchange is stored, marked incomplete until the last one was taken. */
-  async take(piece: Piece): Promise<void> {
+  /**
+   * With the first piece the exchange is stored, marked incomplete until the last one was taken.
+   * @returns the text that the piece adds to the answer
+   */
+  async take(piece: Piece): Promise<string> {
     this.exchange.model = piece.model
-    if (piece.kind === 'delta') {
-      this.exchange.answer += piece.text
-    } else {
+    const text = piece.kind === 'delta' ? this.#text.take(piece.text) : this.#text.end()
+    this.exchange.answer += text
+    if (piece.kind === 'finish') {
       this.exchange.incomplete = false
       this.exchange.finishReason = piece.reason
     }
     this.#isDue = true
     if (Date.now() - this.#storedAt >= storeEvery) await this.store()
+    return text
   }
 
   /** Stores what was taken and is not stored yet. */
