@@ -30,9 +30,12 @@ const completion = z.looseObject({
   choices: z.array(choice),
 })
 
-/** @throws Refusal `upstream_error` for what is no list of models */
-export function readModels(body: unknown): Model[] {
-  return parse(modelList, body).data.map(({ id, created, owned_by }) => ({
+/**
+ * @param key as `messageIn` has it
+ * @throws Refusal `upstream_error` for what is no list of models
+ */
+export function readModels(body: unknown, key: string | undefined): Model[] {
+  return parse(modelList, body, key).data.map(({ id, created, owned_by }) => ({
     id,
     created: created ?? 0,
     object: 'model',
@@ -42,10 +45,11 @@ export function readModels(body: unknown): Model[] {
 
 /**
  * @param asked the model, for a server that does not say which one answered
+ * @param key as `messageIn` has it
  * @throws Refusal `upstream_error` for what is no completion
  */
-export function readCompletion(body: unknown, asked: string): CompletionResult {
-  const { choices, created, model, usage } = parse(completion, body)
+export function readCompletion(body: unknown, asked: string, key: string | undefined): CompletionResult {
+  const { choices, created, model, usage } = parse(completion, body, key)
   if (choices.length === 0) throw unusable('sent an answer without choices')
   return {
     created: created ?? Math.floor(Date.now() / 1000),
@@ -70,11 +74,11 @@ export function readUsage(given: unknown): Usage | undefined {
   return { prompt_tokens, completion_tokens, total_tokens }
 }
 
-function parse<S extends z.ZodMiniType>(schema: S, body: unknown): z.infer<S> {
+function parse<S extends z.ZodMiniType>(schema: S, body: unknown, key: string | undefined): z.infer<S> {
   const result = schema.safeParse(body)
   if (result.success) return result.data
   // Some gateways report what failed behind them with a status of 200.
-  const words = Object(body).error ? messageIn(body) : undefined
+  const words = Object(body).error ? messageIn(body, key) : undefined
   throw words === undefined
     ? unusable('sent an answer of another form than the OpenAI one', result.error)
     : unusable(`failed: ${words}`)

@@ -32,6 +32,8 @@ interface CompletionBody {
 export interface ModelServer {
   /** The server's origin, where a caller may know it: on this machine. */
   shownAs: string | undefined
+  /** What this service shows there, and nobody here. */
+  key: string | undefined
   /** @throws Refusal, as `Upstream` says; the signal's reason */
   get(path: string, signal: AbortSignal): Promise<Dispatcher.ResponseData>
   /** The same; a stream is asked for its usage as well, unless the server is known to refuse that. */
@@ -97,6 +99,7 @@ export async function connectModelServer(
 
   return {
     shownAs,
+    key,
     async get(path, signal) {
       const request = { method: 'GET', headers: own, headersTimeout: timeouts.firstByte } as const
       const answer = await send(path, request, signal)
