@@ -21,7 +21,15 @@ const choice = z.looseObject({
   index: count,
 })
 
-const usage = z.looseObject({ prompt_tokens: count, completion_tokens: count, total_tokens: count })
+/** Some servers say -1 for what they did not count. */
+const tokens = z.catch(
+  z.optional(
+    z.pipe(z.number().check(z.minimum(0), z.maximum(Number.MAX_SAFE_INTEGER)), z.transform(Math.floor)),
+  ),
+  undefined,
+)
+
+const usage = z.looseObject({ prompt_tokens: tokens, completion_tokens: tokens, total_tokens: tokens })
 
 const completion = z.looseObject({
   created: count,
