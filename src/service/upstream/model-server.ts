@@ -1,4 +1,5 @@
-import { type Dispatcher, Pool } from 'undici'
+import type { Dispatcher } from 'undici'
+import { openConnections } from './connections.ts'
 import { type FailedAnswer, readFailure, refuseStatus } from './refuse-status.ts'
 import { unlessAborted } from './unless-aborted.ts'
 import { findUpstream, type UpstreamOptions } from './upstream-address.ts'
@@ -55,12 +56,7 @@ export async function connectModelServer(
     ...(key !== undefined && { authorization: `Bearer ${key}` }),
   }
   const withBody = { ...own, 'content-type': 'application/json' }
-  // One connection for each answer: leaving a stream closes it, which every server notices.
-  const pool = new Pool(base.origin, {
-    allowH2: false,
-    connect: { timeout: timeouts.connect },
-    bodyTimeout: timeouts.idle,
-  })
+  const connections = openConnections(base.origin, timeouts)
   let takesUsageRequest = true
 
   /** An answer outside of 2xx is read to its end. */
@@ -73,7 +69,7 @@ export async function connectModelServer(
     try {
       // undici hears of an abort only when it is connected (nodejs/undici#386).
       const answer = await unlessAborted(
-        pool.request({ ...request, path: `${prefix}${path}`, signal }),
+        connections.request({ ...request, path: `${prefix}${path}`, signal }),
         signal,
       )
       if (answer.statusCode < 200 || answer.statusCode > 299) return await readFailure(answer)
@@ -116,7 +112,7 @@ export async function connectModelServer(
       if ('statusCode' in answer) return answer
       throw refuseStatus(answer, body.model, key)
     },
-    close: () => pool.destroy(),
+    close: () => connections.close(),
   }
 }
 
