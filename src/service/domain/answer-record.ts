@@ -27,6 +27,8 @@ export class AnswerRecord {
 
   /**
    * With the first piece the exchange is stored, marked incomplete until the last one was taken.
+   * A database that is away for a while after that ends no answer: what could not be stored is
+   * tried again.
    * @returns the text that the piece adds to the answer
    */
   async take(piece: Piece): Promise<string> {
@@ -38,7 +40,11 @@ export class AnswerRecord {
       this.exchange.finishReason = piece.reason
     }
     this.#isDue = true
-    if (Date.now() - this.#storedAt >= storeEvery) await this.store()
+    if (Date.now() - this.#storedAt >= storeEvery) {
+      await this.store().catch((error) => {
+        if (!this.#isStored) throw error
+      })
+    }
     return text
   }
 
@@ -51,9 +57,16 @@ export class AnswerRecord {
   async #write(): Promise<void> {
     if (!this.#isDue) return
     this.#isDue = false
-    this.#storedAt = Date.now()
-    if (this.#isStored) await updateAnswer(this.#db, this.exchange)
-    else await storeExchange(this.#db, this.exchange)
-    this.#isStored = true
+    try {
+      if (this.#isStored) await updateAnswer(this.#db, this.exchange)
+      else await storeExchange(this.#db, this.exchange)
+      this.#isStored = true
+    } catch (error) {
+      // An exchange that may lie there all the same is not stored twice.
+      this.#isDue = this.#isStored
+      throw error
+    } finally {
+      this.#storedAt = Date.now()
+    }
   }
 }
