@@ -5,6 +5,8 @@ import { needPostgres, sharedPostgres, startPostgres, type TemporaryPostgres } f
 import { startStallingProxy } from '../support/stalling-proxy.ts'
 import { Browser } from './oauth/browser.ts'
 import { askForCode, createPerson, getTokens, refresh, signIn } from './oauth/flow.ts'
+import { allEvents } from './read-events.ts'
+import { sendDelta, sendDone, startEvents, withUpstream } from './scripted-upstream.ts'
 import { type Answer, equip, type TemporaryService, withFolder, withPlace } from './temporary-service.ts'
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -124,6 +126,42 @@ describe('a service whose PostgreSQL is lost', () => {
       expect((await refresh(service.url, tokens.refresh_token)).status).to.equal(200)
       await service.close()
     }))
+  it('ends no stream that began before and ends after, and has stored all of it by then', () =>
+    withUpstream(
+      async (response) => {
+        startEvents(response)
+        for (let piece = 0; piece < 60; piece++) {
+          sendDelta(response, `${piece} `)
+          await pause(100)
+        }
+        sendDelta(response, 'end', 'stop')
+        sendDone(response)
+      },
+      ({ url }) =>
+        withFolder(async (dataDir) => {
+          const database = await postgres.createDatabase()
+          const service = equip(await startService({ dataDir, database, upstream: { url } }))
+          const streams = Array.from({ length: 5 }, async () =>
+            allEvents(
+              await service.open('POST', '/api/chat/send', { message: 'x', model: 'm', stream: true }),
+            ),
+          )
+          await pause(1_500)
+          await postgres.stop('fast')
+          await pause(1_500)
+          await postgres.start()
+          for (const events of await Promise.all(streams)) {
+            const { event, data } = events.at(-1) ?? {}
+            expect(event, JSON.stringify(data)).to.equal('done')
+            const [stored] = await postgres.query(
+              `select content, incomplete::int from messages where id = '${data.id}'`,
+              database,
+            )
+            expect(stored).to.include({ content: data.response, incomplete: 0 })
+          }
+          await service.close()
+        }),
+    )).timeout(30_000)
 
   it('goes on when its connections are ended one by one', () =>
     withFolder(async (dataDir) => {

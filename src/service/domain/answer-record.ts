@@ -2,6 +2,7 @@ import type { Database } from '../store/tables.ts'
 import type { Piece } from '../upstream/upstream.ts'
 import type { Asked } from './chat.ts'
 import { type Exchange, storeExchange, updateAnswer } from './contexts.ts'
+import { StorableStream } from './storable-text.ts'
 
 /** How often, in ms, what has arrived is stored while more is coming. */
 const storeEvery = 2_000
@@ -10,6 +11,7 @@ const storeEvery = 2_000
 export class AnswerRecord {
   readonly exchange: Exchange
   readonly #db: Database
+  readonly #text = new StorableStream()
   #isStored = false
   /** Something was taken since the last write. */
   #isDue = false
@@ -23,17 +25,27 @@ export class AnswerRecord {
     this.exchange = { ...exchange, answer: '', incomplete: true, finishReason: null, createdAt }
   }
 
-  /** With the first piece the exchange is stored, marked incomplete until the last one was taken. */
-  async take(piece: Piece): Promise<void> {
+  /**
+   * With the first piece the exchange is stored, marked incomplete until the last one was taken.
+   * A database that is away for a while after that ends no answer: what could not be stored is
+   * tried again.
+   * @returns the text that the piece adds to the answer
+   */
+  async take(piece: Piece): Promise<string> {
     this.exchange.model = piece.model
-    if (piece.kind === 'delta') {
-      this.exchange.answer += piece.text
-    } else {
+    const text = piece.kind === 'delta' ? this.#text.take(piece.text) : this.#text.end()
+    this.exchange.answer += text
+    if (piece.kind === 'finish') {
       this.exchange.incomplete = false
       this.exchange.finishReason = piece.reason
     }
     this.#isDue = true
-    if (Date.now() - this.#storedAt >= storeEvery) await this.store()
+    if (Date.now() - this.#storedAt >= storeEvery) {
+      await this.store().catch((error) => {
+        if (!this.#isStored) throw error
+      })
+    }
+    return text
   }
 
   /** Stores what was taken and is not stored yet. */
@@ -45,9 +57,16 @@ export class AnswerRecord {
   async #write(): Promise<void> {
     if (!this.#isDue) return
     this.#isDue = false
-    this.#storedAt = Date.now()
-    if (this.#isStored) await updateAnswer(this.#db, this.exchange)
-    else await storeExchange(this.#db, this.exchange)
-    this.#isStored = true
+    try {
+      if (this.#isStored) await updateAnswer(this.#db, this.exchange)
+      else await storeExchange(this.#db, this.exchange)
+      this.#isStored = true
+    } catch (error) {
+      // An exchange that may lie there all the same is not stored twice.
+      this.#isDue = this.#isStored
+      throw error
+    } finally {
+      this.#storedAt = Date.now()
+    }
   }
 }

@@ -44,9 +44,9 @@ export async function* streamMessage(
   try {
     for await (const piece of upstream.stream(order, signal)) {
       record ??= new AnswerRecord(db, exchange)
-      await record.take(piece)
+      const delta = await record.take(piece)
       if (piece.kind === 'finish') usage = piece.usage
-      else yield { event: 'delta', data: { ...shared(record.exchange), delta: piece.text } }
+      if (delta !== '') yield { event: 'delta', data: { ...shared(record.exchange), delta } }
     }
   } finally {
     signal.removeEventListener('abort', keep)

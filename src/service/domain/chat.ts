@@ -5,6 +5,7 @@ import { capTokens, requireChat } from './chat-limits.ts'
 import { type Exchange, readConversation, storeExchange } from './contexts.ts'
 import { createId } from './identifiers.ts'
 import type { SettingsInForce } from './settings.ts'
+import { storableText } from './storable-text.ts'
 
 /** A request that has passed validation. */
 export type Sent = SendRequest & { message: string }
@@ -62,7 +63,7 @@ export async function sendMessage(
 ): Promise<SendAnswer> {
   const { exchange, order } = await prepareExchange(db, upstream, settings, userId, sent, signal)
   const { choices, model } = await upstream.complete(order, signal)
-  const response = choices[0]?.message.content ?? ''
+  const response = storableText(choices[0]?.message.content ?? '')
   const createdAt = new Date().toISOString()
   await storeExchange(db, {
     ...exchange,

@@ -60,6 +60,7 @@ export interface Exchange {
   /** The id of the assistant's message. */
   answerId: string
   message: string
+  /** As `storableText` makes it. */
   answer: string
   /** Whether more of the answer may come, or it was cut off. */
   incomplete: boolean
@@ -72,7 +73,7 @@ export interface Exchange {
 
 /** Stores both messages, and the context when it is new: all of it or nothing. */
 export function storeExchange(db: Database, exchange: Exchange): Promise<void> {
-  const stored = { ...exchange, ...storable(exchange) }
+  const stored = { ...exchange, incomplete: exchange.incomplete ? 1 : 0 }
   return db.transaction().execute(async (transaction) => {
     if (exchange.opensContext) await insertContext(transaction, stored)
     else await lockContext(transaction, stored)
@@ -120,7 +121,7 @@ export async function updateAnswer(
   db: Database,
   answer: Pick<Exchange, 'answerId' | 'answer' | 'incomplete' | 'model' | 'finishReason'>,
 ): Promise<void> {
-  await updateMessage(db, { ...answer, ...storable(answer) })
+  await updateMessage(db, { ...answer, incomplete: answer.incomplete ? 1 : 0 })
 }
 
 const updateMessage = prepareQuery(
@@ -138,9 +139,3 @@ const updateMessage = prepareQuery(
 
 /** An exchange as the columns take it. */
 type Stored = Omit<Exchange, 'incomplete'> & { incomplete: number }
-
-/** A model may say anything; a text column ends at U+0000 on Node 22 and cannot hold it in PostgreSQL. */
-const storable = ({ answer, incomplete }: Pick<Exchange, 'answer' | 'incomplete'>) => ({
-  answer: answer.replaceAll('\0', '\ufffd'),
-  incomplete: incomplete ? 1 : 0,
-})

@@ -24,10 +24,15 @@ interface Chunk {
  * The pieces of an OpenAI stream; text that arrives together is one piece. It is whole when a
  * `finish_reason` or `[DONE]` came: whatever goes wrong after that takes nothing from it, and
  * nobody is kept waiting for its end. Left early, the body is destroyed.
+ * @param key as `messageIn` has it
  * @throws Refusal `upstream_error` when it is not whole, or carries an error; whatever reading throws
  */
-export async function* readPieces(body: Readable, asked: string): AsyncGenerator<Piece> {
-  const answer = new StreamedAnswer(asked)
+export async function* readPieces(
+  body: Readable,
+  asked: string,
+  key?: string | undefined,
+): AsyncGenerator<Piece> {
+  const answer = new StreamedAnswer(asked, key)
   const reader = new EventReader(maxText)
   let lingering: NodeJS.Timeout | undefined
   // Destroyed while nobody iterates, its error would be an uncaught one.
@@ -70,11 +75,13 @@ class StreamedAnswer {
   usage: Usage | undefined
   /** `[DONE]` came. */
   isDone = false
+  readonly #key: string | undefined
   #length = 0
   #failure: unknown
 
-  constructor(asked: string) {
+  constructor(asked: string, key: string | undefined) {
     this.model = asked
+    this.#key = key
   }
 
   /** The text in some events, up to the one that is a failure; `throwFailure` tells of that. */
@@ -87,7 +94,7 @@ class StreamedAnswer {
           this.isDone = true
           break
         }
-        text += this.#takeChunk(parseChunk(event))
+        text += this.#takeChunk(parseChunk(event, this.#key))
       }
     } catch (error) {
       this.#failure = error
@@ -113,10 +120,10 @@ class StreamedAnswer {
   }
 }
 
-function parseChunk({ event, data }: EventSourceMessage): Chunk {
+function parseChunk({ event, data }: EventSourceMessage, key: string | undefined): Chunk {
   const chunk = parseObject(data)
   if (chunk.error || event === 'error') {
-    throw unusable(`broke off: ${messageIn(chunk) ?? 'it did not say why'}`)
+    throw unusable(`broke off: ${messageIn(chunk, key) ?? 'it did not say why'}`)
   }
   return chunk
 }

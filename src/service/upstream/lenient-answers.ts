@@ -21,7 +21,15 @@ const choice = z.looseObject({
   index: count,
 })
 
-const usage = z.looseObject({ prompt_tokens: count, completion_tokens: count, total_tokens: count })
+/** Some servers say -1 for what they did not count. */
+const tokens = z.catch(
+  z.optional(
+    z.pipe(z.number().check(z.minimum(0), z.maximum(Number.MAX_SAFE_INTEGER)), z.transform(Math.floor)),
+  ),
+  undefined,
+)
+
+const usage = z.looseObject({ prompt_tokens: tokens, completion_tokens: tokens, total_tokens: tokens })
 
 const completion = z.looseObject({
   created: count,
@@ -30,9 +38,12 @@ const completion = z.looseObject({
   choices: z.array(choice),
 })
 
-/** @throws Refusal `upstream_error` for what is no list of models */
-export function readModels(body: unknown): Model[] {
-  return parse(modelList, body).data.map(({ id, created, owned_by }) => ({
+/**
+ * @param key as `messageIn` has it
+ * @throws Refusal `upstream_error` for what is no list of models
+ */
+export function readModels(body: unknown, key: string | undefined): Model[] {
+  return parse(modelList, body, key).data.map(({ id, created, owned_by }) => ({
     id,
     created: created ?? 0,
     object: 'model',
@@ -42,10 +53,11 @@ export function readModels(body: unknown): Model[] {
 
 /**
  * @param asked the model, for a server that does not say which one answered
+ * @param key as `messageIn` has it
  * @throws Refusal `upstream_error` for what is no completion
  */
-export function readCompletion(body: unknown, asked: string): CompletionResult {
-  const { choices, created, model, usage } = parse(completion, body)
+export function readCompletion(body: unknown, asked: string, key: string | undefined): CompletionResult {
+  const { choices, created, model, usage } = parse(completion, body, key)
   if (choices.length === 0) throw unusable('sent an answer without choices')
   return {
     created: created ?? Math.floor(Date.now() / 1000),
@@ -70,11 +82,11 @@ export function readUsage(given: unknown): Usage | undefined {
   return { prompt_tokens, completion_tokens, total_tokens }
 }
 
-function parse<S extends z.ZodMiniType>(schema: S, body: unknown): z.infer<S> {
+function parse<S extends z.ZodMiniType>(schema: S, body: unknown, key: string | undefined): z.infer<S> {
   const result = schema.safeParse(body)
   if (result.success) return result.data
   // Some gateways report what failed behind them with a status of 200.
-  const words = Object(body).error ? messageIn(body) : undefined
+  const words = Object(body).error ? messageIn(body, key) : undefined
   throw words === undefined
     ? unusable('sent an answer of another form than the OpenAI one', result.error)
     : unusable(`failed: ${words}`)

@@ -1,4 +1,5 @@
-import { type Dispatcher, Pool } from 'undici'
+import type { Dispatcher } from 'undici'
+import { openConnections } from './connections.ts'
 import { type FailedAnswer, readFailure, refuseStatus } from './refuse-status.ts'
 import { unlessAborted } from './unless-aborted.ts'
 import { findUpstream, type UpstreamOptions } from './upstream-address.ts'
@@ -32,6 +33,8 @@ interface CompletionBody {
 export interface ModelServer {
   /** The server's origin, where a caller may know it: on this machine. */
   shownAs: string | undefined
+  /** What this service shows there, and nobody here. */
+  key: string | undefined
   /** @throws Refusal, as `Upstream` says; the signal's reason */
   get(path: string, signal: AbortSignal): Promise<Dispatcher.ResponseData>
   /** The same; a stream is asked for its usage as well, unless the server is known to refuse that. */
@@ -53,12 +56,7 @@ export async function connectModelServer(
     ...(key !== undefined && { authorization: `Bearer ${key}` }),
   }
   const withBody = { ...own, 'content-type': 'application/json' }
-  // One connection for each answer: leaving a stream closes it, which every server notices.
-  const pool = new Pool(base.origin, {
-    allowH2: false,
-    connect: { timeout: timeouts.connect },
-    bodyTimeout: timeouts.idle,
-  })
+  const connections = openConnections(base.origin, timeouts)
   let takesUsageRequest = true
 
   /** An answer outside of 2xx is read to its end. */
@@ -71,7 +69,7 @@ export async function connectModelServer(
     try {
       // undici hears of an abort only when it is connected (nodejs/undici#386).
       const answer = await unlessAborted(
-        pool.request({ ...request, path: `${prefix}${path}`, signal }),
+        connections.request({ ...request, path: `${prefix}${path}`, signal }),
         signal,
       )
       if (answer.statusCode < 200 || answer.statusCode > 299) return await readFailure(answer)
@@ -97,6 +95,7 @@ export async function connectModelServer(
 
   return {
     shownAs,
+    key,
     async get(path, signal) {
       const request = { method: 'GET', headers: own, headersTimeout: timeouts.firstByte } as const
       const answer = await send(path, request, signal)
@@ -113,7 +112,7 @@ export async function connectModelServer(
       if ('statusCode' in answer) return answer
       throw refuseStatus(answer, body.model, key)
     },
-    close: () => pool.destroy(),
+    close: () => connections.close(),
   }
 }
 

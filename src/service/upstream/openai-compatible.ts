@@ -26,7 +26,7 @@ export async function createOpenAiCompatible(
 
   async function listModels(signal: AbortSignal) {
     const answer = await server.get('/models', signal)
-    return readModels(await read(server, answer, signal))
+    return readModels(await read(server, answer, signal), server.key)
   }
 
   return {
@@ -34,7 +34,7 @@ export async function createOpenAiCompatible(
     defaultModel: rememberFirstModel(() => listModels(closing.signal)),
     async complete(order, signal) {
       const answer = await server.post('/chat/completions', bodyOf(order, false), signal)
-      return readCompletion(await read(server, answer, signal), order.model)
+      return readCompletion(await read(server, answer, signal), order.model, server.key)
     },
     stream: (order, signal) => stream(server, order, signal),
     close() {
@@ -49,11 +49,11 @@ async function* stream(server: ModelServer, order: Order, signal: AbortSignal): 
   const answer = await server.post('/chat/completions', bodyOf(order, true), signal)
   try {
     if (String(answer.headers['content-type']).includes('text/event-stream')) {
-      yield* readPieces(answer.body, order.model)
+      yield* readPieces(answer.body, order.model, server.key)
       return
     }
     // Some servers know no streaming and send the whole answer at once.
-    const { choices, model, usage } = readCompletion(await readJson(answer.body), order.model)
+    const { choices, model, usage } = readCompletion(await readJson(answer.body), order.model, server.key)
     const { message, finish_reason } = choices[0] ?? { message: { content: '' }, finish_reason: 'stop' }
     if (message.content !== '') yield { kind: 'delta', text: message.content, model }
     yield { kind: 'finish', reason: finish_reason, model, usage }

@@ -36,7 +36,7 @@ export async function readFailure(answer: Dispatcher.ResponseData): Promise<Fail
 /**
  * What a caller is told of it. A model server's 401, 403 and 429 are between it and this service:
  * passed on as they are they would say that the caller's own key is wrong, or its quota used up.
- * @param key this service's own, of which no answer may tell
+ * @param key as `messageIn` has it
  */
 export function refuseStatus(
   { status, text, retryAfter }: FailedAnswer,
@@ -52,8 +52,7 @@ export function refuseStatus(
       details: { upstream_status: status },
     })
   }
-  const words = messageOf(text)
-  const message = key === undefined ? words : words?.replaceAll(key, '…')
+  const message = messageOf(text, key)
   const details = { upstream_status: status, ...(message !== undefined && { upstream_message: message }) }
   if (isTooLong(status, text)) {
     return new Refusal('context_too_long', 'The conversation is longer than the model can take', { details })

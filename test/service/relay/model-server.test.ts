@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { expect } from 'chai'
 import { rememberFirstModel } from '../../../src/service/upstream/first-model.ts'
 import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../scripted-upstream.ts'
@@ -84,19 +85,32 @@ describe('what a model server is sent', () => {
       ))
   }
 
-  it('never shows in an answer the key that the service has for it', () =>
-    withUpstream(
-      (response) => sendJson(response, { error: { message: 'quota of sk-up is used up' } }, 402),
-      ({ url }) =>
+  const quoted = 'quota of sk-up-7f3a is used up'
+  const showing: Record<string, (response: ServerResponse) => void> = {
+    'with a status': (response) => sendJson(response, { error: { message: quoted } }, 402),
+    'with status 200': (response) => sendJson(response, { error: { message: quoted } }),
+    'where its words are cut': (response) =>
+      sendJson(response, { error: { message: `${quoted}${' '.repeat(964)}sk-up-7f3a` } }, 500),
+    'within a stream': (response) => {
+      startEvents(response)
+      response.end(`data: ${JSON.stringify({ error: { message: quoted } })}\n\n`)
+    },
+  }
+  for (const [how, answer] of Object.entries(showing)) {
+    it(`never shows in an answer the key that the service has for it: ${how}`, () =>
+      withUpstream(answer, ({ url }) =>
         withService(
           async ({ call }) => {
-            const { status, text } = await call('POST', '/v1/chat/completions', { messages, model: 'm1' })
+            const stream = how === 'within a stream'
+            const asked = { message: 'x', model: 'm1', stream }
+            const { status, text } = await call('POST', '/api/chat/send', asked)
             expect(status).to.equal(502)
             expect(text).to.include('is used up').and.not.to.include('sk-up')
           },
-          { upstream: { url, key: 'sk-up' } },
+          { upstream: { url, key: 'sk-up-7f3a' } },
         ),
-    ))
+      ))
+  }
 })
 
 describe('the first model of a list', () => {

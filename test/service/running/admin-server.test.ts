@@ -193,6 +193,33 @@ describe('metrics', () => {
         ),
     ))
 
+  it('take no tokens from a model server that counts below zero, and the answer still comes', () => {
+    const usage = { prompt_tokens: -1, completion_tokens: -1, total_tokens: -2 }
+    return withUpstream(
+      (response, { body }) => {
+        if (!JSON.parse(body).stream) {
+          return sendJson(response, { usage, choices: [{ message: { content: 'Hi' } }] })
+        }
+        startEvents(response)
+        sendDelta(response, 'Hi', 'stop')
+        response.write(`data: ${JSON.stringify({ choices: [], usage })}\n\n`)
+        return sendDone(response)
+      },
+      ({ url }) =>
+        withAdmin(
+          async ({ call }) => {
+            const asked = { model: 'm', messages: [{ role: 'user', content: 'x' }] }
+            const { status, body } = await call('POST', '/v1/chat/completions', asked)
+            expect(status).to.equal(200)
+            expect(body.usage).to.deep.equal({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 })
+            const { text } = await call('POST', '/api/chat/send', { message: 'x', model: 'm', stream: true })
+            expect(text).to.include('event: done').and.not.to.include('event: error')
+          },
+          { upstream: { url } },
+        ),
+    )
+  })
+
   it('know a client that went away, upstream too, and what still runs', () =>
     withUpstream(
       (response) => {

@@ -1,0 +1,64 @@
+import type { ServerResponse } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { StorableStream, storableText } from '../../../src/service/domain/storable-text.ts'
+import { allEvents } from '../read-events.ts'
+import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../scripted-upstream.ts'
+import { onEachEngine } from '../temporary-service.ts'
+
+/** Nothing that a column could not hold, half a character between two pieces, and one at the end. */
+const pieces = ['a\u0000b \ud83d', '\udc4d \ud800 c', 'd \ud83d']
+const kept = 'a\ufffdb 👍 \ufffd cd \ufffd'
+
+async function answer(response: ServerResponse, { body }: { body: string }): Promise<void> {
+  if (!JSON.parse(body).stream) {
+    return sendJson(response, { choices: [{ message: { content: pieces.join('') } }] })
+  }
+  startEvents(response)
+  for (const piece of pieces) {
+    sendDelta(response, piece)
+    await pause(30)
+  }
+  sendDelta(response, '', 'stop')
+  sendDone(response)
+}
+
+onEachEngine('a model that says what no column can hold', (withService) => {
+  for (const stream of [false, true]) {
+    it(`is heard as it is kept, ${stream ? 'streamed' : 'whole'}`, () =>
+      withUpstream(answer, ({ url }) =>
+        withService(
+          async ({ call, open }) => {
+            const asked = { message: 'x', model: 'm1', stream }
+            const response = await open('POST', '/api/chat/send', asked)
+            if (stream) {
+              const events = await allEvents(response)
+              const deltas = events.slice(0, -1).map(({ data }) => data.delta)
+              expect(deltas.join('')).to.equal(kept)
+              for (const delta of deltas) expect(delta.isWellFormed()).to.equal(true)
+              expect(events.at(-1)?.data.response).to.equal(kept)
+            } else {
+              expect((await response.json()) as object).to.include({ response: kept })
+            }
+            const { messages } = (await call('GET', '/api/chat/history')).body
+            expect(messages[1].content).to.equal(kept)
+          },
+          { upstream: { url } },
+        ),
+      ))
+  }
+})
+
+describe('a text in pieces', () => {
+  it('is what it would be in one, wherever it is cut', () => {
+    const units = fc.array(fc.constantFrom('a', '\0', '\ud83d', '\udc4d', '漢'), { maxLength: 12 })
+    fc.assert(
+      fc.property(fc.array(units), (cut) => {
+        const stream = new StorableStream()
+        const taken = cut.map((piece) => stream.take(piece.join('')))
+        expect([...taken, stream.end()].join('')).to.equal(storableText(cut.flat().join('')))
+      }),
+    )
+  })
+})
