@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { sql } from 'kysely'
 import { Failure } from '../failure.ts'
-import { type AdminAdministration, administerAdmins } from './administer-admins.ts'
+import { type AccountAdministration, administerAccounts } from './administer-accounts.ts'
 import { administerKeys, type KeyAdministration } from './administer-keys.ts'
 import { administerSessions, type SessionAdministration } from './administer-sessions.ts'
 import { askHealth } from './ask-health.ts'
@@ -39,7 +39,7 @@ interface ServiceStatus {
 /** What is done to a data folder on its own machine, whether a service runs on it or not. */
 export interface Administration
   extends KeyAdministration,
-    AdminAdministration,
+    AccountAdministration,
     SessionAdministration,
     AuditAdministration {
   status(): Promise<ServiceStatus>
@@ -104,7 +104,7 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
 
   return {
     ...administerKeys(access),
-    ...administerAdmins(access),
+    ...administerAccounts(access),
     ...administerSessions(access),
     ...readAuditLog(access),
     status: () =>

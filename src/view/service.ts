@@ -54,7 +54,7 @@ export const newKeyView: View = {
   ],
 }
 
-export const adminView: View = {
+export const accountView: View = {
   layout: 'records',
   columns: [{ path: 'id' }, { path: 'email' }, { path: 'name' }, { path: 'role' }, { path: 'created_at' }],
 }

@@ -189,10 +189,10 @@ const cases: Case[] = [
     change: { create: { email: 'ada@example.com', name: 'Ada', role: 'admin' } },
   },
   {
-    command: 'service:admin:create',
-    args: ['service', 'admin', 'create', 'admin@localhost', '--reset', '--password-stdin'],
+    command: 'service:users:reset',
+    args: ['service', 'users', 'reset', 'admin@localhost', '--password-stdin'],
     stdin: password,
-    change: { reset: 'admin@localhost' },
+    change: { reset: { id: 'usr_admin', email: 'admin@localhost' } },
   },
   {
     command: 'service:backup',
@@ -234,6 +234,7 @@ const answered: Record<string, string> = {
   'users:import': 'created',
   'users:settings:set': 'success',
   'service:admin:create': 'id',
+  'service:users:reset': 'id',
   'service:keys:create': 'key',
   'service:keys:update': 'id',
   'service:keys:revoke': 'id',

@@ -385,22 +385,29 @@ const others: Record<string, () => Promise<void>> = {
     expect((await runHere(update)).exitCode).to.equal(2)
     expect((await runHere([...update.slice(0, 5), '--name', 'three'])).exitCode).to.equal(6)
   },
-  'service:admin:create name, reset, password-stdin, password-file, data': async () => {
+  'service:admin:create name, password-stdin, password-file, data': async () => {
     const dir = dataFolder('admin')
     const create = ['service', 'admin', 'create', 'Ada@example.com', '--data', dir, '--jq', '.name']
     const secret = ['--password-file', file('admin-password.txt', 'long enough\n')]
     expect((await runHere([...create, '--name', 'Ada', ...secret])).stdout).to.equal('Ada\n')
     const again = await runHere([...create, ...secret])
     expect(again.exitCode).to.equal(7)
-    expect(again.stderr).to.contain('--reset')
-    const options = { stdin: 'another one\n' }
-    const reset = await runChatctl(sandbox, [...create, '--reset', '--password-stdin'], options)
-    expect(reset.stdout).to.equal('Ada\n')
-    const none = ['service', 'admin', 'create', 'none@example.com', '--reset', '--data', dir]
+    expect(again.stderr).to.contain('service users reset')
+    const other = ['service', 'admin', 'create', 'bob@example.com', '--data', dir, '--jq', '.email']
+    const piped = await runChatctl(sandbox, [...other, '--password-stdin'], { stdin: 'another one\n' })
+    expect(piped.stdout).to.equal('bob@example.com\n')
+  },
+  'service:users:reset password-stdin, password-file, data': async () => {
+    const dir = dataFolder('reset')
+    const secret = ['--password-file', file('admin-password.txt', 'long enough\n')]
+    await runHere(['service', 'admin', 'create', 'ada@example.com', '--data', dir, ...secret])
+    const reset = ['service', 'users', 'reset', 'Ada@example.com', '--data', dir, '--jq', '.role']
+    expect((await runHere([...reset, ...secret])).stdout).to.equal('admin\n')
+    const piped = await runChatctl(sandbox, [...reset, '--password-stdin'], { stdin: 'another one\n' })
+    expect(piped.stdout).to.equal('admin\n')
+    expect((await runHere([...reset, '--password-file', file('short', 'x')])).exitCode).to.equal(2)
+    const none = ['service', 'users', 'reset', 'none@example.com', '--data', dir]
     expect((await runHere([...none, ...secret])).exitCode).to.equal(6)
-    expect((await runHere([...create, '--reset', '--password-file', file('short', 'x')])).exitCode).to.equal(
-      2,
-    )
   },
   'service:audit since, until, actor, action, target, limit, data': async () => {
     const dir = dataFolder('audit')

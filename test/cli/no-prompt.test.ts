@@ -35,6 +35,10 @@ const questions: { args: string[]; flags: string[] }[] = [
     args: ['service', 'admin', 'create', 'ada@example.com'],
     flags: ['--password-stdin', '--password-file'],
   },
+  {
+    args: ['service', 'users', 'reset', 'usr_admin'],
+    flags: ['--password-stdin', '--password-file'],
+  },
   { args: ['service', 'keys', 'revoke', 'KEY'], flags: ['--yes'] },
   { args: ['service', 'sessions', 'revoke', 'SESSION'], flags: ['--yes'] },
   { args: ['settings', 'apply', 'settings.yaml'], flags: ['--yes'] },

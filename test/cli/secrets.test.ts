@@ -267,9 +267,10 @@ describe('secrets', function () {
       '--json',
       '--debug',
     ]
+    const reset = ['service', 'users', 'reset', ...create.slice(3)]
     const runs = [
       await runChatctl(sandbox, create, { stdin: `${password}\n` }),
-      await runChatctl(sandbox, [...create, '--reset'], { stdin: `${password}\n` }),
+      await runChatctl(sandbox, reset, { stdin: `${password}\n` }),
       await runChatctl(sandbox, ['service', 'audit', '--json']),
       await runChatctl(sandbox, ['service', 'audit', '-o', 'table', '--fields', 'change,before,after']),
     ]

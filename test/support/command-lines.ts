@@ -258,6 +258,7 @@ export const localCalls: readonly { name: string; args: readonly string[] }[] = 
   { name: 'service:audit', args: ['service', 'audit'] },
   { name: 'service:backup', args: ['service', 'backup', '--to', 'copy.db'] },
   { name: 'service:restore', args: ['service', 'restore', 'copy.db', '--yes'] },
+  { name: 'service:users:reset', args: ['service', 'users', 'reset', 'usr_admin'] },
   { name: 'service:keys:create', args: ['service', 'keys', 'create', '--name', 'ci'] },
   { name: 'service:keys:list', args: ['service', 'keys', 'list'] },
   { name: 'service:keys:revoke', args: ['service', 'keys', 'revoke', 'key_1', '--yes'] },

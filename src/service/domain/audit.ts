@@ -13,7 +13,6 @@ export interface Origin {
 /** All that leaves an entry. */
 export const auditActions = [
   'admin.create',
-  'admin.reset',
   'api.update',
   'key.create',
   'key.revoke',
@@ -23,6 +22,7 @@ export const auditActions = [
   'user.assign',
   'user.create',
   'user.password',
+  'user.reset',
   'user.second_factor',
   'user.update',
 ] as const

@@ -5,23 +5,21 @@ import { textFlag } from '../../../cli/flag-types.ts'
 import { readPassword } from '../../../cli/input/read-password.ts'
 import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
-import { adminView } from '../../../view/service.ts'
+import { accountView } from '../../../view/service.ts'
 
 export default class ServiceAdminCreate extends BaseCommand {
   static override summary = 'Create a user with the role admin, on the machine of the service.'
   static override description =
-    'The way in for the first admin, while the service runs or not. The password is asked for twice, or comes from stdin or a file. --reset is the way back in: an admin who is there gets a new password, and loses the second factor and all sign-ins.'
+    'The way in for the first admin, while the service runs or not. The password is asked for twice, or comes from stdin or a file.'
   static override examples = [
     '<%= config.bin %> service admin create ada@example.com --name "Ada"',
     '<%= config.bin %> service admin create ada@example.com --password-file password.txt',
-    '<%= config.bin %> service admin create ada@example.com --reset',
   ]
   static override args = {
     email: Args.string({ description: 'E-mail address to sign in with.', required: true, ignoreStdin: true }),
   }
   static override flags = {
-    name: textFlag({ helpValue: '<text>', summary: 'Full name.', exclusive: ['reset'] }),
-    reset: Flags.boolean({ summary: 'Set the password of an admin who is there.' }),
+    name: textFlag({ helpValue: '<text>', summary: 'Full name.' }),
     'password-stdin': Flags.boolean({
       summary: 'Read the password from stdin.',
       exclusive: ['password-file'],
@@ -33,22 +31,16 @@ export default class ServiceAdminCreate extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(ServiceAdminCreate, adminView)
-    const { name = '', reset } = flags
+    const { args, flags, context } = await this.start(ServiceAdminCreate, accountView)
+    const { name = '' } = flags
     const { email } = args
     const administration = await context.openAdministration(flags)
     // Better known before anybody types a password.
-    if (reset) await administration.findAdmin(email)
-    else await administration.checkAdmin({ email, name })
-    if (context.dryRun) {
-      return this.showLocalChange(reset ? { reset: email } : { create: { email, name, role: 'admin' } })
-    }
+    await administration.checkAdmin({ email, name })
+    if (context.dryRun) return this.showLocalChange({ create: { email, name, role: 'admin' } })
     const source = { stdin: flags['password-stdin'], file: flags['password-file'], twice: true }
     const instead = '--password-stdin or --password-file'
     const password = await readPassword({ ...source, instead }, context)
-    const admin = reset
-      ? await administration.resetAdmin(email, password)
-      : await administration.createAdmin({ email, name, password })
-    await context.output.show(adminView, admin)
+    await context.output.show(accountView, await administration.createAdmin({ email, name, password }))
   }
 }

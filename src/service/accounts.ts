@@ -9,8 +9,8 @@ import { unlockAccount } from './oauth/lock-out.ts'
 import { endSignIns } from './oauth/revoke.ts'
 import type { Database } from './store/tables.ts'
 
-/** An admin, as shown. */
-export interface AdminAccount {
+/** A user, as what is done on the machine shows one. */
+export interface Account {
   id: string
   email: string
   name: string
@@ -32,47 +32,36 @@ export async function checkNewAdmin(
 ): Promise<void> {
   checkUser({ email, name, password })
   const person = await lookUpPerson(db, email)
-  if (person?.role === 'admin') throw emailTaken(email)
-  if (person) throw noAdmin(email, person)
+  if (person) throw emailTaken(email, person)
 }
 
 /** @throws as `checkNewAdmin` */
 export async function createAdmin(
   db: Database,
   { email, name, password }: { email: string; name: string; password: string },
-): Promise<AdminAccount> {
+): Promise<Account> {
   await checkNewAdmin(db, { email, name, password })
   try {
     const as = { role: 'admin', action: 'admin.create' } as const
     const { id } = await createUser(db, { email, name, password }, onMachine, as)
-    return await readAdmin(db, String(id))
+    return await readAccount(db, String(id))
   } catch (error) {
     if (error instanceof Refusal && error.code === 'email_taken') throw emailTaken(email)
     throw error
   }
 }
 
-/**
- * The admin whose password is to be set anew; nothing is changed.
- * @throws Failure `not_found`, `conflict` for a user who is no admin
- */
-export async function findAdmin(db: Database, email: string): Promise<AdminAccount> {
-  const person = await findPerson(db, email)
-  if (person.role === 'admin') return readAdmin(db, person.id)
-  throw noAdmin(email, person)
+/** A user by id or email. @throws Failure `not_found` */
+export async function findAccount(db: Database, user: string): Promise<Account> {
+  return readAccount(db, (await findPerson(db, user)).id)
 }
-
-const noAdmin = (email: string, { id, role }: Person): Failure =>
-  new Failure('conflict', `${email} is a user with the role ${role}, not an admin`, {
-    hint: `Let an admin do it: chatctl users permissions assign ${id} --role admin`,
-  })
 
 /**
  * The way back in: a new password, no second factor, no lock-out, and no sign-in that was there before.
- * @throws as `findAdmin`, and Failure `refused` for the password
+ * @throws as `findAccount`, and Failure `refused` for the password
  */
-export async function resetAdmin(db: Database, email: string, password: string): Promise<AdminAccount> {
-  const account = await findAdmin(db, email)
+export async function resetAccount(db: Database, user: string, password: string): Promise<Account> {
+  const account = await findAccount(db, user)
   const { id } = account
   checkUser({ email: 'any@example.com', password })
   const hash = await hashPassword(password)
@@ -87,12 +76,12 @@ export async function resetAdmin(db: Database, email: string, password: string):
     await endSignIns(transaction, id)
     await unlockAccount(transaction, account.email)
     const after = { password_changed: true, second_factor: false, signed_in: false }
-    await noteChange(transaction, onMachine, { action: 'admin.reset', target: id, before: null, after })
-    return readAdmin(transaction, id)
+    await noteChange(transaction, onMachine, { action: 'user.reset', target: id, before: null, after })
+    return readAccount(transaction, id)
   })
 }
 
-function readAdmin(db: Database, id: string): Promise<AdminAccount> {
+function readAccount(db: Database, id: string): Promise<Account> {
   return db
     .selectFrom('users')
     .select(['id', 'email', 'name', 'role', 'created_at'])
@@ -109,7 +98,11 @@ function checkUser(user: { email: string; password: string; name?: string }): vo
   }
 }
 
-const emailTaken = (email: string) =>
-  new Failure('conflict', `There is already a user with the email ${email}`, {
-    hint: `For a new password of an admin: chatctl service admin create ${email} --reset`,
+function emailTaken(email: string, person?: Person): Failure {
+  return new Failure('conflict', `There is already a user with the email ${email}`, {
+    hint:
+      person === undefined || person.role === 'admin'
+        ? `For a new password: chatctl service users reset ${email}`
+        : `To make an admin of them: chatctl users permissions assign ${person.id} --role admin`,
   })
+}
