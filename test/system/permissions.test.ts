@@ -39,6 +39,17 @@ describe('files that the user may not touch', () => {
     expect(readdirSync(home)).to.deep.equal([])
   })
 
+  it('data that root makes in the folder of the service is the service', async () => {
+    const data = join(home, 'data')
+    mkdirSync(data, { mode: 0o700 })
+    chownSync(data, stranger, stranger)
+    const made = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'x', '--data', data])
+    expect(made.exitCode, made.stderr).to.equal(0)
+    const list = run(['service', 'keys', 'list', '--data', data, '--jq', '.[].name'])
+    expect(list).to.include({ exitCode: 0, stdout: 'x\n' })
+    expect(run(['service', 'keys', 'create', '--name', 'y', '--data', data])).to.include({ exitCode: 0 })
+  })
+
   it('data that became read-only', () => {
     expect(run(['chat', 'send', 'hi'])).to.include({ exitCode: 0 })
     const data = join(home, '.local', 'share', 'chatctl')

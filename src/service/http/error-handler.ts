@@ -18,5 +18,10 @@ export function createErrorHandler(metrics: Metrics | undefined) {
 /** Only what is the service's own trouble: a caller's mistakes show as the status of a line. */
 export function logFailure(request: FastifyRequest, refusal: Refusal): void {
   if (statusOf(refusal) < 500) return
+  // A stop that somebody asked for is no trouble.
+  if (refusal.code === 'service_stopping') {
+    request.log.info({ code: refusal.code }, refusal.message)
+    return
+  }
   request.log.error({ code: refusal.code, err: refusal.cause ?? refusal }, refusal.message)
 }

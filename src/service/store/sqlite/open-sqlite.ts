@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { chownSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
@@ -34,6 +34,7 @@ export function openSqlite(folder: string, wanted: readonly Migration[] = migrat
     mkdirSync(resolve(folder), { recursive: true, mode: 0o700 })
     // SQLite would make the file with the umask's mode; its -wal and -shm take the file's own.
     closeSync(openSync(file, 'a', 0o600))
+    leaveToOwner(resolve(folder), file)
     const { DatabaseSync } = loadSqlite()
     writer = new DatabaseSync(file, { timeout: busyTimeout, enableForeignKeyConstraints: true })
     const created = prepare(writer, file, wanted)
@@ -44,6 +45,13 @@ export function openSqlite(folder: string, wanted: readonly Migration[] = migrat
     writer?.close()
     throw sqliteFailure(error, resolve(folder), file)
   }
+}
+
+/** What root makes in somebody else's folder is to be used by them: SQLite's further files take the file's owner. */
+function leaveToOwner(folder: string, file: string): void {
+  if (process.geteuid?.() !== 0) return
+  const { uid, gid } = statSync(folder)
+  if (statSync(file).uid !== uid) chownSync(file, uid, gid)
 }
 
 function createStore(connections: Connections, file: string, created: boolean): SqliteStore {
