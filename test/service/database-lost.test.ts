@@ -3,7 +3,7 @@ import { startService } from '../../src/service/start-service.ts'
 import { openPostgres } from '../../src/service/store/postgres/open-postgres.ts'
 import { needPostgres, sharedPostgres, startPostgres, type TemporaryPostgres } from '../support/postgres.ts'
 import { startStallingProxy } from '../support/stalling-proxy.ts'
-import { allEvents } from './read-events.ts'
+import { allEvents, readEvents } from './read-events.ts'
 import { sendDelta, sendDone, startEvents, withUpstream } from './scripted-upstream.ts'
 import { type Answer, equip, type TemporaryService, withFolder, withPlace } from './temporary-service.ts'
 
@@ -162,6 +162,41 @@ describe('a service whose PostgreSQL is lost', () => {
       await service.close()
       await proxy.close()
     }))
+
+  it('holds no stream up while it says nothing', () =>
+    withUpstream(
+      async (response) => {
+        startEvents(response)
+        for (let piece = 0; piece < 60; piece++) {
+          sendDelta(response, `${piece} `)
+          await pause(100)
+        }
+        sendDelta(response, 'end', 'stop')
+        sendDone(response)
+      },
+      ({ url }) =>
+        withFolder(async (dataDir) => {
+          const proxy = await startStallingProxy(postgres.port)
+          const direct = await postgres.createDatabase()
+          const database = direct.replace(`:${postgres.port}/`, `:${proxy.port}/`)
+          const service = equip(await startService({ dataDir, database, upstream: { url } }))
+          const asked = { message: 'x', model: 'm', stream: true }
+          const response = await service.open('POST', '/api/chat/send', asked)
+          setTimeout(() => proxy.stall(), 500)
+          setTimeout(() => proxy.resume(), 4_500)
+          let last: { event: string | undefined; at: number } | undefined
+          let longest = 0
+          for await (const { event } of readEvents(response)) {
+            const at = performance.now()
+            if (last && event === 'delta') longest = Math.max(longest, at - last.at)
+            last = { event, at }
+          }
+          expect(longest).to.be.below(1_000)
+          expect(last?.event).to.equal('done')
+          await service.close()
+          await proxy.close()
+        }),
+    )).timeout(30_000)
 
   it('stops in good time although nothing answers', () =>
     withFolder(async (dataDir) => {
