@@ -2,6 +2,8 @@ import { expect } from 'chai'
 import { startService } from '../../src/service/start-service.ts'
 import { openPostgres } from '../../src/service/store/postgres/open-postgres.ts'
 import { needPostgres, sharedPostgres, startPostgres, type TemporaryPostgres } from '../support/postgres.ts'
+import { makeKey, runService } from '../support/run-service.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { startStallingProxy } from '../support/stalling-proxy.ts'
 import { allEvents, readEvents } from './read-events.ts'
 import { sendDelta, sendDone, startEvents, withUpstream } from './scripted-upstream.ts'
@@ -196,6 +198,37 @@ describe('a service whose PostgreSQL is lost', () => {
           await service.close()
           await proxy.close()
         }),
+    )).timeout(30_000)
+
+  it('ends with 0 when it is stopped while streams run and nothing answers', () =>
+    withUpstream(
+      (response) => {
+        startEvents(response)
+        sendDelta(response, 'begun ')
+        const timer = setInterval(sendDelta, 100, response, 'more ')
+        response.once('close', () => clearInterval(timer))
+      },
+      async ({ url }) => {
+        const proxy = await startStallingProxy(postgres.port)
+        const direct = await postgres.createDatabase()
+        const sandbox = createSandbox()
+        const key = await makeKey(sandbox, ['--database', direct])
+        const database = direct.replace(`:${postgres.port}/`, `:${proxy.port}/`)
+        const service = await runService(sandbox, ['--upstream', url, '--database', database])
+        const response = await fetch(`${service.url}/api/chat/send`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ message: 'x', model: 'm', stream: true }),
+        })
+        const reading = response.text().catch(() => '')
+        await pause(1_000)
+        proxy.stall()
+        await service.stop()
+        expect(service.child.exitCode).to.equal(0)
+        await reading
+        await proxy.close()
+        sandbox.remove()
+      },
     )).timeout(30_000)
 
   it('stops in good time although nothing answers', () =>
