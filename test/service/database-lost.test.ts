@@ -2,10 +2,12 @@ import { expect } from 'chai'
 import { startService } from '../../src/service/start-service.ts'
 import { openPostgres } from '../../src/service/store/postgres/open-postgres.ts'
 import { needPostgres, sharedPostgres, startPostgres, type TemporaryPostgres } from '../support/postgres.ts'
+import { makeKey, runService } from '../support/run-service.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { startStallingProxy } from '../support/stalling-proxy.ts'
 import { Browser } from './oauth/browser.ts'
 import { askForCode, createPerson, getTokens, refresh, signIn } from './oauth/flow.ts'
-import { allEvents } from './read-events.ts'
+import { allEvents, readEvents } from './read-events.ts'
 import { sendDelta, sendDone, startEvents, withUpstream } from './scripted-upstream.ts'
 import { type Answer, equip, type TemporaryService, withFolder, withPlace } from './temporary-service.ts'
 
@@ -198,6 +200,72 @@ describe('a service whose PostgreSQL is lost', () => {
       await service.close()
       await proxy.close()
     }))
+
+  it('holds no stream up while it says nothing', () =>
+    withUpstream(
+      async (response) => {
+        startEvents(response)
+        for (let piece = 0; piece < 60; piece++) {
+          sendDelta(response, `${piece} `)
+          await pause(100)
+        }
+        sendDelta(response, 'end', 'stop')
+        sendDone(response)
+      },
+      ({ url }) =>
+        withFolder(async (dataDir) => {
+          const proxy = await startStallingProxy(postgres.port)
+          const direct = await postgres.createDatabase()
+          const database = direct.replace(`:${postgres.port}/`, `:${proxy.port}/`)
+          const service = equip(await startService({ dataDir, database, upstream: { url } }))
+          const asked = { message: 'x', model: 'm', stream: true }
+          const response = await service.open('POST', '/api/chat/send', asked)
+          setTimeout(() => proxy.stall(), 500)
+          setTimeout(() => proxy.resume(), 4_500)
+          let last: { event: string | undefined; at: number } | undefined
+          let longest = 0
+          for await (const { event } of readEvents(response)) {
+            const at = performance.now()
+            if (last && event === 'delta') longest = Math.max(longest, at - last.at)
+            last = { event, at }
+          }
+          expect(longest).to.be.below(1_000)
+          expect(last?.event).to.equal('done')
+          await service.close()
+          await proxy.close()
+        }),
+    )).timeout(30_000)
+
+  it('ends with 0 when it is stopped while streams run and nothing answers', () =>
+    withUpstream(
+      (response) => {
+        startEvents(response)
+        sendDelta(response, 'begun ')
+        const timer = setInterval(sendDelta, 100, response, 'more ')
+        response.once('close', () => clearInterval(timer))
+      },
+      async ({ url }) => {
+        const proxy = await startStallingProxy(postgres.port)
+        const direct = await postgres.createDatabase()
+        const sandbox = createSandbox()
+        const key = await makeKey(sandbox, ['--database', direct])
+        const database = direct.replace(`:${postgres.port}/`, `:${proxy.port}/`)
+        const service = await runService(sandbox, ['--upstream', url, '--database', database])
+        const response = await fetch(`${service.url}/api/chat/send`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ message: 'x', model: 'm', stream: true }),
+        })
+        const reading = response.text().catch(() => '')
+        await pause(1_000)
+        proxy.stall()
+        await service.stop()
+        expect(service.child.exitCode).to.equal(0)
+        await reading
+        await proxy.close()
+        sandbox.remove()
+      },
+    )).timeout(30_000)
 
   it('stops in good time although nothing answers', () =>
     withFolder(async (dataDir) => {

@@ -2,10 +2,17 @@ import { once } from 'node:events'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { integerFlag, portFlag, textFlag } from '../../cli/flag-types.ts'
+import { allowGrace } from '../../cli/interruption.ts'
 import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
 import { serviceUrlView } from '../../view/service.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+
+/**
+ * How long, in ms, stopping may take: answers have 4 s to end, and what they came to must still be
+ * stored where the database is slow. Docker kills after 10 s.
+ */
+const grace = 9_000
 
 export default class ServiceRun extends BaseCommand {
   static override summary = 'Serve the embedded service in the foreground until it is stopped.'
@@ -82,6 +89,7 @@ export default class ServiceRun extends BaseCommand {
         ? {}
         : { upstream: { url: flags.upstream, keyFile: flags['upstream-key-file'] } }),
     })
+    allowGrace(grace)
     try {
       const ready = { url: service.url, pid: process.pid, admin_url: service.adminUrl ?? null }
       await (context.output.isJson

@@ -18,6 +18,8 @@ export class AnswerRecord {
   #storedAt = 0
   /** The last write: they go one after the other, so that no older one comes to lie on top. */
   #writing: Promise<void> = Promise.resolve()
+  /** A write that nobody waits for. */
+  #meanwhile: Promise<void> | undefined
 
   constructor(db: Database, exchange: Asked['exchange']) {
     this.#db = db
@@ -27,8 +29,8 @@ export class AnswerRecord {
 
   /**
    * With the first piece the exchange is stored, marked incomplete until the last one was taken.
-   * A database that is away for a while after that ends no answer: what could not be stored is
-   * tried again.
+   * A database that is away or slow after that neither ends an answer nor holds it up: what could
+   * not be stored is tried again.
    * @returns the text that the piece adds to the answer
    */
   async take(piece: Piece): Promise<string> {
@@ -40,11 +42,8 @@ export class AnswerRecord {
       this.exchange.finishReason = piece.reason
     }
     this.#isDue = true
-    if (Date.now() - this.#storedAt >= storeEvery) {
-      await this.store().catch((error) => {
-        if (!this.#isStored) throw error
-      })
-    }
+    if (!this.#isStored) await this.store()
+    else if (Date.now() - this.#storedAt >= storeEvery) this.#storeMeanwhile()
     return text
   }
 
@@ -52,6 +51,14 @@ export class AnswerRecord {
   store(): Promise<void> {
     this.#writing = this.#writing.catch(() => {}).then(() => this.#write())
     return this.#writing
+  }
+
+  #storeMeanwhile(): void {
+    this.#meanwhile ??= this.store()
+      .catch(() => {})
+      .finally(() => {
+        this.#meanwhile = undefined
+      })
   }
 
   async #write(): Promise<void> {
