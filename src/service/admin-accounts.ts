@@ -5,6 +5,8 @@ import { Refusal } from './domain/refusal.ts'
 import { createUser, lockUser } from './domain/users.ts'
 import { findPerson, lookUpPerson } from './find-person.ts'
 import { validate } from './http/validate.ts'
+import { unlockAccount } from './oauth/lock-out.ts'
+import { endOthers } from './oauth/sessions.ts'
 import type { Database } from './store/tables.ts'
 
 /** An admin, as shown. */
@@ -61,11 +63,12 @@ export async function findAdmin(db: Database, email: string): Promise<AdminAccou
 }
 
 /**
- * The way back in: a new password, no second factor, and no sign-in that was there before.
+ * The way back in: a new password, no second factor, and no sign-in that was there before, no lock.
  * @throws as `findAdmin`, and Failure `refused` for the password
  */
 export async function resetAdmin(db: Database, email: string, password: string): Promise<AdminAccount> {
-  const { id } = await findAdmin(db, email)
+  const stored = await findAdmin(db, email)
+  const { id } = stored
   checkUser({ email: 'any@example.com', password })
   const hash = await hashPassword(password)
   return db.transaction().execute(async (transaction) => {
@@ -76,6 +79,9 @@ export async function resetAdmin(db: Database, email: string, password: string):
       .where('id', '=', id)
       .execute()
     await transaction.deleteFrom('second_factors').where('user_id', '=', id).execute()
+    await unlockAccount(transaction, stored.email)
+    // A request that is under way may write its session once more: the marks of ended ones outlast that.
+    await endOthers(transaction, id, '')
     await transaction.deleteFrom('oauth_records').where('user_id', '=', id).execute()
     const after = { password_changed: true, second_factor: false, signed_in: false }
     await noteChange(transaction, onMachine, { action: 'admin.reset', target: id, before: null, after })

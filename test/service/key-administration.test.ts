@@ -1,6 +1,8 @@
 import { expect } from 'chai'
 import type { Failure } from '../../src/failure.ts'
 import { type Administration, openAdministration } from '../../src/service/administration.ts'
+import { createAdapters } from '../../src/service/oauth/adapter.ts'
+import { countAttempt } from '../../src/service/oauth/lock-out.ts'
 import { openStore } from '../../src/service/store/open-store.ts'
 import type { Database } from '../../src/service/store/tables.ts'
 import { plantUser } from './plant-key.ts'
@@ -232,6 +234,22 @@ onEachEngine('admins of the embedded service', (withService) => {
       const [entry] = await administration.listChanges({ action: 'admin.reset', limit: 1 })
       expect(entry).to.include({ actor: 'machine', target: id })
       expect(JSON.stringify(entry)).not.to.match(/canary|argon2|ABCD/)
+    }))
+
+  it('get back in although somebody else has tried too often, and nobody stays in who was', () =>
+    withPlace(async ({ administration, db }) => {
+      const { id } = await administration.createAdmin(ada)
+      const attempt = { email: 'ada@example.com', address: '192.0.2.1' }
+      for (let number = 0; number < 5; number++) await countAttempt(db, attempt)
+      expect(await countAttempt(db, attempt)).to.be.above(0)
+      const sessions = createAdapters(db)('Session')
+      const session = { accountId: id, uid: 'one', loginTs: Math.floor(Date.now() / 1000) }
+      await sessions.upsert('cookie', session, 3600)
+      await administration.resetAdmin('ada@example.com', 'canary-another')
+      // A request that was under way keeps its session at its end.
+      await sessions.upsert('cookie', session, 3600)
+      expect(await sessions.find('cookie')).to.equal(undefined)
+      expect(await countAttempt(db, attempt)).to.equal(undefined)
     }))
 
   it('are the only ones who can be let back in', () =>

@@ -114,5 +114,10 @@ export async function judge<T>(db: Database, attempt: Attempt, judging: Promise<
 /** Somebody has signed in: nothing is held against the account any more. */
 export async function forgetFailures(db: Database, attempt: Attempt): Promise<void> {
   await takeBackAttempt(db, attempt)
-  await db.deleteFrom('sign_in_failures').where('subject', '=', accountOf(attempt.email)).execute()
+  await unlockAccount(db, attempt.email)
+}
+
+/** Nothing is held against an account any more; a network stays as it is. */
+export async function unlockAccount(db: Database, email: string): Promise<void> {
+  await db.deleteFrom('sign_in_failures').where('subject', '=', accountOf(email)).execute()
 }
