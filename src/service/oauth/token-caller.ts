@@ -1,6 +1,6 @@
 import type { Caller } from '../domain/caller.ts'
 import { tierLimits } from '../domain/keys.ts'
-import { includes, type Role, rolePermissions } from '../domain/permissions.ts'
+import { includes, rightsOf } from '../domain/permissions.ts'
 import type { Database } from '../store/tables.ts'
 import { digest } from './references.ts'
 import { endedSession } from './revoke.ts'
@@ -26,7 +26,7 @@ export async function findTokenCaller(db: Database, token: string): Promise<Call
     .where((eb) => eb.not(eb.exists(endedSession(eb, 'token.uid_hash'))))
     .executeTakeFirst()
   if (!row) return undefined
-  const ofUser = [...rolePermissions[row.role as Role], ...JSON.parse(row.permissions)]
+  const ofUser = rightsOf(row.role, JSON.parse(row.permissions))
   const ofToken = permissionsOf(scopeNames(String(JSON.parse(row.payload).scope ?? '')))
   return {
     keyId: `oauth:${row.id}`,
