@@ -68,10 +68,16 @@ function isSame(given: string, wanted: string): boolean {
 async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of request) {
-    length += chunk.length
-    if (length > longestForm) throw new Unwelcome(413, 'That is too long', 'Go back and write less.')
-    chunks.push(chunk)
+  try {
+    for await (const chunk of request) {
+      length += chunk.length
+      if (length > longestForm) throw new Unwelcome(413, 'That is too long', 'Go back and write less.')
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    // Who goes away in the middle is no trouble of the service: there is nothing to log.
+    if (error instanceof Unwelcome || request.complete) throw error
+    throw new Unwelcome(400, 'The form did not arrive', 'Go back and send it again.')
   }
   return Buffer.concat(chunks).toString('utf8')
 }

@@ -364,6 +364,16 @@ onEachEngine('sessions, from the machine of the service', (withService, _engine)
       await store.close()
     }))
 
+  it('carry nothing for a person whose role is none, as keys do', () =>
+    withService(async (service) => {
+      const id = await createPerson(service)
+      const { access_token: token } = await getTokens(service.url)
+      const store = await openStore(service.place)
+      await store.db.updateTable('users').set({ role: 'owner' }).where('id', '=', id).execute()
+      await store.close()
+      expect(await status(service.url, token)).to.equal(403)
+    }))
+
   it('end with the person', () =>
     withService(async (service) => {
       const id = await createPerson(service)

@@ -1,5 +1,10 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { expect } from 'chai'
-import { withService } from '../temporary-service.ts'
+import { openOAuth } from '../../../src/service/oauth/open-oauth.ts'
+import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
+import { withFolder, withService } from '../temporary-service.ts'
 import { Browser, readForm, type Shown } from './browser.ts'
 import { askForCode, createPerson, password, signIn } from './flow.ts'
 
@@ -92,6 +97,37 @@ describe('the forms of the sign-in', () => {
       const page = await browser.open(askForCode(url).url)
       const answer = await browser.submit(page, { ...login, password: 'x'.repeat(20_000) })
       expect(answer.status).to.equal(413)
+    }))
+
+  it('that stop in the middle are no trouble of the service', () =>
+    withFolder(async (folder) => {
+      const store = openSqlite(folder)
+      const troubles: unknown[] = []
+      const answered: Promise<void>[] = []
+      const server = createServer((request, response) => {
+        answered.push(oauth(request, response, '127.0.0.1'))
+      }).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port } = server.address() as AddressInfo
+      const issuer = `http://127.0.0.1:${port}`
+      const oauth = await openOAuth({ db: store.db, issuer, onError: (error) => troubles.push(error) })
+      const browser = new Browser()
+      const page = await browser.open(`${issuer}/sign-in`)
+      const cookie = [...browser.cookies.values()].map(({ name, value }) => `${name}=${value}`).join('; ')
+      const socket = connect(port, '127.0.0.1')
+      socket.write(
+        `POST ${new URL(page.url).pathname} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nContent-Length: 100\r\n` +
+          'Content-Type: application/x-www-form-urlencoded\r\n\r\nemail=',
+      )
+      await once(server, 'request')
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      socket.destroy()
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      await Promise.all(answered)
+      expect(troubles).to.deep.equal([])
+      server.close()
+      server.closeAllConnections()
+      await store.close()
     }))
 
   it('show what was typed as text', () =>
