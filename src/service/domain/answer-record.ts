@@ -46,8 +46,15 @@ export class AnswerRecord {
     if (!this.#isDue) return
     this.#isDue = false
     this.#storedAt = Date.now()
-    if (this.#isStored) await updateAnswer(this.#db, this.exchange)
-    else await storeExchange(this.#db, this.exchange)
-    this.#isStored = true
+    try {
+      if (this.#isStored) await updateAnswer(this.#db, this.exchange)
+      else await storeExchange(this.#db, this.exchange)
+      this.#isStored = true
+    } catch (error) {
+      // A database that is back a moment later gets it from the next attempt; of an exchange that was
+      // never stored, and so refused, nothing is to be found.
+      this.#isDue = this.#isStored
+      throw error
+    }
   }
 }
