@@ -15,7 +15,7 @@ describe('an answer that is stored while it arrives', () => {
       })
       await record.take({ kind: 'delta', text: 'one ', model: 'm' })
       await record.take({ kind: 'delta', text: 'two', model: 'm' })
-      await record.take({ kind: 'finish', reason: 'stop', model: 'm' })
+      await record.take({ kind: 'finish', reason: 'stop', model: 'm', usage: undefined })
       connection.exec(
         "create trigger full before update on messages begin select raise(abort, 'no room'); end",
       )
