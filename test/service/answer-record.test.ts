@@ -1,27 +1,53 @@
 import { expect } from 'chai'
 import { AnswerRecord } from '../../src/service/domain/answer-record.ts'
+import { createId } from '../../src/service/domain/identifiers.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { withFolder } from './temporary-service.ts'
 
-describe('the record of an answer', () => {
-  it('is never taken for stored because storing it has failed before', () =>
+describe('an answer that is stored while it arrives', () => {
+  it('is stored by the next attempt when one has failed', () =>
     withFolder(async (folder) => {
-      const store = openSqlite(folder)
-      const record = new AnswerRecord(store.db, {
-        userId: 'usr_admin',
-        contextId: 'ctx_1',
-        opensContext: true,
-        messageId: 'msg_1',
-        answerId: 'msg_2',
-        message: 'x',
-        model: 'm',
-        askedAt: new Date().toISOString(),
+      const { db, connection, close } = openSqlite(folder)
+      const record = new AnswerRecord(db, {
+        ...{ userId: 'usr_admin', contextId: createId('ctx'), opensContext: true },
+        ...{ messageId: createId('msg'), answerId: createId('msg') },
+        ...{ message: 'hello', model: 'm', askedAt: new Date().toISOString() },
       })
-      await record.take({ kind: 'delta', text: 'begun', model: 'm' })
-      await store.close()
+      await record.take({ kind: 'delta', text: 'one ', model: 'm' })
+      await record.take({ kind: 'delta', text: 'two', model: 'm' })
       await record.take({ kind: 'finish', reason: 'stop', model: 'm', usage: undefined })
-      for (const time of ['first', 'second']) {
-        expect(await record.store().catch(() => 'failed'), time).to.equal('failed')
-      }
+      connection.exec(
+        "create trigger full before update on messages begin select raise(abort, 'no room'); end",
+      )
+      const failure = await record.store().catch(String)
+      expect(failure).to.include('no room')
+      connection.exec('drop trigger full')
+      await record.store()
+      const { content, incomplete } = await db
+        .selectFrom('messages')
+        .select(['content', 'incomplete'])
+        .where('role', '=', 'assistant')
+        .executeTakeFirstOrThrow()
+      expect({ content, incomplete }).to.deep.equal({ content: 'one two', incomplete: 0 })
+      await close()
+    }))
+
+  it('is not stored later when it was refused at its first piece', () =>
+    withFolder(async (folder) => {
+      const { db, connection, close } = openSqlite(folder)
+      const record = new AnswerRecord(db, {
+        ...{ userId: 'usr_admin', contextId: createId('ctx'), opensContext: true },
+        ...{ messageId: createId('msg'), answerId: createId('msg') },
+        ...{ message: 'hello', model: 'm', askedAt: new Date().toISOString() },
+      })
+      connection.exec(
+        "create trigger full before insert on messages begin select raise(abort, 'no room'); end",
+      )
+      const failure = await record.take({ kind: 'delta', text: 'one ', model: 'm' }).catch(String)
+      expect(failure).to.include('no room')
+      connection.exec('drop trigger full')
+      await record.store()
+      expect(await db.selectFrom('messages').select('id').execute()).to.deep.equal([])
+      await close()
     }))
 })

@@ -41,6 +41,9 @@ export async function authenticate(
   return caller
 }
 
+/** As `generateKey` makes them; access tokens are shorter. */
+const keyForm = /^ck_[A-Za-z0-9_-]{43}$/
+
 /** A key says of itself that it is one; anything else may be an access token. */
 async function findCaller(
   callers: Callers,
@@ -48,7 +51,7 @@ async function findCaller(
   processKeys: ProcessKeys,
   key: string,
 ): Promise<Caller | undefined> {
-  if (!key.startsWith('ck_')) return findTokenCaller(db, key)
+  if (!keyForm.test(key)) return findTokenCaller(db, key)
   const digest = hashKey(key)
   return processKeys.has(digest) ? processCaller : callers.find(digest)
 }

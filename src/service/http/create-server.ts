@@ -61,6 +61,9 @@ declare module 'fastify' {
   }
 }
 
+/** How long, in ms, a request may take to arrive without being asked again whose it is. */
+const promptArrival = 500
+
 /** The service's HTTP side, not yet listening. */
 export function createServer(parts: ServerParts): FastifyInstance {
   const { store, logger, metrics, exposure, requestTimeout = 60_000, stallTimeout = 60_000 } = parts
@@ -77,6 +80,13 @@ export function createServer(parts: ServerParts): FastifyInstance {
     metrics,
     namesAddresses: exposure?.namesAddresses === true,
     keyOf: (request: FastifyRequest) => callers.get(request)?.keyId,
+  }
+  const identifiedAt = new WeakMap<FastifyRequest, number>()
+  const identify = async (request: FastifyRequest) => {
+    const caller = await authenticate(keyCallers, store.db, parts.processKeys, request.headers)
+    callers.set(request, caller)
+    identifiedAt.set(request, performance.now())
+    return caller
   }
   const answerError = createErrorHandler(metrics)
 
@@ -102,8 +112,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     if (request.routeOptions.config?.isOpen) return
     // What no route matched is refused without a key only outside of the interface's two families.
     if (request.is404 && !/^\/(v1|api)(\/|\?|$)/.test(request.url)) return
-    const caller = await authenticate(keyCallers, parts.store.db, parts.processKeys, request.headers)
-    callers.set(request, caller)
+    const caller = await identify(request)
     if (caller.isCounted) await holdToLimits(limiter, caller, await live.read(), reply, metrics)
   })
   server.addHook('onClose', async () => {
@@ -125,7 +134,12 @@ export function createServer(parts: ServerParts): FastifyInstance {
       config: { endpoint: name },
       // Before the body is read: who may not send it has no use for what is wrong with it.
       onRequest: async (request) => authorize(callers.get(request), requiredPermissions[name]),
-      handler: (request, reply) => answerEndpoint(name, serving, callers.get(request), request, reply),
+      handler: async (request, reply) => {
+        // Whoever held a body back must not keep rights by it that were taken away meanwhile.
+        const arrival = performance.now() - (identifiedAt.get(request) ?? 0)
+        if (arrival > promptArrival) authorize(await identify(request), requiredPermissions[name])
+        return answerEndpoint(name, serving, callers.get(request), request, reply)
+      },
     })
   }
   serveOAuth(server, () => loadOAuth(server, parts))
