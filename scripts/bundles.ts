@@ -12,7 +12,7 @@ import { leanDependencies } from './lean-dependencies.ts'
 const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: boolean }> = {
   service: {
     entry: `export * from './src/service/start-service.ts'
-            export * from './src/service/administration.ts'`,
+            export * from './src/service/administration/administration.ts'`,
     asked: /\/service\/(start-service|administration)\.ts$/,
   },
   oauth: {

@@ -9,7 +9,7 @@ import { type FlagValues, localProfile, type Options } from '../config/resolve-o
 import { readBaseUrl } from '../contract/base-url.ts'
 import { readEnvironmentCredential } from '../credentials/environment-credential.ts'
 import type { Failure } from '../failure.ts'
-import type { Administration } from '../service/administration.ts'
+import type { Administration } from '../service/administration/administration.ts'
 import type { RunningService, ServiceOptions } from '../service/start-service.ts'
 import type { View } from '../view/view.ts'
 import { describeFaults } from './describe-faults.ts'
@@ -198,7 +198,7 @@ export function createContext(invocation: Invocation): Context {
     },
     openAdministration: async ({ data = dataFolder(), database }) => {
       refuseOtherService(options)
-      const { openAdministration } = await import('../service/administration.ts')
+      const { openAdministration } = await import('../service/administration/administration.ts')
       const administration = await openAdministration({ dataDir: data, database })
       closers.push(async () => administration.close())
       return administration

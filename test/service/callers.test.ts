@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { type Callers, createCallers } from '../../src/service/domain/callers.ts'
-import { hashKey } from '../../src/service/domain/keys.ts'
+import { type Callers, createCallers } from '../../src/service/domain/access/callers.ts'
+import { hashKey } from '../../src/service/domain/access/keys.ts'
 import { openStore } from '../../src/service/store/open-store.ts'
 import type { Store } from '../../src/service/store/store.ts'
 import { plantKey, plantUser } from './plant-key.ts'

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect } from 'chai'
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts'
-import { includes, requiredPermissions, rightsOf } from '../../src/service/domain/permissions.ts'
+import { includes, requiredPermissions, rightsOf } from '../../src/service/domain/access/permissions.ts'
 
 const text = readFileSync(resolve(import.meta.dirname, '../../docs/service.md'), 'utf8')
 const rows = [...text.matchAll(/^\| `(\w+:\w+)` \| (.*?) \| (.*?) ?\| (.*?) ?\| (.*?) ?\|$/gm)]

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Failure } from '../../src/failure.ts'
-import { type Administration, openAdministration } from '../../src/service/administration.ts'
+import { type Administration, openAdministration } from '../../src/service/administration/administration.ts'
 import { createAdapters } from '../../src/service/oauth/adapter.ts'
 import { countAttempt } from '../../src/service/oauth/lock-out.ts'
 import { openStore } from '../../src/service/store/open-store.ts'

@@ -1,9 +1,10 @@
 import { expect } from 'chai'
 
-type Passwords = typeof import('../../src/service/domain/passwords.ts')
+type Passwords = typeof import('../../src/service/domain/access/passwords.ts')
 
 /** The module as a process has it that has just begun: what it remembers is of no other test. */
-const begin = (name: string): Promise<Passwords> => import(`../../src/service/domain/passwords.ts?${name}`)
+const begin = (name: string): Promise<Passwords> =>
+  import(`../../src/service/domain/access/passwords.ts?${name}`)
 
 /** As many as are let in, and wait. */
 const flood = ({ hashPassword }: Passwords) => Array.from({ length: 66 }, () => hashPassword('a password'))

@@ -1,4 +1,4 @@
-import { generateKey, hashKey } from '../../src/service/domain/keys.ts'
+import { generateKey, hashKey } from '../../src/service/domain/access/keys.ts'
 import type { ApiKeyRow, Database, UserRow } from '../../src/service/store/tables.ts'
 
 let planted = 0

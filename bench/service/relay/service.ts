@@ -1,4 +1,4 @@
-import { openAdministration } from '../../../src/service/administration.ts'
+import { openAdministration } from '../../../src/service/administration/administration.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { tellCpu } from './tell-cpu.ts'
 

@@ -1,5 +1,5 @@
 import type { AuditRow, Database } from '../store/tables.ts'
-import type { Caller } from './caller.ts'
+import type { Caller } from './access/caller.ts'
 import { changedParts } from './changed-parts.ts'
 
 /** Who made a change, and by what. */

@@ -3,10 +3,10 @@ import type { CreateUserRequest, UpdateUserRequest, User } from '../../contract/
 import { prepareQuery } from '../store/prepared-query.ts'
 import { isUniqueViolation } from '../store/storage-failure.ts'
 import type { Database, UserRow } from '../store/tables.ts'
+import { hashPassword } from './access/passwords.ts'
+import type { Role } from './access/permissions.ts'
 import { type AuditAction, noteChange, type Origin } from './audit.ts'
 import { createId } from './identifiers.ts'
-import { hashPassword } from './passwords.ts'
-import type { Role } from './permissions.ts'
 import {
   lockPreferences,
   mergePreferences,

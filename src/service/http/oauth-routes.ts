@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { OAuth } from '../oauth/open-oauth.ts'
-import { toRefusal } from './error-answer.ts'
+import { toRefusal } from './answer/error-answer.ts'
 
 /** What the sign-in answers by itself: without a key, and with pages rather than JSON. */
 const routes = [

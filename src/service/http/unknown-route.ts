@@ -4,8 +4,8 @@ import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { type Endpoint, endpoints } from '../../contract/endpoints.ts'
 import { createId } from '../domain/identifiers.ts'
 import { Refusal } from '../domain/refusal.ts'
-import { errorBodyOf, statusOf } from './error-answer.ts'
-import { isOpenPath } from './open-routes.ts'
+import { errorBodyOf, statusOf } from './answer/error-answer.ts'
+import { isOpenPath } from './open/open-routes.ts'
 
 /** A request that no route took: 405 with Allow where the path exists, else 404. */
 export function refuseUnknown(request: FastifyRequest, reply: FastifyReply): never {

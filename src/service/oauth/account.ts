@@ -1,5 +1,5 @@
+import { hashPassword, verifyPassword } from '../domain/access/passwords.ts'
 import { noteChange, type Origin } from '../domain/audit.ts'
-import { hashPassword, verifyPassword } from '../domain/passwords.ts'
 import type { UserRow } from '../store/tables.ts'
 import {
   type BrowserSession,

@@ -1,4 +1,4 @@
-import { verifyPassword } from '../domain/passwords.ts'
+import { verifyPassword } from '../domain/access/passwords.ts'
 import type { Database, UserRow } from '../store/tables.ts'
 
 /**

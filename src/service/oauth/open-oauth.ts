@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { KoaContextWithOIDC } from 'oidc-provider'
-import { statusOf, toRefusal } from '../http/error-answer.ts'
+import { statusOf, toRefusal } from '../http/answer/error-answer.ts'
 import type { Database } from '../store/tables.ts'
 import { showAccount, takeAccount } from './account.ts'
 import { requestOrigin } from './adapter.ts'

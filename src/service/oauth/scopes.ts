@@ -1,4 +1,4 @@
-import { carriedByAll, includes } from '../domain/permissions.ts'
+import { carriedByAll, includes } from '../domain/access/permissions.ts'
 
 interface Scope {
   /** What a person agrees to. */

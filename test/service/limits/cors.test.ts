@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { corsHeaders } from '../../../src/service/http/cors.ts'
+import { corsHeaders } from '../../../src/service/http/request/cors.ts'
 import { caller, type TemporaryService, withService } from '../temporary-service.ts'
 
 const a = 'https://a.example'

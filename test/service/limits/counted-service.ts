@@ -1,4 +1,4 @@
-import { generateKey, hashKey } from '../../../src/service/domain/keys.ts'
+import { generateKey, hashKey } from '../../../src/service/domain/access/keys.ts'
 import { createServer } from '../../../src/service/http/create-server.ts'
 import { openSqlite, type SqliteStore } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import type { Tier } from '../../../src/service/store/tables.ts'

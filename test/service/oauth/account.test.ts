@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { Secret, TOTP } from 'otpauth'
-import { openAdministration } from '../../../src/service/administration.ts'
+import { openAdministration } from '../../../src/service/administration/administration.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import { caller, equip, onEachEngine, type TemporaryService, withPlace } from '../temporary-service.ts'

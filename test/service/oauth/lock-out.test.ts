@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { hashPassword } from '../../../src/service/domain/passwords.ts'
+import { hashPassword } from '../../../src/service/domain/access/passwords.ts'
 import {
   countAttempt,
   forgetFailures,

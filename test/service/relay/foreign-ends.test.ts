@@ -1,7 +1,7 @@
 import { LLMock } from '@copilotkit/aimock'
 import { expect } from 'chai'
 import OpenAI from 'openai'
-import { openAdministration } from '../../../src/service/administration.ts'
+import { openAdministration } from '../../../src/service/administration/administration.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import { allEvents } from '../read-events.ts'
 import { sendJson, withUpstream } from '../scripted-upstream.ts'

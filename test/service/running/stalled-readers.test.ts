@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { expect } from 'chai'
-import { generateKey, hashKey } from '../../../src/service/domain/keys.ts'
+import { generateKey, hashKey } from '../../../src/service/domain/access/keys.ts'
 import { createServer } from '../../../src/service/http/create-server.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { createOffline } from '../../../src/service/upstream/offline.ts'

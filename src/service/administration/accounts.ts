@@ -1,0 +1,108 @@
+import { Failure } from '../../failure.ts'
+import { hashPassword } from '../domain/access/passwords.ts'
+import { noteChange, onMachine } from '../domain/audit.ts'
+import { Refusal } from '../domain/refusal.ts'
+import { createUser, lockUser } from '../domain/users.ts'
+import { validate } from '../http/request/validate.ts'
+import { unlockAccount } from '../oauth/lock-out.ts'
+import { endSignIns } from '../oauth/revoke.ts'
+import type { Database } from '../store/tables.ts'
+import { findPerson, lookUpPerson, type Person } from './find-person.ts'
+
+/** A user, as what is done on the machine shows one. */
+export interface Account {
+  id: string
+  email: string
+  name: string
+  role: string
+  created_at: string
+}
+
+/** A password that any user might have, for what is checked before there is one. */
+const soundPassword = 'x'.repeat(8)
+
+/**
+ * @param db undefined where there is no data yet
+ * @throws Failure `refused` for an email, a name or a password that no user may have, `conflict`
+ * where the email is taken
+ */
+export async function checkNewAdmin(
+  db: Database | undefined,
+  { email, name, password = soundPassword }: { email: string; name: string; password?: string },
+): Promise<void> {
+  checkUser({ email, name, password })
+  const person = await lookUpPerson(db, email)
+  if (person) throw emailTaken(email, person)
+}
+
+/** @throws as `checkNewAdmin` */
+export async function createAdmin(
+  db: Database,
+  { email, name, password }: { email: string; name: string; password: string },
+): Promise<Account> {
+  await checkNewAdmin(db, { email, name, password })
+  try {
+    const as = { role: 'admin', action: 'admin.create' } as const
+    const { id } = await createUser(db, { email, name, password }, onMachine, as)
+    return await readAccount(db, String(id))
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'email_taken') throw emailTaken(email)
+    throw error
+  }
+}
+
+/** A user by id or email. @throws Failure `not_found` */
+export async function findAccount(db: Database, user: string): Promise<Account> {
+  return readAccount(db, (await findPerson(db, user)).id)
+}
+
+/**
+ * The way back in: a new password, no second factor, no lock-out, and no sign-in that was there before.
+ * @throws as `findAccount`, and Failure `refused` for the password
+ */
+export async function resetAccount(db: Database, user: string, password: string): Promise<Account> {
+  const account = await findAccount(db, user)
+  const { id } = account
+  checkUser({ email: 'any@example.com', password })
+  const hash = await hashPassword(password)
+  return db.transaction().execute(async (transaction) => {
+    await lockUser(transaction, id)
+    await transaction
+      .updateTable('users')
+      .set({ password_hash: hash, updated_at: new Date().toISOString() })
+      .where('id', '=', id)
+      .execute()
+    await transaction.deleteFrom('second_factors').where('user_id', '=', id).execute()
+    await endSignIns(transaction, id)
+    await unlockAccount(transaction, account.email)
+    const after = { password_changed: true, second_factor: false, signed_in: false }
+    await noteChange(transaction, onMachine, { action: 'user.reset', target: id, before: null, after })
+    return readAccount(transaction, id)
+  })
+}
+
+function readAccount(db: Database, id: string): Promise<Account> {
+  return db
+    .selectFrom('users')
+    .select(['id', 'email', 'name', 'role', 'created_at'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+}
+
+/** The rules are those of POST /v1/users. */
+function checkUser(user: { email: string; password: string; name?: string }): void {
+  try {
+    validate('createUser', user, {})
+  } catch (error) {
+    throw error instanceof Refusal ? new Failure('refused', error.message, { details: error.details }) : error
+  }
+}
+
+function emailTaken(email: string, person?: Person): Failure {
+  return new Failure('conflict', `There is already a user with the email ${email}`, {
+    hint:
+      person === undefined || person.role === 'admin'
+        ? `For a new password: chatctl service users reset ${email}`
+        : `To make an admin of them: chatctl users permissions assign ${person.id} --role admin`,
+  })
+}

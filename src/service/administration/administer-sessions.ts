@@ -1,0 +1,46 @@
+import { Failure } from '../../failure.ts'
+import { noteChange, onMachine } from '../domain/audit.ts'
+import { endAll, listSessions, type SignInSession } from '../oauth/sessions.ts'
+import type { DataAccess } from './data-access.ts'
+
+/** What is done to sign-ins on the service's own machine. */
+export interface SessionAdministration {
+  /** Those that last, oldest first. */
+  listSessions(): Promise<SignInSession[]>
+  /** @throws Failure `not_found` */
+  findSession(id: string): Promise<SignInSession>
+  /** Running services refuse what was signed in from the next request on. @throws Failure `not_found` */
+  revokeSession(id: string): Promise<SignInSession>
+}
+
+export function administerSessions({ openExisting, guarded }: DataAccess): SessionAdministration {
+  const find = async (id: string) => {
+    const store = await openExisting()
+    const session = store && (await listSessions(store.db)).find((known) => known.id === id)
+    if (store && session) return { store, session }
+    throw new Failure('not_found', `There is no session ${id}`, { hint: 'chatctl service sessions list' })
+  }
+  const present = ({ hash: _, ...session }: SignInSession & { hash: string }): SignInSession => session
+  return {
+    listSessions: () =>
+      guarded(async () => {
+        const store = await openExisting()
+        return store ? (await listSessions(store.db)).map(present) : []
+      }),
+    findSession: (id) => guarded(async () => present((await find(id)).session)),
+    revokeSession: (id) =>
+      guarded(async () => {
+        const { store, session } = await find(id)
+        const { kind, scope, created_at } = session
+        await endAll(store.db, [session], (transaction) =>
+          noteChange(transaction, onMachine, {
+            action: 'session.revoke',
+            target: session.user_id,
+            before: { id, kind, scope, created_at },
+            after: null,
+          }),
+        )
+        return present(session)
+      }),
+  }
+}

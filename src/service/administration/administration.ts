@@ -1,0 +1,167 @@
+import { resolve } from 'node:path'
+import { sql } from 'kysely'
+import { Failure } from '../../failure.ts'
+import { findRuns, type RunRecord } from '../run-record.ts'
+import { type DataPlace, describePlace, openExistingStore, openStore } from '../store/open-store.ts'
+import { type Backup, backUp, checkBackup, type Restored, restore } from '../store/sqlite/back-up.ts'
+import { storageFailure } from '../store/storage-failure.ts'
+import type { Store } from '../store/store.ts'
+import { type AccountAdministration, administerAccounts } from './administer-accounts.ts'
+import { administerKeys, type KeyAdministration } from './administer-keys.ts'
+import { administerSessions, type SessionAdministration } from './administer-sessions.ts'
+import { askHealth } from './ask-health.ts'
+import { type AuditAdministration, readAuditLog } from './read-audit-log.ts'
+
+interface RunningStatus extends RunRecord {
+  /** `ready`, the `error.code` for which it is not, or `unknown`. */
+  health: string
+  /** Whole seconds; null where nobody wrote down when it began. */
+  uptime_seconds: number | null
+}
+
+interface ServiceStatus {
+  /** The data folder. */
+  data: string
+  /** The database: a file, or `postgres://host:port/name`. */
+  database: string
+  /** 0 when there is no data yet. */
+  schema_version: number
+  users: number
+  contexts: number
+  messages: number
+  /** Keys that are not revoked. */
+  keys: number
+  running: RunningStatus | null
+  /** The URLs of others that share the data, on this machine. */
+  also_running: string[]
+}
+
+/** What is done to a data folder on its own machine, whether a service runs on it or not. */
+export interface Administration
+  extends KeyAdministration,
+    AccountAdministration,
+    SessionAdministration,
+    AuditAdministration {
+  status(): Promise<ServiceStatus>
+  /** Where data would lie, if there is none yet. */
+  findNothing(): Promise<string | undefined>
+  /**
+   * Copies the data to a new file, also while a service runs.
+   * @throws Failure `usage` for PostgreSQL, which has its own ways; as `store/sqlite/back-up.ts`
+   */
+  backUp(file: string): Promise<Backup>
+  /**
+   * What `restore` would do; nothing is done.
+   * @throws as `backUp`; Failure `not_found`, `storage` for a file that is no backup, `conflict` while a service runs
+   */
+  planRestore(file: string): Promise<{ restore: string; replace: string }>
+  /** Puts a backup in the place of the data. @throws as `planRestore` */
+  restore(file: string): Promise<Restored>
+  close(): Promise<void>
+}
+
+/** Counting a large table takes longer than any request may, in ms. */
+const statementTimeout = 60_000
+
+/** Only creating a key makes data; looking at a place leaves it as it is. @throws Failure `storage` */
+export async function openAdministration(given: DataPlace): Promise<Administration> {
+  const folder = resolve(given.dataDir)
+  const where = { ...given, dataDir: folder, statementTimeout }
+  const place = await describePlace(where)
+  let opened: Store | undefined
+  const open = async () => {
+    opened ??= await openStore(where)
+    return opened
+  }
+  const openExisting = async () => {
+    opened ??= await openExistingStore(where)
+    return opened
+  }
+
+  const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work()
+    } catch (error) {
+      throw storageFailure(error, folder, place)
+    }
+  }
+
+  const access = { open, openExisting, guarded }
+
+  const planRestore = async (file: string) => {
+    requireSqlite(given)
+    checkBackup(file)
+    const running = await findRuns(folder, place)
+    if (running.length === 0) return { restore: resolve(file), replace: place }
+    throw new Failure(
+      'conflict',
+      `A service runs on this data, at ${running.map(({ url }) => url).join(' and ')}`,
+      {
+        hint: `Stop it first: kill ${running.map(({ pid }) => pid).join(' ')}`,
+      },
+    )
+  }
+
+  return {
+    ...administerKeys(access),
+    ...administerAccounts(access),
+    ...administerSessions(access),
+    ...readAuditLog(access),
+    status: () =>
+      guarded(async () => {
+        const store = await openExisting()
+        const counts = store ? await count(store) : nothing
+        const [first, ...others] = await findRuns(folder, place)
+        const running = first ? await describeRun(first) : null
+        return {
+          data: folder,
+          database: place,
+          ...counts,
+          running,
+          also_running: others.map(({ url }) => url),
+        }
+      }),
+    findNothing: () => guarded(async () => ((await openExisting()) ? undefined : place)),
+    backUp: (file) => {
+      requireSqlite(given)
+      return backUp(folder, file)
+    },
+    planRestore,
+    async restore(file) {
+      await planRestore(file)
+      return restore(folder, file)
+    },
+    async close() {
+      await opened?.close()
+      opened = undefined
+    },
+  }
+}
+
+type Counts = Omit<ServiceStatus, 'data' | 'database' | 'running' | 'also_running'>
+
+async function describeRun(record: RunRecord): Promise<RunningStatus> {
+  const { url, admin_url, started_at } = record
+  const began = Date.parse(started_at ?? '')
+  const uptime = Number.isNaN(began) ? null : Math.max(0, Math.floor((Date.now() - began) / 1000))
+  return { ...record, health: await askHealth(admin_url ?? url), uptime_seconds: uptime }
+}
+
+const nothing: Counts = { schema_version: 0, users: 0, contexts: 0, messages: 0, keys: 0 }
+
+async function count({ db }: Store): Promise<Counts> {
+  const { rows } = await sql<Counts>`
+    select (select max(number) from migrations) as schema_version,
+      (select count(*) from users) as users,
+      (select count(*) from contexts) as contexts,
+      (select count(*) from messages) as messages,
+      (select count(*) from api_keys where revoked_at is null) as keys`.execute(db)
+  return { ...nothing, ...rows[0] }
+}
+
+function requireSqlite({ database }: DataPlace): void {
+  if (database === undefined) return
+  throw new Failure('usage', 'The data lies in PostgreSQL, which has backups of its own', {
+    hint: 'pg_dump --format=custom --file=chatctl.dump DATABASE, and pg_restore',
+  })
+}

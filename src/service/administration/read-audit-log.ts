@@ -1,0 +1,63 @@
+import { Failure } from '../../failure.ts'
+import { nearest } from '../../nearest.ts'
+import {
+  type AuditAction,
+  type AuditEntry,
+  type AuditFilter,
+  auditActions,
+  listChanges,
+} from '../domain/audit.ts'
+import type { Database } from '../store/tables.ts'
+import type { DataAccess } from './data-access.ts'
+import { findPerson } from './find-person.ts'
+import { unknownKey } from './plan-key.ts'
+
+/** Which entries, as a person names them: actor and target may be an email, `action` may be `key` for all of them. */
+type AuditQuery = Omit<AuditFilter, 'actions'> & { action?: string | undefined }
+
+/** What was changed, and by whom, read on the service's own machine. */
+export interface AuditAdministration {
+  /**
+   * Oldest first.
+   * @throws Failure `usage` for an action that there is not, `not_found` for an actor or a target
+   */
+  listChanges(query: AuditQuery): Promise<AuditEntry[]>
+}
+
+export function readAuditLog({ openExisting, guarded }: DataAccess): AuditAdministration {
+  return {
+    listChanges: ({ action, ...filter }) =>
+      guarded(async () => {
+        const actions = action === undefined ? undefined : actionsOf(action)
+        const store = await openExisting()
+        if (!store) return []
+        const { db } = store
+        const actor = filter.actor === undefined ? undefined : await actorOf(db, filter.actor)
+        const target = filter.target === undefined ? undefined : await targetOf(db, filter.target)
+        return listChanges(db, { ...filter, actor, target, actions })
+      }),
+  }
+}
+
+/** `key.create` is itself, `key` all that is done to keys. */
+function actionsOf(name: string): AuditAction[] {
+  const meant = auditActions.filter((action) => action === name || action.startsWith(`${name}.`))
+  if (meant.length > 0) return meant
+  const kinds = [...new Set(auditActions.map((action) => action.slice(0, action.indexOf('.'))))]
+  const near = nearest(name, [...auditActions, ...kinds])
+  throw new Failure('usage', `"${name}" is no action of the audit log`, {
+    hint: near ? `Did you mean ${near}?` : `There are ${auditActions.join(', ')}`,
+  })
+}
+
+const actorOf = async (db: Database, name: string) =>
+  name === 'machine' ? name : (await findPerson(db, name)).id
+
+/** What may have been changed: a user, a key, or one of the two documents. */
+async function targetOf(db: Database, name: string): Promise<string> {
+  if (name === 'settings' || name === 'api_configuration') return name
+  if (!name.startsWith('key_')) return (await findPerson(db, name)).id
+  const key = await db.selectFrom('api_keys').select('id').where('id', '=', name).executeTakeFirst()
+  if (key) return name
+  throw unknownKey(name)
+}

@@ -1,0 +1,151 @@
+import { hash, randomBytes } from 'node:crypto'
+import type { ApiKeyRow, Database, Tier } from '../../store/tables.ts'
+import { noteChange, type Origin } from '../audit.ts'
+import { createId } from '../identifiers.ts'
+
+/** interface.md, "Limits": requests per hour. Enterprise has its own number, or none. */
+export const tierLimits = { free: 100, pro: 1000 } as const
+
+/** A key as it may be shown: never the key, only how it begins. */
+export interface KeyRecord {
+  id: string
+  name: string
+  tier: Tier
+  /** Requests per hour; null for no limit. */
+  limit: number | null
+  prefix: string
+  created_at: string
+  last_used_at: string | null
+  revoked_at: string | null
+  user_id: string
+  user_email: string
+  /** What the key may do at most; null for all that its user may. */
+  permissions: string[] | null
+  /** From when on the key is refused; null for never. */
+  expires_at: string | null
+}
+
+/** What is said of a key when it is made. */
+export type NewKey = Pick<KeyRecord, 'name' | 'tier' | 'limit' | 'user_id' | 'permissions' | 'expires_at'>
+
+/** `ck_` and 256 random bits. */
+export const generateKey = (): string => `ck_${randomBytes(32).toString('base64url')}`
+
+/** A key has 256 random bits, so a plain digest cannot be searched; a slow hash would only cost time. */
+export const hashKey = (key: string): string => hash('sha256', key)
+
+/** Stores a new key. The key itself is in this answer and nowhere else. */
+export async function storeKey(
+  db: Database,
+  wanted: NewKey,
+  by: Origin,
+): Promise<KeyRecord & { key: string }> {
+  const { name, tier, limit, user_id, permissions, expires_at } = wanted
+  const key = generateKey()
+  const row: ApiKeyRow = {
+    id: createId('key'),
+    name,
+    hash: hashKey(key),
+    prefix: key.slice(0, 9),
+    user_id,
+    tier,
+    hourly_limit: limit,
+    created_at: new Date().toISOString(),
+    last_used_at: null,
+    revoked_at: null,
+    permissions: permissions && JSON.stringify(permissions),
+    expires_at,
+  }
+  return db.transaction().execute(async (transaction) => {
+    await transaction.insertInto('api_keys').values(row).execute()
+    await noteChange(transaction, by, { action: 'key.create', target: row.id, before: null, after: wanted })
+    return { ...(await readKey(transaction, row.id)), key }
+  })
+}
+
+/** Oldest first. */
+export async function listKeys(db: Database): Promise<KeyRecord[]> {
+  return (await selectKeys(db).orderBy('api_keys.id').execute()).map(present)
+}
+
+/** Undefined for an unknown id. */
+export async function findKey(db: Database, id: string): Promise<KeyRecord | undefined> {
+  const row = await selectKeys(db).where('api_keys.id', '=', id).executeTakeFirst()
+  return row && present(row)
+}
+
+/** Changes what is given of a key; must run inside a transaction that has read it. */
+export async function changeKey(
+  transaction: Database,
+  before: KeyRecord,
+  change: Partial<Omit<NewKey, 'user_id'>>,
+  by: Origin,
+): Promise<KeyRecord> {
+  const { name, tier, limit, permissions, expires_at } = { ...before, ...change }
+  await transaction
+    .updateTable('api_keys')
+    .set({
+      name,
+      tier,
+      hourly_limit: limit,
+      permissions: permissions && JSON.stringify(permissions),
+      expires_at,
+    })
+    .where('id', '=', before.id)
+    .execute()
+  const after = await readKey(transaction, before.id)
+  await noteChange(transaction, by, { action: 'key.update', target: before.id, before, after })
+  return after
+}
+
+/** Revokes a key from this moment on; one that is revoked keeps its date. Undefined for an unknown id. */
+export function revokeKey(db: Database, id: string, by: Origin): Promise<KeyRecord | undefined> {
+  return db.transaction().execute(async (transaction) => {
+    await lockKey(transaction, id)
+    const before = await findKey(transaction, id)
+    if (!before || before.revoked_at !== null) return before
+    await transaction
+      .updateTable('api_keys')
+      .set({ revoked_at: new Date().toISOString() })
+      .where('id', '=', id)
+      .execute()
+    const after = await readKey(transaction, id)
+    await noteChange(transaction, by, { action: 'key.revoke', target: id, before, after })
+    return after
+  })
+}
+
+/** For a transaction that will write the key: nobody else does until it ends. */
+export async function lockKey(transaction: Database, id: string): Promise<void> {
+  await transaction.selectFrom('api_keys').select('id').where('id', '=', id).forUpdate().execute()
+}
+
+async function readKey(db: Database, id: string): Promise<KeyRecord> {
+  return present(await selectKeys(db).where('api_keys.id', '=', id).executeTakeFirstOrThrow())
+}
+
+function selectKeys(db: Database) {
+  return db
+    .selectFrom('api_keys')
+    .innerJoin('users', 'users.id', 'api_keys.user_id')
+    .selectAll('api_keys')
+    .select('users.email as user_email')
+}
+
+function present(row: ApiKeyRow & { user_email: string }): KeyRecord {
+  const { id, name, tier, prefix, created_at, last_used_at, revoked_at, user_id, user_email } = row
+  return {
+    id,
+    name,
+    tier,
+    limit: row.hourly_limit,
+    prefix,
+    created_at,
+    last_used_at,
+    revoked_at,
+    user_id,
+    user_email,
+    permissions: row.permissions === null ? null : JSON.parse(row.permissions),
+    expires_at: row.expires_at,
+  }
+}

@@ -1,0 +1,77 @@
+import type { SendAnswer, SendRequest } from '../../../contract/conversation.ts'
+import type { Database } from '../../store/tables.ts'
+import type { Order, Upstream } from '../../upstream/upstream.ts'
+import { createId } from '../identifiers.ts'
+import type { SettingsInForce } from '../settings.ts'
+import { capTokens, requireChat } from './chat-limits.ts'
+import { type Exchange, readConversation, storeExchange } from './contexts.ts'
+import { storableText } from './storable-text.ts'
+
+/** A request that has passed validation. */
+export type Sent = SendRequest & { message: string }
+
+/** Everything that is known about an exchange before the model says a word. */
+export interface Asked {
+  exchange: Omit<Exchange, 'answer' | 'incomplete' | 'finishReason' | 'createdAt'>
+  order: Order
+}
+
+/**
+ * Finds the context, or names a new one, and lays out the whole conversation for the model.
+ * Nothing is stored yet.
+ * @throws Refusal `context_not_found`, `context_too_long`, `feature_disabled`
+ */
+export async function prepareExchange(
+  db: Database,
+  upstream: Upstream,
+  settings: SettingsInForce,
+  userId: string,
+  { message, context_id, model }: Sent,
+  signal: AbortSignal,
+): Promise<Asked> {
+  requireChat(settings)
+  const askedAt = new Date().toISOString()
+  const earlier = context_id === undefined ? [] : await readConversation(db, userId, context_id)
+  const chosen = model ?? (await upstream.defaultModel(signal))
+  return {
+    exchange: {
+      userId,
+      contextId: context_id ?? createId('ctx'),
+      opensContext: context_id === undefined,
+      messageId: createId('msg'),
+      answerId: createId('msg'),
+      message,
+      model: chosen,
+      askedAt,
+    },
+    order: {
+      model: chosen,
+      messages: [...earlier, { role: 'user', content: message }],
+      max_tokens: capTokens(settings, undefined),
+    },
+  }
+}
+
+/** Sends a message and waits for the whole answer; an answer that fails leaves nothing behind. */
+export async function sendMessage(
+  db: Database,
+  upstream: Upstream,
+  settings: SettingsInForce,
+  userId: string,
+  sent: Sent,
+  signal: AbortSignal,
+): Promise<SendAnswer> {
+  const { exchange, order } = await prepareExchange(db, upstream, settings, userId, sent, signal)
+  const { choices, model } = await upstream.complete(order, signal)
+  const response = storableText(choices[0]?.message.content ?? '')
+  const createdAt = new Date().toISOString()
+  await storeExchange(db, {
+    ...exchange,
+    answer: response,
+    incomplete: false,
+    model,
+    finishReason: choices[0]?.finish_reason ?? null,
+    createdAt,
+  })
+  return { id: exchange.answerId, response, context_id: exchange.contextId, created_at: createdAt }
+}

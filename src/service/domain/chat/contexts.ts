@@ -1,0 +1,141 @@
+import { sql } from 'kysely'
+import type { Message } from '../../../contract/completion.ts'
+import { prepareQuery } from '../../store/prepared-query.ts'
+import type { Database } from '../../store/tables.ts'
+import { Refusal } from '../refusal.ts'
+
+/** @throws Refusal `context_not_found`, for another user's context too */
+export async function findContext(db: Database, userId: string, id: string): Promise<void> {
+  const [found] = await selectContext(db, { id, userId })
+  if (!found) throw notFound(id)
+}
+
+const notFound = (id: string) => new Refusal('context_not_found', `There is no context ${id}`)
+
+const selectContext = prepareQuery((db, { id, userId }: { id: string; userId: string }) =>
+  db.selectFrom('contexts').select('id').where('id', '=', id).where('user_id', '=', userId),
+)
+
+/** The longest conversation that a model is sent, in bytes of text; models take a fraction of it. */
+const longestConversation = 16 * 1024 * 1024
+
+/**
+ * The whole conversation of a user's context, oldest first, as a model takes it.
+ * @throws Refusal `context_not_found`, for another user's context too; `context_too_long` for one
+ * that would fill the memory
+ */
+export async function readConversation(db: Database, userId: string, contextId: string): Promise<Message[]> {
+  const [context] = await measureContext(db, { contextId, userId })
+  if (!context) throw notFound(contextId)
+  // PostgreSQL answers a sum as text.
+  if (Number(context.size) > longestConversation) {
+    throw new Refusal('context_too_long', 'The conversation holds more than 16 MiB of text; begin a new one')
+  }
+  return selectConversation(db, { contextId })
+}
+
+const measureContext = prepareQuery((db, { contextId, userId }: { contextId: string; userId: string }) => {
+  const size = db
+    .selectFrom('messages')
+    .select(sql<string | number>`coalesce(sum(octet_length(content)), 0)`.as('size'))
+    .where('context_id', '=', contextId)
+  return db
+    .selectFrom('contexts')
+    .select(size.as('size'))
+    .where('id', '=', contextId)
+    .where('user_id', '=', userId)
+})
+
+const selectConversation = prepareQuery((db, { contextId }: { contextId: string }) =>
+  db.selectFrom('messages').select(['role', 'content']).where('context_id', '=', contextId).orderBy('seq'),
+)
+
+/** A message and its answer, which lie side by side in the history. */
+export interface Exchange {
+  userId: string
+  contextId: string
+  /** Whether the context is to be made along with the exchange. */
+  opensContext: boolean
+  messageId: string
+  /** The id of the assistant's message. */
+  answerId: string
+  message: string
+  /** As `storableText` makes it. */
+  answer: string
+  /** Whether more of the answer may come, or it was cut off. */
+  incomplete: boolean
+  model: string
+  finishReason: string | null
+  askedAt: string
+  /** When the answer began. */
+  createdAt: string
+}
+
+/** Stores both messages, and the context when it is new: all of it or nothing. */
+export function storeExchange(db: Database, exchange: Exchange): Promise<void> {
+  const stored = { ...exchange, incomplete: exchange.incomplete ? 1 : 0 }
+  return db.transaction().execute(async (transaction) => {
+    if (exchange.opensContext) await insertContext(transaction, stored)
+    else await lockContext(transaction, stored)
+    await insertMessages(transaction, stored)
+  })
+}
+
+const insertContext = prepareQuery((db, { contextId, userId, askedAt }: Stored) =>
+  db.insertInto('contexts').values({ id: contextId, user_id: userId, created_at: askedAt }),
+)
+
+/** Two exchanges at once in one context: PostgreSQL would number their rows as they come, one's between the other's. */
+const lockContext = prepareQuery((db, { contextId }: Pick<Stored, 'contextId'>) =>
+  db.selectFrom('contexts').select('id').where('id', '=', contextId).forUpdate(),
+)
+
+const insertMessages = prepareQuery((db, exchange: Stored) => {
+  const shared = { context_id: exchange.contextId, user_id: exchange.userId }
+  return db.insertInto('messages').values([
+    {
+      ...shared,
+      id: exchange.messageId,
+      role: 'user',
+      content: exchange.message,
+      incomplete: 0,
+      model: null,
+      finish_reason: null,
+      created_at: exchange.askedAt,
+    },
+    {
+      ...shared,
+      id: exchange.answerId,
+      role: 'assistant',
+      content: exchange.answer,
+      incomplete: exchange.incomplete,
+      model: exchange.model,
+      finish_reason: exchange.finishReason,
+      created_at: exchange.createdAt,
+    },
+  ])
+})
+
+/** What has arrived of an answer that was stored when it began. */
+export async function updateAnswer(
+  db: Database,
+  answer: Pick<Exchange, 'answerId' | 'answer' | 'incomplete' | 'model' | 'finishReason'>,
+): Promise<void> {
+  await updateMessage(db, { ...answer, incomplete: answer.incomplete ? 1 : 0 })
+}
+
+const updateMessage = prepareQuery(
+  (db, answer: Pick<Stored, 'answerId' | 'answer' | 'incomplete' | 'model' | 'finishReason'>) =>
+    db
+      .updateTable('messages')
+      .set({
+        content: answer.answer,
+        incomplete: answer.incomplete,
+        model: answer.model,
+        finish_reason: answer.finishReason,
+      })
+      .where('id', '=', answer.answerId),
+)
+
+/** An exchange as the columns take it. */
+type Stored = Omit<Exchange, 'incomplete'> & { incomplete: number }

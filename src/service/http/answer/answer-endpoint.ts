@@ -1,0 +1,61 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { EndpointName } from '../../../contract/endpoints.ts'
+import type { Caller } from '../../domain/access/caller.ts'
+import { originOf } from '../../domain/audit.ts'
+import type { LiveSettings } from '../../domain/live-settings.ts'
+import { Refusal } from '../../domain/refusal.ts'
+import type { Store } from '../../store/store.ts'
+import type { Upstream } from '../../upstream/upstream.ts'
+import { validate } from '../request/validate.ts'
+import { type Call, Created, handlers } from '../routes.ts'
+import { toRefusal } from './error-answer.ts'
+import { logFailure } from './error-handler.ts'
+import { EventStream, openEventStream } from './event-stream.ts'
+import type { RunningAnswers } from './running-answers.ts'
+
+/** What requests are answered with. */
+interface Serving {
+  store: Store
+  upstream: Upstream
+  live: LiveSettings
+  running: RunningAnswers
+}
+
+/** Validates a request of the interface, has it handled, and sends what came of it in its form. */
+export async function answerEndpoint<N extends EndpointName>(
+  name: N,
+  { store, upstream, live, running }: Serving,
+  caller: Caller | undefined,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  if (!caller) throw new Refusal('unauthorized', 'The API key is not valid')
+  const { body, query } = validate(name, request.body, request.query as object)
+  const { id = '' } = request.params as { id?: string }
+  const call = {
+    db: store.db,
+    upstream,
+    live,
+    caller,
+    by: originOf(caller, request.id),
+    body,
+    query,
+    id,
+    get signal() {
+      return running.signalFor(reply.raw)
+    },
+  }
+  const result = await handlers[name](call as Call<N>)
+  if (result instanceof Created) {
+    return reply.code(201).header('location', result.location).send(result.body)
+  }
+  if (result instanceof EventStream) {
+    const stream = await openEventStream(result, (error) => logFailure(request, toRefusal(error)))
+    return reply
+      .header('content-type', 'text/event-stream; charset=utf-8')
+      .header('cache-control', 'no-store')
+      .header('x-accel-buffering', 'no')
+      .send(stream)
+  }
+  return result
+}

@@ -1,0 +1,85 @@
+import type { ErrorBody } from '../../../contract/error-body.ts'
+import { Refusal, type RefusalCode } from '../../domain/refusal.ts'
+import { isBusy, isDamaged, isDiskFull, isUnavailable } from '../../store/storage-failure.ts'
+
+const statuses: Record<RefusalCode, number> = {
+  invalid_request: 400,
+  context_too_long: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  feature_disabled: 403,
+  not_found: 404,
+  context_not_found: 404,
+  model_not_found: 404,
+  user_not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  email_taken: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  rate_limited: 429,
+  header_too_large: 431,
+  internal_error: 500,
+  storage_damaged: 500,
+  upstream_error: 502,
+  upstream_overloaded: 503,
+  service_stopping: 503,
+  too_busy: 503,
+  storage_busy: 503,
+  storage_unavailable: 503,
+  upstream_timeout: 504,
+  storage_full: 507,
+}
+
+export const statusOf = (refusal: Refusal): number => statuses[refusal.code]
+
+/** interface.md, "Errors". */
+export function errorBodyOf({ code, message, details }: Refusal): ErrorBody {
+  return { error: { code, message, ...(details && { details }) } }
+}
+
+/** Anything thrown while a request is answered, as what the caller is told. A bug tells nothing. */
+export function toRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) return error
+  if (isDiskFull(error)) {
+    return new Refusal('storage_full', 'The service has no room left to store this; nothing was stored', {
+      cause: error,
+    })
+  }
+  if (isUnavailable(error)) {
+    return new Refusal('storage_unavailable', 'The database of the service does not answer; try again', {
+      retryAfter: 1,
+      cause: error,
+    })
+  }
+  if (isBusy(error)) {
+    return new Refusal('storage_busy', 'The data is held by another program; try again', { cause: error })
+  }
+  if (isDamaged(error)) {
+    return new Refusal('storage_damaged', 'The data of the service is damaged; restore it from a backup', {
+      cause: error,
+    })
+  }
+  return (
+    fromFramework(error) ??
+    new Refusal('internal_error', 'Something went wrong in the service', { cause: error })
+  )
+}
+
+/** Fastify's own errors about a request that never reached a handler. */
+function fromFramework(error: unknown): Refusal | undefined {
+  if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return undefined
+  switch (error.statusCode) {
+    case 413:
+      return new Refusal('payload_too_large', 'The body is larger than 16 MiB')
+    case 415:
+      return new Refusal(
+        'unsupported_media_type',
+        'The body must be JSON, with Content-Type: application/json',
+      )
+    case 400:
+      return new Refusal('invalid_request', error.message)
+    default:
+      return undefined
+  }
+}

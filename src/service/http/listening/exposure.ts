@@ -1,0 +1,96 @@
+import { readFile } from 'node:fs/promises'
+import { isLoopback, readBaseUrl } from '../../../contract/base-url.ts'
+import { Failure } from '../../../failure.ts'
+import { systemWords } from '../../../system-words.ts'
+
+/** How the service is seen from other machines. */
+export interface ExposureOptions {
+  /** PEM files; with them the service speaks HTTPS and nothing else. */
+  tls?: { certFile: string; keyFile: string } | undefined
+  /** One reverse proxy stands in front, and its `X-Forwarded-For`, `-Proto` and `-Host` are believed. */
+  behindProxy?: boolean | undefined
+  /** The origin that clients see, where it is not the address that the service listens on. */
+  publicUrl?: string | undefined
+}
+
+export interface Exposure {
+  /** PEM, known to fit together. */
+  tls: { cert: Buffer; key: Buffer } | undefined
+  behindProxy: boolean
+  /** Without a slash at its end. */
+  publicUrl: string | undefined
+  /** Other machines may be at the other end of a connection or of the proxy: who it was is worth a log line. */
+  namesAddresses: boolean
+}
+
+/**
+ * @throws Failure `usage` where keys would cross a network unencrypted, `config` for certificates
+ * that cannot be used, `refused` for a public URL that cannot be one
+ */
+export async function readExposure(host: string, options: ExposureOptions): Promise<Exposure> {
+  const { tls, behindProxy = false, publicUrl } = options
+  if (!isLoopback(host) && !tls && !behindProxy) {
+    throw new Failure('usage', `On ${host} the keys of this service would cross the network unencrypted`, {
+      hint: 'Give it a certificate with --tls-cert and --tls-key, or say --behind-proxy when a proxy does TLS in front of it',
+    })
+  }
+  return {
+    tls: tls && (await readCertificate(tls)),
+    behindProxy,
+    publicUrl: publicUrl === undefined ? undefined : readPublicUrl(publicUrl),
+    namesAddresses: behindProxy || !isLoopback(host),
+  }
+}
+
+async function readCertificate({ certFile, keyFile }: NonNullable<ExposureOptions['tls']>) {
+  const [cert, key] = await Promise.all([
+    readPem(certFile, 'certificate', '--tls-cert'),
+    readPem(keyFile, 'private key', '--tls-key'),
+  ])
+  const { createPrivateKey, X509Certificate } = process.getBuiltinModule('node:crypto')
+  const parsed = attempt(
+    () => new X509Certificate(cert),
+    (cause) => new Failure('config', `${certFile} holds no certificate in PEM`, { cause }),
+  )
+  const privateKey = attempt(
+    () => createPrivateKey(key),
+    (cause) =>
+      new Failure('config', `${keyFile} holds no private key in PEM that can be read`, {
+        ...(key.includes('ENCRYPTED') && {
+          hint: `It has a passphrase; this takes it off: openssl pkey -in ${keyFile} -out open-key.pem`,
+        }),
+        cause,
+      }),
+  )
+  if (!parsed.checkPrivateKey(privateKey)) {
+    throw new Failure('config', `The key in ${keyFile} is not that of the certificate in ${certFile}`)
+  }
+  return { cert, key }
+}
+
+function attempt<T>(work: () => T, describe: (cause: unknown) => Failure): T {
+  try {
+    return work()
+  } catch (cause) {
+    throw describe(cause)
+  }
+}
+
+async function readPem(file: string, what: string, flag: string): Promise<Buffer> {
+  try {
+    return await readFile(file)
+  } catch (cause) {
+    throw new Failure('config', `The ${what} cannot be read from ${file}: ${systemWords(cause)}`, {
+      hint: `${flag} takes a PEM file`,
+      cause,
+    })
+  }
+}
+
+function readPublicUrl(text: string): string {
+  const url = readBaseUrl(text, 'public URL')
+  if (url.pathname === '/') return url.origin
+  throw new Failure('refused', `The public URL must be an origin, such as ${url.origin}, without a path`, {
+    hint: 'The service must have a host name of its own: its paths begin at the root',
+  })
+}

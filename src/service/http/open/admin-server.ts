@@ -1,0 +1,112 @@
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import { type AddressInfo, isIP } from 'node:net'
+import { Refusal } from '../../domain/refusal.ts'
+import type { Metrics } from '../../metrics/metrics.ts'
+import { errorBodyOf } from '../answer/error-answer.ts'
+import { listenFailure } from '../listening/listen-failure.ts'
+import type { Readiness } from './readiness.ts'
+
+/** Only programs on this machine are told how the service is doing. */
+const host = '127.0.0.1'
+
+export interface AdminServer {
+  url: string
+  close(): Promise<void>
+}
+
+/**
+ * Serves `/metrics`, `/healthz` and `/readyz` on a loopback port of its own, without keys.
+ * @param port 0 for any free one; when not given 1,000 above that of the service, else any
+ * @param url of the service
+ * @throws Failure `conflict`, `refused` for a port that was asked for
+ */
+export async function startAdminServer(
+  { metrics, readiness }: { metrics: Metrics; readiness: Readiness },
+  port: number | undefined,
+  url: string,
+): Promise<AdminServer> {
+  const server = createServer((request, response) => {
+    if (!isForMachine(request.headers.host)) return refuse(response)
+    answer(metrics, readiness, request.method ?? '', request.url ?? '', response).catch(() =>
+      response.destroy(),
+    )
+  })
+  try {
+    await listen(server, port ?? defaultPort(url))
+  } catch (cause) {
+    if (port !== undefined) throw listenFailure(cause, host, port, '--admin-port')
+    await listen(server, 0)
+  }
+  return {
+    url: `http://${host}:${(server.address() as AddressInfo).port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/**
+ * Whether a request was meant for this machine. A web page can have its own name lead here (DNS
+ * rebinding) and then read what is answered; of an address, or of `localhost`, it can not.
+ */
+function isForMachine(host: string | undefined): boolean {
+  const name = (host ?? '').replace(/:\d*$/, '')
+  return name.toLowerCase() === 'localhost' || isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
+}
+
+/** RFC 9110 section 15.5.20. */
+function refuse(response: ServerResponse): void {
+  const refusal = new Refusal('invalid_request', 'Ask for this by an address, or as localhost')
+  response
+    .writeHead(421, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
+    .end(JSON.stringify(errorBodyOf(refusal)))
+}
+
+async function answer(
+  metrics: Metrics,
+  readiness: Readiness,
+  method: string,
+  url: string,
+  response: ServerResponse,
+): Promise<void> {
+  const path = url.split('?', 1)[0]
+  const send = (status: number, body: object) =>
+    response
+      .writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
+      .end(method === 'HEAD' ? undefined : JSON.stringify(body))
+  if (path !== '/metrics' && path !== '/healthz' && path !== '/readyz') {
+    const refusal = new Refusal('not_found', 'There are /metrics, /healthz and /readyz here')
+    send(404, errorBodyOf(refusal))
+  } else if (method !== 'GET' && method !== 'HEAD') {
+    response.setHeader('allow', 'GET, HEAD')
+    send(405, errorBodyOf(new Refusal('method_not_allowed', `${path} knows GET and HEAD`)))
+  } else if (path === '/healthz') {
+    send(200, { status: 'ok' })
+  } else if (path === '/readyz') {
+    const refusal = await readiness.check()
+    if (refusal) send(503, errorBodyOf(refusal))
+    else send(200, { status: 'ready' })
+  } else {
+    const { contentType, text } = await metrics.write()
+    response.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-store' })
+    response.end(method === 'HEAD' ? undefined : text)
+  }
+}
+
+/** So that of several services on one machine each has one that can be known beforehand. */
+function defaultPort(url: string): number {
+  const port = Number(new URL(url).port) + 1_000
+  return port <= 65_535 ? port : 0
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.removeListener('error', reject)
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,58 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { errorBodyOf } from '../answer/error-answer.ts'
+import type { Readiness } from './readiness.ts'
+import { renderStatusPage } from './status-page.ts'
+
+/** What anybody may ask for, without a key and at no cost to a quota, with its name in the metrics. */
+const openPaths: ReadonlyMap<string, string> = new Map([
+  ['/', 'status_page'],
+  ['/healthz', 'healthz'],
+  ['/readyz', 'readyz'],
+])
+
+export const isOpenPath = (path: string): boolean => openPaths.has(path)
+
+export interface Front {
+  readiness: Readiness
+  /** Shown where it is known. */
+  version: string | undefined
+  /** What clients call this service; else what they called it in their request. */
+  publicUrl: string | undefined
+}
+
+/** Whether the service is alive and ready, and a page for whoever opens its address in a browser. */
+export function addOpenRoutes(server: FastifyInstance, { readiness, version, publicUrl }: Front): void {
+  const get = (path: string, handler: (request: FastifyRequest, reply: FastifyReply) => unknown) =>
+    server.get(
+      path,
+      { config: { isOpen: true, endpoint: openPaths.get(path) ?? 'unknown' } },
+      async (request, reply) => {
+        reply.header('cache-control', 'no-store')
+        return handler(request, reply)
+      },
+    )
+  get('/healthz', () => ({ status: 'ok' }))
+  get('/readyz', async (_, reply) => {
+    const refusal = await readiness.check()
+    if (!refusal) return { status: 'ready' }
+    return reply.code(503).send(errorBodyOf(refusal))
+  })
+  get('/', async (request, reply) => {
+    const isReady = (await readiness.check()) === undefined
+    const url = publicUrl ?? urlAsSeen(request)
+    const { headers, body } = renderStatusPage({ version, url, isReady })
+    return reply
+      .code(isReady ? 200 : 503)
+      .headers(headers)
+      .send(body)
+  })
+}
+
+/** The origin that the browser was given; of a host that is none, nothing is repeated. */
+function urlAsSeen({ protocol, host, socket }: FastifyRequest): string {
+  const scheme = protocol === 'https' ? 'https' : 'http'
+  const isHost = /^([a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(:\d{1,5})?$/i.test(host)
+  const url = `${scheme}://${host}`
+  if (isHost && URL.canParse(url)) return new URL(url).origin
+  return new URL(`${scheme}://127.0.0.1:${socket.localPort}`).origin
+}

@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto'
+import { pageStyle } from '../../../page-style.ts'
+
+export interface StatusFacts {
+  version: string | undefined
+  /** The service's origin, as whoever looks at the page would type it. */
+  url: string
+  isReady: boolean
+}
+
+/** A page of static HTML that says what answers here and how to connect. It loads nothing and knows no secret. */
+export function renderStatusPage(facts: StatusFacts): { headers: Record<string, string>; body: string } {
+  return { headers, body: write(facts) }
+}
+
+const style = `${pageStyle}
+:root{--well:#f4f5f7}
+.ready{--mark:#12803c;--tint:#e3f5e9}
+.not-ready{--mark:#a15c07;--tint:#fdf0dc}
+@media (prefers-color-scheme:dark){
+:root{--well:#0e1116}
+.ready{--mark:#4fd17f;--tint:#15321f}
+.not-ready{--mark:#f5b95c;--tint:#3a2a12}
+}
+main{min-width:0;max-width:608px}
+header{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:12px}
+.state{display:inline-flex;align-items:center;gap:8px;padding:4px 12px 4px 10px;border-radius:99px;background:var(--tint);color:var(--mark);font-size:.875rem;font-weight:600}
+.state::before{content:"";width:8px;height:8px;border-radius:50%;background:currentColor}
+p{margin-top:10px;color:var(--soft);overflow-wrap:anywhere}
+a{color:inherit}
+h2{margin-top:28px;font-size:1rem;font-weight:650}
+pre{margin-top:10px;padding:12px 14px;border:1px solid var(--edge);border-radius:10px;background:var(--well);white-space:pre-wrap;overflow-wrap:anywhere}
+code{font:13px/1.6 ui-monospace,"SF Mono",Menlo,Consolas,monospace}
+`
+
+/** Nothing but the page's own style, by its hash (CSP level 3, section 2.3.1). */
+const styleHash = createHash('sha256').update(style).digest('base64')
+
+const headers: Record<string, string> = {
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-store',
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'cross-origin-opener-policy': 'same-origin',
+}
+
+function write({ version, url, isReady }: StatusFacts): string {
+  const address = escapeHtml(url)
+  const [name, words] = isReady ? ['ready', 'Ready'] : ['not-ready', 'Not ready']
+  return `<!doctype html>
+<html lang="en" class="${name}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>Chat service · chatctl</title>
+<style>${style}</style>
+</head>
+<body>
+<main>
+<header><h1>Chat service</h1><span class="state" role="status">${words}</span></header>
+<p>A chatctl service answers at <strong>${address}</strong>. It is used from the terminal, or by programs with an API key.</p>
+<h2>Sign in</h2>
+<p>In the browser, with an account on this service:</p>
+<pre><code>chatctl auth login --profile team \\
+  --base-url ${address}</code></pre>
+<p>With an API key from whoever runs it, add <code>--with-api-key</code>. Where you are signed in: <a href="/account">your account</a>.</p>
+<h2>Talk</h2>
+<pre><code>chatctl chat --profile team
+chatctl chat send --profile team "Hello"</code></pre>
+<h2>Program</h2>
+<p>Requests are JSON, with the key in a header:</p>
+<pre><code>curl ${address}/v1/chat/models \\
+  -H "Authorization: Bearer $CHATCTL_API_KEY"</code></pre>
+<footer>chatctl${version === undefined ? '' : ` ${escapeHtml(version)}`} · chatctl --help says the rest</footer>
+</main>
+</body>
+</html>
+`
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}

@@ -1,0 +1,69 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Caller } from '../../domain/access/caller.ts'
+import type { Callers } from '../../domain/access/callers.ts'
+import { hashKey } from '../../domain/access/keys.ts'
+import { adminId, type Permission } from '../../domain/access/permissions.ts'
+import { Refusal } from '../../domain/refusal.ts'
+import { findTokenCaller } from '../../oauth/token-caller.ts'
+import type { Database } from '../../store/tables.ts'
+
+/** Digests of the keys that live only in this process; they act as the admin. */
+export type ProcessKeys = ReadonlySet<string>
+
+const processCaller: Caller = {
+  keyId: 'process',
+  userId: adminId,
+  may: () => true,
+  lacks: () => 'it lacks',
+  hourlyLimit: null,
+  isCounted: false,
+}
+
+/** RFC 6750 section 2.1; the scheme's name knows no case (RFC 9110 section 11.1). */
+const bearer = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
+
+/**
+ * Whom a request acts as.
+ * @throws Refusal `unauthorized`, in the same words for a key that is unknown, revoked or past its end
+ */
+export async function authenticate(
+  callers: Callers,
+  db: Database,
+  processKeys: ProcessKeys,
+  headers: IncomingHttpHeaders,
+): Promise<Caller> {
+  if (!headers.authorization?.toLowerCase().startsWith('bearer ')) {
+    throw new Refusal('unauthorized', 'An API key is needed in the header Authorization: Bearer <API_KEY>')
+  }
+  const key = bearer.exec(headers.authorization)?.[1]
+  const caller = key === undefined ? undefined : await findCaller(callers, db, processKeys, key)
+  if (!caller) throw new Refusal('unauthorized', 'The API key is not valid')
+  return caller
+}
+
+/** As `generateKey` makes them; access tokens are shorter. */
+const keyForm = /^ck_[A-Za-z0-9_-]{43}$/
+
+/** A key says of itself that it is one; anything else may be an access token. */
+async function findCaller(
+  callers: Callers,
+  db: Database,
+  processKeys: ProcessKeys,
+  key: string,
+): Promise<Caller | undefined> {
+  if (!keyForm.test(key)) return findTokenCaller(db, key)
+  const digest = hashKey(key)
+  return processKeys.has(digest) ? processCaller : callers.find(digest)
+}
+
+/** @throws Refusal `forbidden`, which names what is missing, and to whom */
+export function authorize(caller: Caller | undefined, permission: Permission): void {
+  if (!caller || caller.may(permission)) return
+  throw new Refusal(
+    'forbidden',
+    `This needs the permission ${permission}, which ${caller.lacks(permission)}`,
+    {
+      details: { missing_permission: permission },
+    },
+  )
+}

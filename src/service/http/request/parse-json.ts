@@ -1,0 +1,38 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { invalidRequest, Refusal } from '../../domain/refusal.ts'
+import { isJsonNestedAtMost } from './json-depth.ts'
+
+/** The body itself, and 100 levels of arrays and objects inside of it. */
+const deepest = 101
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * Takes JSON bodies and no others. They must be UTF-8 (RFC 8259 section 8.1): bytes that were
+ * replaced would be stored as if they had been meant. Whether there must be a body is left to
+ * validation. Fastify's own parser also refuses a key `__proto__`.
+ */
+export function acceptJson(server: FastifyInstance): void {
+  const parse = server.getDefaultJsonParser('error', 'ignore')
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    const coding = request.headers['content-encoding']
+    if (coding !== undefined && coding !== 'identity') {
+      return done(new Refusal('unsupported_media_type', `The body must not be compressed (${coding})`))
+    }
+    if (body.length === 0) return done(null, undefined)
+    if (!isJsonNestedAtMost(body, deepest)) {
+      return done(invalidRequest([{ path: '', message: 'must not be nested more than 100 deep' }]))
+    }
+    let text: string
+    try {
+      text = utf8.decode(body)
+    } catch {
+      return done(invalidRequest([{ path: '', message: 'is not UTF-8' }]))
+    }
+    // The parser's words quote the body, which may hold a password that ends up in somebody's log.
+    parse(request as FastifyRequest, text, (error, value) =>
+      error ? done(invalidRequest([{ path: '', message: 'is not valid JSON' }])) : done(null, value),
+    )
+  })
+}

@@ -1,0 +1,65 @@
+import {
+  type Endpoint,
+  type EndpointName,
+  endpoints,
+  type QueryOf,
+  type RequestOf,
+} from '../../../contract/endpoints.ts'
+import { type Fault, faultsOf } from '../../../contract/faults.ts'
+import { invalidRequest } from '../../domain/refusal.ts'
+import { bounds } from './bounds.ts'
+
+export interface Validated<N extends EndpointName> {
+  body: RequestOf<N>
+  query: QueryOf<N>
+}
+
+/**
+ * The one place where requests are checked: the contract's types first, then this service's bounds
+ * on every field whose type is right, so that one answer names every fault.
+ * @throws Refusal `invalid_request`
+ */
+export function validate<N extends EndpointName>(name: N, body: unknown, query: object): Validated<N> {
+  const endpoint: Endpoint = endpoints[name]
+  const faults: Fault[] = []
+  const checkedQuery = endpoint.query ? readQuery(endpoint.query, query) : query
+  if (endpoint.query) {
+    faults.push(...check(name, endpoint.query, checkedQuery))
+  } else {
+    faults.push(...Object.keys(query).map((path) => ({ path, message: 'is not a known parameter' })))
+  }
+  if (endpoint.request) faults.push(...check(name, endpoint.request, body))
+  if (faults.length > 0) throw invalidRequest(faults)
+  return { body: body as RequestOf<N>, query: checkedQuery as QueryOf<N> }
+}
+
+function check(name: EndpointName, schema: NonNullable<Endpoint['request']>, value: unknown): Fault[] {
+  const parsed = schema.safeParse(value)
+  const faults = parsed.success ? [] : faultsOf(parsed.error)
+  if (faults.some(({ path }) => path === '')) return faults
+  const isSound = (path: string) =>
+    !faults.some((fault) => fault.path === path || path.startsWith(`${fault.path}.`))
+  const outOfBounds = (bounds[name] ?? [])
+    .filter((bound) => isSound(bound.path))
+    .flatMap((bound) => bound.check(at(value, bound.path)))
+  return [...faults, ...outOfBounds]
+}
+
+function at(value: unknown, path: string): unknown {
+  let found = value
+  for (const key of path === '' ? [] : path.split('.')) found = Reflect.get(Object(found), key)
+  return found
+}
+
+/** In a query everything is text: where the contract wants a number, one is read. */
+function readQuery(schema: NonNullable<Endpoint['query']>, raw: object): object {
+  const read: Record<string, unknown> = { ...raw }
+  for (const issue of schema.safeParse(raw).error?.issues ?? []) {
+    const key = String(issue.path[0])
+    const text = read[key]
+    if (issue.code === 'invalid_type' && issue.expected === 'number' && typeof text === 'string') {
+      if (/^-?\d+(\.\d+)?$/.test(text)) read[key] = Number(text)
+    }
+  }
+  return read
+}
