@@ -114,7 +114,7 @@ const writeBegun = (account: Account, { secret, svg }: { secret: string; svg: st
 ${form(
   account,
   html`<label for="code">Code</label>
-<input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" pattern="[0-9 ]{6,7}" required>
+<input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" pattern="[0-9 ]{6,7}" required autofocus>
 <div class="buttons">${button('factor-confirm', 'Turn it on', true)}<button name="do" value="factor-cancel" formnovalidate>Cancel</button></div>`,
 )}`
 
