@@ -116,7 +116,7 @@ export async function endAll(
   })
 }
 
-/** Ends all sessions of a person but `kept`, or all for `''`; must run inside a transaction. */
+/** Ends all sessions of a person but `kept`; must run inside a transaction. */
 export async function endOthers(transaction: Database, userId: string, kept: string): Promise<void> {
   const all = await listSessions(transaction, userId)
   await endWithin(
