@@ -8,6 +8,7 @@ import { paths } from './metadata.ts'
 import { codePage, consentPage, type SignInForm, signInPage } from './pages/sign-in-page.ts'
 import { scopeNames, scopes } from './scopes.ts'
 import { hasSecondFactor, takeCode } from './second-factor.ts'
+import { unixNow } from './unix-now.ts'
 import { type Desk, formToken, readForm, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
 
 type Interaction = Awaited<ReturnType<Desk['provider']['interactionDetails']>>
@@ -99,7 +100,7 @@ async function complete(
   if (interaction.session && interaction.session.accountId !== user.id) {
     // The browser was somebody else's until now, whose session ends with this.
     delete interaction.session
-    await interaction.save(interaction.exp - Math.floor(Date.now() / 1000))
+    await interaction.save(interaction.exp - unixNow())
   }
   await openSession(desk.provider, visit, user.id, methods)
   if (programOf(interaction) === undefined) {
