@@ -5,6 +5,7 @@ import { openSession } from './browser-session.ts'
 import { checkPassword } from './check-password.ts'
 import { countAttempt, forgetFailures, judge, takeBackAttempt } from './lock-out.ts'
 import { paths } from './metadata.ts'
+import { locked } from './pages/locked.ts'
 import { codePage, consentPage, type SignInForm, signInPage } from './pages/sign-in-page.ts'
 import { scopeNames, scopes } from './scopes.ts'
 import { hasSecondFactor, takeCode } from './second-factor.ts'
@@ -144,12 +145,6 @@ async function pendingUser({ db }: Desk, { result }: Interaction): Promise<UserR
 function programOf({ params }: Interaction): string | undefined {
   const uri = params['redirect_uri']
   return typeof uri === 'string' ? uri : undefined
-}
-
-function locked(seconds: number): Pick<SignInForm, 'alert' | 'retryAfter'> {
-  const minutes = Math.ceil(seconds / 60)
-  const words = minutes === 1 ? 'a minute' : `${minutes} minutes`
-  return { alert: `Too many attempts. Try again in ${words}.`, retryAfter: seconds }
 }
 
 async function showStep(
