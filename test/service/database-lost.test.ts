@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { startService } from '../../src/service/start-service.ts'
 import { openPostgres } from '../../src/service/store/postgres/open-postgres.ts'
@@ -10,8 +11,6 @@ import { askForCode, createPerson, getTokens, refresh, signIn } from './oauth/fl
 import { allEvents, readEvents } from './read-events.ts'
 import { sendDelta, sendDone, startEvents, withUpstream } from './scripted-upstream.ts'
 import { type Answer, equip, type TemporaryService, withFolder, withPlace } from './temporary-service.ts'
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 async function timed(asking: Promise<Answer>): Promise<{ answer: Answer; ms: number }> {
   const startedAt = performance.now()

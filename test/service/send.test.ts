@@ -1,15 +1,8 @@
 import { expect } from 'chai'
+import { until } from '../support/until.ts'
 import { allEvents, readEvents } from './read-events.ts'
 import { sendDelta, sendDone, startEvents, withUpstream } from './scripted-upstream.ts'
 import { onEachEngine } from './temporary-service.ts'
-
-const until = async (holds: () => boolean | Promise<boolean>) => {
-  const deadline = Date.now() + 5000
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error('waited in vain')
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}
 
 onEachEngine('sending a message to the embedded service', (withService) => {
   it('opens a context, then goes on in it with the whole conversation', () =>

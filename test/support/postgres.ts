@@ -11,11 +11,11 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
+import { freePort } from './free-port.ts'
 
 /** A PostgreSQL of our own: an empty cluster in a temporary folder, asking for a password as real ones do. */
 export interface TemporaryPostgres {
@@ -172,16 +172,6 @@ function unprivileged(): { uid?: number; gid?: number } {
     }
   }
   throw new Error('PostgreSQL does not run as root, and there is no user postgres or nobody')
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }
 
 async function answers(url: string): Promise<boolean> {

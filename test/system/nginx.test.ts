@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -11,6 +10,7 @@ import { readEvents } from '../service/read-events.ts'
 import { sendDelta, sendDone, startEvents, withUpstream } from '../service/scripted-upstream.ts'
 import { equip, withFolder } from '../service/temporary-service.ts'
 import { makeCertificate } from '../support/certificate.ts'
+import { freePort } from '../support/free-port.ts'
 
 const program = process.env['NGINX_PROGRAM'] ?? '/usr/sbin/nginx'
 
@@ -18,14 +18,6 @@ const program = process.env['NGINX_PROGRAM'] ?? '/usr/sbin/nginx'
 const documented = /```nginx\n([\s\S]*?)```/.exec(
   readFileSync(new URL('../../docs/hosting.md', import.meta.url), 'utf8'),
 )?.[1]
-
-async function freePort(): Promise<number> {
-  const probe = createServer()
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
-  const address = probe.address()
-  await new Promise((resolve) => probe.close(resolve))
-  return typeof address === 'object' && address ? address.port : 0
-}
 
 /** nginx as docs/hosting.md configures it, but for ports and files. */
 async function startNginx(

@@ -1,8 +1,8 @@
 import { Failure } from '../../failure.ts'
-import { hashPassword } from '../domain/access/passwords.ts'
+import { hashPassword, passwordLength } from '../domain/access/passwords.ts'
 import { noteChange, onMachine } from '../domain/audit.ts'
 import { Refusal } from '../domain/refusal.ts'
-import { createUser, lockUser } from '../domain/users.ts'
+import { createUser, lockUser, storePassword } from '../domain/users.ts'
 import { validate } from '../http/request/validate.ts'
 import { unlockAccount } from '../oauth/lock-out.ts'
 import { endSignIns } from '../oauth/revoke.ts'
@@ -19,7 +19,7 @@ export interface Account {
 }
 
 /** A password that any user might have, for what is checked before there is one. */
-const soundPassword = 'x'.repeat(8)
+const soundPassword = 'x'.repeat(passwordLength.least)
 
 /**
  * @param db undefined where there is no data yet
@@ -67,11 +67,7 @@ export async function resetAccount(db: Database, user: string, password: string)
   const hash = await hashPassword(password)
   return db.transaction().execute(async (transaction) => {
     await lockUser(transaction, id)
-    await transaction
-      .updateTable('users')
-      .set({ password_hash: hash, updated_at: new Date().toISOString() })
-      .where('id', '=', id)
-      .execute()
+    await storePassword(transaction, id, hash)
     await transaction.deleteFrom('second_factors').where('user_id', '=', id).execute()
     await endSignIns(transaction, id)
     await unlockAccount(transaction, account.email)

@@ -63,7 +63,7 @@ export interface Administration
 /** Counting a large table takes longer than any request may, in ms. */
 const statementTimeout = 60_000
 
-/** Only creating a key makes data; looking at a place leaves it as it is. @throws Failure `storage` */
+/** Making a key or an admin makes data, and so does a restore; looking at a place leaves it as it is. @throws Failure `storage` */
 export async function openAdministration(given: DataPlace): Promise<Administration> {
   const folder = resolve(given.dataDir)
   const where = { ...given, dataDir: folder, statementTimeout }

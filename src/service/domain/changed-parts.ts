@@ -1,7 +1,4 @@
-type Plain = Record<string, unknown>
-
-const isPlain = (value: unknown): value is Plain =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+import { isPlain, type Plain } from './merge.ts'
 
 /** Names of fields whose content nobody should find in a log, wherever a person may have put it. */
 const secretName = /pass(word|phrase|wd|code)?s?$|secret|token$|api[_-]?key|credential/i

@@ -1,6 +1,7 @@
-type Plain = Record<string, unknown>
+export type Plain = Record<string, unknown>
 
-const isPlain = (value: unknown): value is Plain =>
+/** Whether a value has keys: an object of JSON, and no list. */
+export const isPlain = (value: unknown): value is Plain =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**

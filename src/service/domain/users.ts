@@ -96,6 +96,15 @@ export function updateUser(db: Database, id: string, given: UpdateUserRequest, b
   })
 }
 
+/** @param hash as `hashPassword` makes it */
+export async function storePassword(transaction: Database, id: string, hash: string): Promise<void> {
+  await transaction
+    .updateTable('users')
+    .set({ password_hash: hash, updated_at: new Date().toISOString() })
+    .where('id', '=', id)
+    .execute()
+}
+
 /** The user whom a credential acts as. */
 export async function readProfile(db: Database, id: string): Promise<Profile> {
   const { email, name, created_at } = await findUser(db, id)

@@ -1,6 +1,5 @@
 import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
 import { type EndpointName, endpoints } from '../../contract/endpoints.ts'
-import type { Caller } from '../domain/access/caller.ts'
 import { createCallers } from '../domain/access/callers.ts'
 import { requiredPermissions } from '../domain/access/permissions.ts'
 import { LiveSettings } from '../domain/live-settings.ts'
@@ -10,7 +9,7 @@ import type { Metrics } from '../metrics/metrics.ts'
 import type { OAuth } from '../oauth/open-oauth.ts'
 import type { Store } from '../store/store.ts'
 import type { Upstream } from '../upstream/upstream.ts'
-import { answerEndpoint } from './answer/answer-endpoint.ts'
+import { answerEndpoint, type Serving } from './answer/answer-endpoint.ts'
 import { createErrorHandler } from './answer/error-handler.ts'
 import { recordAnswer } from './answer/record-answer.ts'
 import { RunningAnswers } from './answer/running-answers.ts'
@@ -26,6 +25,7 @@ import { authenticate, authorize, type ProcessKeys } from './request/authenticat
 import { answerCors } from './request/cors.ts'
 import { acceptJson } from './request/parse-json.ts'
 import { holdToLimits } from './request/rate-limit.ts'
+import { RequestCallers } from './request/request-callers.ts'
 import { answerExpectation, answerUnparsed, refuseUnknown } from './unknown-route.ts'
 
 export interface ServerParts {
@@ -61,9 +61,6 @@ declare module 'fastify' {
   }
 }
 
-/** How long, in ms, a request may take to arrive without being asked again whose it is. */
-const promptArrival = 500
-
 /** The service's HTTP side, not yet listening. */
 export function createServer(parts: ServerParts): FastifyInstance {
   const { store, logger, metrics, exposure, requestTimeout = 60_000, stallTimeout = 60_000 } = parts
@@ -75,18 +72,13 @@ export function createServer(parts: ServerParts): FastifyInstance {
     parts.now,
   )
   const serving = { ...parts, live, running: new RunningAnswers(parts.stopping) }
-  const callers = new WeakMap<FastifyRequest, Caller>()
+  const callers = new RequestCallers((headers) =>
+    authenticate(keyCallers, store.db, parts.processKeys, headers),
+  )
   const records = {
     metrics,
     namesAddresses: exposure?.namesAddresses === true,
-    keyOf: (request: FastifyRequest) => callers.get(request)?.keyId,
-  }
-  const identifiedAt = new WeakMap<FastifyRequest, number>()
-  const identify = async (request: FastifyRequest) => {
-    const caller = await authenticate(keyCallers, store.db, parts.processKeys, request.headers)
-    callers.set(request, caller)
-    identifiedAt.set(request, performance.now())
-    return caller
+    keyOf: (request: FastifyRequest) => callers.find(request)?.keyId,
   }
   const answerError = createErrorHandler(metrics)
 
@@ -112,7 +104,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     if (request.routeOptions.config?.isOpen) return
     // What no route matched is refused without a key only outside of the interface's two families.
     if (request.is404 && !/^\/(v1|api)(\/|\?|$)/.test(request.url)) return
-    const caller = await identify(request)
+    const caller = await callers.identify(request)
     if (caller.isCounted) await holdToLimits(limiter, caller, await live.read(), reply, metrics)
   })
   server.addHook('onClose', async () => {
@@ -126,6 +118,13 @@ export function createServer(parts: ServerParts): FastifyInstance {
   watchConnections(server, stallTimeout)
 
   addOpenRoutes(server, { readiness, version: parts.version, publicUrl: exposure?.publicUrl })
+  addEndpoints(server, callers, serving)
+  serveOAuth(server, () => loadOAuth(server, parts))
+  return server
+}
+
+/** Every row of the contract's table. */
+function addEndpoints(server: FastifyInstance, callers: RequestCallers, serving: Serving): void {
   for (const name of Object.keys(endpoints) as EndpointName[]) {
     const { method, path } = endpoints[name]
     server.route({
@@ -133,17 +132,14 @@ export function createServer(parts: ServerParts): FastifyInstance {
       url: path.replace('{id}', ':id'),
       config: { endpoint: name },
       // Before the body is read: who may not send it has no use for what is wrong with it.
-      onRequest: async (request) => authorize(callers.get(request), requiredPermissions[name]),
+      onRequest: async (request) => authorize(callers.of(request), requiredPermissions[name]),
       handler: async (request, reply) => {
         // Whoever held a body back must not keep rights by it that were taken away meanwhile.
-        const arrival = performance.now() - (identifiedAt.get(request) ?? 0)
-        if (arrival > promptArrival) authorize(await identify(request), requiredPermissions[name])
-        return answerEndpoint(name, serving, callers.get(request), request, reply)
+        if (callers.isLate(request)) authorize(await callers.identify(request), requiredPermissions[name])
+        return answerEndpoint(name, serving, callers.of(request), request, reply)
       },
     })
   }
-  serveOAuth(server, () => loadOAuth(server, parts))
-  return server
 }
 
 /** @throws Refusal `not_found` where it is not known under which name people would sign in */

@@ -1,19 +1,20 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { paths } from '../oauth/metadata.ts'
 import type { OAuth } from '../oauth/open-oauth.ts'
 import { toRefusal } from './answer/error-answer.ts'
 
 /** What the sign-in answers by itself: without a key, and with pages rather than JSON. */
 const routes = [
-  ['GET', '/.well-known/oauth-authorization-server'],
-  ['GET', '/oauth/authorize'],
-  ['GET', '/oauth/authorize/:uid'],
-  ['POST', '/oauth/token'],
-  ['POST', '/oauth/revoke'],
-  ['GET', '/sign-in'],
-  ['GET', '/sign-in/:uid'],
-  ['POST', '/sign-in/:uid'],
-  ['GET', '/account'],
-  ['POST', '/account'],
+  ['GET', paths.metadata],
+  ['GET', paths.authorize],
+  ['GET', `${paths.authorize}/:uid`],
+  ['POST', paths.token],
+  ['POST', paths.revoke],
+  ['GET', paths.signIn],
+  ['GET', `${paths.signIn}/:uid`],
+  ['POST', `${paths.signIn}/:uid`],
+  ['GET', paths.account],
+  ['POST', paths.account],
 ] as const
 
 /** Hands the requests of a sign-in to the OAuth server, which is loaded when the first one comes. */

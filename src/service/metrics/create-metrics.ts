@@ -68,7 +68,7 @@ export function createMetrics(version: string): Metrics {
   })
   const tokens = new Counter({
     name: 'chatctl_upstream_tokens_total',
-    help: 'Tokens of whole answers, as the model server counts them',
+    help: 'Tokens, as the model server counts them; of streams where it tells',
     labelNames: ['kind'],
     registers,
   })

@@ -9,7 +9,7 @@ export interface Metrics {
   countUnparsed(): void
   /** An answer with an error, by its `error.code`. */
   countRefusal(code: string): void
-  /** A request was held to the limits of its key; `window` is the one that was spent. */
+  /** A request was held to the limits of its key: admitted, or refused for the window that was spent. */
   countLimited(outcome: 'admitted' | 'hour' | 'minute'): void
   /** One conversation with the model server has ended, after so many seconds. */
   observeUpstream(operation: UpstreamOperation, outcome: UpstreamOutcome, seconds: number): void

@@ -1,5 +1,6 @@
-import { hashPassword, verifyPassword } from '../domain/access/passwords.ts'
+import { hashPassword, passwordLength, verifyPassword } from '../domain/access/passwords.ts'
 import { noteChange, type Origin } from '../domain/audit.ts'
+import { storePassword } from '../domain/users.ts'
 import type { UserRow } from '../store/tables.ts'
 import {
   type BrowserSession,
@@ -12,6 +13,7 @@ import { countAttempt, forgetFailures, judge } from './lock-out.ts'
 import { paths } from './metadata.ts'
 import { type Account, accountPage } from './pages/account-page.ts'
 import { signedOutPage } from './pages/error-page.ts'
+import { locked } from './pages/locked.ts'
 import { digestOf } from './references.ts'
 import {
   beginSecondFactor,
@@ -74,19 +76,16 @@ const actions: Record<string, Act> = {
   },
   async password(desk, visit, person, form) {
     const wanted = form.get('new') ?? ''
-    if ([...wanted].length < 8 || [...wanted].length > 1024) {
-      return { alert: 'The new password must have 8 to 1,024 characters.' }
+    const { least, most } = passwordLength
+    if ([...wanted].length < least || [...wanted].length > most) {
+      return { alert: `The new password must have ${least} to ${most.toLocaleString('en')} characters.` }
     }
     const refused = await demandPassword(desk, visit, person.user, form)
     if (refused) return refused
     const hash = await hashPassword(wanted)
     const { user, session, sessionId } = person
     await desk.db.transaction().execute(async (transaction) => {
-      await transaction
-        .updateTable('users')
-        .set({ password_hash: hash, updated_at: new Date().toISOString() })
-        .where('id', '=', user.id)
-        .execute()
+      await storePassword(transaction, user.id, hash)
       await endOthers(transaction, user.id, sessionId)
       await noteChange(transaction, originOf(visit, user), {
         action: 'user.password',
@@ -154,11 +153,6 @@ async function demandPassword(
   await forgetFailures(db, attempt)
   return undefined
 }
-
-const locked = (seconds: number): Outcome => ({
-  alert: `Too many attempts. Try again in ${Math.ceil(seconds / 60)} min.`,
-  retryAfter: seconds,
-})
 
 async function findPerson({ db, provider }: Desk, visit: Visit): Promise<Person | undefined> {
   const session = await findSession(provider, visit)

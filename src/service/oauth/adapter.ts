@@ -5,9 +5,10 @@ import { isTooOld } from './lives.ts'
 import { digest, digestOf, readPayload, writePayload } from './references.ts'
 import { endedSession, endGrants } from './revoke.ts'
 import { createSweeper } from './sweep.ts'
+import { unixNow } from './unix-now.ts'
 
 /** From where a record was written; a person recognises their sessions by it. */
-export interface Origin {
+interface Sender {
   /** The client's network address. */
   address: string
   /** Its User-Agent. */
@@ -15,7 +16,7 @@ export interface Origin {
 }
 
 /** Whose request is being answered: oidc-provider does not tell its store. */
-export const requestOrigin = new AsyncLocalStorage<Origin>()
+export const requestSender = new AsyncLocalStorage<Sender>()
 
 /** What oidc-provider remembers, in the table `oauth_records`, for all processes of one database. */
 export function createAdapters(db: Database): (model: string) => Adapter {
@@ -29,11 +30,11 @@ function createAdapter(db: Database, model: string, sweep: () => void): Adapter 
   return {
     async upsert(id, payload, expiresIn) {
       const row = {
-        payload: writePayload(id, { ...payload, seen: { at: seconds(), ...requestOrigin.getStore() } }),
+        payload: writePayload(id, { ...payload, seen: { at: unixNow(), ...requestSender.getStore() } }),
         uid_hash: digestOfOptional(payload.uid ?? payload['sessionUid']),
         grant_hash: digestOfOptional(payload.grantId),
         user_id: payload.accountId ?? null,
-        expires_at: expiresIn ? seconds() + expiresIn : null,
+        expires_at: expiresIn ? unixNow() + expiresIn : null,
       }
       const created = { model, id_hash: key(id), created_at: new Date().toISOString(), user_code_hash: null }
       await db
@@ -50,7 +51,7 @@ function createAdapter(db: Database, model: string, sweep: () => void): Adapter 
     async consume(id) {
       const first = await db
         .updateTable('oauth_records')
-        .set({ consumed_at: seconds() })
+        .set({ consumed_at: unixNow() })
         .where('model', '=', model)
         .where('id_hash', '=', key(id))
         .where('consumed_at', 'is', null)
@@ -73,9 +74,6 @@ function createAdapter(db: Database, model: string, sweep: () => void): Adapter 
   }
 }
 
-/** Unix time, as OAuth counts. */
-const seconds = (): number => Math.floor(Date.now() / 1000)
-
 const digestOfOptional = (id: unknown): string | null => (typeof id === 'string' ? digestOf(id) : null)
 
 /** Nothing for what is past its end, or belongs to a session that was ended. */
@@ -91,7 +89,7 @@ async function findRecord(
     .select(['payload', 'expires_at', 'consumed_at'])
     .where('model', '=', model)
     .where(column, '=', hash)
-    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', seconds())]))
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', unixNow())]))
     .where((eb) => eb.not(eb.exists(endedSession(eb, 'record.uid_hash'))))
     .executeTakeFirst()
   if (!row) return undefined

@@ -1,3 +1,5 @@
+import { unixNow } from './unix-now.ts'
+
 const hour = 3600
 const day = 24 * hour
 
@@ -20,7 +22,7 @@ const oldestSession = 7 * day
 
 /** @param signedInAt Unix seconds; unknown before somebody has signed in */
 export function sessionLife(signedInAt: number | undefined): number {
-  const now = Math.floor(Date.now() / 1000)
+  const now = unixNow()
   const left = (signedInAt ?? now) + oldestSession - now
   return Math.max(1, Math.min(idleSession, left))
 }

@@ -4,7 +4,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider'
 import { statusOf, toRefusal } from '../http/answer/error-answer.ts'
 import type { Database } from '../store/tables.ts'
 import { showAccount, takeAccount } from './account.ts'
-import { requestOrigin } from './adapter.ts'
+import { requestSender } from './adapter.ts'
 import { createProvider } from './create-provider.ts'
 import { metadataOf, paths } from './metadata.ts'
 import { errorPage } from './pages/error-page.ts'
@@ -50,10 +50,10 @@ export async function openOAuth({ db, issuer, onError }: OAuthParts): Promise<OA
   const desk: Desk = { db, provider, issuer, formKey: await sharedSecret(db, 'form_key') }
   const serve = provider.callback()
   return (request, response, address) => {
-    const origin = { address, agent: (request.headers['user-agent'] ?? '').slice(0, 200) }
+    const sender = { address, agent: (request.headers['user-agent'] ?? '').slice(0, 200) }
     const isMisnamed = request.method === 'GET' && isOtherLoopback(request.headers.host, issuer)
     speakAs(issuer, request)
-    return requestOrigin.run(origin, async () => {
+    return requestSender.run(sender, async () => {
       const visit = { request, response, url: new URL(request.url ?? '', issuer), address }
       try {
         if (isMisnamed) return redirect(response, visit.url.href)

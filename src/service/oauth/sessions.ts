@@ -1,5 +1,6 @@
 import type { Database } from '../store/tables.ts'
 import { endGrants, endSessions } from './revoke.ts'
+import { unixNow } from './unix-now.ts'
 
 /** A sign-in that lasts: of a browser, or of a program that a person let act for them. */
 export interface SignInSession {
@@ -35,7 +36,7 @@ export async function listSessions(db: Database, userId?: string): Promise<Found
     .innerJoin('users', 'users.id', 'record.user_id')
     .select(['model', 'id_hash', 'uid_hash', 'grant_hash', 'payload', 'user_id', 'expires_at', 'users.email'])
     .where('model', 'in', ['Session', 'Grant', 'RefreshToken', 'AccessToken'])
-    .where('expires_at', '>', Math.floor(Date.now() / 1000))
+    .where('expires_at', '>', unixNow())
     .where('consumed_at', 'is', null)
     .$if(userId !== undefined, (query) => query.where('user_id', '=', userId ?? ''))
     .execute()
@@ -116,7 +117,7 @@ export async function endAll(
   })
 }
 
-/** Ends all sessions of a person but `kept`, or all for `''`; must run inside a transaction. */
+/** Ends all sessions of a person but `kept`; must run inside a transaction. */
 export async function endOthers(transaction: Database, userId: string, kept: string): Promise<void> {
   const all = await listSessions(transaction, userId)
   await endWithin(

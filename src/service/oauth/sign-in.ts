@@ -5,9 +5,11 @@ import { openSession } from './browser-session.ts'
 import { checkPassword } from './check-password.ts'
 import { countAttempt, forgetFailures, judge, takeBackAttempt } from './lock-out.ts'
 import { paths } from './metadata.ts'
+import { locked } from './pages/locked.ts'
 import { codePage, consentPage, type SignInForm, signInPage } from './pages/sign-in-page.ts'
 import { scopeNames, scopes } from './scopes.ts'
 import { hasSecondFactor, takeCode } from './second-factor.ts'
+import { unixNow } from './unix-now.ts'
 import { type Desk, formToken, readForm, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
 
 type Interaction = Awaited<ReturnType<Desk['provider']['interactionDetails']>>
@@ -99,7 +101,7 @@ async function complete(
   if (interaction.session && interaction.session.accountId !== user.id) {
     // The browser was somebody else's until now, whose session ends with this.
     delete interaction.session
-    await interaction.save(interaction.exp - Math.floor(Date.now() / 1000))
+    await interaction.save(interaction.exp - unixNow())
   }
   await openSession(desk.provider, visit, user.id, methods)
   if (programOf(interaction) === undefined) {
@@ -143,12 +145,6 @@ async function pendingUser({ db }: Desk, { result }: Interaction): Promise<UserR
 function programOf({ params }: Interaction): string | undefined {
   const uri = params['redirect_uri']
   return typeof uri === 'string' ? uri : undefined
-}
-
-function locked(seconds: number): Pick<SignInForm, 'alert' | 'retryAfter'> {
-  const minutes = Math.ceil(seconds / 60)
-  const words = minutes === 1 ? 'a minute' : `${minutes} minutes`
-  return { alert: `Too many attempts. Try again in ${words}.`, retryAfter: seconds }
 }
 
 async function showStep(

@@ -6,13 +6,14 @@ import type { Database } from '../store/tables.ts'
 import { digest } from './references.ts'
 import { endedSession } from './revoke.ts'
 import { permissionsOf, scopeNames, scopesWith } from './scopes.ts'
+import { unixNow } from './unix-now.ts'
 
 /**
  * Whom an access token acts for. Read at each request: a token whose grant or session was ended is
  * undefined at once, as one that is unknown or past its end.
  */
 export async function findTokenCaller(db: Database, token: string): Promise<Caller | undefined> {
-  const [row] = await selectToken(db, { hash: digest(token), now: Math.floor(Date.now() / 1000) })
+  const [row] = await selectToken(db, { hash: digest(token), now: unixNow() })
   if (!row) return undefined
   const ofUser = rightsOfUser(row.id, row.role, JSON.parse(row.permissions))
   const ofToken = permissionsOf(scopeNames(String(JSON.parse(row.payload).scope ?? '')))

@@ -3,7 +3,7 @@ import { openConnections } from './connections.ts'
 import { type FailedAnswer, readFailure, refuseStatus } from './refuse-status.ts'
 import { unlessAborted } from './unless-aborted.ts'
 import { findUpstream, type UpstreamOptions } from './upstream-address.ts'
-import { toRefusal, unusable } from './upstream-refusal.ts'
+import { unusable, upstreamRefusal } from './upstream-refusal.ts'
 
 /** All in ms. */
 export interface UpstreamTimeouts {
@@ -79,7 +79,7 @@ export async function connectModelServer(
       answer.body.on('error', () => {}).destroy()
       throw unusable(`sent a compressed answer (${coding}), which it was not asked for`)
     } catch (error) {
-      throw toRefusal(error, signal, shownAs)
+      throw upstreamRefusal(error, signal, shownAs)
     }
   }
 

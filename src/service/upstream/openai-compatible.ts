@@ -11,7 +11,7 @@ import {
 import { readJson } from './read-json.ts'
 import type { Order, Piece, Upstream } from './upstream.ts'
 import type { UpstreamOptions } from './upstream-address.ts'
-import { toRefusal } from './upstream-refusal.ts'
+import { upstreamRefusal } from './upstream-refusal.ts'
 
 /**
  * A model server that speaks the OpenAI chat completions format.
@@ -58,7 +58,7 @@ async function* stream(server: ModelServer, order: Order, signal: AbortSignal): 
     if (message.content !== '') yield { kind: 'delta', text: message.content, model }
     yield { kind: 'finish', reason: finish_reason, model, usage }
   } catch (error) {
-    throw toRefusal(error, signal, server.shownAs)
+    throw upstreamRefusal(error, signal, server.shownAs)
   }
 }
 
@@ -75,6 +75,6 @@ async function read(
   try {
     return await readJson(answer.body)
   } catch (error) {
-    throw toRefusal(error, signal, shownAs)
+    throw upstreamRefusal(error, signal, shownAs)
   }
 }

@@ -2,8 +2,8 @@ import { Refusal } from '../domain/refusal.ts'
 
 const timeouts = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 
-/** What a caller is told of a failure between the service and its model server. */
-export function toRefusal(error: unknown, signal: AbortSignal, shownAs: string | undefined): unknown {
+/** What a caller is told of a failure between the service and its model server; the signal's reason where it was aborted. */
+export function upstreamRefusal(error: unknown, signal: AbortSignal, shownAs: string | undefined): unknown {
   if (signal.aborted) return signal.reason
   if (error instanceof Refusal) return error
   const server = shownAs === undefined ? 'the model server' : `the model server at ${shownAs}`

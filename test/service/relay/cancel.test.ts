@@ -3,6 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { expect } from 'chai'
 import type { RunningService } from '../../../src/service/start-service.ts'
 import { createOpenAiCompatible } from '../../../src/service/upstream/openai-compatible.ts'
+import { until } from '../../support/until.ts'
 import { onEachEngine, withService } from '../temporary-service.ts'
 import { chunk, delta, events, head, type RawUpstream, whole, withRawUpstream } from './raw-upstream.ts'
 
@@ -50,14 +51,6 @@ function ask({ url, key }: RunningService & { key: string }, kind: keyof typeof 
       `content-length: ${text.length}\r\n\r\n${text}`,
   )
   return socket
-}
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 5000
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error('waited in vain')
-    await new Promise((resolve) => setTimeout(resolve, 2))
-  }
 }
 
 async function leave(upstream: RawUpstream, act: () => unknown): Promise<number> {

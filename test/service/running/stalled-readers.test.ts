@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { generateKey, hashKey } from '../../../src/service/domain/access/keys.ts'
 import { createServer } from '../../../src/service/http/create-server.ts'
@@ -35,8 +36,6 @@ const send = (key: string, body: object) => {
     `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
   )
 }
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 async function withServer(
   upstream: Upstream,

@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { onMachine } from '../../../src/service/domain/audit.ts'
 import { updateSettings } from '../../../src/service/domain/settings.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
+import { plantUser } from '../plant-key.ts'
 
 /**
  * A process of its own: opens the data when told to, writes so many users in a read-then-write
  * transaction each, and tells whether it made the data. It is told where, as JSON.
  */
 const [place = '', index = '', count = ''] = process.argv.slice(2)
-const now = new Date().toISOString()
 
 process.send?.('ready')
 await once(process, 'message')
@@ -16,21 +16,7 @@ const store = await openStore(JSON.parse(place))
 for (let number = 0; number < Number(count); number++) {
   const id = `usr_${index}_${number}`
   await updateSettings(store.db, { app_name: id }, onMachine)
-  await store.db
-    .insertInto('users')
-    .values({
-      id,
-      email: id,
-      email_key: id,
-      name: '',
-      password_hash: null,
-      metadata: '{}',
-      role: 'member',
-      permissions: '[]',
-      created_at: now,
-      updated_at: now,
-    })
-    .execute()
+  await plantUser(store.db, { id, email: id })
 }
 await store.close()
 process.send?.(store.created)

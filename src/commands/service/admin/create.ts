@@ -1,8 +1,7 @@
 import * as Args from '@oclif/core/args'
-import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { textFlag } from '../../../cli/flag-types.ts'
-import { readPassword } from '../../../cli/input/read-password.ts'
+import { newPasswordFlags, readNewPassword } from '../../../cli/input/new-password.ts'
 import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { accountView } from '../../../view/service.ts'
@@ -20,11 +19,7 @@ export default class ServiceAdminCreate extends BaseCommand {
   }
   static override flags = {
     name: textFlag({ helpValue: '<text>', summary: 'Full name.' }),
-    'password-stdin': Flags.boolean({
-      summary: 'Read the password from stdin.',
-      exclusive: ['password-file'],
-    }),
-    'password-file': textFlag({ helpValue: '<file>', summary: 'Read the password from a file.' }),
+    ...newPasswordFlags,
     data: dataFlag,
     database: databaseFlag,
     'dry-run': dryRunFlag,
@@ -38,9 +33,7 @@ export default class ServiceAdminCreate extends BaseCommand {
     // Better known before anybody types a password.
     await administration.checkAdmin({ email, name })
     if (context.dryRun) return this.showLocalChange({ create: { email, name, role: 'admin' } })
-    const source = { stdin: flags['password-stdin'], file: flags['password-file'], twice: true }
-    const instead = '--password-stdin or --password-file'
-    const password = await readPassword({ ...source, instead }, context)
+    const password = await readNewPassword(flags, context)
     await context.output.show(accountView, await administration.createAdmin({ email, name, password }))
   }
 }

@@ -1,8 +1,6 @@
 import * as Args from '@oclif/core/args'
-import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
-import { textFlag } from '../../../cli/flag-types.ts'
-import { readPassword } from '../../../cli/input/read-password.ts'
+import { newPasswordFlags, readNewPassword } from '../../../cli/input/new-password.ts'
 import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { accountView } from '../../../view/service.ts'
@@ -19,11 +17,7 @@ export default class ServiceUsersReset extends BaseCommand {
     user: Args.string({ description: 'E-mail address or id.', required: true, ignoreStdin: true }),
   }
   static override flags = {
-    'password-stdin': Flags.boolean({
-      summary: 'Read the password from stdin.',
-      exclusive: ['password-file'],
-    }),
-    'password-file': textFlag({ helpValue: '<file>', summary: 'Read the password from a file.' }),
+    ...newPasswordFlags,
     data: dataFlag,
     database: databaseFlag,
     'dry-run': dryRunFlag,
@@ -35,9 +29,7 @@ export default class ServiceUsersReset extends BaseCommand {
     // Better known before anybody types a password.
     const { id, email } = await administration.findAccount(args.user)
     if (context.dryRun) return this.showLocalChange({ reset: { id, email } })
-    const source = { stdin: flags['password-stdin'], file: flags['password-file'], twice: true }
-    const instead = '--password-stdin or --password-file'
-    const password = await readPassword({ ...source, instead }, context)
+    const password = await readNewPassword(flags, context)
     await context.output.show(accountView, await administration.resetAccount(id, password))
   }
 }

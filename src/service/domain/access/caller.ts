@@ -5,7 +5,7 @@ export interface Caller {
   userId: string
   /** Whether the user and the credential both carry it, or all of it where it is a pattern (`read:*`). */
   may(permission: string): boolean
-  /** Why it may not, to go on from "which": `its user lacks`. */
+  /** Why it may not, to go on from "which": `the user of this key lacks`. */
   lacks(permission: string): string
   /** Requests per clock hour; null for no limit. */
   hourlyLimit: number | null

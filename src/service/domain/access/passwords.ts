@@ -1,5 +1,8 @@
 import { createGate } from './gate.ts'
 
+/** How many characters a password may have. */
+export const passwordLength = { least: 8, most: 1024 } as const
+
 /** RFC 9106 section 4, second recommended option scaled to a server's share: 19 MiB, two passes. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 

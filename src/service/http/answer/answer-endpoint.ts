@@ -3,7 +3,6 @@ import type { EndpointName } from '../../../contract/endpoints.ts'
 import type { Caller } from '../../domain/access/caller.ts'
 import { originOf } from '../../domain/audit.ts'
 import type { LiveSettings } from '../../domain/live-settings.ts'
-import { Refusal } from '../../domain/refusal.ts'
 import type { Store } from '../../store/store.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 import { validate } from '../request/validate.ts'
@@ -14,7 +13,7 @@ import { EventStream, openEventStream } from './event-stream.ts'
 import type { RunningAnswers } from './running-answers.ts'
 
 /** What requests are answered with. */
-interface Serving {
+export interface Serving {
   store: Store
   upstream: Upstream
   live: LiveSettings
@@ -25,11 +24,10 @@ interface Serving {
 export async function answerEndpoint<N extends EndpointName>(
   name: N,
   { store, upstream, live, running }: Serving,
-  caller: Caller | undefined,
+  caller: Caller,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  if (!caller) throw new Refusal('unauthorized', 'The API key is not valid')
   const { body, query } = validate(name, request.body, request.query as object)
   const { id = '' } = request.params as { id?: string }
   const call = {

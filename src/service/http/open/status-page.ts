@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import { pageStyle } from '../../../page-style.ts'
+import { paths } from '../../oauth/metadata.ts'
+import { Html, html } from '../../oauth/pages/html.ts'
 
 export interface StatusFacts {
   version: string | undefined
@@ -46,9 +48,8 @@ const headers: Record<string, string> = {
 }
 
 function write({ version, url, isReady }: StatusFacts): string {
-  const address = escapeHtml(url)
   const [name, words] = isReady ? ['ready', 'Ready'] : ['not-ready', 'Not ready']
-  return `<!doctype html>
+  const { text } = html`<!doctype html>
 <html lang="en" class="${name}">
 <head>
 <meta charset="utf-8">
@@ -56,31 +57,28 @@ function write({ version, url, isReady }: StatusFacts): string {
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <title>Chat service · chatctl</title>
-<style>${style}</style>
+<style>${new Html(style)}</style>
 </head>
 <body>
 <main>
 <header><h1>Chat service</h1><span class="state" role="status">${words}</span></header>
-<p>A chatctl service answers at <strong>${address}</strong>. It is used from the terminal, or by programs with an API key.</p>
+<p>A chatctl service answers at <strong>${url}</strong>. It is used from the terminal, or by programs with an API key.</p>
 <h2>Sign in</h2>
 <p>In the browser, with an account on this service:</p>
 <pre><code>chatctl auth login --profile team \\
-  --base-url ${address}</code></pre>
-<p>With an API key from whoever runs it, add <code>--with-api-key</code>. Where you are signed in: <a href="/account">your account</a>.</p>
+  --base-url ${url}</code></pre>
+<p>With an API key from whoever runs it, add <code>--with-api-key</code>. Where you are signed in: <a href="${paths.account}">your account</a>.</p>
 <h2>Talk</h2>
 <pre><code>chatctl chat --profile team
 chatctl chat send --profile team "Hello"</code></pre>
 <h2>Program</h2>
 <p>Requests are JSON, with the key in a header:</p>
-<pre><code>curl ${address}/v1/chat/models \\
+<pre><code>curl ${url}/v1/chat/models \\
   -H "Authorization: Bearer $CHATCTL_API_KEY"</code></pre>
-<footer>chatctl${version === undefined ? '' : ` ${escapeHtml(version)}`} · chatctl --help says the rest</footer>
+<footer>chatctl${version !== undefined && ` ${version}`} · chatctl --help says the rest</footer>
 </main>
 </body>
 </html>
 `
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+  return text
 }

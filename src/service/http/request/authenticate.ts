@@ -57,8 +57,8 @@ async function findCaller(
 }
 
 /** @throws Refusal `forbidden`, which names what is missing, and to whom */
-export function authorize(caller: Caller | undefined, permission: Permission): void {
-  if (!caller || caller.may(permission)) return
+export function authorize(caller: Caller, permission: Permission): void {
+  if (caller.may(permission)) return
   throw new Refusal(
     'forbidden',
     `This needs the permission ${permission}, which ${caller.lacks(permission)}`,

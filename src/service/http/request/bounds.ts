@@ -1,5 +1,6 @@
 import type { EndpointName } from '../../../contract/endpoints.ts'
 import type { Fault } from '../../../contract/faults.ts'
+import { passwordLength } from '../../domain/access/passwords.ts'
 import { mostMetadata } from '../../domain/users.ts'
 import { isLanguageTag, isOrigin, jsonSize } from './forms.ts'
 
@@ -123,7 +124,7 @@ export const bounds: { readonly [N in EndpointName]?: readonly Bound[] } = {
   ],
   createUser: [
     required('email', ofLength(3, 254), storable),
-    required('password', ofLength(8, 1024)),
+    required('password', ofLength(passwordLength.least, passwordLength.most)),
     optional('name', ofLength(0, 200), storable),
     optional('metadata', small),
   ],

@@ -1,3 +1,4 @@
+import { paths } from '../metadata.ts'
 import type { SignInSession } from '../sessions.ts'
 import { Html, html } from './html.ts'
 import { type Page, renderPage } from './page.ts'
@@ -32,7 +33,7 @@ ${writeSecondFactor(account)}`
 }
 
 /** A form of this page; its fields and buttons say what is to be done. */
-const form = ({ token }: Account, content: Html) => html`<form method="post" action="/account">
+const form = ({ token }: Account, content: Html) => html`<form method="post" action="${paths.account}">
 <input type="hidden" name="token" value="${token}">
 ${content}
 </form>`

@@ -1,3 +1,4 @@
+import { paths } from '../metadata.ts'
 import { html } from './html.ts'
 import { type Page, renderPage } from './page.ts'
 
@@ -12,6 +13,6 @@ export function errorPage(status: number, title: string, sentence: string, retry
 /** A person has left. */
 export function signedOutPage(): Page {
   const content = html`<p role="status">This browser is signed out. Programs that you signed in stay so.</p>
-<p><a href="/sign-in">Sign in again</a></p>`
+<p><a href="${paths.signIn}">Sign in again</a></p>`
   return renderPage('Signed out', content)
 }

@@ -1,24 +1,16 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { onMachine } from '../../../../src/service/domain/audit.ts'
 import { updateSettings } from '../../../../src/service/domain/settings.ts'
 import { openPostgres } from '../../../../src/service/store/postgres/open-postgres.ts'
 import type { Store } from '../../../../src/service/store/store.ts'
 import { needPostgres, sharedPostgres, type TemporaryPostgres } from '../../../support/postgres.ts'
+import { until } from '../../../support/until.ts'
 import { plantKey } from '../../plant-key.ts'
 import { withPlace } from '../../temporary-service.ts'
 
 /** The changes that the generation speaks of; each second counts as one, and is taken off. */
 const changesOf = (store: Store) => store.generation() - Math.floor(performance.now() / 1000)
-
-async function until(holds: () => boolean | Promise<boolean>, ms: number): Promise<void> {
-  const deadline = Date.now() + ms
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`not within ${ms} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 describe('the feed of changes on PostgreSQL', () => {
   let postgres: TemporaryPostgres

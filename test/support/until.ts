@@ -1,0 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises'
+
+/** Waits until something holds, and fails when it does not within so many ms. */
+export async function until(holds: () => boolean | Promise<boolean>, ms = 5_000): Promise<void> {
+  const deadline = performance.now() + ms
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`waited ${ms} ms in vain`)
+    await pause(2)
+  }
+}
