@@ -9,6 +9,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { loadSqlite } from '../../../src/load-sqlite.ts'
 import { openAdministration } from '../../../src/service/administration/administration.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
@@ -146,6 +147,32 @@ describe('a backup of the embedded service', () => {
       }
       expect(readFileSync(join(data, 'chatctl.db')).equals(content)).to.equal(true)
       sandbox.remove()
+    }))
+
+  it('replaces data that is damaged, or of a newer chatctl, and keeps that as it was', () =>
+    withFolder(async (folder) => {
+      const file = join(fixtures, 'schema-1.db')
+      const { DatabaseSync } = loadSqlite()
+      const spoil = [
+        (path: string) => writeFileSync(path, 'damaged '.repeat(1_000)),
+        (path: string) => {
+          const newer = new DatabaseSync(path)
+          newer.exec("insert into migrations values (99, 'later', 'sum', '2030-01-01T00:00:00Z')")
+          newer.close()
+        },
+      ]
+      for (const [index, change] of spoil.entries()) {
+        const dataDir = join(folder, `data-${index}`)
+        const administration = await openAdministration({ dataDir })
+        await administration.restore(file)
+        const path = join(dataDir, 'chatctl.db')
+        change(path)
+        const content = readFileSync(path)
+        const { kept, schema_version } = await administration.restore(file)
+        expect(readFileSync(kept ?? '').equals(content)).to.equal(true)
+        expect(schema_version).to.be.above(1)
+        await administration.close()
+      }
     }))
 
   it('of an older chatctl is brought up to date', () =>

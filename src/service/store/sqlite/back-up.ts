@@ -1,9 +1,9 @@
 import {
   accessSync,
-  chmodSync,
   closeSync,
   constants,
   existsSync,
+  mkdirSync,
   openSync,
   renameSync,
   rmSync,
@@ -48,12 +48,9 @@ export async function backUp(folder: string, target: string): Promise<Backup> {
   const partial = `${file}.partial`
   let source: DatabaseSync | undefined
   try {
-    rmSync(partial, { force: true })
-    closeSync(openSync(partial, 'wx', 0o600))
     const { DatabaseSync } = loadSqlite()
     source = new DatabaseSync(data, { timeout: busyTimeout })
-    await copy(source, partial)
-    leaveWriteAheadLog(partial)
+    await copyInto(partial, source)
     const version = checkBackup(partial)
     renameSync(partial, file)
     syncFolder(dirname(file))
@@ -85,31 +82,41 @@ export interface Restored {
 }
 
 /**
- * Puts a backup in the place of the data of a folder, in one transaction, and keeps what was there
- * in a file beside it. The caller sees to it that no service runs.
+ * Puts a backup in the place of the data of a folder, and keeps what was there beside it, whatever
+ * state that is in: damaged, or of a newer chatctl. The caller sees to it that no service runs.
  * @throws Failure `not_found`, `storage`; nothing is changed then
  */
 export async function restore(folder: string, backup: string): Promise<Restored> {
   const file = resolve(backup)
+  const data = databaseFile(folder)
+  const partial = `${data}.partial`
   let source: DatabaseSync | undefined
   try {
     checkBackup(file)
+    mkdirSync(dirname(data), { recursive: true, mode: 0o700 })
     source = openBackup(file)
-    const data = databaseFile(folder)
-    const kept = existsSync(data) ? join(resolve(folder), `before-restore-${timestamp()}.db`) : null
-    if (kept) await backUp(folder, kept)
-    else await openSqlite(folder).close()
-    await copy(source, data)
-    chmodSync(data, 0o600)
+    await copyInto(partial, source)
+    const kept = existsSync(data) ? join(dirname(data), `before-restore-${timestamp()}.db`) : null
+    if (kept) moveDatabase(data, kept)
+    renameSync(partial, data)
+    syncFolder(dirname(data))
     // A backup of an older program is brought up to date here, not at the next start.
     const store = openSqlite(folder)
     const version = schemaVersion(store.connection, data)
     await store.close()
     return { data, restored_from: file, kept, schema_version: version }
   } catch (error) {
+    rmSync(partial, { force: true })
     throw sqliteFailure(error, resolve(folder), file)
   } finally {
     source?.close()
+  }
+}
+
+/** With its log, in which there may be what no checkpoint has written back. */
+function moveDatabase(from: string, to: string): void {
+  for (const suffix of ['-wal', '-shm', '']) {
+    if (existsSync(from + suffix)) renameSync(from + suffix, to + suffix)
   }
 }
 
@@ -137,9 +144,13 @@ function demandReadable(file: string, absent: string): void {
   }
 }
 
-async function copy(source: DatabaseSync, target: string): Promise<void> {
+/** Into a new file of this user's alone. */
+async function copyInto(target: string, source: DatabaseSync): Promise<void> {
+  rmSync(target, { force: true })
+  closeSync(openSync(target, 'wx', 0o600))
   const { backup } = process.getBuiltinModule('node:sqlite')
   await backup(source, target, { rate: wholeDatabase })
+  leaveWriteAheadLog(target)
 }
 
 /**
