@@ -92,7 +92,7 @@ describe('behind nginx as docs/hosting.md configures it', () => {
             const page = await (
               await fetch(url, { dispatcher, headers: { 'x-forwarded-host': 'evil.example' } })
             ).text()
-            expect(page).to.include(`--base-url ${url} `)
+            expect(page).to.include(`--base-url ${url}<`)
             const events = readEvents(await open())
             // The model has said no more than this: nothing waits in nginx.
             expect((await events.next()).value).to.deep.include({ event: 'delta' })

@@ -38,7 +38,7 @@ describe('the status page in a real browser', () => {
             await page.goto(url)
             await page.getByRole('heading', { name: 'Chat service', exact: true }).waitFor()
             expect(await page.getByRole('status').textContent()).to.equal('Ready')
-            expect(await page.locator('pre').first().textContent()).to.include(`--base-url ${url} `)
+            expect(await page.locator('pre').first().textContent()).to.match(new RegExp(`--base-url ${url}$`))
             // That the policy lets the style through, and that nothing is wider than the window.
             const card = await page.locator('main').boundingBox()
             expect(card?.width).to.be.within(300, 608)
