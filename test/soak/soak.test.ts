@@ -5,17 +5,26 @@ import { expect } from 'chai'
 import { loadSqlite } from '../../src/load-sqlite.ts'
 import { createRandom } from '../support/random.ts'
 import { makeKey, runService, type ServiceProcess } from '../support/run-service.ts'
-import { createSandbox } from '../support/sandbox.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 /** An hour unless said; CI takes one minute. */
 const minutes = Number(process.env['CHATCTL_SOAK_MINUTES'] ?? 60)
 
 /** Two processes on one data folder, mixed work, clients that go away: nothing leaks and nothing is lost. */
 describe(`a service that runs for ${minutes} minutes`, () => {
+  let sandbox: Sandbox
+  let services: ServiceProcess[] = []
+  before(() => {
+    sandbox = createSandbox()
+  })
+  after(() => {
+    for (const { child } of services) child.kill('SIGKILL')
+    sandbox.remove()
+  })
+
   it('stays as large as it was, answers as it should, and keeps all that it acknowledged', async function () {
     this.timeout(minutes * 60_000 + 120_000)
-    const sandbox = createSandbox()
-    const services = [await runService(sandbox), await runService(sandbox)]
+    services = [await runService(sandbox), await runService(sandbox)]
     const key = await makeKey(sandbox, ['--tier', 'enterprise'])
     const clients = new Soak(services, key)
     const end = Date.now() + minutes * 60_000
@@ -53,7 +62,6 @@ describe(`a service that runs for ${minutes} minutes`, () => {
     process.stdout.write(
       `      ${clients.count} requests, RSS in MB at the end: ${sizes.at(-1)?.join(' and ')}\n`,
     )
-    sandbox.remove()
   })
 })
 
