@@ -25,13 +25,16 @@ const defaults: PreferencesRecord = {
 
 export async function readPreferences(db: Database, userId: string): Promise<PreferencesRecord> {
   const [row] = await selectDocument(db, { userId })
-  return merge(defaults, JSON.parse(row?.document ?? '{}'))
+  return preferencesOf(row?.document ?? '{}')
 }
 
-/** The same for a transaction that will write it: nobody else does until it ends. */
+/** Preferences as a document in the store makes them. */
+export const preferencesOf = (document: string): PreferencesRecord => merge(defaults, JSON.parse(document))
+
+/** What `readPreferences` reads, for a transaction that will write it: nobody else does until it ends. */
 export async function lockPreferences(transaction: Database, userId: string): Promise<PreferencesRecord> {
   const [row] = await lockDocument(transaction, { userId })
-  return merge(defaults, JSON.parse(row?.document ?? '{}'))
+  return preferencesOf(row?.document ?? '{}')
 }
 
 const ofUser = (db: Database, { userId }: { userId: string }) =>

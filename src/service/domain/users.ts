@@ -10,7 +10,9 @@ import { createId } from './identifiers.ts'
 import {
   lockPreferences,
   mergePreferences,
+  type PreferencesRecord,
   preferencesFrom,
+  preferencesOf,
   readPreferences,
   userSettingsOf,
 } from './preferences.ts'
@@ -64,7 +66,8 @@ export async function createUser(
 
 /** @throws Refusal `user_not_found` */
 export async function readUser(db: Database, id: string): Promise<User> {
-  return presentUser(db, await findUser(db, id))
+  const { document, ...row } = await findUser(db, id)
+  return present(row, preferencesOf(document))
 }
 
 /**
@@ -107,37 +110,49 @@ export async function storePassword(transaction: Database, id: string, hash: str
 
 /** The user whom a credential acts as. */
 export async function readProfile(db: Database, id: string): Promise<Profile> {
-  const { email, name, created_at } = await findUser(db, id)
-  return { id, email, name, created_at, preferences: { ...(await readPreferences(db, id)) } }
+  const { email, name, created_at, document } = await findUser(db, id)
+  return { id, email, name, created_at, preferences: { ...preferencesOf(document) } }
 }
 
-async function findUser(db: Database, id: string): Promise<UserRow> {
+/** A user, and the document of their preferences. */
+async function findUser(db: Database, id: string): Promise<UserRow & { document: string }> {
   const [row] = await selectUser(db, { id })
   return known(row, id)
 }
 
+const selectUser = prepareQuery((db, { id }: { id: string }) =>
+  db
+    .selectFrom('users')
+    .innerJoin('preferences', 'preferences.user_id', 'users.id')
+    .selectAll('users')
+    .select('preferences.document')
+    .where('users.id', '=', id),
+)
+
 /**
- * The same for a transaction that will write it: nobody else does until it ends.
+ * A user, for a transaction that will write it: nobody else does until it ends.
  * @throws Refusal `user_not_found`
  */
 export async function lockUser(transaction: Database, id: string): Promise<UserRow> {
-  const row = await userOf(transaction, { id }).forUpdate().executeTakeFirst()
+  const [row] = await selectUserToWrite(transaction, { id })
   return known(row, id)
 }
 
-const userOf = (db: Database, { id }: { id: string }) =>
-  db.selectFrom('users').selectAll().where('id', '=', id)
-const selectUser = prepareQuery(userOf)
+const selectUserToWrite = prepareQuery((db, { id }: { id: string }) =>
+  db.selectFrom('users').selectAll().where('id', '=', id).forUpdate(),
+)
 
-function known(row: UserRow | undefined, id: string): UserRow {
+function known<Row>(row: Row | undefined, id: string): Row {
   if (!row) throw new Refusal('user_not_found', `There is no user ${id}`)
   return row
 }
 
-async function presentUser(db: Database, row: UserRow): Promise<User> {
-  const { id, email, name, created_at } = row
-  const settings = userSettingsOf(await readPreferences(db, id))
-  return { id, email, name, created_at, metadata: JSON.parse(row.metadata), settings }
+const presentUser = async (db: Database, row: UserRow): Promise<User> =>
+  present(row, await readPreferences(db, row.id))
+
+function present({ id, email, name, created_at, metadata }: UserRow, preferences: PreferencesRecord): User {
+  const settings = userSettingsOf(preferences)
+  return { id, email, name, created_at, metadata: JSON.parse(metadata), settings }
 }
 
 /** The bound is the record's: many small requests must not make a large one. */

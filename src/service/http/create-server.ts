@@ -96,11 +96,12 @@ export function createServer(parts: ServerParts): FastifyInstance {
   })
   server.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
-    recordAnswer(request, reply, records)
+    if (metrics || logger) recordAnswer(request, reply, records)
     if (request.raw.rawHeaders.length > 2 * headerLines) {
       throw new Refusal('header_too_large', `The request has more than ${headerLines} header lines`)
     }
-    if (await answerCors(live, request, reply)) return reply
+    const answered = answerCors(live, request, reply)
+    if (answered && (await answered)) return reply
     if (request.routeOptions.config?.isOpen) return
     // What no route matched is refused without a key only outside of the interface's two families.
     if (request.is404 && !/^\/(v1|api)(\/|\?|$)/.test(request.url)) return

@@ -17,15 +17,25 @@ const shared = /^\/(v1|api|oauth|\.well-known)(\/|\?|$)/
  * streams included, and answers preflights: they carry no key and cost no quota.
  * @returns whether the request was a preflight, and is answered
  */
-export async function answerCors(
+export function answerCors(
+  live: LiveSettings,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): boolean | Promise<boolean> {
+  if (!shared.test(request.url)) return false
+  reply.header('vary', 'Origin')
+  const { origin } = request.headers
+  // Most requests come from no page, and wait for nothing here.
+  return origin === undefined ? false : answerPage(origin, live, request, reply)
+}
+
+async function answerPage(
+  origin: string,
   live: LiveSettings,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<boolean> {
-  if (!shared.test(request.url)) return false
-  reply.header('vary', 'Origin')
-  const { origin, 'access-control-request-method': asked } = request.headers
-  if (origin === undefined) return false
+  const asked = request.headers['access-control-request-method']
   const isPreflight = request.method === 'OPTIONS' && asked !== undefined
   const { cors } = (await live.read()).api
   reply.headers(corsHeaders(cors, origin, isPreflight ? asked : request.method, isPreflight))
