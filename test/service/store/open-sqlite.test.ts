@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { loadSqlite } from '../../../src/load-sqlite.ts'
@@ -143,6 +143,24 @@ describe('the store of the embedded service', () => {
         journal_mode: string
       }
       expect(mode).to.equal('wal')
+      await store.close()
+    })
+  })
+
+  it('of an older chatctl is migrated once by processes that start at the same time, and keeps all that was in it', function () {
+    this.timeout(20_000)
+    return withFolder(async (folder) => {
+      copyFileSync(join(import.meta.dirname, 'fixtures', 'schema-1.db'), join(folder, 'chatctl.db'))
+      const results = await writeAtOnce({ dataDir: folder }, 3, 5)
+      expect(results).to.deep.equal([false, false, false])
+      const store = openSqlite(folder)
+      const count = (table: string) =>
+        (store.connection.prepare(`select count(*) as n from ${table}`).get() as { n: number }).n
+      // The admin and one more user, two exchanges, one key: as the fixture was made.
+      expect(count('users')).to.equal(2 + 3 * 5)
+      expect(count('messages')).to.equal(4)
+      expect(count('api_keys')).to.equal(1)
+      expect(count('migrations')).to.equal(migrations.length)
       await store.close()
     })
   })
