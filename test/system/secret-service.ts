@@ -60,8 +60,12 @@ export async function startSecretService(
     return {
       env: bus.env,
       lock: () => {
-        call(bus.env, secrets, root, 'org.freedesktop.Secret.Service.Lock', `array:objpath:${login}`)
-        if (isUnlocked(bus.env)) throw new Error('the keyring was not locked')
+        // A daemon that has only just unlocked it may answer before it is ready to lock it.
+        for (let tries = 0; tries < 50; tries++) {
+          call(bus.env, secrets, root, 'org.freedesktop.Secret.Service.Lock', `array:objpath:${login}`)
+          if (!isUnlocked(bus.env)) return
+        }
+        throw new Error('the keyring was not locked')
       },
       stop: () => daemon.signal('SIGSTOP'),
       resume: () => daemon.signal('SIGCONT'),
