@@ -88,18 +88,13 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
 
   const access = { open, openExisting, guarded }
 
-  const planRestore = async (file: string) => {
-    requireSqlite(given)
-    checkBackup(file)
+  const demandStopped = async () => {
     const running = await findRuns(folder, place)
-    if (running.length === 0) return { restore: resolve(file), replace: place }
-    throw new Failure(
-      'conflict',
-      `A service runs on this data, at ${running.map(({ url }) => url).join(' and ')}`,
-      {
-        hint: `Stop it first: kill ${running.map(({ pid }) => pid).join(' ')}`,
-      },
-    )
+    if (running.length === 0) return
+    const urls = running.map(({ url }) => url).join(' and ')
+    throw new Failure('conflict', `A service runs on this data, at ${urls}`, {
+      hint: `Stop it first: kill ${running.map(({ pid }) => pid).join(' ')}`,
+    })
   }
 
   return {
@@ -126,9 +121,15 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
       requireSqlite(given)
       return backUp(folder, file)
     },
-    planRestore,
+    async planRestore(file) {
+      requireSqlite(given)
+      checkBackup(file)
+      await demandStopped()
+      return { restore: resolve(file), replace: place }
+    },
     async restore(file) {
-      await planRestore(file)
+      requireSqlite(given)
+      await demandStopped()
       return restore(folder, file)
     },
     async close() {

@@ -1,3 +1,4 @@
+import { prepareQuery } from '../store/prepared-query.ts'
 import type { Store } from '../store/store.ts'
 import {
   type ApiConfigurationInForce,
@@ -39,12 +40,8 @@ export class LiveSettings {
 
   /** @param generation asked for before reading: what changes meanwhile is read again */
   async #read(generation: number): Promise<Configured> {
-    const { settings, api } = await this.#store.db
-      .selectFrom('settings')
-      .innerJoin('api_configuration', 'api_configuration.id', 'settings.id')
-      .select(['settings.document as settings', 'api_configuration.document as api'])
-      .where('settings.id', '=', 1)
-      .executeTakeFirstOrThrow()
+    const [row] = await selectBoth(this.#store.db, {})
+    const { settings, api } = row ?? { settings: '{}', api: '{}' }
     const documents = `${settings}\n${api}`
     const known = this.#cached
     const configured =
@@ -58,3 +55,11 @@ export class LiveSettings {
     return configured
   }
 }
+
+const selectBoth = prepareQuery((db) =>
+  db
+    .selectFrom('settings')
+    .innerJoin('api_configuration', 'api_configuration.id', 'settings.id')
+    .select(['settings.document as settings', 'api_configuration.document as api'])
+    .where('settings.id', '=', 1),
+)

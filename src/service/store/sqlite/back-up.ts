@@ -1,14 +1,4 @@
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
@@ -18,6 +8,7 @@ import { syncFolder } from '../../../sync-folder.ts'
 import { systemWords } from '../../../system-words.ts'
 import { schemaVersion } from './migrate-sqlite.ts'
 import { databaseFile, openSqlite } from './open-sqlite.ts'
+import { makePrivateFile } from './private-file.ts'
 import { sqliteFailure } from './sqlite-failure.ts'
 
 export interface Backup {
@@ -144,10 +135,10 @@ function demandReadable(file: string, absent: string): void {
   }
 }
 
-/** Into a new file of this user's alone. */
+/** Into a new file of its owner's alone. */
 async function copyInto(target: string, source: DatabaseSync): Promise<void> {
   rmSync(target, { force: true })
-  closeSync(openSync(target, 'wx', 0o600))
+  makePrivateFile(target)
   const { backup } = process.getBuiltinModule('node:sqlite')
   await backup(source, target, { rate: wholeDatabase })
   leaveWriteAheadLog(target)

@@ -1,4 +1,4 @@
-import { chownSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
@@ -8,6 +8,7 @@ import { type Migration, migrations } from '../migrations/migrations.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { migrateSqlite } from './migrate-sqlite.ts'
+import { makePrivateFile } from './private-file.ts'
 import { type Connections, closeBoth, createSqliteDialect } from './sqlite-dialect.ts'
 import { isBusy } from './sqlite-errors.ts'
 import { sqliteFailure } from './sqlite-failure.ts'
@@ -33,8 +34,7 @@ export function openSqlite(folder: string, wanted: readonly Migration[] = migrat
   try {
     mkdirSync(resolve(folder), { recursive: true, mode: 0o700 })
     // SQLite would make the file with the umask's mode; its -wal and -shm take the file's own.
-    closeSync(openSync(file, 'a', 0o600))
-    leaveToOwner(resolve(folder), file)
+    demandFile(file)
     const { DatabaseSync } = loadSqlite()
     writer = new DatabaseSync(file, { timeout: busyTimeout, enableForeignKeyConstraints: true })
     const created = prepare(writer, file, wanted)
@@ -47,11 +47,14 @@ export function openSqlite(folder: string, wanted: readonly Migration[] = migrat
   }
 }
 
-/** What root makes in somebody else's folder is to be used by them: SQLite's further files take the file's owner. */
-function leaveToOwner(folder: string, file: string): void {
-  if (process.geteuid?.() !== 0) return
-  const { uid, gid } = statSync(folder)
-  if (statSync(file).uid !== uid) chownSync(file, uid, gid)
+/** Makes the file when it is missing; says of one that is there whether it may be written. */
+function demandFile(file: string): void {
+  try {
+    makePrivateFile(file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    closeSync(openSync(file, 'a'))
+  }
 }
 
 function createStore(connections: Connections, file: string, created: boolean): SqliteStore {
