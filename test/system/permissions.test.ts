@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, mkdirSync, readdirSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
@@ -50,6 +50,17 @@ describe('files that the user may not touch', () => {
     const list = run(['service', 'keys', 'list', '--data', data, '--jq', '.[].name'])
     expect(list).to.include({ exitCode: 0, stdout: 'x\n' })
     expect(run(['service', 'keys', 'create', '--name', 'y', '--data', data])).to.include({ exitCode: 0 })
+  })
+
+  it('a link in the place of the data gives nothing of root away', async () => {
+    const data = join(home, 'data')
+    mkdirSync(data, { mode: 0o700 })
+    chownSync(data, stranger, stranger)
+    const precious = join(sandbox.home, 'precious')
+    writeFileSync(precious, '')
+    symlinkSync(precious, join(data, 'chatctl.db'))
+    await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'x', '--data', data])
+    expect(statSync(precious).uid).to.equal(0)
   })
 
   it('data that became read-only', () => {
