@@ -110,7 +110,7 @@ async function renderForTerminal(
   const whole = view.columns.flatMap(({ path, whole }) => (whole ? grid.header.indexOf(path) : []))
   const width = process.stdout.columns || 80
   const { bold } = await loadColours()
-  return renderTable({ header: grid.header, rows: clean }, { width, whole, bold })
+  return renderTable({ header: grid.header.map(stripControls), rows: clean }, { width, whole, bold })
 }
 
 async function renderText(text: string | readonly Span[], { loadColours, forTerminal }: Rendering) {
