@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { limited } from '../../support/fault-server.ts'
-import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from '../talk-session.ts'
+import { limited } from '../support/fault-server.ts'
+import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
 describe('Ctrl-C and Ctrl-D in a session', () => {
   let talk: TalkSession
