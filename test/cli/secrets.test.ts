@@ -73,7 +73,7 @@ describe('secrets', function () {
   const servers = new Map<Behaviour, Promise<FaultServer>>()
 
   before(() => {
-    sandbox = createSandbox()
+    sandbox = createSandbox({ ownCache: true })
     keyFile = join(sandbox.home, 'key.secret')
     passwordFile = join(sandbox.home, 'password.secret')
     writeFileSync(keyFile, `${key}\n`)
