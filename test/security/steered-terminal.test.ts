@@ -1,7 +1,9 @@
 import { expect } from 'chai'
 import { renderResult } from '../../src/cli/output/render-result.ts'
+import { plainStyle } from '../../src/talk/markdown/text-style.ts'
 import { copyText } from '../../src/talk/slash/copy-text.ts'
 import type { View } from '../../src/view/view.ts'
+import { renderMarkdown } from '../talk/render-markdown.ts'
 
 const evil = '\u001b]0;title\u0007\u009b31m\u202e'
 
@@ -27,6 +29,18 @@ describe('a terminal cannot be steered', () => {
       expect(shown).to.match(/title/i)
     })
   }
+
+  it('to hide where a link leads that shows another address', () => {
+    const link = (text: string, url: string): string => `{${text}|${url}}`
+    const show = (text: string): string => renderMarkdown(text, { columns: 80, style: plainStyle, link })
+    const honest = show(
+      '[the manual](https://chat.example/manual) and https://chat.example/ or www.chat.example',
+    )
+    expect(honest).not.to.contain('(http')
+    for (const shown of ['https://chat.example/', 'www.chat.example']) {
+      expect(show(`See [${shown}](https://evil.example/x) now.`)).to.contain(' (https://evil.example/x)')
+    }
+  })
 
   describe('into which an answer is pasted that was copied', () => {
     const { SSH_CONNECTION: connection } = process.env
