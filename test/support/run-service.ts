@@ -15,9 +15,10 @@ export interface ServiceProcess {
   stop(): Promise<void>
 }
 
-/** Starts the service of the sandbox on a free port, without an admin port, and waits until it is ready. */
+/** Starts the service of the sandbox on a free port unless `--port` is among the arguments, without an admin port, and waits until it is ready. */
 export async function runService(sandbox: Sandbox, args: readonly string[] = []): Promise<ServiceProcess> {
-  const words = ['service', 'run', '--port', '0', '--admin-port', 'off', '--json', '--log-level', 'warn']
+  const port = args.includes('--port') ? [] : ['--port', '0']
+  const words = ['service', 'run', ...port, '--admin-port', 'off', '--json', '--log-level', 'warn']
   const child = startChatctl(sandbox, [...words, ...args])
   let errors = ''
   child.stderr?.on('data', (chunk) => {
