@@ -84,6 +84,11 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     test: 'test/system/talk-resume.test.ts',
   },
   {
+    text: 'chatctl chat --resume "trip to Rome"',
+    why: 'needs a terminal',
+    test: 'test/system/talk-resume.test.ts',
+  },
+  {
     text: 'chatctl auth login --profile work --no-browser',
     why: 'waits for a browser on another machine',
     test: 'test/auth/embedded-service.test.ts',

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 const root = resolve(import.meta.dirname, '../..')
 const documents = globSync('**/*.md', {
   cwd: root,
-  exclude: (name) => /^(node_modules|dist|coverage)$/.test(name),
+  exclude: (name) => /^(node_modules|dist|coverage|test)$/.test(name),
 })
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
@@ -60,6 +60,22 @@ describe('documents', () => {
       }
     })
   }
+
+  it('are reached from the README, in two steps at most', () => {
+    const linksOf = (document: string): string[] =>
+      [...withoutCode(read(document)).matchAll(/\]\(([^)\s#]+)/g)]
+        .filter(([, link = '']) => !/^[a-z]+:/.test(link))
+        .map(([, link = '']) => join(dirname(document), link))
+    const near = linksOf('README.md')
+    const isFile = (path: string): boolean => statSync(join(root, path)).isFile()
+    const reached = new Set([
+      ...near,
+      ...near.filter((path) => path.endsWith('.md') && isFile(path)).flatMap(linksOf),
+    ])
+    for (const document of documents.filter((path) => path !== 'README.md')) {
+      expect(reached.has(document) || reached.has(dirname(document)), document).to.equal(true)
+    }
+  })
 
   it('docs/architecture.md names files of src that are there', () => {
     // Within a bullet a name may be short: `read-lane.ts` beside `store/postgres/`.

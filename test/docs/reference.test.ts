@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { parse } from 'yaml'
 import { differenceExitCode, exitCodeOf } from '../../src/cli/exit-codes.ts'
 import type { FailureKind } from '../../src/failure.ts'
+import { slashCommands } from '../../src/talk/slash/slash-commands.ts'
 import { commands, wordsOf } from '../support/manifest.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -24,9 +25,11 @@ describe('the README', () => {
     expect([...short].sort()).to.deep.equal([...whole].sort())
   })
 
-  it('installs the package that npm pack makes now', () => {
+  it('installs the package that npm pack makes now, as docs/settings-as-code.md does', () => {
     const { name, version } = JSON.parse(read('package.json'))
-    expect(readme).to.contain(`npm install --global ./${name}-${version}.tgz`)
+    for (const text of [readme, read('docs/settings-as-code.md')]) {
+      expect(text).to.contain(`npm install --global ./${name}-${version}.tgz`)
+    }
   })
 
   it('has a whole workflow: a checkout, Node, and the address and the key from the environment', () => {
@@ -64,6 +67,15 @@ describe('what documents say of the program', () => {
       const words = wordsOf(id).join(' ')
       if (!hidden && !silent.includes(words)) expect(output).to.match(new RegExp(`\`${words}[\` ]`))
     }
+  })
+
+  it('docs/talking.md has every command of a session, in the words of its help', () => {
+    const rows = read('docs/talking.md').match(/^\| `\/.*$/gm)
+    const expected = slashCommands.map(({ name, argument = '', summary }) => {
+      const typed = `/${name} ${argument}`.trim().replaceAll('|', '\\|')
+      return `| \`${typed}\` | ${summary} |`
+    })
+    expect(rows).to.deep.equal(expected)
   })
 
   for (const document of ['README.md', ...globSync('docs/*.md', { cwd: root })]) {
