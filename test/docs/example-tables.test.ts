@@ -40,6 +40,13 @@ describe('the examples of the documents and the help', () => {
     for (const { of } of substitutions) expect(everything).to.match(new RegExp(of.source, 'm'))
     for (const name of Object.keys(files)) expect(everything).to.contain(name)
   })
+
+  it('have the files that docs/users-in-bulk.md shows', () => {
+    const page = readFileSync(join(root, 'docs/users-in-bulk.md'), 'utf8')
+    for (const name of ['users.csv', 'users.jsonl']) {
+      expect(page).to.contain(`\n\n${files[name]?.replace(/^(?=.)/gm, '    ')}\n`)
+    }
+  })
 })
 
 describe('commands in the text of documents', () => {

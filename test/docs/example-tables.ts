@@ -130,6 +130,10 @@ export const files: Readonly<Record<string, string>> = {
   'ids.tsv': 'ID\n',
   'roles.csv': 'id,role\nID,editor\n',
   'assignments.csv': 'id,permissions\nID,read:chat\n',
-  'users.csv': 'email,name,password,role\nalan@example.com,Alan,correct-horse-battery,editor\n',
-  'users.jsonl': '{"email":"edsger@example.com","name":"Edsger"}\n',
+  // These two are the files of docs/users-in-bulk.md.
+  'users.csv':
+    'email,name,password,role,permissions,metadata.company,settings.theme\n' +
+    'alan@example.com,Alan,correct-horse-battery,editor,read:chat;write:users,Acme,dark\n',
+  'users.jsonl':
+    '{"email":"edsger@example.com","role":"editor","permissions":["read:chat"],"metadata":{"seats":5}}\n',
 }

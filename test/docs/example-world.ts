@@ -129,7 +129,7 @@ export class ExampleWorld {
     child.stderr.on('data', (chunk) => {
       run.stderr += chunk
     })
-    const timer = setTimeout(() => child.kill('SIGKILL'), 20_000)
+    const timer = setTimeout(() => child.kill('SIGKILL'), 40_000)
     return new Promise((done) => {
       child.once('close', (exitCode) => {
         clearTimeout(timer)
