@@ -6,8 +6,8 @@ import { buildBundles, buildCommandTable } from './bundles.ts'
 import { composeLicences } from './licences.ts'
 
 /**
- * Builds src into dist, with the licences of what is in it, and oclif's manifest of the commands. With `--if-stale` it does so only
- * when a source is newer than the last build.
+ * Builds src into dist, with the licences of what is in it, and oclif's manifest of the commands.
+ * With `--if-stale` it does so only when a source is newer than the last build.
  */
 
 const root = resolve(import.meta.dirname, '..')

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Metafile } from 'esbuild'
 
-/** A package of which at least a byte is in dist. */
+/** A package of which something is in dist. */
 export interface BundledPackage {
   name: string
   version: string
   /** Where it was taken from, relative to the root of the project. */
   folder: string
-  /** How many bytes of each bundle are its own. */
+  /** How many bytes of each bundle are its own: none, where it only passes on what others have. */
   bytes: Record<string, number>
 }
 
@@ -27,7 +27,7 @@ export function findBundledPackages(root: string, metafiles: Record<string, Meta
     const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs))
     for (const [path, { bytesInOutput }] of inputs) {
       const folder = packageFolder.exec(path)?.[1]
-      if (folder === undefined || bytesInOutput === 0) continue
+      if (folder === undefined) continue
       const package_ = found.get(folder) ?? { ...readNameAndVersion(root, folder), folder, bytes: {} }
       package_.bytes[bundle] = (package_.bytes[bundle] ?? 0) + bytesInOutput
       found.set(folder, package_)
