@@ -1,13 +1,9 @@
 import { execFile } from 'node:child_process'
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
 import { arch, platform, tmpdir } from 'node:os'
-import { join, relative, resolve } from 'node:path'
+import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
-
-const root = resolve(import.meta.dirname, '../..')
-export const package_: { version: string; engines: { node: string } } = JSON.parse(
-  readFileSync(join(root, 'package.json'), 'utf8'),
-)
+import { root } from '../packaging/package-file.ts'
 
 export interface Tarball {
   path: string
@@ -17,7 +13,7 @@ export interface Tarball {
 
 /** Runs npm in a folder and gives back its stdout. */
 export async function runNpm(folder: string, args: readonly string[]): Promise<string> {
-  const { npm_execpath: npm } = process.env
+  const npm = process.env['npm_execpath']
   const [command, start] = npm?.endsWith('.js') ? [process.execPath, [npm]] : ['npm', []]
   const { stdout } = await promisify(execFile)(command, [...start, ...args], { cwd: folder })
   return stdout

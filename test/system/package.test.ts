@@ -1,7 +1,10 @@
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { parse } from 'yaml'
+import { packageFile, root } from '../packaging/package-file.ts'
 import { type Run, type RunOptions, runChatctl } from '../support/run-chatctl.ts'
 import { runService } from '../support/run-service.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
@@ -9,7 +12,6 @@ import {
   installNodes,
   listFiles,
   makeEmptyFolder,
-  package_,
   packProject,
   runNpm,
   type Tarball,
@@ -17,7 +19,7 @@ import {
 
 /** What npm makes of the package, on every Node that it is for. Needs the registry of npm. */
 
-const floor = package_.engines.node.replace('>=', '')
+const floor = packageFile.engines.node.replace('>=', '')
 const newest = '26'
 
 /** No more than an installation may bring (docs/decisions/0013-what-an-installation-brings.md). */
@@ -96,7 +98,7 @@ describe('the package', () => {
       })
 
       it('says its version, and helps', async () => {
-        expect(await expectDone('--version')).to.equal(`chatctl ${package_.version}\n`)
+        expect(await expectDone('--version')).to.equal(`chatctl ${packageFile.version}\n`)
         expect(await expectDone('--help')).to.match(/^ {2}chat /m)
       })
 
@@ -141,13 +143,34 @@ describe('the package', () => {
     })
   }
 
-  it('runs by npx, where it is installed and where it is not', async () => {
-    const expected = `chatctl ${package_.version}\n`
-    expect(await runNpm(folder, ['exec', '--no', '--', 'chatctl', '--version'])).to.equal(expected)
+  it('runs by npx from nowhere', async () => {
     const elsewhere = makeEmptyFolder()
-    const fetched = ['exec', '--yes', '--cache', join(elsewhere, 'cache'), `--package=${tarball.path}`]
-    expect(await runNpm(elsewhere, [...fetched, '--', 'chatctl', '--version'])).to.equal(expected)
+    const words = ['exec', '--yes', '--cache', join(elsewhere, 'cache'), `--package=${tarball.path}`, '--']
+    const said = await runNpm(elsewhere, [...words, 'chatctl', '--version'])
+    expect(said).to.equal(`chatctl ${packageFile.version}\n`)
     rmSync(elsewhere, { recursive: true })
+  })
+
+  it('passes the trial of the workflows, which runs it by npx where it is installed', async () => {
+    const action: { runs: { steps: { run?: string }[] } } = parse(
+      readFileSync(join(root, '.github/actions/try-package/action.yml'), 'utf8'),
+    )
+    const script = action.runs.steps.flatMap(({ run }) => run ?? []).join('\n')
+    const sandbox = createSandbox()
+    const configuration = (await runNpm(folder, ['config', 'get', 'userconfig'])).trim()
+    const notOurs = Object.fromEntries(
+      Object.entries(process.env).filter(([name]) => !/^(XDG|CHATCTL)_/.test(name)),
+    )
+    const trial = promisify(execFile)('bash', ['-e', '-o', 'pipefail', '-c', script], {
+      cwd: folder,
+      // npm may need of the environment whatever it has, a proxy or certificates; chatctl would go astray.
+      env: { ...notOurs, ...sandbox.env, npm_config_userconfig: configuration },
+    })
+    // As there: nothing to read.
+    trial.child.stdin?.end()
+    const { stdout } = await trial
+    expect(stdout).to.contain(`chatctl ${packageFile.version}\n`).and.contain('ada@example.com')
+    sandbox.remove()
   })
 
   it('is installed for everybody, and taken away without a trace', async () => {
@@ -159,7 +182,7 @@ describe('the package', () => {
       encoding: 'utf8',
       env: { PATH },
     })
-    expect(said).to.equal(`chatctl ${package_.version}\n`)
+    expect(said).to.equal(`chatctl ${packageFile.version}\n`)
     await runNpm(prefix, ['uninstall', '--global', '--prefix', prefix, 'chatctl'])
     expect([...listFiles(prefix).keys()]).to.deep.equal(before)
     rmSync(prefix, { recursive: true })
