@@ -48,7 +48,7 @@ describe('the package', () => {
     const named = [
       /^(CHANGELOG\.md|LICENSE|README\.md|oclif\.manifest\.json|package\.json)$/,
       /^bin\/(run\.js|package\.json)$/,
-      /^dist\/([\w-]+\.cjs|licences\.txt|build\/jq\.wasm)$/,
+      /^dist\/([\w-]+\.cjs|licences\.txt|build\/jq\.wasm|help\/[\w.-]+\.txt)$/,
     ]
     expect(tarball.files.filter((file) => !named.some((name) => name.test(file)))).to.deep.equal([])
     expect(tarball.files).to.include.members(['bin/run.js', 'dist/start.cjs', 'LICENSE', 'dist/licences.txt'])
