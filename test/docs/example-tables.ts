@@ -74,8 +74,16 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
   { text: 'npm ci', why: 'installs', test: '.ci/run' },
   { text: 'npm start -- chat send "Hello"', why: 'builds', test: 'test/acceptance/first-run.test.ts' },
   { text: 'npm ci && npm run build && npm link', why: 'installs', test: '.ci/run' },
-  { text: 'npm ci && npm pack && npm install --global ./chatctl-*.tgz', why: 'installs', test: '.ci/run' },
-  { text: 'npm install --global ./chatctl-0.1.0.tgz', why: 'installs', test: '.ci/run' },
+  {
+    text: 'npm ci && npm pack && npm install --global ./chatctl-*.tgz',
+    why: 'installs',
+    test: 'test/system/package.test.ts',
+  },
+  {
+    text: 'npm install --global ./chatctl-0.1.0.tgz',
+    why: 'installs',
+    test: 'test/system/package.test.ts',
+  },
   { text: 'chatctl chat', why: 'needs a terminal', test: 'test/system/talk-screen.test.ts' },
   { text: 'chatctl chat --continue', why: 'needs a terminal', test: 'test/system/talk-resume.test.ts' },
   {
