@@ -21,6 +21,7 @@ export function createSandbox({ ownCache = false } = {}): Sandbox {
     env: {
       PATH: process.env['PATH'],
       HOME: home,
+      TZ: 'UTC',
       // What follows is for Windows, where HOME alone moves nothing.
       USERPROFILE: home,
       APPDATA: join(home, 'AppData', 'Roaming'),
