@@ -1,11 +1,11 @@
 import { expect } from 'chai'
-import { startBearerService } from '../support/bearer-service.ts'
-import type { FaultServer } from '../support/fault-server.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-import { type SecretService, startSecretService } from './secret-service.ts'
-import { startSilentBus } from './session-bus.ts'
-import { attributesOf, expectCode, linesOf, storedKey } from './stored-key.ts'
-import { programsLeft, runTimed } from './timed-run.ts'
+import { startBearerService } from '../../support/bearer-service.ts'
+import type { FaultServer } from '../../support/fault-server.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { type SecretService, startSecretService } from '../secret-service.ts'
+import { startSilentBus } from '../session-bus.ts'
+import { attributesOf, expectCode, linesOf, storedKey } from '../stored-key.ts'
+import { programsLeft, runTimed } from '../timed-run.ts'
 
 /** One way in which a keychain lets its caller wait. */
 interface Wait {
