@@ -104,7 +104,11 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     entry: `export * from './src/talk/markdown/line-highlighter.ts'`,
     asked: /\/line-highlighter\.ts$/,
   },
-  prompts: { entry: `export * from '@inquirer/prompts'`, asked: /^@inquirer\/prompts$/ },
+  // Not its editor, which brings every encoding there is.
+  prompts: {
+    entry: `export { confirm, input, password, select } from '@inquirer/prompts'`,
+    asked: /^@inquirer\/prompts$/,
+  },
   jq: { entry: `module.exports = require('jq-wasm')`, asked: /^jq-wasm$/ },
 }
 
