@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { globSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type BuildOptions, build, type Plugin } from 'esbuild'
+import { type BuildOptions, build, type Loader, type Plugin } from 'esbuild'
 import { leanDependencies } from './lean-dependencies.ts'
 
 /**
@@ -110,6 +110,9 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
 /** Native or WebAssembly packages read files beside them, so they cannot move into a bundle. */
 const external = ['@napi-rs/keyring', '@node-rs/argon2', 'jq-wasm']
 
+/** The scripts of `autocomplete`, which are texts to us. */
+const textFiles: Record<string, Loader> = { '.bash': 'text', '.fish': 'text', '.ps1': 'text', '.zsh': 'text' }
+
 /** What Node's own loader loads. */
 const program: BuildOptions = { banner: {}, footer: {} }
 
@@ -147,6 +150,7 @@ async function bundle(root: string, name: string, options: BuildOptions): Promis
     // `import()` would need the loader of ES modules, which costs as much as all of oclif.
     supported: { 'dynamic-import': false },
     external,
+    loader: textFiles,
     plugins: [askForBundles(name), leanDependencies],
     legalComments: 'none',
     minifySyntax: true,
@@ -198,5 +202,6 @@ export async function buildCommandTable(root: string, outfile: string): Promise<
     format: 'esm',
     platform: 'node',
     packages: 'external',
+    loader: textFiles,
   })
 }

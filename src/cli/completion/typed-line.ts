@@ -1,0 +1,91 @@
+import type { Command } from '@oclif/core/command'
+
+/** A flag as the manifest describes it. */
+export type Flag = Command.Flag.Cached
+
+/** What a command line says, as far as it has been typed. */
+export interface TypedLine {
+  command: Command.Loadable | undefined
+  /** The words of the command's name; of a line that names none yet, all words before the first flag. */
+  path: readonly string[]
+  args: readonly string[]
+  /** By the names of the flags, the last value of each; undefined for one without. */
+  flags: ReadonlyMap<string, string | undefined>
+  /** The flag whose value the next word is. */
+  awaiting: Flag | undefined
+  /** Whether `--` has ended the flags. */
+  isPastFlags: boolean
+}
+
+/** Reads whole words as oclif does: the command first, then flags and arguments in any order. */
+export function readTypedLine(words: readonly string[], commands: readonly Command.Loadable[]): TypedLine {
+  const firstFlag = words.findIndex((word) => word.startsWith('-'))
+  const leading = firstFlag === -1 ? words : words.slice(0, firstFlag)
+  const command = longestMatch(leading, commands)
+  const path = command ? command.id.split(':') : leading
+  const args: string[] = []
+  const flags = new Map<string, string | undefined>()
+  let awaiting: Flag | undefined
+  let isPastFlags = false
+  for (const word of words.slice(path.length)) {
+    if (isPastFlags) args.push(word)
+    else if (awaiting) {
+      flags.set(awaiting.name, word)
+      awaiting = undefined
+    } else if (word === '--') isPastFlags = true
+    else if (word.startsWith('-') && word !== '-') {
+      for (const { flag, value } of readFlags(word, command)) {
+        flags.set(flag.name, value)
+        awaiting = flag.type === 'option' && value === undefined ? flag : undefined
+      }
+    } else args.push(word)
+  }
+  return { command, path, args, flags, awaiting, isPastFlags }
+}
+
+interface GivenFlag {
+  flag: Flag
+  value: string | undefined
+  /** What of the word stands before the value. */
+  prefix: string
+}
+
+/** The flags that one word gives: `--name`, `--no-name`, `--name=value`, `-n`, `-qn`, `-nvalue`, `-n=value`. */
+export function readFlags(word: string, command: Command.Loadable | undefined): GivenFlag[] {
+  const flags = Object.values(command?.flags ?? {})
+  const [, name, value] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? []
+  if (name !== undefined) {
+    const flag = flags.find((one) => one.name === name || (isNegatable(one) && `no-${one.name}` === name))
+    return flag ? [{ flag, value, prefix: `--${name}=` }] : []
+  }
+  const given: GivenFlag[] = []
+  for (let at = 1; at < word.length; at++) {
+    const flag = flags.find(({ char }) => char === word[at])
+    if (!flag) break
+    if (flag.type === 'boolean') {
+      given.push({ flag, value: undefined, prefix: '' })
+      continue
+    }
+    const start = word[at + 1] === '=' ? at + 2 : at + 1
+    const rest = start < word.length ? word.slice(start) : undefined
+    given.push({ flag, value: rest, prefix: word.slice(0, start) })
+    break
+  }
+  return given
+}
+
+export function isNegatable(flag: Flag): boolean {
+  return flag.type === 'boolean' && flag.allowNo === true
+}
+
+function longestMatch(
+  words: readonly string[],
+  commands: readonly Command.Loadable[],
+): Command.Loadable | undefined {
+  for (let length = words.length; length > 0; length--) {
+    const id = words.slice(0, length).join(':')
+    const command = commands.find((known) => known.id === id)
+    if (command) return command
+  }
+  return undefined
+}
