@@ -6,7 +6,7 @@ export interface LiveValues {
   sessions(): Promise<readonly KnownSession[]>
 }
 
-export interface KnownSession {
+interface KnownSession {
   id: string
   contextId?: string | undefined
   /** Its name, or how it began. */

@@ -52,6 +52,7 @@ interface GivenFlag {
 
 /** The flags that one word gives: `--name`, `--no-name`, `--name=value`, `-n`, `-qn`, `-nvalue`, `-n=value`. */
 export function readFlags(word: string, command: Command.Loadable | undefined): GivenFlag[] {
+  if (!word.startsWith('-')) return []
   const flags = Object.values(command?.flags ?? {})
   const [, name, value] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? []
   if (name !== undefined) {
