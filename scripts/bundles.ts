@@ -56,6 +56,13 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
             export * from './src/talk/transcript/read-transcript.ts'`,
     asked: /\/transcript\/(find-transcript|list-transcripts|read-transcript|render-transcript)\.ts$/,
   },
+  doctor: {
+    entry: `export * from './src/cli/doctor/examine.ts'
+            export * from './src/client/probe-network.ts'
+            export * from './src/bulk/journal/unfinished-imports.ts'
+            export * from './src/view/checks.ts'`,
+    asked: /\/(doctor\/examine|probe-network|unfinished-imports|view\/checks)\.ts$/,
+  },
   bulk: { entry: `export * from './src/bulk/import-rows.ts'`, asked: /\/bulk\/import-rows\.ts$/ },
   links: { entry: `export * from 'supports-hyperlinks'`, asked: /^supports-hyperlinks$/ },
   http: { entry: `export * from './src/client/pool.ts'`, asked: /^\.\/pool\.ts$/ },
