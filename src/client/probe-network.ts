@@ -57,7 +57,9 @@ function connected(socket: Socket, event: string, timeout: number): Promise<void
   return new Promise((resolve, reject) => {
     socket.once(event, () => resolve())
     socket.once('error', reject)
-    socket.setTimeout(Math.min(timeout, 2 ** 31 - 1), () => reject(new Expired(timeout)))
+    // The other checks may have held up this thread: what has come meanwhile is heard first.
+    const onTimeout = () => setImmediate(() => reject(new Expired(timeout)))
+    socket.setTimeout(Math.min(timeout, 2 ** 31 - 1), onTimeout)
   })
 }
 

@@ -70,6 +70,9 @@ export async function examine(surroundings: Surroundings): Promise<{ checks: Fin
   }
 }
 
+/** Ms beyond the bound: what keeps to it by itself says more, and loading the parts takes its time, too. */
+const grace = 5_000
+
 /** One check, for as long as it may take. What is under way then goes on unheard. */
 async function within(check: string, look: Look, surroundings: Surroundings): Promise<Examined[]> {
   const { bound, context } = surroundings
@@ -77,10 +80,10 @@ async function within(check: string, look: Look, surroundings: Surroundings): Pr
   let onAbort: (() => void) | undefined
   try {
     const ended = new Promise<never>((_, reject) => {
-      const late = new Failure('timeout', `This check did not end within ${bound / 1_000} s`, {
+      const late = new Failure('timeout', `This check did not end within ${(bound + grace) / 1_000} s`, {
         hint: 'Give it longer with --timeout.',
       })
-      timer = setTimeout(() => reject(late), Math.min(bound, 2 ** 31 - 1))
+      timer = setTimeout(() => reject(late), Math.min(bound + grace, 2 ** 31 - 1))
       onAbort = () => reject(context.signal.reason)
       context.signal.addEventListener('abort', onAbort, { once: true })
     })
