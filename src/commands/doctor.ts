@@ -20,7 +20,7 @@ export default class Doctor extends BaseCommand {
     const { timeout, max_wait: maxWait } = context.options
     const bound = timeout.source === 'default' ? usualBound : timeout.value
     const { examine } = await import('../cli/doctor/examine.ts')
-    const { readQuota } = await import('../client/rate-limit-headers.ts')
+    const { readPolicy, readQuota } = await import('../client/rate-limit-headers.ts')
     const surroundings: Surroundings = {
       context,
       env,
@@ -40,7 +40,10 @@ export default class Doctor extends BaseCommand {
         const { probeNetwork } = await import('../client/probe-network.ts')
         return probeNetwork(base, { env, timeout: bound })
       },
-      readQuota: (headers) => readQuota(headers, Date.now()),
+      readQuota: (headers) => {
+        const limit = readPolicy(headers)?.limit
+        return { ...(limit === undefined ? {} : { limit }), ...readQuota(headers, Date.now()) }
+      },
       findUnfinishedImports: async () => {
         const { findUnfinishedImports } = await import('../bulk/journal/unfinished-imports.ts')
         return findUnfinishedImports()

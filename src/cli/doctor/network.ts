@@ -1,4 +1,5 @@
 import { readBaseUrl } from '../../contract/base-url.ts'
+import { countOf } from '../../view/count.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
 import type { Surroundings } from './surroundings.ts'
 
@@ -20,5 +21,11 @@ export async function examineNetwork({ context, probeNetwork }: Surroundings): P
   const left = tls === undefined ? Number.POSITIVE_INFINITY : tls.validTo.getTime() - Date.now()
   if (left > renewalTime) return [ok('network', words)]
   const days = Math.max(0, Math.floor(left / day))
-  return [warning('network', `${words}: ${days} days left`, `Whoever runs ${base.host} has to renew it.`)]
+  return [
+    warning(
+      'network',
+      `${words}: ${countOf(days, 'day')} left`,
+      `Whoever runs ${base.host} has to renew it.`,
+    ),
+  ]
 }
