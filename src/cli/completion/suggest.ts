@@ -38,14 +38,13 @@ async function suggestWord(
   live: LiveValues,
 ): Promise<Suggestions> {
   const { command, awaiting } = line
-  if (command && awaiting) return suggestFlagValue(awaiting, word, line, live)
-  const given = line.isPastFlags ? undefined : readFlags(word, command).at(-1)
-  if (command && given?.value !== undefined) {
+  if (awaiting) return suggestFlagValue(awaiting, word, line, live)
+  const given = line.isPastFlags ? undefined : readFlags(word, line.known).at(-1)
+  if (given?.value !== undefined) {
     return behind(given.prefix, await suggestFlagValue(given.flag, given.value, line, live))
   }
   if (word.startsWith('-') && word !== '-' && !line.isPastFlags) return { candidates: flagsOf(line) }
-  const isBare = line.args.length === 0 && line.flags.size === 0 && !line.isPastFlags
-  const next = isBare ? nextWords(line.path, program) : []
+  const next = line.isNameOpen ? nextWords(line.path, program) : []
   const argument = command ? await suggestArgument(command, word, line, live) : nothing
   const flags = word === '-' && !line.isPastFlags ? flagsOf(line) : []
   return { ...argument, candidates: [...next, ...argument.candidates, ...flags] }
@@ -68,13 +67,12 @@ function nextWords(path: readonly string[], { commands, topics }: Program): Cand
 }
 
 /** Those that may still be given: each once, unless it is repeatable, and none beside one that it excludes. */
-function flagsOf({ command, flags, path }: TypedLine): Candidate[] {
+function flagsOf({ command, flags, path, known }: TypedLine): Candidate[] {
   const help = { value: '--help', description: 'Say what this does and takes.' }
-  if (!command) {
-    const version = { value: '--version', description: 'Print the version.' }
-    return path.length === 0 ? [help, version] : [help]
-  }
-  const free = Object.values(command.flags).filter((flag) => {
+  const version = { value: '--version', description: 'Print the version.' }
+  // A topic by itself takes nothing.
+  if (!command && path.length > 0) return [help]
+  const free = known.filter((flag) => {
     const isGiven = flags.has(flag.name) && !(flag.type === 'option' && flag.multiple)
     return !flag.hidden && !isGiven && !flag.exclusive?.some((other) => flags.has(String(other)))
   })
@@ -85,5 +83,5 @@ function flagsOf({ command, flags, path }: TypedLine): Candidate[] {
       ? [named, { value: `--no-${flag.name}`, description: `Not: ${description}` }]
       : [named]
   })
-  return [...own, help]
+  return command || flags.size > 0 ? [...own, help] : [...own, help, version]
 }

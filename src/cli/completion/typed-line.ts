@@ -15,32 +15,57 @@ export interface TypedLine {
   awaiting: Flag | undefined
   /** Whether `--` has ended the flags. */
   isPastFlags: boolean
+  /** Whether the next word may belong to the name of the command. */
+  isNameOpen: boolean
+  /** Those that the next word may be one of. */
+  known: readonly Flag[]
 }
 
-/** Reads whole words as oclif does: the command first, then flags and arguments in any order. */
+/**
+ * Reads whole words as the program does: shared flags may stand before the command, all others and
+ * the arguments behind it in any order.
+ */
 export function readTypedLine(words: readonly string[], commands: readonly Command.Loadable[]): TypedLine {
-  const firstFlag = words.findIndex((word) => word.startsWith('-'))
-  const leading = firstFlag === -1 ? words : words.slice(0, firstFlag)
+  // Every command has them.
+  const shared = Object.values(commands[0]?.flags ?? {}).filter(({ helpGroup }) => helpGroup === 'GLOBAL')
+  const before = words.slice(0, countFlagWords(words, shared))
+  const named = words.slice(before.length)
+  const firstFlag = named.findIndex((word) => word.startsWith('-'))
+  const leading = firstFlag === -1 ? named : named.slice(0, firstFlag)
   const command = longestMatch(leading, commands)
   const path = command ? command.id.split(':') : leading
+  const known = command ? Object.values(command.flags) : shared
+  const behind = named.slice(path.length)
   const args: string[] = []
   const flags = new Map<string, string | undefined>()
   let awaiting: Flag | undefined
   let isPastFlags = false
-  for (const word of words.slice(path.length)) {
+  for (const word of [...before, ...behind]) {
     if (isPastFlags) args.push(word)
     else if (awaiting) {
       flags.set(awaiting.name, word)
       awaiting = undefined
     } else if (word === '--') isPastFlags = true
     else if (word.startsWith('-') && word !== '-') {
-      for (const { flag, value } of readFlags(word, command)) {
+      for (const { flag, value } of readFlags(word, known)) {
         flags.set(flag.name, value)
         awaiting = flag.type === 'option' && value === undefined ? flag : undefined
       }
     } else args.push(word)
   }
-  return { command, path, args, flags, awaiting, isPastFlags }
+  const isNameOpen = behind.length === 0 && awaiting === undefined
+  return { command, path, args, flags, awaiting, isPastFlags, isNameOpen, known }
+}
+
+/** How many words at the beginning are shared flags and their values. */
+function countFlagWords(words: readonly string[], shared: readonly Flag[]): number {
+  let count = 0
+  for (let word = words[0]; word?.startsWith('-'); word = words[count]) {
+    const given = readFlags(word, shared).at(-1)
+    if (!given) break
+    count += given.flag.type === 'option' && given.value === undefined ? 2 : 1
+  }
+  return count
 }
 
 interface GivenFlag {
@@ -51,9 +76,8 @@ interface GivenFlag {
 }
 
 /** The flags that one word gives: `--name`, `--no-name`, `--name=value`, `-n`, `-qn`, `-nvalue`, `-n=value`. */
-export function readFlags(word: string, command: Command.Loadable | undefined): GivenFlag[] {
+export function readFlags(word: string, flags: readonly Flag[]): GivenFlag[] {
   if (!word.startsWith('-')) return []
-  const flags = Object.values(command?.flags ?? {})
   const [, name, value] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? []
   if (name !== undefined) {
     const flag = flags.find((one) => one.name === name || (isNegatable(one) && `no-${one.name}` === name))

@@ -42,7 +42,18 @@ describe('what Tab offers', () => {
     ['help setti', ['settings']],
     ['nonsense ', []],
     ['compl', []],
-    ['--', ['--help', '--version']],
+    ['--v', ['--version']],
+    ['--h', ['--help']],
+    ['--pro', ['--profile']],
+    ['-p x --v', []],
+    ['-p x --pro', []],
+    ['-p x chat se', ['send', 'sessions']],
+    ['--output=json chat sen', ['send']],
+    ['--outp', ['--output']],
+    ['-qo y', ['yaml']],
+    ['--output=y', ['--output=yaml']],
+    ['-p x chat models --fields own', ['owned_by']],
+    ['--model x chat se', []],
     ['settings --', ['--help']],
     ['chat send --str', ['--stream', '--stream-format']],
     ['chat send --no-s', ['--no-stream']],
@@ -86,7 +97,7 @@ describe('what Tab offers', () => {
     ['api GET /v1/set', ['/v1/settings', '/v1/settings/preferences']],
     ['api PATCH /v1/u', ['/v1/users/']],
     ['users get wo', []],
-    ['-', ['--help', '--version']],
+    ['settings -', ['--help']],
   ]
   for (const [line, values] of table) {
     it(`for chatctl ${line}`, async () => expect(await offered(line)).to.deep.equal(values))
@@ -120,8 +131,13 @@ describe('what Tab offers', () => {
   it('asks for the models of the service that the line means', async () => {
     asked.length = 0
     await offered('chat send -p work --model ')
+    await offered('-p home chat send --model ')
     await offered('chat send --base-url=https://chat.example --model ')
-    expect(asked).to.deep.equal([{ profile: 'work' }, { base_url: 'https://chat.example' }])
+    expect(asked).to.deep.equal([
+      { profile: 'work' },
+      { profile: 'home' },
+      { base_url: 'https://chat.example' },
+    ])
   })
 
   it('has no name that a shell could not be given', async () => {
