@@ -28,7 +28,8 @@ describe('doctor, and the keychain', function () {
     sandbox.remove()
   })
 
-  const ofWork = (env: NodeJS.ProcessEnv) => diagnose(sandbox, ['-p', 'work', '--timeout', '2s'], { env })
+  const ofWork = (env: NodeJS.ProcessEnv) =>
+    diagnose(sandbox, ['-p', 'work', '--timeout', '2s', '--quiet'], { env })
 
   it('says what is in use, and not the secret', async () => {
     const { all, found } = await ofWork(keyring.env)

@@ -3,7 +3,7 @@ import { type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
 import type { Sandbox } from '../../support/sandbox.ts'
 
 /** A row of `doctor`. */
-export interface Check {
+interface Check {
   check: string
   status: string
   message: string
