@@ -29,9 +29,28 @@ export function unknownCommand(argv: readonly string[], ids: readonly string[]):
     return new Failure('usage', `Unexpected argument ${wrong || '""'}`, { hint })
   }
   return new Failure('usage', `Unknown command: ${typed} ${wrong || '""'}`, {
-    hint: meant ? `Did you mean: ${typed} ${meant}` : `${typed} --help`,
+    hint: meant
+      ? `Did you mean: ${typed} ${meant}`
+      : (absentHint(known, wrong) ?? elsewhereHint(paths, wrong) ?? `${typed} --help`),
   })
 }
+
+/** What other tools have, and no request of the service does. */
+function absentHint(known: readonly string[], wrong: string): string | undefined {
+  if (known.length === 0 && wrong === 'version') return 'chatctl --version'
+  const isOfUsers = known[0] === 'users' && /^(list|ls|search|find|delete|remove|rm)$/.test(wrong)
+  return isOfUsers
+    ? 'The service shows users by their id alone, and keeps them: chatctl users get ID'
+    : undefined
+}
+
+/** Commands that end with the word elsewhere: `login` is `auth login`. */
+function elsewhereHint(paths: readonly (readonly string[])[], wrong: string): string | undefined {
+  const found = paths.filter((path) => path.at(-1) === wrong).map((path) => ['chatctl', ...path].join(' '))
+  return found.length > 0 && found.length <= mostOffered ? `Did you mean: ${found.join(', or ')}` : undefined
+}
+
+const mostOffered = 3
 
 /** What stands behind `chatctl chat` is a message to many a newcomer. */
 function hintBehind(typed: string, words: readonly string[]): string {

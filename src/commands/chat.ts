@@ -20,6 +20,7 @@ export default class Chat extends BaseCommand {
   static override summary = 'Talk to the service in a session.'
   static override description =
     'Answers appear while they come, rendered as markdown. What is said is kept in a transcript on this machine, before it is sent or shown: see chat sessions and chat show. In the session, /help lists commands and keys.'
+  static override usage = ['chat', 'chat COMMAND']
   static override examples = [
     '<%= config.bin %> chat',
     '<%= config.bin %> chat --continue',

@@ -11,6 +11,11 @@ type Case = [line: string | string[], ...words: (string | RegExp)[]]
 const cases: Record<string, Case[]> = {
   'what is no command': [
     ['snd', 'Unknown command: chatctl snd'],
+    ['login', 'Did you mean: chatctl auth login'],
+    ['models', 'Did you mean: chatctl chat models'],
+    ['version', 'chatctl --version'],
+    ['users list', 'The service shows users by their id alone'],
+    ['users delete', 'The service shows users by their id alone'],
     ['chta', 'Did you mean: chatctl chat'],
     ['chat snd', 'Did you mean: chatctl chat send'],
     ['settings api ste', 'Did you mean: chatctl settings api set'],
