@@ -1,7 +1,7 @@
 import type { ProfileKey } from '../config/configuration-file.ts'
 import { configurationKeys, defaultProfileKey } from '../config/configuration-keys.ts'
 import { formatDuration } from '../config/duration.ts'
-import type { Options, Source } from '../config/resolve-options.ts'
+import { localProfile, type Options, type Source } from '../config/resolve-options.ts'
 import type { Context } from './create-context.ts'
 
 /** One option as it is in force. */
@@ -15,7 +15,9 @@ export interface OptionRow {
 
 /** Every option in force and where it came from. */
 export function listOptions({ options, configuration }: Context): OptionRow[] {
-  const profile: OptionRow = { key: 'profile', ...describe(options.profile.value, options.profile) }
+  // Where neither is said, it is the embedded service.
+  const inForce = options.profile.value ?? (options.base_url.value === undefined ? localProfile : undefined)
+  const profile: OptionRow = { key: 'profile', ...describe(inForce, options.profile) }
   const rest = configurationKeys
     .filter((key): key is ProfileKey => key !== defaultProfileKey)
     .map((key) => ({ key, ...describe(shown(key, options), options[key]) }))

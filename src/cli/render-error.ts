@@ -40,7 +40,7 @@ export async function reportError(error: unknown, style: ErrorStyle): Promise<nu
 
 function render(error: unknown, refusalHint: string | undefined): Rendered {
   if (error instanceof Failure) {
-    const hint = error.hint ?? (error.status === 401 ? refusalHint : undefined)
+    const hint = error.hint ?? (error.status === 401 ? refusalHint : hintOfAddress(error))
     return {
       exitCode: exitCodeOf(error.kind),
       code: error.code,
@@ -57,6 +57,14 @@ function render(error: unknown, refusalHint: string | undefined): Rendered {
     message: `This is a bug in chatctl: ${error instanceof Error ? error.message : String(error)}`,
     hint: 'Run it again with --debug and report what it shows.',
   }
+}
+
+/** Elsewhere people are found by their email. */
+function hintOfAddress({ status, request }: Failure): string | undefined {
+  const isEmail = status === 404 && request !== undefined && /\/users\/[^/]*%40/i.test(request.url)
+  return isEmail
+    ? 'Users are known by their id, which users create prints, and not by their email.'
+    : undefined
 }
 
 async function sayInWords(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyle): Promise<void> {

@@ -2,6 +2,7 @@ import { type View, valueAt } from './view.ts'
 
 export const authStatusView: View = {
   layout: 'pairs',
+  sparse: true,
   columns: [
     { path: 'profile' },
     { path: 'base_url' },
@@ -21,6 +22,7 @@ export const authStatusView: View = {
 
 export const loginView: View = {
   layout: 'pairs',
+  sparse: true,
   columns: [
     { path: 'profile' },
     { path: 'base_url' },

@@ -16,7 +16,10 @@ export interface TableGrid extends Grid {
 export function tableGrid(view: View, body: unknown, fields: readonly string[] | undefined): TableGrid {
   const wholePaths = view.columns.filter(({ whole, time }) => whole || time).map(({ path }) => path)
   const cell = (value: unknown, path: string): string => cellOf(view, value, path)
-  if (view.layout === 'pairs') return { ...gridOf(view, body, fields, cell), whole: ['key'] }
+  if (view.layout === 'pairs') {
+    const { header, rows } = gridOf(view, body, fields, cell)
+    return { header, rows: view.sparse ? rows.filter(([, text]) => text !== '') : rows, whole: ['key'] }
+  }
   const [row] = rowsOf(view, body)
   if (row !== undefined && !Array.isArray(body) && !view.rows) return uprightGrid(view, row, fields, cell)
   const shown =

@@ -12,6 +12,8 @@ export interface View {
   layout: 'pairs' | 'records'
   /** The elements of a body; the body itself where this is absent. */
   rows?(body: unknown): readonly unknown[]
+  /** Whether what has no value is left out of a table: it says nothing. */
+  sparse?: boolean
   /** What a person is told instead of a table without rows. */
   none?: string
   /** What a person reads, where the answer is a text rather than a table. */
