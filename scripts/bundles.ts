@@ -13,7 +13,7 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   service: {
     entry: `export * from './src/service/start-service.ts'
             export * from './src/service/administration/administration.ts'`,
-    asked: /\/service\/(start-service|administration)\.ts$/,
+    asked: /\/service\/(start-service|administration\/administration)\.ts$/,
   },
   oauth: {
     entry: `export * from './src/service/oauth/open-oauth.ts'`,
