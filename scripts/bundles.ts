@@ -126,7 +126,10 @@ export async function buildBundles(root: string): Promise<void> {
   for (const [name, { entry, keepNames = false }] of Object.entries(lazyBundles)) {
     await write(name, { stdin: { contents: entry, resolveDir: root }, keepNames })
   }
-  await write('main', { entryPoints: ['src/main.ts'] })
+  await write('main', {
+    entryPoints: ['src/main.ts'],
+    define: { commandIds: JSON.stringify(findCommands(root).map(({ id }) => id)) },
+  })
   await write('keychain-process', { entryPoints: ['src/credentials/keychain-process.ts'], ...program })
   await write('start', {
     entryPoints: ['src/start.ts'],
@@ -180,13 +183,9 @@ function askForBundles(asking: string): Plugin {
 
 /** One module with every command by id, for oclif to write its manifest from. */
 export async function buildCommandTable(root: string, outfile: string): Promise<void> {
-  const files = globSync('**/*.ts', { cwd: join(root, 'src/commands') })
-  const imports = files.map(
-    (file, index) => `import c${index} from './commands/${file.replaceAll('\\', '/')}'`,
-  )
-  const entries = files.map(
-    (file, index) => `'${file.replace(/\.ts$/, '').replaceAll(/[\\/]/g, ':')}': c${index}`,
-  )
+  const found = findCommands(root)
+  const imports = found.map(({ file }, index) => `import c${index} from './commands/${file}'`)
+  const entries = found.map(({ id }, index) => `'${id}': c${index}`)
   await build({
     absWorkingDir: root,
     stdin: {
@@ -199,4 +198,11 @@ export async function buildCommandTable(root: string, outfile: string): Promise<
     platform: 'node',
     packages: 'external',
   })
+}
+
+function findCommands(root: string): { id: string; file: string }[] {
+  const files = globSync('**/*.ts', { cwd: join(root, 'src/commands') })
+  return files
+    .map((file) => file.replaceAll('\\', '/'))
+    .map((file) => ({ file, id: file.replace(/\.ts$/, '').replaceAll('/', ':') }))
 }

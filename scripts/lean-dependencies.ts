@@ -38,8 +38,16 @@ const http = `module.exports = { IncomingMessage: class {}, maxHeaderSize: 16384
  */
 const whenExit = 'export default (callback) => process.once("exit", callback)'
 
+/** Of node:assert, undici wants a function that throws; the module brings five others. */
+const assert = `module.exports = (holds, message = 'undici: an assertion failed') => {
+  if (!holds) throw Object.assign(new Error(message), { code: 'ERR_ASSERTION' })
+}`
+
+/** A tree of known header names, built in every start to save a small string for each header of an answer. */
+const tree = 'module.exports = { tree: { lookup: () => null } }'
+
 /** `const name = require("…")`, bare or through TypeScript's helpers for default imports. */
-const requires = /^const (\w+) = ((?:__import(?:Default|Star)\()?require\("[^"]+"\)\)?);$/gm
+const requires = /^(?:const|var) (\w+) = ((?:__import(?:Default|Star)\()?require\("[^"]+"\)\)?);$/gm
 const lazy = `const __lazy = (load) => {
   let loaded
   return new Proxy({}, { get: (_, name) => (loaded ??= load())[name] })
@@ -63,6 +71,16 @@ export const leanDependencies: Plugin = {
       undici.test(importer) ? { path, namespace: 'http' } : undefined,
     )
     build.onLoad({ filter: /./, namespace: 'http' }, () => ({ contents: http }))
+
+    build.onResolve({ filter: /^node:assert$/ }, ({ path, importer }) =>
+      undici.test(importer) ? { path, namespace: 'assert' } : undefined,
+    )
+    build.onLoad({ filter: /./, namespace: 'assert' }, () => ({ contents: assert }))
+
+    build.onResolve({ filter: /^\.\/tree$/ }, ({ path, importer }) =>
+      undici.test(importer) ? { path, namespace: 'tree' } : undefined,
+    )
+    build.onLoad({ filter: /./, namespace: 'tree' }, () => ({ contents: tree }))
 
     build.onResolve({ filter: /^when-exit$/ }, ({ path }) => ({ path, namespace: 'when-exit' }))
     build.onLoad({ filter: /./, namespace: 'when-exit' }, () => ({ contents: whenExit }))
