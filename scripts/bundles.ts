@@ -59,6 +59,10 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   bulk: { entry: `export * from './src/bulk/import-rows.ts'`, asked: /\/bulk\/import-rows\.ts$/ },
   links: { entry: `export * from 'supports-hyperlinks'`, asked: /^supports-hyperlinks$/ },
   http: { entry: `export * from './src/client/pool.ts'`, asked: /^\.\/pool\.ts$/ },
+  'http-proxied': {
+    entry: `export * from './src/client/proxied-pool.ts'`,
+    asked: /\/proxied-pool\.ts$/,
+  },
   table: { entry: `export * from './src/view/table.ts'`, asked: /\/view\/table\.ts$/ },
   export: { entry: `export * from './src/export/export-history.ts'`, asked: /\/export\/export-history\.ts$/ },
   'bulk-send': {

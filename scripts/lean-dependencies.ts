@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import type { Plugin } from 'esbuild'
 
 /**
@@ -38,6 +39,14 @@ const http = `module.exports = { IncomingMessage: class {}, maxHeaderSize: 16384
  */
 const whenExit = 'export default (callback) => process.once("exit", callback)'
 
+/** What undici would need to send a form; we send texts and bytes. */
+const unusedForms = /^\.\.\/web\/(fetch|webidl)(\/|$)/
+const undiciHttp = /node_modules[\\/]undici[\\/]lib[\\/](core|dispatcher)[\\/]/
+
+/** Of the numbers of llhttp, whose tables of methods and characters take a while to make, undici's parser uses these. */
+const { ERROR, TYPE } = createRequire(import.meta.url)('undici/lib/llhttp/constants.js')
+const llhttp = `module.exports = ${JSON.stringify({ ERROR, TYPE })}`
+
 /** Of node:assert, undici wants a function that throws; the module brings five others. */
 const assert = `module.exports = (holds, message = 'undici: an assertion failed') => {
   if (!holds) throw Object.assign(new Error(message), { code: 'ERR_ASSERTION' })
@@ -63,6 +72,9 @@ export const leanDependencies: Plugin = {
     build.onResolve({ filter: unusedByUndici }, ({ path, importer }) =>
       undici.test(importer) ? { path, namespace: 'nothing' } : undefined,
     )
+    build.onResolve({ filter: unusedForms }, ({ path, importer }) =>
+      undiciHttp.test(importer) ? { path, namespace: 'nothing' } : undefined,
+    )
     build.onResolve({ filter: unusedByPg }, ({ path }) => ({ path, namespace: 'nothing' }))
     build.onResolve({ filter: unusedByFastify }, ({ path }) => ({ path, namespace: 'nothing' }))
     build.onLoad({ filter: /./, namespace: 'nothing' }, () => ({ contents: nothing }))
@@ -76,6 +88,11 @@ export const leanDependencies: Plugin = {
       undici.test(importer) ? { path, namespace: 'assert' } : undefined,
     )
     build.onLoad({ filter: /./, namespace: 'assert' }, () => ({ contents: assert }))
+
+    build.onResolve({ filter: /\/llhttp\/constants\.js$/ }, ({ path, importer }) =>
+      undici.test(importer) ? { path, namespace: 'llhttp' } : undefined,
+    )
+    build.onLoad({ filter: /./, namespace: 'llhttp' }, () => ({ contents: llhttp }))
 
     build.onResolve({ filter: /^\.\/tree$/ }, ({ path, importer }) =>
       undici.test(importer) ? { path, namespace: 'tree' } : undefined,
