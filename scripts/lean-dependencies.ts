@@ -17,6 +17,8 @@ const undici = /node_modules[\\/]undici[\\/]lib[\\/].*\.js$/
 const unusedByOclif = new RegExp(
   `^(${['cli-spinners', 'debug', 'lilconfig', 'minimatch', 'semver', 'tinyglobby', 'typescript', 'wsl-utils'].join('|')})$`,
 )
+/** Files of its own that only do such things. */
+const unusedOfOclif = /\/(plugin|ts-path|module-loader|docopts|find-root|cache-command)$/
 const nothing = `module.exports = new Proxy(() => module.exports, {
   get: (_, name) => name === '__esModule' ? false : module.exports,
 })`
@@ -67,6 +69,9 @@ export const leanDependencies: Plugin = {
   name: 'lean-dependencies',
   setup(build) {
     build.onResolve({ filter: unusedByOclif }, ({ path, importer }) =>
+      oclif.test(importer) ? { path, namespace: 'nothing' } : undefined,
+    )
+    build.onResolve({ filter: unusedOfOclif }, ({ path, importer }) =>
       oclif.test(importer) ? { path, namespace: 'nothing' } : undefined,
     )
     build.onResolve({ filter: unusedByUndici }, ({ path, importer }) =>
