@@ -32,6 +32,13 @@ describe('what is not said in the command line', () => {
     expect(third.context_id).to.equal(second.context_id)
   })
 
+  it('a credential is missed before a password is asked for', async () => {
+    const { exitCode, stderr } = await runChatctl(sandbox, ['users', 'create', '--email', 'a@example.com'], {
+      env: { CHATCTL_BASE_URL: 'http://127.0.0.1:1' },
+    })
+    expect(exitCode, stderr).to.equal(4)
+  })
+
   it('a default form gives way to --jq, one that was asked for does not', async () => {
     const models = json(200, { data: [{ id: 'm' }] })
     const env = { CHATCTL_OUTPUT: 'yaml' }
