@@ -29,6 +29,12 @@ const unusedByUndici = /\/(client-h2|milo\/(no-)?simd)\.js$/
 /** The contract validates what comes in; nothing is compiled from JSON Schema. */
 const unusedByFastify = /^@fastify\/(ajv-compiler|fast-json-stringify-compiler)$/
 
+/** Node's HTTP/2, which is not offered, and its TLS, which is loaded where it is. */
+const fastifyServer = /node_modules[\\/]fastify[\\/]lib[\\/]server\.js$/
+
+/** conf is given no schema. */
+const unusedByConf = /^(ajv\/dist\/2020\.js|ajv-formats)$/
+
 /** Bindings to libpq, another runtime's sockets, and a reader of ~/.pgpass that warns: ours reads it. */
 const unusedByPg = /^(pg-native|pg-cloudflare|pgpass)$/
 
@@ -81,6 +87,15 @@ export const leanDependencies: Plugin = {
       undiciHttp.test(importer) ? { path, namespace: 'nothing' } : undefined,
     )
     build.onResolve({ filter: unusedByPg }, ({ path }) => ({ path, namespace: 'nothing' }))
+    build.onResolve({ filter: unusedByConf }, ({ path, importer }) =>
+      /node_modules[\\/]conf[\\/]/.test(importer) ? { path, namespace: 'nothing' } : undefined,
+    )
+    build.onLoad({ filter: fastifyServer }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8')
+        .replace("'use strict'\n", `'use strict'\n${lazy}`)
+        .replace("const https = require('node:https')", "const https = __lazy(() => require('node:https'))")
+        .replace("const http2 = require('node:http2')", "const http2 = __lazy(() => require('node:http2'))"),
+    }))
     build.onResolve({ filter: unusedByFastify }, ({ path }) => ({ path, namespace: 'nothing' }))
     build.onLoad({ filter: /./, namespace: 'nothing' }, () => ({ contents: nothing }))
 
