@@ -18,7 +18,7 @@ const unusedByOclif = new RegExp(
   `^(${['cli-spinners', 'debug', 'lilconfig', 'minimatch', 'semver', 'tinyglobby', 'typescript', 'wsl-utils'].join('|')})$`,
 )
 /** Files of its own that only do such things. */
-const unusedOfOclif = /\/(plugin|ts-path|module-loader|docopts|find-root|cache-command)$/
+const unusedOfOclif = /\/(plugin|ts-path|module-loader|find-root|cache-command)$/
 const nothing = `module.exports = new Proxy(() => module.exports, {
   get: (_, name) => name === '__esModule' ? false : module.exports,
 })`
