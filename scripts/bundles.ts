@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
+import { type BuildOptions, build, type Loader, type Metafile, type Plugin } from 'esbuild'
 import { leanDependencies } from './lean-dependencies.ts'
 
 /**
@@ -55,6 +55,13 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
             export * from './src/talk/transcript/render-transcript.ts'
             export * from './src/talk/transcript/read-transcript.ts'`,
     asked: /\/transcript\/(find-transcript|list-transcripts|read-transcript|render-transcript)\.ts$/,
+  },
+  doctor: {
+    entry: `export * from './src/cli/doctor/examine.ts'
+            export * from './src/client/probe-network.ts'
+            export * from './src/bulk/journal/unfinished-imports.ts'
+            export * from './src/view/checks.ts'`,
+    asked: /\/(doctor\/examine|probe-network|unfinished-imports|view\/checks)\.ts$/,
   },
   bulk: { entry: `export * from './src/bulk/import-rows.ts'`, asked: /\/bulk\/import-rows\.ts$/ },
   links: { entry: `export * from 'supports-hyperlinks'`, asked: /^supports-hyperlinks$/ },
@@ -121,6 +128,9 @@ const carriedFiles: Record<string, string> = {
   'build/jq.wasm': 'node_modules/jq-wasm/dist/build/jq.wasm',
 }
 
+/** The scripts of `autocomplete`, which are texts to us. */
+const textFiles: Record<string, Loader> = { '.bash': 'text', '.fish': 'text', '.ps1': 'text', '.zsh': 'text' }
+
 /** What Node's own loader loads. */
 const program: BuildOptions = { banner: {}, footer: {} }
 
@@ -177,6 +187,7 @@ async function bundle(
     supported: { 'dynamic-import': false },
     external: findRunTimePackages(root),
     metafile: true,
+    loader: textFiles,
     plugins: [askForBundles(name), leanDependencies],
     legalComments: 'none',
     minifySyntax: true,
@@ -235,6 +246,7 @@ export async function buildCommandTable(root: string, outfile: string): Promise<
     format: 'esm',
     platform: 'node',
     packages: 'external',
+    loader: textFiles,
   })
 }
 

@@ -29,7 +29,7 @@ const requests: Record<string, Requests> = {
   'config:list': { words: here },
   'config:path': { words: here },
   'config:set': { words: here },
-  doctor: { of: ['getProfile'] },
+  doctor: { of: ['getProfile', 'listModels'] },
   'history:export': { of: ['listHistory'], words: 'page by page.' },
   'history:list': { of: ['listHistory'] },
   'service:admin:create': { words: ownData },

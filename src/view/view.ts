@@ -1,7 +1,7 @@
 /** A piece of a text, and how it stands out where there is colour. */
 export interface Span {
   text: string
-  style?: 'bold' | 'dim' | 'red' | 'green'
+  style?: 'bold' | 'dim' | 'red' | 'green' | 'yellow'
 }
 
 /** How the rows of one resource are found in a body and shown. */
