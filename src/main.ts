@@ -14,7 +14,7 @@ import { endProcess } from './end-process.ts'
 declare const commandIds: readonly string[]
 
 /** Commands that look at all the others. */
-const lookAround = ['complete']
+const lookAround = ['complete', 'doctor']
 
 /**
  * Runs one command line and ends the process with its exit code.

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, globSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { findCommand } from '../src/cli/find-command.ts'
@@ -10,7 +10,7 @@ describe('start-up', function () {
   this.timeout(60_000)
   let sandbox: Sandbox
   beforeEach(() => {
-    sandbox = createSandbox()
+    sandbox = createSandbox({ ownCache: true })
   })
   afterEach(() => sandbox.remove())
 
@@ -22,6 +22,18 @@ describe('start-up', function () {
     expect(inMain).to.include('zod')
     for (const name of ['kysely', 'fastify', 'pino', 'undici', 'yaml', 'marked', 'highlight.js', 'ajv'])
       expect(inMain).not.to.include(name)
+  })
+
+  it('gives the commands that look at the others all of them', () => {
+    const source = resolve(import.meta.dirname, '../src')
+    const looking = globSync('**/*.ts', { cwd: join(source, 'commands') }).filter((file) =>
+      /config\.(commands|topics)\b|\{[^}]*\b(commands|topics)\b[^}]*\} = this\.config/.test(
+        readFileSync(join(source, 'commands', file), 'utf8'),
+      ),
+    )
+    const ids = looking.map((file) => `'${file.replace(/\.ts$/, '').replaceAll(/[\\/]/g, ':')}'`).sort()
+    expect(ids).to.have.length.above(0)
+    expect(readFileSync(join(source, 'main.ts'), 'utf8')).to.contain(`const lookAround = [${ids.join(', ')}]`)
   })
 
   describe('compiled code', () => {
