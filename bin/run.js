@@ -17,22 +17,68 @@ if (isOlder(process.versions.node, wanted)) {
   process.exit(1)
 }
 
-if (process.argv.length === 3 && process.argv[2] === '--version') {
-  printVersion()
-} else {
+var words = process.argv.slice(2)
+
+if (words.length === 1 && words[0] === '--version') {
+  print('chatctl ' + package_.version + '\n')
+} else if (!printHelp(words)) {
   start()
 }
 
 /** Straight to the descriptor: process.stdout takes as long to open as all the rest of this. */
-function printVersion() {
-  try {
-    require('node:fs').writeSync(1, 'chatctl ' + package_.version + '\n')
-  } catch (error) {
-    // A reader that is gone is no failure.
-    if (error.code === 'EPIPE') process.exit(0)
-    process.stderr.write('Error: stdout cannot be written: ' + error.message + '\n')
-    process.exit(1)
+function print(text) {
+  var bytes = Buffer.from(text)
+  var written = 0
+  while (written < bytes.length) {
+    try {
+      written += require('node:fs').writeSync(1, bytes, written)
+    } catch (error) {
+      // A reader that is gone is no failure; one that is slow is waited for.
+      if (error.code === 'EPIPE') process.exit(0)
+      if (error.code === 'EAGAIN') continue
+      process.stderr.write('Error: stdout cannot be written: ' + error.message + '\n')
+      process.exit(1)
+    }
   }
+}
+
+/**
+ * Prints the help that the build has written down (scripts/write-help.ts), where the program itself
+ * would print the same: 80 columns, no colour.
+ *
+ * @returns whether there was such help
+ */
+function printHelp(words) {
+  var path = nameOfHelp(words)
+  var env = process.env
+  if (path === undefined || 'FORCE_COLOR' in env || 'OCLIF_COLUMNS' in env) return false
+  var text
+  try {
+    if (isPerhapsTerminal()) return false
+    text = require('node:fs').readFileSync(require('node:path').join(__dirname, '../dist/help', path), 'utf8')
+  } catch (_error) {
+    return false
+  }
+  var arch = process.arch === 'ia32' ? 'x86' : process.arch
+  print(text.replace('{platform}', process.platform + '-' + arch + ' node-' + process.version))
+  return true
+}
+
+/** `help`, `help chat send`, `chat send --help`: the words, and nothing else, and at most one flag. */
+function nameOfHelp(words) {
+  var last = words[words.length - 1]
+  var named
+  if (words[0] === 'help') named = words.slice(1)
+  else if (words.length === 0 || last === '--help' || last === '-h') named = words.slice(0, -1)
+  else return undefined
+  return /^([a-z][a-z-]*( |$))*$/.test(named.join(' ')) ? (named.join('.') || 'chatctl') + '.txt' : undefined
+}
+
+/** A terminal has a width and colours of its own. To ask the module for terminals would take longer. */
+function isPerhapsTerminal() {
+  var fs = require('node:fs')
+  var stdout = fs.fstatSync(1)
+  return stdout.isCharacterDevice() && stdout.rdev !== fs.statSync('/dev/null').rdev
 }
 
 function start() {

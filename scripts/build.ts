@@ -33,6 +33,7 @@ async function buildAll(sources: readonly string[]): Promise<void> {
   writeFileSync(join(root, 'dist/licences.txt'), composeLicences(root, packages))
   writeFileSync(join(root, 'dist/.packages.json'), JSON.stringify(packages))
   await writeManifest()
+  writeHelp()
   writeFileSync(stamp, sources.join('\n'))
   // A source saved while the build ran is newer than what was built from it.
   utimesSync(stamp, startedAt, startedAt)
@@ -48,6 +49,15 @@ async function writeManifest(): Promise<void> {
     env: { ...process.env, NODE_ENV: 'production' },
   })
   rmSync(table)
+}
+
+/** In a process of its own: oclif asks for width and colour when it is loaded. */
+function writeHelp(): void {
+  const { FORCE_COLOR: _, ...env } = process.env
+  execFileSync(process.execPath, [join(root, 'scripts/write-help.ts')], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...env, OCLIF_COLUMNS: '80', NO_COLOR: '1', CHATCTL_DISABLE_THEME: '1' },
+  })
 }
 
 const sources = findSources()

@@ -13,7 +13,7 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   service: {
     entry: `export * from './src/service/start-service.ts'
             export * from './src/service/administration/administration.ts'`,
-    asked: /\/service\/(start-service|administration)\.ts$/,
+    asked: /\/service\/(start-service|administration\/administration)\.ts$/,
   },
   oauth: {
     entry: `export * from './src/service/oauth/open-oauth.ts'`,
@@ -66,6 +66,10 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   bulk: { entry: `export * from './src/bulk/import-rows.ts'`, asked: /\/bulk\/import-rows\.ts$/ },
   links: { entry: `export * from 'supports-hyperlinks'`, asked: /^supports-hyperlinks$/ },
   http: { entry: `export * from './src/client/pool.ts'`, asked: /^\.\/pool\.ts$/ },
+  'http-proxied': {
+    entry: `export * from './src/client/proxied-pool.ts'`,
+    asked: /\/proxied-pool\.ts$/,
+  },
   table: { entry: `export * from './src/view/table.ts'`, asked: /\/view\/table\.ts$/ },
   export: { entry: `export * from './src/export/export-history.ts'`, asked: /\/export\/export-history\.ts$/ },
   'bulk-send': {
@@ -149,7 +153,10 @@ export async function buildBundles(root: string): Promise<Record<string, Metafil
   for (const [name, { entry, keepNames = false }] of Object.entries(lazyBundles)) {
     await write(name, { stdin: { contents: entry, resolveDir: root }, keepNames })
   }
-  await write('main', { entryPoints: ['src/main.ts'] })
+  await write('main', {
+    entryPoints: ['src/main.ts'],
+    define: { commandIds: JSON.stringify(findCommands(root).map(({ id }) => id)) },
+  })
   await write('keychain-process', { entryPoints: ['src/credentials/keychain-process.ts'], ...program })
   await write('start', {
     entryPoints: ['src/start.ts'],
@@ -225,13 +232,9 @@ function askForBundles(asking: string): Plugin {
 
 /** One module with every command by id, for oclif to write its manifest from. */
 export async function buildCommandTable(root: string, outfile: string): Promise<void> {
-  const files = globSync('**/*.ts', { cwd: join(root, 'src/commands') })
-  const imports = files.map(
-    (file, index) => `import c${index} from './commands/${file.replaceAll('\\', '/')}'`,
-  )
-  const entries = files.map(
-    (file, index) => `'${file.replace(/\.ts$/, '').replaceAll(/[\\/]/g, ':')}': c${index}`,
-  )
+  const found = findCommands(root)
+  const imports = found.map(({ file }, index) => `import c${index} from './commands/${file}'`)
+  const entries = found.map(({ id }, index) => `'${id}': c${index}`)
   await build({
     absWorkingDir: root,
     stdin: {
@@ -245,4 +248,11 @@ export async function buildCommandTable(root: string, outfile: string): Promise<
     packages: 'external',
     loader: textFiles,
   })
+}
+
+function findCommands(root: string): { id: string; file: string }[] {
+  const files = globSync('**/*.ts', { cwd: join(root, 'src/commands') })
+  return files
+    .map((file) => file.replaceAll('\\', '/'))
+    .map((file) => ({ file, id: file.replace(/\.ts$/, '').replaceAll('/', ':') }))
 }

@@ -50,8 +50,10 @@ function requireFromBundle(id: string): unknown {
 }
 
 /**
- * Keeps the compiled code of this run where no earlier run of the same command has. Nothing here
- * may fail: without a cache folder every start is only slower.
+ * Keeps the compiled code of this run where no earlier run of the same command has. The first run
+ * only leaves a note that it was there: a machine that is thrown away after one run, as in CI, would
+ * pay for a cache that nobody reads. Nothing here may fail: without a cache folder every start is
+ * only slower.
  *
  * @param command id of the command that ran
  */
@@ -61,7 +63,12 @@ export function keepCodeCaches(command: string): void {
   for (const [name, { script, key }] of loaded) {
     try {
       const marker = join(folder, `${key}.${command.replaceAll(':', '-')}`)
-      if (statSync(marker, { throwIfNoEntry: false })) continue
+      if (exists(marker)) continue
+      const note = join(folder, `${key}.once`)
+      if (!exists(note)) {
+        writeFileSync(note, '', { mode: 0o600 })
+        continue
+      }
       forgetOtherVersions(folder, name, key)
       const aside = join(folder, `${key}.${process.pid}.tmp`)
       writeFileSync(aside, script.createCachedData(), { mode: 0o600 })
@@ -71,6 +78,10 @@ export function keepCodeCaches(command: string): void {
       // A full disk, or another run doing the same.
     }
   }
+}
+
+function exists(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 function forgetOtherVersions(folder: string, name: string, key: string): void {

@@ -1,13 +1,20 @@
 import type { Command } from '@oclif/core/command'
 import { run } from '@oclif/core/run'
+import { findCommand } from './cli/find-command.ts'
 import { putFlagsBehindCommand } from './cli/flags-first.ts'
 import { interruption, watchSignals } from './cli/interruption.ts'
 import { demandWholeStdout, watchClosedPipes, writeData } from './cli/output/streams.ts'
 import { reportError } from './cli/render-error.ts'
-import { createStaticPlugin } from './cli/static-plugin.ts'
+import { createSingleCommandPlugin, createStaticPlugin } from './cli/static-plugin.ts'
 import { unknownCommand } from './cli/unknown-command.ts'
 import { wantsJson } from './cli/wants-json.ts'
 import { endProcess } from './end-process.ts'
+
+/** The id of every command, put in by the build. */
+declare const commandIds: readonly string[]
+
+/** Commands that look at all the others. */
+const lookAround = ['complete', 'doctor']
 
 /**
  * Runs one command line and ends the process with its exit code.
@@ -30,17 +37,22 @@ async function runLine(argv: string[], root: URL, onCommand: (id: string) => voi
   // oclif's own switch: there is no theme, so it need not look for one in two folders.
   process.env['CHATCTL_DISABLE_THEME'] = '1'
   const words = normalise(argv)
-  const plugin = createStaticPlugin(root, (id) => {
+  const load = (id: string): Command.Class => {
     onCommand(id)
     return loadCommand(id)
-  })
+  }
   try {
+    const id = findCommand(words, commandIds)
+    const plugin =
+      id === undefined || lookAround.includes(id)
+        ? createStaticPlugin(root, load)
+        : createSingleCommandPlugin(root, id, load(id))
     if (words[0] === '--version') await writeData(`chatctl ${plugin.version}\n`)
     else await run(words, { root: plugin.root, plugins: new Map([[plugin.name, plugin]]) })
-    if (process.exitCode === undefined) demandWholeStdout()
+    if (process.exitCode === undefined) await demandWholeStdout()
     return Number(process.exitCode ?? 0)
   } catch (error) {
-    const failure = isUnknownCommand(error) ? unknownCommand(words, plugin.commandIDs) : error
+    const failure = isUnknownCommand(error) ? unknownCommand(words, commandIds) : error
     return reportError(interruption.aborted ? interruption.reason : failure, {
       json: wantsJson(argv, process.env),
       debug: argv.includes('--debug'),

@@ -13,15 +13,31 @@ type Manifest = { commands: Record<string, Omit<Command.Loadable, 'load'>> }
  * @param loadCommand by id, `settings:api:set`
  */
 export function createStaticPlugin(root: URL, loadCommand: (id: string) => Command.Class): Plugin {
-  const folder = fileURLToPath(root)
-  const package_ = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
   const manifest: Manifest = JSON.parse(readFileSync(new URL('oclif.manifest.json', root), 'utf8'))
-  const findCommand = async (id: string): Promise<Command.Class> =>
-    Object.assign(loadCommand(id), { id, plugin })
   const commands = Object.entries(manifest.commands).map(([id, command]) => ({
     ...command,
-    load: () => findCommand(id),
+    load: async () => Object.assign(loadCommand(id), { id, plugin }),
   }))
+  const plugin = assemble(root, commands)
+  const topics = plugin.pjson.oclif.topics as Record<string, object>
+  plugin.topics.push(...Object.entries(topics).map(([name, topic]) => ({ name, ...topic })))
+  return plugin
+}
+
+/**
+ * The same with one command only: for a line that runs it, oclif needs to know of no other, and the
+ * manifest, a quarter of a megabyte, is not read.
+ */
+export function createSingleCommandPlugin(root: URL, id: string, command: Command.Class): Plugin {
+  const { args, strict } = command
+  const loadable = { id, args, strict, load: async () => Object.assign(command, { id, plugin }) }
+  const plugin = assemble(root, [loadable])
+  return plugin
+}
+
+function assemble(root: URL, commands: readonly Partial<Command.Loadable>[]): Plugin {
+  const folder = fileURLToPath(root)
+  const package_ = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
   const plugin = {
     _base: package_.name,
     alias: package_.name,
@@ -33,19 +49,14 @@ export function createStaticPlugin(root: URL, loadCommand: (id: string) => Comma
     pjson: package_,
     options: { root: folder },
     commands,
-    commandIDs: Object.keys(manifest.commands),
+    commandIDs: commands.map(({ id }) => id),
     commandsDir: undefined,
     hasManifest: true,
     hooks: {},
     isRoot: true,
     valid: true,
-    manifest,
-    topics: Object.entries(package_.oclif.topics as Record<string, object>).map(([name, topic]) => ({
-      name,
-      ...topic,
-    })),
+    topics: [],
     tag: undefined,
-    findCommand,
     load: async () => {},
   }
   return plugin as unknown as Plugin

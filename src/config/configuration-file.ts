@@ -7,37 +7,40 @@ import { systemWords } from '../system-words.ts'
 import { withFileLock } from './file-lock.ts'
 import { configFolder } from './paths.ts'
 
-const profileSchema = z.strictObject({
-  base_url: z.optional(z.string()),
-  auth_url: z.optional(z.string()),
-  client_id: z.optional(z.string()),
-  token_url: z.optional(z.string()),
-  scope: z.optional(z.string()),
-  redirect_host: z.optional(z.string()),
-  redirect_port: z.optional(z.string()),
-  redirect_path: z.optional(z.string()),
-  model: z.optional(z.string()),
-  output: z.optional(z.string()),
-  timeout: z.optional(z.string()),
-  retries: z.optional(z.string()),
-  max_wait: z.optional(z.string()),
-  storage: z.optional(z.literal('file')),
-})
+/** What a person sets; where a credential is kept only signing in decides. */
+export const profileKeys = [
+  'base_url',
+  'auth_url',
+  'client_id',
+  'token_url',
+  'scope',
+  'redirect_host',
+  'redirect_port',
+  'redirect_path',
+  'model',
+  'output',
+  'timeout',
+  'retries',
+  'max_wait',
+] as const
+export type ProfileKey = (typeof profileKeys)[number]
 
-const configurationSchema = z.strictObject({
-  default_profile: z.optional(z.string()),
-  profiles: z.optional(z.record(z.string(), profileSchema)),
-})
+/** Made where there is a file to be read: a start without one has no use for it. */
+function makeSchema() {
+  const texts = profileKeys.map((key) => [key, z.optional(z.string())])
+  const profile = z.strictObject({
+    ...(Object.fromEntries(texts) as Record<ProfileKey, z.ZodMiniOptional<z.ZodMiniString>>),
+    storage: z.optional(z.literal('file')),
+  })
+  return z.strictObject({
+    default_profile: z.optional(z.string()),
+    profiles: z.optional(z.record(z.string(), profile)),
+  })
+}
 
 /** A named connection and its defaults. Never a secret. */
-export type Profile = z.infer<typeof profileSchema>
-/** What a person sets; where a credential is kept only signing in decides. */
-export type ProfileKey = Exclude<keyof Profile, 'storage'>
-export type Configuration = z.infer<typeof configurationSchema>
-
-export const profileKeys = Object.keys(profileSchema._zod.def.shape).filter(
-  (key) => key !== 'storage',
-) as ProfileKey[]
+export type Profile = NonNullable<Configuration['profiles']>[string]
+export type Configuration = z.infer<ReturnType<typeof makeSchema>>
 
 export function configurationPath(): string {
   return join(configFolder(), 'config.json')
@@ -63,7 +66,7 @@ export function readConfiguration(): Configuration {
       cause,
     })
   }
-  const parsed = z.safeParse(configurationSchema, value)
+  const parsed = z.safeParse(makeSchema(), value)
   if (parsed.success) return parsed.data
   const faults = faultsOf(parsed.error)
   const words = faults.map(({ path: where, message }) => `${where || 'the whole file'} ${message}`).join('; ')

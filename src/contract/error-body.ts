@@ -3,6 +3,6 @@ import { answer } from './shapes.ts'
 
 /** interface.md, "Errors". `code` values and the content of `details` are the service's own. */
 export const errorBody = z.looseObject({
-  error: answer({ code: z.string(), message: z.string(), details: z.unknown() }),
+  error: answer(() => ({ code: z.string(), message: z.string(), details: z.unknown() })),
 })
 export type ErrorBody = z.infer<typeof errorBody>

@@ -4,6 +4,9 @@ import * as z from 'zod/mini'
  * Two readings of one shape. Requests are built strictly: only known fields, each of its
  * documented type, none required (interface.md does not show which are). Answers are read
  * leniently: unknown fields are kept, and any documented field may be absent or null.
+ *
+ * The fields are made when the first value is checked: a command needs the shapes of one endpoint,
+ * and to make those of all was a fifteenth of the work of a start.
  */
 
 type Fields = Record<string, z.ZodMiniType>
@@ -12,13 +15,30 @@ type Optional<F extends Fields> = { [K in keyof F]: z.ZodMiniOptional<F[K]> }
 type Nullish<F extends Fields> = { [K in keyof F]: z.ZodMiniOptional<z.ZodMiniNullable<F[K]>> }
 
 /** A request object: every field optional, unknown fields refused. */
-export function request<F extends Fields>(fields: F): z.ZodMiniObject<Optional<F>, z.core.$strict> {
-  const optional = Object.entries(fields).map(([name, type]) => [name, z.optional(type)])
-  return z.strictObject(Object.fromEntries(optional) as Optional<F>)
+export function request<F extends Fields>(fields: () => F): z.ZodMiniObject<Optional<F>, z.core.$strict> {
+  return object(() => mapFields(fields(), z.optional), nothing) as never
 }
 
 /** An answer object: every field optional or null, unknown fields kept. */
-export function answer<F extends Fields>(fields: F): z.ZodMiniObject<Nullish<F>, z.core.$loose> {
-  const nullish = Object.entries(fields).map(([name, type]) => [name, z.nullish(type)])
-  return z.looseObject(Object.fromEntries(nullish) as Nullish<F>)
+export function answer<F extends Fields>(fields: () => F): z.ZodMiniObject<Nullish<F>, z.core.$loose> {
+  return object(() => mapFields(fields(), z.nullish), anything) as never
+}
+
+const nothing = z.never()
+const anything = z.unknown()
+
+function object(makeShape: () => Fields, catchall: z.ZodMiniType): z.ZodMiniType {
+  let shape: Fields | undefined
+  return new z.ZodMiniObject({
+    type: 'object',
+    get shape() {
+      shape ??= makeShape()
+      return shape
+    },
+    catchall,
+  })
+}
+
+function mapFields(fields: Fields, wrap: (type: z.ZodMiniType) => z.ZodMiniType): Fields {
+  return Object.fromEntries(Object.entries(fields).map(([name, type]) => [name, wrap(type)]))
 }

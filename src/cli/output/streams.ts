@@ -79,7 +79,9 @@ export function drawStatus(text: string): void {
 let stdoutError: NodeJS.ErrnoException | undefined
 
 /** @throws Failure `storage` when something that did not wait, such as help, could not be written */
-export function demandWholeStdout(): void {
+export async function demandWholeStdout(): Promise<void> {
+  // The stream tells of it in a turn of its own, after all that waits for a promise.
+  await new Promise<void>((resolve) => process.nextTick(resolve))
   if (stdoutError) throw new Failure('storage', `stdout cannot be written: ${stdoutError.message}`)
 }
 
