@@ -1,0 +1,148 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { commandOf } from '../support/command-lines.ts'
+import { answersInJson, type Call } from './calls.ts'
+import type { Form } from './forms.ts'
+import { canary, canaryPassword } from './prepared-home.ts'
+import { processesOf, type World, type WorldRun } from './world.ts'
+
+/** What holds for every run, whatever was asked for and whatever went wrong. */
+
+/** docs/exit-codes.md. */
+export const documented = [0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 69, 75, 129, 130, 143]
+
+/** The run of a call in one form, and the world that it was in. */
+export interface Ran {
+  call: Call
+  form: Form
+  world: World
+  run: WorldRun
+}
+
+export function expectGoodManners(ran: Ran): void {
+  const { run, form } = ran
+  const said = `${run.stdout}\n${run.stderr}`
+  expect(run.hung, `it hangs; ${said}`).to.equal(false)
+  expect(documented, said).to.include(run.exitCode)
+  expect(said, 'a stack').not.to.match(/^\s+at .*[:(]|^node:|Node\.js v\d/m)
+  expect(said, 'a bug').not.to.match(/bug in chatctl|\[object Object\]|\bundefined\b|\bNaN\b/)
+  expectSecretsKept(ran, said)
+  if (form === 'JSON') expectJson(ran)
+  else expectWords(ran)
+  if (form === 'pipe' && !ran.world.env['FORCE_COLOR']) expect(said).not.to.contain('\u001b')
+}
+
+function expectSecretsKept({ call, world }: Ran, said: string): void {
+  if (commandOf(call.name) !== 'auth:token') expect(said, 'the key').not.to.contain(canary)
+  expect(said, 'the password').not.to.contain(canaryPassword)
+  for (const file of filesOf(world)) {
+    if (/^home\/\.local\/share\/chatctl\/credentials\/|^here\/password\.txt$/.test(file)) continue
+    const bytes = readFileSync(join(world.root, file))
+    for (const secret of [canary, canaryPassword])
+      expect(bytes.includes(secret), `${file} has a secret`).to.equal(false)
+  }
+}
+
+function expectJson({ call, run: { exitCode, stdout, stderr }, world }: Ran): void {
+  const lines = stderr.split('\n').filter(Boolean).map(readSaid)
+  const errors = lines.filter((line) => 'error' in line)
+  if (exitCode === 0 || exitCode === 10) {
+    expect(errors, 'an error of a success').to.deep.equal([])
+    const isWhole = world.reader === 'reads all' && !/>/.test(world.redirections)
+    if (isWhole && answersInJson(call)) expectReadable(stdout)
+    return
+  }
+  if (exitCode === null || exitCode > 128) return
+  if (reportsWhatFailed(call)) {
+    expectReadable(stdout)
+    return
+  }
+  // stderr may be closed.
+  if (!/2>/.test(world.redirections)) expect(errors, stderr).to.have.lengthOf(1)
+  const [{ error } = { error: undefined }] = errors
+  if (error) {
+    expect(error.code).to.match(/^[a-z]+(_[a-z0-9]+)*$/)
+    expect(error.message).to.match(/\S/)
+  }
+  if (!keepsWhatCame(call)) expect(stdout, 'stdout of a failure').to.equal('')
+}
+
+interface Said {
+  error?: { code: string; message: string }
+}
+
+function readSaid(line: string): Said {
+  const said = JSON.parse(line)
+  expect(Object.keys(said), line).to.have.lengthOf(1)
+  expect(Object.keys(said)[0]).to.be.oneOf(['error', 'warning', 'notice'])
+  return said
+}
+
+/** One value, or one a line. */
+function expectReadable(stdout: string): void {
+  try {
+    JSON.parse(stdout)
+  } catch {
+    for (const line of stdout.split('\n').filter(Boolean)) JSON.parse(line)
+    expect(stdout, 'stdout').to.match(/\S/)
+  }
+}
+
+function expectWords({ call, form, run: { exitCode, stdout, stderr }, world }: Ran): void {
+  if (exitCode === null || exitCode === 0 || exitCode === 10 || exitCode > 128) return
+  const said = form === 'terminal' ? stdout : stderr
+  if (reportsWhatFailed(call) || /2>/.test(world.redirections)) return
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours
+  const errors = said.replace(/\u001b\[\d+m/g, '').match(/^Error: .*/gm) ?? []
+  expect(errors, said).to.have.lengthOf(1)
+  expect(errors[0]).to.match(/^Error: \S/)
+  if (form === 'pipe' && !keepsWhatCame(call)) expect(stdout, 'stdout of a failure').to.equal('')
+}
+
+/** `doctor` gives what it found wrong as its result. */
+function reportsWhatFailed({ name }: Call): boolean {
+  return name === 'doctor'
+}
+
+/** What had come, or had been done, is printed although the rest failed: docs/exit-codes.md. */
+function keepsWhatCame({ name }: Call): boolean {
+  return /^(users:get|users:import|users:permissions:assign of|chat:send streamed|auth:logout|service:run)/.test(
+    name,
+  )
+}
+
+/** A TMPDIR that is as empty as before, no half-written file, nothing outside of the home, no process. */
+export async function expectNothingLeft({ world }: Ran, before: ReadonlySet<string>): Promise<void> {
+  for (let wait = 0; processesOf(world).length > 0 && wait < 2_000; wait += 50) await sleep(50)
+  expect(processesOf(world), 'processes').to.deep.equal([])
+  const left = filesOf(world).filter((file) => !before.has(file) && !isOurs(file))
+  expect(left, 'files').to.deep.equal([])
+}
+
+/** What a run may leave: in the home, by the names that docs and paths.ts give; here, what it was told to write. */
+function isOurs(file: string): boolean {
+  return [
+    /^home\/\.config\/chatctl\/config\.json$/,
+    /^home\/\.local\/share\/chatctl\/chatctl\.db(-wal|-shm)?$/,
+    /^home\/\.local\/share\/chatctl\/before-restore-[\w-]+\.db$/,
+    /^home\/\.local\/share\/chatctl\/credentials\/[0-9a-f]{64}\.json(\.lock)?$/,
+    /^home\/\.local\/share\/chatctl\/(sessions|imports|plans)\//,
+    /^home\/\.local\/share\/chatctl\/[\w.-]+\.lock$/,
+    /^home\/\.local\/state\/chatctl\//,
+    /^home\/\.cache\/chatctl\//,
+    /^here\/(new\.db|history\.json)$/,
+  ].some((name) => name.test(file))
+}
+
+/** Paths of all files of a world, from its root. */
+export function filesOf({ root }: World): string[] {
+  const list = (folder: string): string[] =>
+    readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+      if (path === 'stdin') return []
+      return entry.isDirectory() ? list(path) : entry.isFile() ? [path] : []
+    })
+  return list('')
+}
