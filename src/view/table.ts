@@ -33,10 +33,7 @@ const noFrame = {
 export function renderTable({ header, rows }: Grid, style: TableStyle): string {
   if (rows.length === 0) return ''
   const titles = header.map((name) => name.toUpperCase())
-  const natural = titles.map((title, index) =>
-    Math.max(stringWidth(title), ...rows.map((row) => longestLine(row[index] ?? ''))),
-  )
-  const widths = shrinkToFit(natural, style)
+  const widths = shrinkToFit(naturalWidths(titles, rows), style)
   const table = new Table({
     chars: noFrame,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
@@ -52,15 +49,32 @@ export function renderTable({ header, rows }: Grid, style: TableStyle): string {
   return `${[style.bold(titleLine), ...lines].join('\n')}\n`
 }
 
+/** Whether a table of this grid can be as narrow as the terminal. */
+export function fitsWidth({ header, rows }: Grid, width: number): boolean {
+  const least = naturalWidths(header, rows).map((one) => Math.min(one, narrowest))
+  return sumOf(least) <= width
+}
+
+/** The longest line of each column. */
+function naturalWidths(titles: readonly string[], rows: Grid['rows']): number[] {
+  return titles.map((title, index) =>
+    Math.max(stringWidth(title), ...rows.map((row) => longestLine(row[index] ?? ''))),
+  )
+}
+
 const gap = 2
 const narrowest = 8
+
+/** Columns of the terminal that columns of these widths take. */
+function sumOf(widths: readonly number[]): number {
+  return widths.reduce((sum, one) => sum + one + gap, -gap)
+}
 
 /** Takes width from the widest column, one at a time, until all fit. */
 function shrinkToFit(natural: readonly number[], { width, whole }: TableStyle): number[] {
   const widths = [...natural]
-  const total = (): number => widths.reduce((sum, one) => sum + one + gap, -gap)
   const takeFrom = (isGiving: (index: number) => boolean): void => {
-    while (total() > width) {
+    while (sumOf(widths) > width) {
       const giving = widths.map((one, index) => (isGiving(index) ? one : 0))
       const widest = giving.indexOf(Math.max(...giving))
       if ((giving[widest] ?? 0) <= narrowest) break

@@ -49,7 +49,7 @@ const more: readonly Call[] = [
   {
     name: 'service:run',
     args: ['service', 'run', '--port', '0', '--admin-port', 'off', '--log-level', 'warn'],
-    until: /http:\/\/[\d.]+:\d+/,
+    until: /https?:\/\/[\d.]+:\d+/,
     fine,
   },
   { name: 'users:get of many', args: ['users', 'get', 'u1', 'u2'], fine },

@@ -29,7 +29,7 @@ const values: Record<string, Values> = {
   field: { valid: 'a=b', nonsense: 'nothing' },
   'api data': { valid: '{"a":1}', nonsense: '{' },
   metadata: { valid: 'a=b', nonsense: 'nothing' },
-  notification: { valid: 'email=on', nonsense: 'email=perhaps' },
+  notification: { valid: 'email=on', nonsense: 'nothing' },
   notifications: { valid: 'on', nonsense: 'perhaps' },
   'rate-limiting': { valid: 'on', nonsense: 'perhaps' },
   'requests-per-minute': { valid: '5', nonsense: 'many' },
@@ -61,7 +61,7 @@ const values: Record<string, Values> = {
   port: { valid: '0', nonsense: '65536' },
   'admin-port': { valid: 'off', nonsense: 'on' },
   upstream: { valid: 'http://127.0.0.1:9/v1', nonsense: 'not an address' },
-  'upstream-key-file': { valid: 'password.txt', nonsense: 'none.txt' },
+  'upstream-key-file': { valid: 'key.txt', nonsense: 'none.txt' },
   'tls-cert': { valid: 'tls.crt', nonsense: 'none.crt' },
   'tls-key': { valid: 'tls.key', nonsense: 'none.key' },
   'public-url': { valid: 'https://chat.example', nonsense: 'not an address' },
@@ -122,6 +122,13 @@ const bases: Record<string, { args: readonly string[]; stdin?: string }> = {
   'service:run tls-cert': { args: [...serve(), '--tls-key', 'tls.key'] },
   'service:run tls-key': { args: [...serve(), '--tls-cert', 'tls.crt'] },
   'service:run upstream-key-file': { args: [...serve(), '--upstream', 'http://127.0.0.1:9/v1'] },
+  'users:import generate-passwords': {
+    args: ['users', 'import', 'users.csv', '--yes', '--results', 'results.csv'],
+  },
+  'users:import id': { args: ['users', 'import', 'users.csv', '--yes', '--on-unknown', 'created'] },
+  'users:import line': { args: ['users', 'import', 'users.csv', '--yes', '--on-unknown', 'skip'] },
+  'users:update name': { args: ['users', 'update', 'u1'] },
+  'users:settings:set theme': { args: ['users', 'settings', 'set'] },
   'settings:diff file': { args: ['settings', 'diff'] },
   'settings:apply file': { args: ['settings', 'apply', '--yes'] },
   'settings:apply yes': { args: ['settings', 'apply', 'settings.yaml'] },
@@ -141,11 +148,18 @@ for (const flag of ['file', 'format', 'skip-invalid', 'concurrency', 'quota', 'r
   bases[`users:permissions:assign ${flag}`] = { args: ['users', 'permissions', 'assign', ...rows] }
 }
 
-/** Flags of signing in through a browser, which nobody sits at. */
+/** Flags of signing in through a browser, which nobody sits at: it is waited for in vain. */
+const byBrowser = {
+  '--auth-url': 'URL',
+  '--token-url': 'URL',
+  '--client-id': 'chatctl',
+  '--wait': '1s',
+}
 const ofBrowser = ['web', 'browser', 'pkce', 'wait', 'auth-url', 'client-id', 'token-url', 'scope']
 for (const flag of [...ofBrowser, 'redirect-host', 'redirect-port', 'redirect-path']) {
-  const more = flag === 'wait' ? [] : ['--wait', '1s']
-  bases[`auth:login ${flag}`] = { args: ['auth', 'login', '--insecure-storage', '--no-browser', ...more] }
+  const given = Object.entries(byBrowser).filter(([name]) => name !== `--${flag}`)
+  const args = ['auth', 'login', '--insecure-storage', ...given.flat()]
+  bases[`auth:login ${flag}`] = { args: flag === 'browser' ? args : [...args, '--no-browser'] }
 }
 
 function serve(): string[] {

@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { stripVTControlCharacters } from 'node:util'
 import { expect } from 'chai'
+import stringWidth from 'string-width'
 import { commandOf } from '../support/command-lines.ts'
 import { answersInJson, type Call } from './calls.ts'
 import type { Form } from './forms.ts'
@@ -25,13 +27,30 @@ export function expectGoodManners(ran: Ran): void {
   const { run, form } = ran
   const said = `${run.stdout}\n${run.stderr}`
   expect(run.hung, `it hangs; ${said}`).to.equal(false)
-  expect(documented, said).to.include(run.exitCode)
-  expect(said, 'a stack').not.to.match(/^\s+at .*[:(]|^node:|Node\.js v\d/m)
+  if (run.signal === null) expect(documented, said).to.include(run.exitCode)
+  if (!ran.call.args.some((word) => word.startsWith('--debug')))
+    expect(said, 'a stack').not.to.match(/^\s+at .+:\d+:\d+\)?\r?$|^node:|Node\.js v\d/m)
   expect(said, 'a bug').not.to.match(/bug in chatctl|\[object Object\]|\bundefined\b|\bNaN\b/)
   expectSecretsKept(ran, said)
-  if (form === 'JSON') expectJson(ran)
-  else expectWords(ran)
+  if (form === 'JSON' || (form === 'pipe' && asksForJson(ran.call))) expectJson(ran)
+  else if (!asksForJson(ran.call)) expectWords(ran)
+  if (form === 'terminal') expectTableFits(ran)
   if (form === 'pipe' && !ran.world.env['FORCE_COLOR']) expect(said).not.to.contain('\u001b')
+}
+
+/** The least width that is looked after: a name and a value beside each other. */
+const narrowest = 20
+
+/** A table, which a bold line of titles begins, is no wider than the terminal: it would break into pieces. */
+function expectTableFits({ run, world }: Ran): void {
+  const columns = Math.max(world.columns || 80, narrowest)
+  const lines = run.stdout.split(/\r*\n/)
+  const from = lines.findIndex((line) => line.startsWith('\u001b[1m'))
+  if (from === -1) return
+  for (const line of lines.slice(from).map(stripVTControlCharacters)) {
+    if (/^(Error|Hint|Warning|Request): /.test(line)) break
+    expect(stringWidth(line), `"${line}" is wider than ${columns}`).to.be.at.most(columns)
+  }
 }
 
 function expectSecretsKept({ call, world }: Ran, said: string): void {
@@ -67,6 +86,13 @@ function expectJson({ call, run: { exitCode, stdout, stderr }, world }: Ran): vo
     expect(error.message).to.match(/\S/)
   }
   if (!keepsWhatCame(call)) expect(stdout, 'stdout of a failure').to.equal('')
+}
+
+/** Whether its own words ask for JSON, whatever the form. */
+function asksForJson({ args }: Call): boolean {
+  return args.some(
+    (word, at) => word === '--jq' || word === '--json' || (word === '--output' && args[at + 1] === 'json'),
+  )
 }
 
 interface Said {
@@ -132,7 +158,8 @@ function isOurs(file: string): boolean {
     /^home\/\.local\/share\/chatctl\/[\w.-]+\.lock$/,
     /^home\/\.local\/state\/chatctl\//,
     /^home\/\.cache\/chatctl\//,
-    /^here\/(new\.db|history\.json)$/,
+    /^here\/(new\.db|history\.(json|pdf)|results\.csv|plan\.json)$/,
+    /^here\/new-data\/chatctl\.db(-wal|-shm)?$/,
   ].some((name) => name.test(file))
 }
 

@@ -21,6 +21,7 @@ const files: Record<string, string> = {
   'settings.yaml': 'theme: { mode: dark }\n',
   'api.yaml': 'version: v1\n',
   'messages.jsonl': '{"role":"user","content":"a"}\n',
+  'key.txt': 'key-of-a-model-server\n',
   'password.txt': `${canaryPassword}\n`,
 }
 
@@ -96,6 +97,7 @@ export class PreparedHome {
       user: undefined,
       redirections: '',
       isHereDeleted: false,
+      signals: [],
       reader: 'reads all',
     }
   }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { binary, type Run } from '../support/run-chatctl.ts'
 import type { Call } from './calls.ts'
@@ -22,6 +23,8 @@ export interface World {
   user: number | undefined
   /** As a shell has them: `>&-`. */
   redirections: string
+  /** What it is sent, each so many milliseconds after the start, or after the one before. */
+  signals: readonly { signal: NodeJS.Signals; after: number }[]
   /** Whether the folder of the call is gone when the program starts. */
   isHereDeleted: boolean
   /** What whoever reads stdout does. */
@@ -31,6 +34,8 @@ export interface World {
 export interface WorldRun extends Run {
   /** Whether it had to be killed. */
   hung: boolean
+  /** What ended it, where it did not end itself. */
+  signal: NodeJS.Signals | null
 }
 
 /** Milliseconds after which a run counts as hanging. */
@@ -67,9 +72,20 @@ export async function runIn(
     for (const pid of processesOf(world)) kill(pid)
     child.kill('SIGKILL')
   }, patience)
-  const exitCode = await new Promise<number | null>((resolve) => child.once('close', resolve))
+  const ended = new Promise<[number | null, NodeJS.Signals | null]>((resolve) =>
+    child.once('close', (...how) => resolve(how)),
+  )
+  void send(world.signals, child, ended)
+  const [exitCode, signal] = await ended
   clearTimeout(timer)
-  return { exitCode, hung, stdout: stdout(), stderr: stderr() }
+  return { exitCode, signal, hung, stdout: stdout(), stderr: stderr() }
+}
+
+async function send(signals: World['signals'], child: ChildProcess, ended: Promise<unknown>): Promise<void> {
+  for (const { signal, after } of signals) {
+    await Promise.race([sleep(after), ended])
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+  }
 }
 
 function startOnTerminal(world: World, line: string): ChildProcess {
@@ -84,9 +100,12 @@ function startOnTerminal(world: World, line: string): ChildProcess {
 /** A person leaves what asks, talks in a session, and stops a service that is ready. */
 function answerWhenAsked(child: ChildProcess, form: Form, { typed, until }: Call): void {
   let seen = ''
+  let isListening = false
   let isAnswered = false
   child.stdout?.on('data', (chunk) => {
     seen += stripVTControlCharacters(String(chunk))
+    // Pastes in brackets: from then on keys are read.
+    isListening ||= String(chunk).includes('\u001b[?2004h')
     if (isAnswered) return
     const answer = (text: string) => {
       isAnswered = true
@@ -97,7 +116,8 @@ function answerWhenAsked(child: ChildProcess, form: Form, { typed, until }: Call
       if (form === 'terminal') return answer('\u0003')
       isAnswered = true
       child.kill('SIGTERM')
-    } else if (form === 'terminal' && typed !== undefined && /^> ?/m.test(seen)) answer(typed)
+    } else if (form === 'terminal' && typed !== undefined && (isListening || /^> ?/m.test(seen)))
+      answer(typed)
     else if (form === 'terminal' && /\? .*(?:\(y\/N\)|\[input is masked\])/s.test(seen)) answer('\u0003')
   })
 }
@@ -135,5 +155,14 @@ function kill(pid: number): void {
 }
 
 export function removeWorld({ root }: World): void {
+  openFolders(root)
   rmSync(root, { recursive: true, force: true, maxRetries: 5 })
+}
+
+/** What was made read-only can be deleted again. */
+function openFolders(folder: string): void {
+  chmodSync(folder, 0o700)
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) openFolders(join(folder, entry.name))
+  }
 }

@@ -22,7 +22,7 @@ function now() {
   return right + shift(right - started)
 }
 
-globalThis.Date = class Date extends RightDate {
+class WrongDate extends RightDate {
   constructor(...given) {
     if (given.length === 0) super(now())
     else super(...given)
@@ -32,3 +32,5 @@ globalThis.Date = class Date extends RightDate {
     return now()
   }
 }
+
+globalThis.Date = WrongDate

@@ -105,12 +105,21 @@ async function renderForTerminal(
   const grid = single
     ? { header: ['key', 'value'], rows: header.map((name, index) => [name, first[index] ?? '']) }
     : { header, rows }
-  const { renderTable } = await import('../../view/table.ts')
+  const { fitsWidth, renderTable } = await import('../../view/table.ts')
   const clean = grid.rows.map((row) => row.map(stripControls))
   const whole = view.columns.flatMap(({ path, whole }) => (whole ? grid.header.indexOf(path) : []))
   const width = process.stdout.columns || 80
   const { bold } = await loadColours()
-  return renderTable({ header: grid.header, rows: clean }, { width, whole, bold })
+  const table = { header: grid.header, rows: clean }
+  if (fitsWidth(table, width)) return renderTable(table, { width, whole, bold })
+  // Rows that the terminal would break stand upright, one after the other.
+  const upright = clean.map((row) =>
+    renderTable(
+      { header: ['key', 'value'], rows: grid.header.map((name, index) => [name, row[index] ?? '']) },
+      { width, whole: [], bold },
+    ),
+  )
+  return upright.join('\n')
 }
 
 async function renderText(text: string | readonly Span[], { loadColours, forTerminal }: Rendering) {

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { World } from '../world.ts'
-import { needsConfiguration, needsCredential } from './needs.ts'
+import { needsCredential, needsOptions } from './needs.ts'
 import type { Surrounding } from './surrounding.ts'
 
 const set =
@@ -24,7 +24,10 @@ const clock = (how: string): ((world: World) => void) =>
     WRONG_CLOCK: how,
   })
 
-const badOption: Surrounding['ends'] = (call) => (needsConfiguration(call) ? [2] : 'fine')
+const badOption: Surrounding['ends'] = (call) => (needsOptions(call) ? [2] : 'fine')
+
+/** By then the session of the browser is over. */
+const sessionEnds: Surrounding['ends'] = (call) => (call.name === 'service:sessions:revoke' ? [0, 6] : 'fine')
 
 export const environment: readonly Surrounding[] = [
   { name: 'a locale without UTF-8', make: set({ LANG: undefined, LC_ALL: 'C' }), ends: () => 'fine' },
@@ -52,7 +55,9 @@ export const environment: readonly Surrounding[] = [
   {
     name: 'a profile that is not there',
     make: set({ CHATCTL_PROFILE: 'nowhere' }),
-    ends: badOption,
+    // Those that make profiles, or list them, do not need one.
+    ends: (call) =>
+      /^(auth:(list|login|logout|use)|config:set)/.test(call.name) ? [0, 2, 3] : badOption(call, 'pipe'),
   },
   { name: 'a time-out that is none', make: set({ CHATCTL_TIMEOUT: 'soon' }), ends: badOption },
   {
@@ -74,11 +79,11 @@ export const environment: readonly Surrounding[] = [
       const work = { base_url: profiles.work.base_url }
       writeFileSync(path, JSON.stringify({ ...rest, profiles: { work } }))
     },
-    ends: (call) => (needsCredential(call) ? [4] : 'fine'),
+    ends: (call) => (needsCredential(call) || call.name === 'auth:logout' ? [4] : 'fine'),
   },
-  { name: 'a clock ten years ahead', make: clock('ahead'), ends: () => 'fine' },
+  { name: 'a clock ten years ahead', make: clock('ahead'), ends: sessionEnds },
   { name: 'a clock that stands at 1970', make: clock('1970'), ends: () => 'fine' },
   { name: 'a clock that jumps back an hour', make: clock('jumps back'), ends: () => 'fine' },
-  { name: 'a clock that jumps ahead a day', make: clock('jumps ahead'), ends: () => 'fine' },
+  { name: 'a clock that jumps ahead a day', make: clock('jumps ahead'), ends: sessionEnds },
   { name: 'nothing is wrong', make: () => {}, ends: () => 'fine' },
 ]

@@ -1,7 +1,15 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { World } from '../world.ts'
-import { keepsSomething, namesFile, needsConfiguration, needsCredential, needsData } from './needs.ts'
+import {
+  keepsSomething,
+  namesFile,
+  needsConfiguration,
+  needsCredential,
+  needsData,
+  needsState,
+  writesHere,
+} from './needs.ts'
 import { canLosePermissions, loseRoot, makeReadOnly, type Surrounding } from './surrounding.ts'
 
 const configurationFile = ({ home }: World): string => join(home, '.config', 'chatctl', 'config.json')
@@ -30,7 +38,8 @@ const badConfiguration: Surrounding['ends'] = (call) => (needsConfiguration(call
 const badCredential: Surrounding['ends'] = (call) => (needsCredential(call) ? [4] : 'fine')
 
 /** The same of the database. */
-const badData: Surrounding['ends'] = (call) => (needsData(call) ? [1] : 'fine')
+const badData: Surrounding['ends'] = (call) =>
+  call.name === 'service:restore' ? [0, 1] : needsData(call) ? [1] : 'fine'
 
 export const files: readonly Surrounding[] = [
   {
@@ -104,7 +113,14 @@ export const files: readonly Surrounding[] = [
   {
     name: 'a file lies where the data folder should',
     make: (world) => replaceByFile(dataFolder(world)),
-    ends: (call, form) => (needsCredential(call) ? [1, 4] : badData(call, form)),
+    ends: (call) =>
+      needsCredential(call)
+        ? [4]
+        : keepsSomething(call) || call.name === 'chat:show'
+          ? [0, 1]
+          : needsData(call)
+            ? [1]
+            : 'fine',
   },
   {
     name: 'a file lies where the state should',
@@ -112,7 +128,7 @@ export const files: readonly Surrounding[] = [
       mkdirSync(join(home, '.local', 'state'), { recursive: true })
       replaceByFile(join(home, '.local', 'state', 'chatctl'))
     },
-    ends: () => 'fine',
+    ends: (call) => (needsState(call) ? [1] : 'fine'),
   },
   {
     name: 'a file lies where the cache should',
@@ -127,7 +143,7 @@ export const files: readonly Surrounding[] = [
     make: ({ here }) => {
       for (const name of readdirSync(here)) rmSync(join(here, name))
     },
-    ends: (call) => (namesFile(call) ? [2] : 'fine'),
+    ends: (call) => (namesFile(call) ? (call.name === 'service:restore' ? [6] : [2]) : 'fine'),
   },
   {
     name: 'folders lie where the files that the call names should',
@@ -159,7 +175,7 @@ export const files: readonly Surrounding[] = [
       delete world.env['XDG_CACHE_HOME']
       makeReadOnly(world.home)
     },
-    ends: (call) => (keepsSomething(call) || needsData(call) ? [0, 1] : 'fine'),
+    ends: (call) => (keepsSomething(call) || needsData(call) || needsState(call) ? [0, 1] : 'fine'),
   },
   {
     name: 'there is no home, and none can be made',
@@ -167,7 +183,7 @@ export const files: readonly Surrounding[] = [
       const file = join(world.root, 'here', 'password.txt')
       world.env = { ...world.env, HOME: join(file, 'home'), XDG_CACHE_HOME: undefined }
     },
-    ends: (call) => (!needsConfiguration(call) ? 'fine' : [0, 1, 2, 4, 6]),
+    ends: (call) => (!needsConfiguration(call) ? 'fine' : [0, 1, 2, 3, 4, 6]),
   },
   {
     name: 'HOME is not set, and the user is not known',
@@ -183,7 +199,7 @@ export const files: readonly Surrounding[] = [
     make: (world) => {
       world.isHereDeleted = true
     },
-    ends: (call) => (namesFile(call) ? [1, 2] : 'fine'),
+    ends: (call) => (namesFile(call) ? [1, 2, 6] : writesHere(call) ? [1] : 'fine'),
   },
   {
     name: 'TMPDIR is not there',

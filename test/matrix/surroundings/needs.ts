@@ -1,6 +1,4 @@
-import { commandOf } from '../../support/command-lines.ts'
 import type { Call } from '../calls.ts'
-import type { Form } from '../forms.ts'
 
 /** What a call needs of the machine, and so what it can miss. */
 
@@ -35,4 +33,19 @@ export function needsData({ name }: Call): boolean {
 /** Whether a change of the configuration or of a credential is its purpose. */
 export function keepsSomething({ name }: Call): boolean {
   return /^(config:set|auth:(use|login|logout))/.test(name)
+}
+
+/** Whether the options are judged, which come from flags, environment and configuration. */
+export function needsOptions({ name }: Call): boolean {
+  return name !== 'complete'
+}
+
+/** Whether it cannot go on without a record of its own on this machine, in the folder of states. */
+export function needsState({ name }: Call): boolean {
+  return /^(history:export|users:import|users:permissions:assign of)/.test(name)
+}
+
+/** Whether it writes a file where it is called. */
+export function writesHere({ args }: Call): boolean {
+  return args.includes('new.db') || args.includes('history.json')
 }
