@@ -46,6 +46,7 @@ const refusals: Record<string, Codes> = {
   fields: [1, 2],
   jq: [2],
   'chat json': [2],
+  'chat no-input': [2],
 }
 
 /** The exit codes that a command with one more flag may have. */

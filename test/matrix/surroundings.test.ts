@@ -3,6 +3,7 @@ import type { FaultServer } from '../support/fault-server.ts'
 import { createJobPool } from '../support/job-pool.ts'
 import { takeSample } from '../support/take-sample.ts'
 import { type Call, calls, uncalled, wordsFor } from './calls.ts'
+import { expectedCodes } from './flag-endings.ts'
 import { type Flagged, validFlags } from './flag-values.ts'
 import { type Form, forms, formsHere, inWords } from './forms.ts'
 import { startGoodService } from './good-service.ts'
@@ -106,6 +107,8 @@ async function meet({ surrounding, call, form }: Cell, home: PreparedHome): Prom
 
 function expectEnding({ ends }: Surrounding, { call, form, run }: Ran): void {
   const expected = ends(call, form)
-  const codes = expected === 'fine' ? [call.fine[form]] : expected
+  const fine = 'flag' in call ? expectedCodes(call as Flagged, form) : [call.fine[form]]
+  // A flag may have a command end before it meets what is wrong.
+  const codes = expected === 'fine' ? fine : 'flag' in call ? [...expected, ...fine] : expected
   expect(codes, `exit code; ${run.stdout}\n${run.stderr}`).to.include(run.exitCode)
 }

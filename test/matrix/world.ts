@@ -66,6 +66,10 @@ export async function runIn(
   if (world.reader === 'is gone') child.stdout?.destroy()
   if (world.reader === 'goes after the first bytes') child.stdout?.once('data', () => child.stdout?.destroy())
   answerWhenAsked(child, form, call)
+  // Nobody hears that it is ready.
+  if (call.until && /^(.* )?>/.test(world.redirections)) {
+    setTimeout(() => child.kill('SIGTERM'), 4_000).unref()
+  }
   let hung = false
   const timer = setTimeout(() => {
     hung = true
