@@ -6,7 +6,7 @@ import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 /** Copies that all begin at the same moment; a whole run has 200. */
-const copies = process.env['CHATCTL_TEST_FULL'] === '1' ? 200 : 20
+const copies = process.env['CHATCTL_TEST_FULL'] === '1' ? 200 : 12
 
 describe(`${copies} copies at once on one home`, function () {
   this.timeout(300_000)

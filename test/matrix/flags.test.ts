@@ -33,7 +33,7 @@ describe('the matrix of flags', function () {
   this.timeout(240_000)
   let service: FaultServer
   let home: PreparedHome
-  const { sample, words } = takeSample(cells, 50)
+  const { sample, words } = takeSample(cells, 30)
   const inTurn = createJobPool(3)
   const outcomes = new Map<Cell, Promise<void>>()
 

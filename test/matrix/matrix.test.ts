@@ -47,7 +47,7 @@ describe('the matrix of what a service may do', function () {
   this.timeout(180_000)
   let home: PreparedHome
   const outcomes = new Map<Cell, Promise<Outcome>>()
-  const { sample, words } = takeSample(cells, 90)
+  const { sample, words } = takeSample(cells, 60)
 
   before(async () => {
     const service = await startGoodService()

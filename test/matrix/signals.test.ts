@@ -48,7 +48,7 @@ describe('the matrix of signals', function () {
   this.timeout(240_000)
   let service: FaultServer
   let home: PreparedHome
-  const { sample, words } = takeSample(cells, 25)
+  const { sample, words } = takeSample(cells, 12)
   const seed = Number(process.env['CHATCTL_TEST_SEED'] ?? 1)
   const inTurn = createJobPool(2)
   const outcomes = new Map<Cell, Promise<void>>()

@@ -60,7 +60,7 @@ describe('the matrix of what is wrong on this machine', function () {
   this.timeout(240_000)
   let service: FaultServer
   let home: PreparedHome
-  const { sample, words } = takeSample(cells, 70)
+  const { sample, words } = takeSample(cells, 45)
   const inTurn = createJobPool(3)
   const outcomes = new Map<Cell, Promise<void>>()
 

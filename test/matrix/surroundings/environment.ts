@@ -64,8 +64,11 @@ export const environment: readonly Surrounding[] = [
     name: 'a form that is none',
     make: set({ CHATCTL_OUTPUT: 'xml' }),
     forms: ['terminal', 'pipe'],
-    // A name such as history.json says the form.
-    ends: (call, form) => (call.name === 'history:export to a file' ? 'fine' : badOption(call, form)),
+    // A document has other forms than those of this variable.
+    ends: (call, form) =>
+      call.name.startsWith('history:export') || call.name.startsWith('chat:show')
+        ? [0, 2]
+        : badOption(call, form),
   },
   {
     name: 'an address that is none',

@@ -117,7 +117,7 @@ export const files: readonly Surrounding[] = [
     ends: (call) =>
       needsCredential(call)
         ? [4]
-        : keepsSomething(call) || call.name === 'chat:show'
+        : keepsSomething(call) || /^chat:(show|sessions)/.test(call.name)
           ? [0, 1]
           : needsData(call)
             ? [1]

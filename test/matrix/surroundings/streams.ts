@@ -59,7 +59,7 @@ export const streams: readonly Surrounding[] = [
     name: 'stdin is a folder',
     make: redirect('</'),
     forms: away,
-    ends: (call) => (readsStdin(call) ? [1, 2] : takesText(call) ? [0, 2] : 'fine'),
+    ends: (call) => (readsStdin(call) ? [1, 2, 3] : takesText(call) ? [0, 2] : 'fine'),
   },
   { name: 'all three are closed', make: redirect('<&- >&- 2>&-'), forms: away, ends: () => [0, 1, 2, 3, 4] },
 ]
