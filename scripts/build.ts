@@ -1,18 +1,22 @@
 import { execFileSync } from 'node:child_process'
 import { globSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { findBundledPackages } from './bundled-packages.ts'
 import { buildBundles, buildCommandTable } from './bundles.ts'
+import { composeLicences } from './licences.ts'
 
 /**
- * Builds src into dist, and oclif's manifest of the commands. With `--if-stale` it does so only
- * when a source is newer than the last build.
+ * Builds src into dist, with the licences of what is in it, and oclif's manifest of the commands.
+ * With `--if-stale` it does so only when a source is newer than the last build.
  */
 
 const root = resolve(import.meta.dirname, '..')
 const stamp = join(root, 'dist', '.stamp')
 
 function findSources(): string[] {
-  return globSync(['src/**/*.ts', 'scripts/*.ts', 'package.json', 'package-lock.json'], { cwd: root }).sort()
+  return globSync(['src/**/*.ts', 'scripts/**/*.{ts,txt}', 'package.json', 'package-lock.json'], {
+    cwd: root,
+  }).sort()
 }
 
 function isStale(sources: readonly string[]): boolean {
@@ -25,7 +29,9 @@ function isStale(sources: readonly string[]): boolean {
 async function buildAll(sources: readonly string[]): Promise<void> {
   const startedAt = new Date()
   rmSync(join(root, 'dist'), { recursive: true, force: true })
-  await buildBundles(root)
+  const packages = findBundledPackages(root, await buildBundles(root))
+  writeFileSync(join(root, 'dist/licences.txt'), composeLicences(root, packages))
+  writeFileSync(join(root, 'dist/.packages.json'), JSON.stringify(packages))
   await writeManifest()
   writeFileSync(stamp, sources.join('\n'))
   // A source saved while the build ran is newer than what was built from it.

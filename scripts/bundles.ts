@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { globSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { type BuildOptions, build, type Plugin } from 'esbuild'
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type BuildOptions, build, type Loader, type Metafile, type Plugin } from 'esbuild'
 import { leanDependencies } from './lean-dependencies.ts'
 
 /**
@@ -56,6 +56,13 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
             export * from './src/talk/transcript/read-transcript.ts'`,
     asked: /\/transcript\/(find-transcript|list-transcripts|read-transcript|render-transcript)\.ts$/,
   },
+  doctor: {
+    entry: `export * from './src/cli/doctor/examine.ts'
+            export * from './src/client/probe-network.ts'
+            export * from './src/bulk/journal/unfinished-imports.ts'
+            export * from './src/view/checks.ts'`,
+    asked: /\/(doctor\/examine|probe-network|unfinished-imports|view\/checks)\.ts$/,
+  },
   bulk: { entry: `export * from './src/bulk/import-rows.ts'`, asked: /\/bulk\/import-rows\.ts$/ },
   links: { entry: `export * from 'supports-hyperlinks'`, asked: /^supports-hyperlinks$/ },
   http: { entry: `export * from './src/client/pool.ts'`, asked: /^\.\/pool\.ts$/ },
@@ -104,22 +111,38 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     entry: `export * from './src/talk/markdown/line-highlighter.ts'`,
     asked: /\/line-highlighter\.ts$/,
   },
-  prompts: { entry: `export * from '@inquirer/prompts'`, asked: /^@inquirer\/prompts$/ },
+  // Not its editor, which brings every encoding there is.
+  prompts: {
+    entry: `export { confirm, input, password, select } from '@inquirer/prompts'`,
+    asked: /^@inquirer\/prompts$/,
+  },
+  jq: { entry: `module.exports = require('jq-wasm')`, asked: /^jq-wasm$/ },
 }
 
-/** Native or WebAssembly packages read files beside them, so they cannot move into a bundle. */
-const external = ['@napi-rs/keyring', '@node-rs/argon2', 'jq-wasm']
+/** What bundled code reads beside its file at run time: the place below dist, and where it comes from. */
+const carriedFiles: Record<string, string> = {
+  'build/jq.wasm': 'node_modules/jq-wasm/dist/build/jq.wasm',
+}
+
+/** The scripts of `autocomplete`, which are texts to us. */
+const textFiles: Record<string, Loader> = { '.bash': 'text', '.fish': 'text', '.ps1': 'text', '.zsh': 'text' }
 
 /** What Node's own loader loads. */
 const program: BuildOptions = { banner: {}, footer: {} }
 
-/** Builds everything but the manifest into dist. */
-export async function buildBundles(root: string): Promise<void> {
+/**
+ * Builds everything but the manifest into dist.
+ *
+ * @returns what esbuild says of each bundle, by name
+ */
+export async function buildBundles(root: string): Promise<Record<string, Metafile>> {
   const dist = join(root, 'dist')
   mkdirSync(dist, { recursive: true })
   const hashes: Record<string, string> = {}
+  const metafiles: Record<string, Metafile> = {}
   const write = async (name: string, options: BuildOptions): Promise<void> => {
-    const code = await bundle(root, name, options)
+    const { code, metafile } = await bundle(root, name, options)
+    metafiles[name] = metafile
     hashes[name] = createHash('sha256').update(code).digest('hex').slice(0, 16)
     writeFileSync(join(dist, `${name}.cjs`), code, 'latin1')
   }
@@ -133,10 +156,19 @@ export async function buildBundles(root: string): Promise<void> {
     define: { bundleHashes: JSON.stringify(hashes) },
     ...program,
   })
+  for (const [place, source] of Object.entries(carriedFiles)) {
+    mkdirSync(dirname(join(dist, place)), { recursive: true })
+    writeFileSync(join(dist, place), readFileSync(join(root, source)))
+  }
+  return metafiles
 }
 
-async function bundle(root: string, name: string, options: BuildOptions): Promise<string> {
-  const { outputFiles } = await build({
+async function bundle(
+  root: string,
+  name: string,
+  options: BuildOptions,
+): Promise<{ code: string; metafile: Metafile }> {
+  const { outputFiles = [], metafile = { inputs: {}, outputs: {} } } = await build({
     absWorkingDir: root,
     bundle: true,
     write: false,
@@ -146,7 +178,9 @@ async function bundle(root: string, name: string, options: BuildOptions): Promis
     target: 'node22.19',
     // `import()` would need the loader of ES modules, which costs as much as all of oclif.
     supported: { 'dynamic-import': false },
-    external,
+    external: findRunTimePackages(root),
+    metafile: true,
+    loader: textFiles,
     plugins: [askForBundles(name), leanDependencies],
     legalComments: 'none',
     minifySyntax: true,
@@ -157,10 +191,21 @@ async function bundle(root: string, name: string, options: BuildOptions): Promis
     logLevel: 'warning',
     ...options,
   })
-  const code = outputFiles?.[0]?.text ?? ''
   // It is read as Latin-1, the only encoding that V8 takes without looking at every character.
   // esbuild escapes what is not in it everywhere but in regular expressions.
-  return code.replaceAll(/[^\0-\xff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  const code = (outputFiles[0]?.text ?? '').replaceAll(
+    /[^\0-\xff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  return { code, metafile }
+}
+
+/** An installation brings these, because they are native. Everything else is bundled. */
+function findRunTimePackages(root: string): string[] {
+  const { dependencies }: { dependencies: Record<string, string> } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8'),
+  )
+  return Object.keys(dependencies)
 }
 
 /** Leaves to another bundle what belongs there, whether it is asked for by `import` or `import()`. */
@@ -198,5 +243,6 @@ export async function buildCommandTable(root: string, outfile: string): Promise<
     format: 'esm',
     platform: 'node',
     packages: 'external',
+    loader: textFiles,
   })
 }

@@ -1,5 +1,6 @@
 import type { Command } from '@oclif/core/command'
 import { run } from '@oclif/core/run'
+import { putFlagsBehindCommand } from './cli/flags-first.ts'
 import { interruption, watchSignals } from './cli/interruption.ts'
 import { demandWholeStdout, watchClosedPipes, writeData } from './cli/output/streams.ts'
 import { reportError } from './cli/render-error.ts'
@@ -55,7 +56,8 @@ function loadCommand(id: string): Command.Class {
 
 /** `chatctl help settings get` and `chatctl settings get --help` are one. */
 function normalise(argv: string[]): string[] {
-  return argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv
+  if (argv[0] === 'help') return [...argv.slice(1), '--help']
+  return argv[0]?.startsWith('-') ? putFlagsBehindCommand(argv) : argv
 }
 
 /** oclif has no class of its own for it, and two spellings. */

@@ -24,7 +24,8 @@ function readImports(from: string): Import[] {
   const text = texts.get(from) ?? ''
   const found: Import[] = []
   const add = (target: string | undefined, typeOnly: boolean, dynamic: boolean): void => {
-    if (!target?.startsWith('.')) return
+    // What is no module is a text to the build.
+    if (!target?.startsWith('.') || !target.endsWith('.ts')) return
     const to = join(dirname(from), target).replaceAll('\\', '/')
     found.push({ from, to, typeOnly, dynamic })
   }

@@ -74,12 +74,19 @@ function abortable(input: Input, signal: AbortSignal): Input {
 }
 
 /** @throws Failure `refused` that lists the faults */
-async function check(input: Input, { kind, skipInvalid, warn }: ImportOptions): Promise<CheckedInput> {
+async function check(
+  input: Input,
+  { kind, skipInvalid, makePassword, warn }: ImportOptions,
+): Promise<CheckedInput> {
   const faults = new FaultList(input.name)
   const checked = await checkInput(input, kind, (fault) => faults.add(fault))
   if (checked.labelledUpdates > 0) {
     const rows = countOf(checked.labelledUpdates, 'row')
     await warn(`An email cannot be changed: that of ${rows} with an id is not sent`)
+  }
+  if (checked.withoutPassword > 0 && makePassword === undefined) {
+    const rows = countOf(checked.withoutPassword, 'new user')
+    await warn(`${rows} without a password; --generate-passwords makes them up, where the service wants one`)
   }
   if (faults.count === 0) return checked
   if (!skipInvalid) throw faultsFailure(faults)

@@ -66,7 +66,7 @@ export interface Context {
    *   does, in place of the lines on stderr. Only the first call is heard.
    * @throws Failure `unauthorized` where there is no credential
    */
-  connect(other?: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal'>): Promise<Client>
+  connect(other?: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal' | 'timeout'>): Promise<Client>
   /** What helps when the service refuses the credential that `connect` sends. */
   refusalHint(): string | undefined
   /** Another service, or this one as somebody else. */

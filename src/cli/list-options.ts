@@ -9,8 +9,8 @@ export interface OptionRow {
   key: string
   value: string | null
   source: Source
-  /** The flag, the variable, the profile or the file that it came from. */
-  from: string
+  /** The flag, the variable, the profile or the file that it came from; null for a default. */
+  from: string | null
 }
 
 /** Every option in force and where it came from. */
@@ -24,13 +24,13 @@ export function listOptions({ options, configuration }: Context): OptionRow[] {
     key: defaultProfileKey,
     value: standard ?? null,
     source: standard === undefined ? 'default' : 'profile',
-    from: standard === undefined ? 'default' : 'the configuration file',
+    from: standard === undefined ? null : 'the configuration file',
   }
   return [profile, fallback, ...rest]
 }
 
 function describe(value: string | undefined, { source, from }: { source: Source; from: string }) {
-  return { value: value ?? null, source, from }
+  return { value: value ?? null, source, from: source === 'default' ? null : from }
 }
 
 function shown(key: ProfileKey, options: Options): string | undefined {

@@ -73,11 +73,20 @@ async function sayInWords(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyl
   const { message, details, status, hint, request } = rendered
   const clean = stripControls
   const lines = [`${colours.red('Error:')} ${clean(message)}`]
-  // Only a service's details say more than the message, which lists our own.
-  if (details !== undefined && status !== undefined) lines.push(`Details: ${clean(JSON.stringify(details))}`)
+  // Our own details are all in the message.
+  if (status !== undefined && saysMore(details, message))
+    lines.push(`Details: ${clean(JSON.stringify(details))}`)
   if (request?.id) lines.push(clean(`Request: ${request.method} ${request.url}, id ${request.id}`))
   if (hint !== undefined) lines.push(`${colours.cyan('Hint:')} ${clean(hint)}`)
   sayStyled(lines.join('\n'))
+}
+
+/** Whether a service's details have a text that its message has not. */
+function saysMore(details: unknown, message: string): boolean {
+  if (typeof details !== 'object' || details === null) {
+    return details !== undefined && !message.includes(String(details))
+  }
+  return Object.values(details).some((inner) => saysMore(inner, message))
 }
 
 function stackOf(error: unknown): string {

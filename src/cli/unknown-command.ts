@@ -10,7 +10,7 @@ export function unknownCommand(argv: readonly string[], ids: readonly string[]):
   const words = leadingWords(argv)
   if (words.length === 0) {
     return new Failure('usage', `There is no command before ${argv[0]}`, {
-      hint: 'Flags come after the command; all commands: chatctl --help',
+      hint: 'A command begins with its words: chatctl --help',
     })
   }
   const paths = ids.map((id) => id.split(':'))

@@ -28,6 +28,11 @@ export function isHopeless(interrupted: Interrupted): boolean {
   )
 }
 
+const hints: Record<string, string> = {
+  ENOTFOUND: 'Check the base URL.',
+  ECONNREFUSED: 'Is the service running there? Check its address and port.',
+}
+
 /** One interruption in words: `connection refused`, `no answer within 60 s`. */
 export function describeInterruption(interrupted: Interrupted): string {
   const { cause, stage } = interrupted
@@ -67,7 +72,7 @@ export function networkFailure(interrupted: Interrupted, request: FailedRequest)
     return new Failure('unreachable', `cannot reach ${origin}: ${what}`, {
       cause,
       request,
-      ...(code === 'ENOTFOUND' ? { hint: 'Check the base URL.' } : {}),
+      ...(hints[code] === undefined ? {} : { hint: hints[code] }),
     })
   }
   if (stage === 'body') {

@@ -5,8 +5,11 @@ import { writeData } from '../cli/output/streams.ts'
 
 export default class Autocomplete extends BaseCommand {
   static override summary = 'Print a script that completes chatctl in your shell.'
+  static override description =
+    'Tab then completes commands, flags and their values, among them your profiles, sessions, settings and the models of the service. Run the line of your shell below once, and open a new shell; that of PowerShell belongs into the file that $PROFILE names. The second one for zsh is for a folder that zsh searches, and starts faster.'
   static override examples = [
-    '$ source <(<%= config.bin %> autocomplete bash)',
+    "$ echo 'source <(<%= config.bin %> autocomplete bash)' >> ~/.bashrc",
+    "$ echo 'source <(<%= config.bin %> autocomplete zsh)' >> ~/.zshrc",
     '<%= config.bin %> autocomplete zsh > "$fpath[1]/_chatctl"',
     '<%= config.bin %> autocomplete fish > ~/.config/fish/completions/chatctl.fish',
     '<%= config.bin %> autocomplete powershell | Out-String | Invoke-Expression',

@@ -11,6 +11,8 @@ export interface KeychainOptions {
   patience: number
   /** Called once when a call takes so long that a dialog may be open. */
   onWait: () => void
+  /** Whether the system may ask a person for the keychain's sake; a locked one fails otherwise. It may unless said. */
+  mayAsk?: boolean
 }
 
 /** The keychain of the operating system: Secret Service, Keychain or Credential Manager. */
@@ -23,6 +25,10 @@ export class Keychain implements CredentialStore {
   }
 
   async read(owner: CredentialOwner, signal?: AbortSignal): Promise<StoredCredential | undefined> {
+    // Only there a dialog may come with an item of a keychain that is open.
+    if (process.platform === 'darwin' && this.#options.mayAsk === false) {
+      throw keychainFailure(new Error('interaction is not allowed'), itemOf(owner))
+    }
     const text =
       process.platform === 'linux' ? await this.#find(owner, signal) : await this.#get(owner, signal)
     if (text === null) return undefined
@@ -61,7 +67,8 @@ export class Keychain implements CredentialStore {
       owner,
       signal,
     ).catch((failure: unknown) => {
-      if (failure instanceof Failure && failure.code === 'keychain_locked') return undefined
+      const isLocked = failure instanceof Failure && failure.code === 'keychain_locked'
+      if (isLocked && this.#options.mayAsk !== false) return undefined
       throw failure
     })
     if (!found) return this.#get(owner, signal)

@@ -3,11 +3,12 @@ import { leavesOf, textOf, type View } from './view.ts'
 /** Entries of the audit log. */
 export const auditView: View = {
   layout: 'records',
+  none: 'There are no such entries.',
   columns: [
-    { path: 'at' },
+    { path: 'at', time: true },
     { path: 'actor' },
     { path: 'action' },
-    { path: 'target' },
+    { path: 'target', whole: true },
     { path: 'change' },
     { path: 'key_id', aside: true },
     { path: 'request_id', aside: true },

@@ -10,7 +10,7 @@ export const authStatusView: View = {
     { path: 'reason' },
     { path: 'kind' },
     { path: 'storage' },
-    { path: 'expires_at' },
+    { path: 'expires_at', time: true },
     { path: 'scope' },
     { path: 'verified' },
     { path: 'user.id' },
@@ -26,7 +26,7 @@ export const loginView: View = {
     { path: 'base_url' },
     { path: 'kind' },
     { path: 'storage' },
-    { path: 'expires_at' },
+    { path: 'expires_at', time: true },
     { path: 'scope' },
     { path: 'verified' },
     { path: 'user.id' },
@@ -43,7 +43,7 @@ export const signInsView: View = {
     { path: 'origin' },
     { path: 'kind' },
     { path: 'storage' },
-    { path: 'expires_at' },
+    { path: 'expires_at', time: true },
     { path: 'default' },
   ],
 }
@@ -57,6 +57,6 @@ export const logoutView: View = {
 /** A credential for another program: the one place that shows one. */
 export const tokenView: View = {
   layout: 'pairs',
-  columns: [{ path: 'token' }, { path: 'kind' }, { path: 'expires_at' }],
+  columns: [{ path: 'token' }, { path: 'kind' }, { path: 'expires_at', time: true }],
   text: (body) => String(valueAt(body, 'token')),
 }

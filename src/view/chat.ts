@@ -11,13 +11,24 @@ const listAt =
 
 export const modelsView: View = {
   layout: 'records',
-  columns: [{ path: 'id' }, { path: 'owned_by' }, { path: 'created' }, { path: 'object', hidden: true }],
+  none: 'There are no models.',
+  columns: [
+    { path: 'id', whole: true },
+    { path: 'owned_by' },
+    { path: 'created', time: true },
+    { path: 'object', hidden: true },
+  ],
   rows: listAt('data'),
 }
 
 export const sendView: View = {
   layout: 'records',
-  columns: [{ path: 'id' }, { path: 'context_id' }, { path: 'created_at' }, { path: 'response' }],
+  columns: [
+    { path: 'id', whole: true },
+    { path: 'context_id' },
+    { path: 'created_at', time: true },
+    { path: 'response' },
+  ],
   text: (body) => String(valueAt(body, 'response') ?? ''),
 }
 
@@ -28,7 +39,7 @@ export const streamEventView: View = {
     { path: 'v' },
     { path: 'type' },
     { path: 'context_id' },
-    { path: 'id' },
+    { path: 'id', whole: true },
     { path: 'model' },
     { path: 'text' },
     { path: 'usage', open: true },
@@ -43,9 +54,9 @@ export const streamEventView: View = {
 export const completionView: View = {
   layout: 'records',
   columns: [
-    { path: 'id' },
+    { path: 'id', whole: true },
     { path: 'model' },
-    { path: 'created' },
+    { path: 'created', time: true },
     { path: 'choices.0.finish_reason' },
     { path: 'choices.0.message.content' },
     { path: 'object', hidden: true },
@@ -62,6 +73,12 @@ export const completionView: View = {
 /** As rows a page reads downwards, whatever its order. */
 export const historyView: View = {
   layout: 'records',
-  columns: [{ path: 'id' }, { path: 'created_at' }, { path: 'role' }, { path: 'content' }],
+  none: 'There are no messages.',
+  columns: [
+    { path: 'id', whole: true },
+    { path: 'created_at', time: true },
+    { path: 'role' },
+    { path: 'content' },
+  ],
   rows: (body) => oldestFirst(listAt('messages')(body) as readonly HistoryMessage[]),
 }

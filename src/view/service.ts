@@ -15,7 +15,7 @@ export const serviceStatusView: View = {
     { path: 'running.health' },
     { path: 'running.admin_url' },
     { path: 'running.version' },
-    { path: 'running.started_at' },
+    { path: 'running.started_at', time: true },
     { path: 'running.uptime_seconds' },
     { path: 'also_running' },
   ],
@@ -23,18 +23,19 @@ export const serviceStatusView: View = {
 
 export const keyView: View = {
   layout: 'records',
+  none: 'There are no API keys; chatctl service keys create makes one.',
   columns: [
     { path: 'id', whole: true },
     { path: 'name' },
     { path: 'tier' },
     { path: 'limit' },
-    { path: 'created_at', aside: true },
-    { path: 'last_used_at' },
-    { path: 'revoked_at' },
+    { path: 'created_at', time: true, aside: true },
+    { path: 'last_used_at', time: true },
+    { path: 'revoked_at', time: true },
     { path: 'user_id', aside: true },
     { path: 'user_email' },
     { path: 'permissions' },
-    { path: 'expires_at' },
+    { path: 'expires_at', time: true },
   ],
 }
 
@@ -42,7 +43,7 @@ export const keyView: View = {
 export const newKeyView: View = {
   layout: 'records',
   columns: [
-    { path: 'id' },
+    { path: 'id', whole: true },
     { path: 'name' },
     { path: 'tier' },
     { path: 'limit' },
@@ -50,13 +51,19 @@ export const newKeyView: View = {
     { path: 'user_id', aside: true },
     { path: 'user_email' },
     { path: 'permissions' },
-    { path: 'expires_at' },
+    { path: 'expires_at', time: true },
   ],
 }
 
 export const accountView: View = {
   layout: 'records',
-  columns: [{ path: 'id' }, { path: 'email' }, { path: 'name' }, { path: 'role' }, { path: 'created_at' }],
+  columns: [
+    { path: 'id', whole: true },
+    { path: 'email' },
+    { path: 'name' },
+    { path: 'role' },
+    { path: 'created_at', time: true },
+  ],
 }
 
 export const backupView: View = {
@@ -72,14 +79,15 @@ export const restoredView: View = {
 /** Sign-ins through the browser. */
 export const sessionView: View = {
   layout: 'records',
+  none: 'Nobody is signed in through the browser.',
   columns: [
-    { path: 'id' },
+    { path: 'id', whole: true },
     { path: 'kind' },
     { path: 'email' },
     { path: 'scope' },
-    { path: 'created_at' },
-    { path: 'last_used_at' },
-    { path: 'expires_at' },
+    { path: 'created_at', time: true },
+    { path: 'last_used_at', time: true },
+    { path: 'expires_at', time: true },
     { path: 'address' },
     { path: 'agent' },
   ],

@@ -5,7 +5,7 @@ export const sessionsView: View = {
   layout: 'records',
   columns: [
     { path: 'id', whole: true },
-    { path: 'updated_at', whole: true },
+    { path: 'updated_at', time: true },
     { path: 'turns' },
     { path: 'model', aside: true },
     { path: 'context_id', aside: true },

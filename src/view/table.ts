@@ -1,13 +1,15 @@
 import Table from 'cli-table3'
 import stringWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
-import type { Grid } from './view.ts'
+import { stripControls } from './strip-controls.ts'
+import { tableGrid } from './table-grid.ts'
+import type { View } from './view.ts'
 
 export interface TableStyle {
+  /** The paths asked for; undefined for all that the view shows. */
+  fields: readonly string[] | undefined
   /** Columns of the terminal; what is longer wraps. */
   width: number
-  /** Indices of columns that give way last. */
-  whole: readonly number[]
   bold(text: string): string
 }
 
@@ -29,11 +31,81 @@ const noFrame = {
   middle: '  ',
 }
 
-/** A table without frames, as wide as the terminal at most; the widest columns give way first. */
-export function renderTable({ header, rows }: Grid, style: TableStyle): string {
+const gap = 2
+const narrowest = 12
+
+/**
+ * A table without frames, as wide as the terminal at most. Where a list is too wide for whole words,
+ * each of its rows stands upright instead.
+ */
+export function renderTable(view: View, body: unknown, { fields, width, bold }: TableStyle): string {
+  const { header, rows, whole } = tableGrid(view, body, fields)
   if (rows.length === 0) return ''
-  const titles = header.map((name) => name.toUpperCase())
-  const widths = shrinkToFit(naturalWidths(titles, rows), style)
+  const clean = rows.map((row) => row.map(stripControls))
+  const lines = [header.map((name) => name.toUpperCase()), ...clean]
+  const columns = header.map((name, index) => measure(lines, index, whole.includes(name), width))
+  if (header.length > 2 && total(columns.map(({ least }) => least)) > width) {
+    return clean.map((row) => drawUpright(header, row, width, bold)).join('\n')
+  }
+  const [title = '', ...rest] = draw(lines, shrinkToFit(columns, width))
+  return `${[bold(title), ...rest].join('\n')}\n`
+}
+
+interface Measure {
+  /** What it would take without a break. */
+  natural: number
+  /** What it takes to be readable: without breaking a word, and not narrower than `narrowest`. */
+  least: number
+}
+
+function measure(
+  lines: readonly (readonly string[])[],
+  index: number,
+  isWhole: boolean,
+  width: number,
+): Measure {
+  const cells = lines.map((line) => line[index] ?? '')
+  const widest = (separator: string | RegExp): number =>
+    Math.max(...cells.flatMap((cell) => cell.split(separator).map((part) => stringWidth(part))))
+  const natural = widest('\n')
+  // An address or a password may be longer than anything that it stands beside.
+  const word = Math.min(widest(/\s/), Math.floor(width / 3))
+  return { natural, least: isWhole ? natural : Math.min(natural, Math.max(word, narrowest)) }
+}
+
+function total(widths: readonly number[]): number {
+  return widths.reduce((sum, one) => sum + one + gap, -gap)
+}
+
+/** Takes width from the widest column, one at a time, until all fit; words are broken last. */
+function shrinkToFit(columns: readonly Measure[], width: number): number[] {
+  const widths = columns.map(({ natural }) => natural)
+  const takeDownTo = (least: readonly number[]): void => {
+    while (total(widths) > width) {
+      const giving = widths.map((one, index) => (one > (least[index] ?? 0) ? one : 0))
+      const widest = Math.max(...giving)
+      if (widest === 0) break
+      widths[giving.indexOf(widest)] = widest - 1
+    }
+  }
+  takeDownTo(columns.map(({ least }) => least))
+  takeDownTo(columns.map(() => narrowest))
+  return widths
+}
+
+function drawUpright(
+  header: readonly string[],
+  row: readonly string[],
+  width: number,
+  bold: (text: string) => string,
+): string {
+  const filled = header.map((name, index) => [name, row[index] ?? '']).filter(([, cell]) => cell !== '')
+  const key = Math.max(...filled.map(([name = '']) => stringWidth(name)))
+  const lines = filled.map(([name = '', cell = '']) => [bold(name), cell])
+  return `${draw(lines, [key, Math.max(1, width - key - gap)]).join('\n')}\n`
+}
+
+function draw(lines: readonly (readonly string[])[], widths: number[]): string[] {
   const table = new Table({
     chars: noFrame,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
@@ -41,51 +113,9 @@ export function renderTable({ header, rows }: Grid, style: TableStyle): string {
   })
   // Wrapped here, because a cell that is wrapped by the table loses what does not fit into a line.
   const wrap = (cell: string, index: number) => wrapAnsi(cell, widths[index] ?? 1, { hard: true })
-  table.push(titles.map(wrap), ...rows.map((row) => row.map(wrap)))
-  const [titleLine = '', ...lines] = table
+  table.push(...lines.map((line) => line.map(wrap)))
+  return table
     .toString()
     .split('\n')
     .map((line) => line.trimEnd())
-  return `${[style.bold(titleLine), ...lines].join('\n')}\n`
-}
-
-/** Whether a table of this grid can be as narrow as the terminal. */
-export function fitsWidth({ header, rows }: Grid, width: number): boolean {
-  const least = naturalWidths(header, rows).map((one) => Math.min(one, narrowest))
-  return sumOf(least) <= width
-}
-
-/** The longest line of each column. */
-function naturalWidths(titles: readonly string[], rows: Grid['rows']): number[] {
-  return titles.map((title, index) =>
-    Math.max(stringWidth(title), ...rows.map((row) => longestLine(row[index] ?? ''))),
-  )
-}
-
-const gap = 2
-const narrowest = 8
-
-/** Columns of the terminal that columns of these widths take. */
-function sumOf(widths: readonly number[]): number {
-  return widths.reduce((sum, one) => sum + one + gap, -gap)
-}
-
-/** Takes width from the widest column, one at a time, until all fit. */
-function shrinkToFit(natural: readonly number[], { width, whole }: TableStyle): number[] {
-  const widths = [...natural]
-  const takeFrom = (isGiving: (index: number) => boolean): void => {
-    while (sumOf(widths) > width) {
-      const giving = widths.map((one, index) => (isGiving(index) ? one : 0))
-      const widest = giving.indexOf(Math.max(...giving))
-      if ((giving[widest] ?? 0) <= narrowest) break
-      widths[widest] = (widths[widest] ?? 0) - 1
-    }
-  }
-  takeFrom((index) => !whole.includes(index))
-  takeFrom(() => true)
-  return widths
-}
-
-function longestLine(text: string): number {
-  return Math.max(...text.split('\n').map((line) => stringWidth(line)))
 }

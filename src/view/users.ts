@@ -3,10 +3,10 @@ import type { View } from './view.ts'
 export const userView: View = {
   layout: 'records',
   columns: [
-    { path: 'id' },
+    { path: 'id', whole: true },
     { path: 'email' },
     { path: 'name' },
-    { path: 'created_at' },
+    { path: 'created_at', time: true },
     { path: 'metadata', open: true },
     { path: 'settings', open: true },
   ],
@@ -20,16 +20,16 @@ export const newUserView: View = {
 
 export const permissionsView: View = {
   layout: 'records',
-  columns: [{ path: 'id' }, { path: 'role' }, { path: 'permissions' }],
+  columns: [{ path: 'id', whole: true }, { path: 'role' }, { path: 'permissions' }],
 }
 
 export const profileView: View = {
   layout: 'pairs',
   columns: [
-    { path: 'id' },
+    { path: 'id', whole: true },
     { path: 'email' },
     { path: 'name' },
-    { path: 'created_at' },
+    { path: 'created_at', time: true },
     { path: 'preferences', open: true },
   ],
 }

@@ -1,7 +1,7 @@
 /** A piece of a text, and how it stands out where there is colour. */
 export interface Span {
   text: string
-  style?: 'bold' | 'dim' | 'red' | 'green'
+  style?: 'bold' | 'dim' | 'red' | 'green' | 'yellow'
 }
 
 /** How the rows of one resource are found in a body and shown. */
@@ -12,6 +12,8 @@ export interface View {
   layout: 'pairs' | 'records'
   /** The elements of a body; the body itself where this is absent. */
   rows?(body: unknown): readonly unknown[]
+  /** What a person is told instead of a table without rows. */
+  none?: string
   /** What a person reads, where the answer is a text rather than a table. */
   text?(body: unknown): string | readonly Span[]
 }
@@ -27,17 +29,14 @@ interface Column {
   aside?: boolean
   /** In a table the last to be broken: it is to be copied. */
   whole?: boolean
+  /** A moment: ISO 8601, or seconds since the epoch. */
+  time?: boolean
 }
 
 /** One row of data that was chosen for showing: text by column, in order. */
 export interface Grid {
   header: readonly string[]
   rows: readonly (readonly string[])[]
-}
-
-/** The columns of a table: all that are shown, but those aside. */
-export function tableColumns({ columns }: View): Column[] {
-  return columns.filter(({ hidden, aside }) => !hidden && !aside)
 }
 
 /** The value at a dotted path; undefined where any step is missing. */
@@ -57,20 +56,30 @@ export function rowsOf(view: View, body: unknown): readonly unknown[] {
   return Array.isArray(body) ? body : [body]
 }
 
-/** @param fields the paths asked for, or undefined for the view's own columns */
-export function gridOf(view: View, body: unknown, fields: readonly string[] | undefined): Grid {
-  if (view.layout === 'records') return recordsGrid(view, body, fields)
-  return isObject(body) ? pairsGrid(view, body, fields) : listGrid(body, fields)
+/**
+ * @param fields the paths asked for, or undefined for the view's own columns
+ * @param cell the text of a value, by its path
+ */
+export function gridOf(
+  view: View,
+  body: unknown,
+  fields: readonly string[] | undefined,
+  cell: Cell = textOf,
+): Grid {
+  if (view.layout === 'records') return recordsGrid(view, body, fields, cell)
+  return isObject(body) ? pairsGrid(view, body, fields, cell) : listGrid(body, fields, cell)
 }
 
+type Cell = (value: unknown, path: string) => string
+
 /** What came where an object was due: a list with the columns of all its elements, or one value. */
-function listGrid(body: unknown, fields: readonly string[] | undefined): Grid {
+function listGrid(body: unknown, fields: readonly string[] | undefined, cell: Cell): Grid {
   const rows = rowsOf({ layout: 'records', columns: [] }, body)
   const header = fields ?? [...new Set(rows.flatMap((row) => (isObject(row) ? Object.keys(row) : ['value'])))]
   return {
     header,
     rows: rows.map((row) =>
-      header.map((name) => textOf(isObject(row) || name !== 'value' ? valueAt(row, name) : row)),
+      header.map((name) => cell(isObject(row) || name !== 'value' ? valueAt(row, name) : row, name)),
     ),
   }
 }
@@ -79,14 +88,14 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function recordsGrid(view: View, body: unknown, fields: readonly string[] | undefined): Grid {
+function recordsGrid(view: View, body: unknown, fields: readonly string[] | undefined, cell: Cell): Grid {
   const header = fields ?? view.columns.filter(({ hidden }) => !hidden).map(({ path }) => path)
-  const rows = rowsOf(view, body).map((row) => header.map((path) => textOf(valueAt(row, path))))
+  const rows = rowsOf(view, body).map((row) => header.map((path) => cell(valueAt(row, path), path)))
   return { header, rows }
 }
 
 /** The chosen keys, else the documented ones and then whatever else was sent. */
-function pairsGrid(view: View, body: unknown, fields: readonly string[] | undefined): Grid {
+function pairsGrid(view: View, body: unknown, fields: readonly string[] | undefined, cell: Cell): Grid {
   const leaves = new Map(leavesOf(body, ''))
   const documented = view.columns.map(({ path }) => path).filter((path) => leaves.has(path))
   const chosen = fields
@@ -96,7 +105,7 @@ function pairsGrid(view: View, body: unknown, fields: readonly string[] | undefi
     : [...documented, ...leaves.keys()]
   return {
     header: ['key', 'value'],
-    rows: [...new Set(chosen)].map((path) => [path, textOf(leaves.get(path))]),
+    rows: [...new Set(chosen)].map((path) => [path, cell(leaves.get(path), path)]),
   }
 }
 

@@ -92,7 +92,8 @@ describe('two profiles, one with a token and one with a key', () => {
     const table = await succeed('auth', 'status', '-o', 'table')
     for (const [key, value] of Object.entries(status)) {
       expect(tsv).to.match(new RegExp(`^${key}\t${value}$`, 'm'))
-      expect(table).to.match(new RegExp(`\\b${key} .*${value}`))
+      const shown = key === 'expires_at' ? expiresAt.slice(0, 16).replace('T', ' ') : value
+      expect(table).to.match(new RegExp(`\\b${key} .*${shown}`))
     }
     const key = JSON.parse(await succeed('auth', 'status', '-p', 'second', '--no-verify', '--json'))
     expect(key).to.deep.include({ profile: 'second', kind: 'api_key', storage: 'file', verified: false })

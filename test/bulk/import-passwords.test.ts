@@ -79,6 +79,14 @@ describe('passwords that an import makes up', function () {
     })
   }
 
+  it('are offered where the file has none', async () => {
+    const path = file('users.csv', 'email,password\na@example.com,\nb@example.com,pw\n')
+    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' }
+    const { stderr } = await runChatctl(sandbox, ['users', 'import', path, '--yes'], { env })
+    expect(stderr).to.contain('Warning: 1 new user without a password; --generate-passwords makes')
+    expect((await importing(path, '--restart')).stderr).not.to.contain('without a password')
+  })
+
   it('outlast another way to end lines, and a mark', async () => {
     const path = file('users.csv', 'email\r\na@example.com\r\nbad@example.com\r\nc@example.com\r\n')
     await importing(path)

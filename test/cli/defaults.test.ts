@@ -32,6 +32,13 @@ describe('what is not said in the command line', () => {
     expect(third.context_id).to.equal(second.context_id)
   })
 
+  it('a credential is missed before a password is asked for', async () => {
+    const { exitCode, stderr } = await runChatctl(sandbox, ['users', 'create', '--email', 'a@example.com'], {
+      env: { CHATCTL_BASE_URL: 'http://127.0.0.1:1' },
+    })
+    expect(exitCode, stderr).to.equal(4)
+  })
+
   it('a default form gives way to --jq, one that was asked for does not', async () => {
     const models = json(200, { data: [{ id: 'm' }] })
     const env = { CHATCTL_OUTPUT: 'yaml' }
@@ -82,7 +89,8 @@ describe('what is not said in the command line', () => {
     writeFileSync(join(folder, 'config.json'), '{"profiles":{"local":{"timeout":"abc"}}}')
     const doctor = await local('doctor', '--json')
     expect(doctor.exitCode).to.equal(2)
-    expect(JSON.parse(doctor.stdout).at(-1)).to.include({ check: 'configuration', status: 'failed' })
+    const checks: { check: string; status: string }[] = JSON.parse(doctor.stdout)
+    expect(checks.find(({ check }) => check === 'configuration')?.status).to.equal('failed')
     expect((await local('config', 'path')).exitCode).to.equal(0)
     expect((await local('config', 'set', 'timeout', '90s')).exitCode).to.equal(0)
     expect((await local('config', 'get', 'timeout')).stdout).to.equal('90s\n')

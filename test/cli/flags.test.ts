@@ -566,6 +566,8 @@ const others: Record<string, () => Promise<void>> = {
       await fetch(`${url}/v1/settings`)
     })
     expect(quiet).to.equal('')
+    expect(await serve(['--port', '0', '-q'], async () => {})).to.equal('')
+    expect(await serve(['--port', '0', '-q', '--log-level', 'info'], async () => {})).not.to.equal('')
     expect(JSON.parse(loud.split('\n')[0] ?? '')).to.be.an('object')
   },
 }

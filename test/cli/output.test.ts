@@ -105,8 +105,27 @@ describe('output', function () {
 
     it('table has titles and columns', async () => {
       expect(await printed(['chat', 'models', '-o', 'table'], models)).to.equal(
-        'ID     OWNED_BY  CREATED\nsmall  us        1\nlarge            2\n',
+        'ID     OWNED_BY  CREATED\nsmall  us        1970-01-01 00:00\nlarge            1970-01-01 00:00\n',
       )
+    })
+
+    it('table says on stderr that there is nothing in it, unless it is to be quiet', async () => {
+      const asked = ['chat', 'models', '-o', 'table']
+      expect(await run(asked, json(200, { data: [] }))).to.deep.include({
+        exitCode: 0,
+        stdout: '',
+        stderr: 'There are no models.\n',
+      })
+      expect((await run([...asked, '-q'], json(200, { data: [] }))).stderr).to.equal('')
+      expect((await run(['chat', 'models'], json(200, { data: [] }))).stderr).to.equal('')
+    })
+
+    it('words of an error leave its details out where the message has them', async () => {
+      const details = { faults: [{ path: 'email', message: 'is required' }] }
+      const refused = (message: string) =>
+        run(['chat', 'models'], json(400, { error: { code: 'bad', message, details } }))
+      expect((await refused('email is required')).stderr).not.to.contain('Details:')
+      expect((await refused('Look')).stderr).to.contain(`Details: ${JSON.stringify(details)}`)
     })
 
     it('table has no colour off a terminal, FORCE_COLOR brings it, NO_COLOR and --no-color forbid it', async () => {

@@ -11,9 +11,15 @@ export function expectedRequests(call: ServiceCall, fault: Fault, faultName: str
   if (call.name === 'history:export' && ['400', '422'].includes(faultName)) return [...asked, ...asked]
   // What was refused was not done, and there is nothing to be read.
   if (call.readsBack === undefined || isRefusal(fault)) return asked
+  // The models of a service are asked for only where it has said who asks.
+  if (reportsFailures(call) && !isSuccess(fault)) return asked
   // By then the limit is over.
   if (faultName === '429, then success') return [...asked, call.readsBack]
   return [...asked, ...repeated(call.readsBack, fault)]
+}
+
+function isSuccess({ ending }: Fault): boolean {
+  return 'done' in ending
 }
 
 function isRefusal({ ending }: Fault): boolean {

@@ -101,8 +101,10 @@ describe('the recipe for CI', () => {
     const workflow = parse(blocks('yaml').find((text) => text.includes('jobs:')) ?? '')
     const { steps } = workflow.jobs.settings
     const runs = steps.flatMap(({ run }: { run?: string }) => run ?? [])
-    expect(runs).to.deep.equal(['sh plan.sh', 'sh apply.sh'])
-    for (const run of runs) expect(existsSync(join(sandbox.home, run.slice(3)))).to.equal(true)
+    const [install, ...scripts] = runs
+    expect(install).to.match(/^npm install --global /)
+    expect(scripts).to.deep.equal(['sh plan.sh', 'sh apply.sh'])
+    for (const run of scripts) expect(existsSync(join(sandbox.home, run.slice(3)))).to.equal(true)
   })
 })
 

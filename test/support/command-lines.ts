@@ -12,7 +12,7 @@ export interface ServiceCall {
   answer: unknown
   /** Whether there is nothing to print but for a program. */
   printsNothing?: true
-  /** Sent after it, to see what came of it; answered in the same way. */
+  /** Sent after it, mostly to see what came of it; answered in the same way. */
   readsBack?: `GET /${string}`
 }
 
@@ -224,7 +224,14 @@ export const serviceCalls: readonly ServiceCall[] = [
     shown: true,
     answer: profile,
   },
-  { name: 'doctor', args: ['doctor'], endpoint: 'GET /api/user/profile', shown: true, answer: profile },
+  {
+    name: 'doctor',
+    args: ['doctor'],
+    endpoint: 'GET /api/user/profile',
+    shown: true,
+    answer: profile,
+    readsBack: 'GET /v1/chat/models',
+  },
   { name: 'api', args: ['api', 'GET', '/v1/new'], endpoint: 'GET /v1/new', shown: false, answer: { a: [1] } },
   {
     name: 'api with a body',

@@ -18,15 +18,18 @@ export interface RunOptions {
   /** A hang is a failure: killed after this many ms. */
   timeout?: number
   cwd?: string
+  /** Run in place of the built program: a Node, and a script for it. */
+  program?: readonly [node: string, script: string]
 }
 
 /** Starts the built program the way a shell would, with pipes for its three streams. */
 export function startChatctl(
   sandbox: Sandbox,
   args: readonly string[],
-  { env, cwd }: RunOptions = {},
+  { env, cwd, program = [process.execPath, binary] }: RunOptions = {},
 ): ChildProcess {
-  return spawn(process.execPath, [binary, ...args], {
+  const [node, script] = program
+  return spawn(node, [script, ...args], {
     env: { ...sandbox.env, ...env },
     cwd: cwd ?? sandbox.home,
     stdio: 'pipe',

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import { runChatctl, startChatctl } from './run-chatctl.ts'
+import { type RunOptions, runChatctl, startChatctl } from './run-chatctl.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** `chatctl service run` as a process of its own. */
@@ -15,10 +15,18 @@ export interface ServiceProcess {
   stop(): Promise<void>
 }
 
-/** Starts the service of the sandbox on a free port, without an admin port, and waits until it is ready. */
-export async function runService(sandbox: Sandbox, args: readonly string[] = []): Promise<ServiceProcess> {
-  const words = ['service', 'run', '--port', '0', '--admin-port', 'off', '--json', '--log-level', 'warn']
-  const child = startChatctl(sandbox, [...words, ...args])
+/**
+ * Starts the service of the sandbox, on a free port unless the arguments name one, without an admin
+ * port, and waits until it is ready.
+ */
+export async function runService(
+  sandbox: Sandbox,
+  args: readonly string[] = [],
+  options: RunOptions = {},
+): Promise<ServiceProcess> {
+  const port = args.includes('--port') ? [] : ['--port', '0']
+  const words = ['service', 'run', ...port, '--admin-port', 'off', '--json', '--log-level', 'warn']
+  const child = startChatctl(sandbox, [...words, ...args], options)
   let errors = ''
   child.stderr?.on('data', (chunk) => {
     errors += chunk

@@ -16,6 +16,7 @@ export function createSandbox(): Sandbox {
     env: {
       PATH: process.env['PATH'],
       HOME: home,
+      TZ: 'UTC',
       // What follows is for Windows, where HOME alone moves nothing.
       USERPROFILE: home,
       APPDATA: join(home, 'AppData', 'Roaming'),

@@ -307,12 +307,14 @@ describe('the commands of a session', () => {
     expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
   })
 
-  it('/quit leaves', async () => {
-    await converse(terminal, 'one')
-    await terminal.say('/quit')
-    expect(await terminal.exitCode()).to.equal(0)
-    expect(await terminal.screen()).to.match(/^1 turn\. Resume with/m)
-  })
+  for (const quit of ['/quit', '/exit']) {
+    it(`${quit} leaves`, async () => {
+      await converse(terminal, 'one')
+      await terminal.say(quit)
+      expect(await terminal.exitCode()).to.equal(0)
+      expect(await terminal.screen()).to.match(/^1 turn\. Resume with/m)
+    })
+  }
 
   it('a command that the service refuses leaves the session as it was', async () => {
     await converse(terminal, 'one')

@@ -95,7 +95,7 @@ describe('sessions of this machine', function () {
   it('are listed in a table of 80 columns with ids to be copied', async () => {
     const lines = (await printed('chat', 'sessions', '--all', '-o', 'table')).split('\n')
     expect(lines[0]).to.match(/^ID +UPDATED_AT +TURNS +NAME +FIRST_MESSAGE$/)
-    expect(lines[1]).to.match(new RegExp(`^${idElsewhere} +${time(9)} +1 `))
+    expect(lines[1]).to.match(new RegExp(`^${idElsewhere} +${time(9).slice(0, 16).replace('T', ' ')} +1 `))
     for (const line of lines) expect(line.length).to.be.at.most(80)
   })
 

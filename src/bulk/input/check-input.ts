@@ -18,6 +18,8 @@ export interface CheckedInput {
   steps: Record<Step, number>
   /** Rows with an id and an email, which cannot be changed. */
   labelledUpdates: number
+  /** Users to be created for whom the file has no password. */
+  withoutPassword: number
 }
 
 /**
@@ -95,6 +97,7 @@ function emptyTally(): Tally {
     faulty: new RowSet(),
     steps: { create: 0, update: 0, assign: 0 },
     labelledUpdates: 0,
+    withoutPassword: 0,
   }
 }
 
@@ -107,4 +110,5 @@ function count(tally: Tally, { index, row, faults }: InputRow): void {
   const steps = stepsOf(row)
   for (const step of steps) tally.steps[step]++
   if (row.id !== undefined && row.email !== undefined) tally.labelledUpdates++
+  if (steps.includes('create') && row.password === undefined) tally.withoutPassword++
 }

@@ -1,94 +1,87 @@
-import { readdirSync } from 'node:fs'
 import type { Command } from '@oclif/core/command'
-import { readConfiguration } from '../../config/configuration-file.ts'
-import { configurationKeys } from '../../config/configuration-keys.ts'
-import { outputForms } from '../../config/output-forms.ts'
-import { sessionsFolder } from '../../config/paths.ts'
-import { profileNames } from '../../config/resolve-options.ts'
-import { settingsKeys } from '../../contract/settings-keys.ts'
-import { shells } from './completion-scripts.ts'
+import { suggestArgument } from './argument-values.ts'
+import { suggestFlagValue } from './flag-values.ts'
+import type { LiveValues } from './live-values.ts'
+import { behind, type Candidate, nothing, type Suggestions, startingWith } from './suggestions.ts'
+import { isNegatable, readFlags, readTypedLine, type TypedLine } from './typed-line.ts'
+
+/** What can be typed at all. */
+export interface Program {
+  commands: readonly Command.Loadable[]
+  /** Names with colons, `settings:api`. */
+  topics: readonly { name: string; description?: string | undefined }[]
+}
 
 /**
- * Candidates for the last of `words`: sub-commands, then what the command takes there.
+ * Candidates for the last of `words`.
  *
  * @param words what was typed after `chatctl`, the unfinished one last
  */
-export function suggest(words: readonly string[], commands: readonly Command.Loadable[]): string[] {
+export async function suggest(
+  words: readonly string[],
+  program: Program,
+  live: LiveValues,
+): Promise<Suggestions> {
   const word = words.at(-1) ?? ''
-  const before = words.slice(words[0] === 'help' ? 1 : 0, -1)
-  const visible = commands.filter(({ hidden }) => !hidden)
-  const path = before.filter((part) => !part.startsWith('-'))
-  const command = longestMatch(path, visible)
-  const candidates = valuesOf(before.at(-1), word, command) ?? [
-    ...(command ? [] : nextWords(path, visible)),
-    ...(command ? argumentsOf(command.id, path.length - command.id.split(':').length) : []),
-    ...(word.startsWith('-') && command ? flagsOf(command) : []),
-  ]
-  return [...new Set(candidates)].filter((candidate) => candidate.startsWith(word)).sort()
-}
-
-function longestMatch(
-  path: readonly string[],
-  commands: readonly Command.Loadable[],
-): Command.Loadable | undefined {
-  for (let length = path.length; length > 0; length--) {
-    const id = path.slice(0, length).join(':')
-    const command = commands.find((known) => known.id === id)
-    if (command) return command
+  const visible = { ...program, commands: program.commands.filter(({ hidden }) => !hidden) }
+  if (words[0] === 'help' && words.length > 1) {
+    return startingWith(word, { candidates: nextWords(words.slice(1, -1), visible) })
   }
-  return undefined
+  const line = readTypedLine(words.slice(0, -1), visible.commands)
+  return startingWith(word, await suggestWord(word, line, visible, live))
 }
 
-function nextWords(path: readonly string[], commands: readonly Command.Loadable[]): string[] {
+async function suggestWord(
+  word: string,
+  line: TypedLine,
+  program: Program,
+  live: LiveValues,
+): Promise<Suggestions> {
+  const { command, awaiting } = line
+  if (awaiting) return suggestFlagValue(awaiting, word, line, live)
+  const given = line.isPastFlags ? undefined : readFlags(word, line.known).at(-1)
+  if (given?.value !== undefined) {
+    return behind(given.prefix, await suggestFlagValue(given.flag, given.value, line, live))
+  }
+  if (word.startsWith('-') && word !== '-' && !line.isPastFlags) return { candidates: flagsOf(line) }
+  const next = line.isNameOpen ? nextWords(line.path, program) : []
+  const argument = command ? await suggestArgument(command, word, line, live) : nothing
+  const flags = word === '-' && !line.isPastFlags ? flagsOf(line) : []
+  return { ...argument, candidates: [...next, ...argument.candidates, ...flags] }
+}
+
+function nextWords(path: readonly string[], { commands, topics }: Program): Candidate[] {
   const prefix = path.map((part) => `${part}:`).join('')
-  return commands
+  const names = commands
     .filter(({ id }) => id.startsWith(prefix))
     .map(({ id }) => id.slice(prefix.length).split(':')[0] ?? '')
+  const found = [...new Set(names)].map((value) => ({
+    value,
+    description:
+      commands.find(({ id }) => id === prefix + value)?.summary ??
+      topics.find(({ name }) => name === prefix + value)?.description,
+  }))
+  return path.length > 0
+    ? found
+    : [...found, { value: 'help', description: 'Say what a command does and takes.' }]
 }
 
-/** The values of the flag that stands just before; undefined where it takes none of a known list. */
-function valuesOf(flag: string | undefined, word: string, command: Command.Loadable | undefined) {
-  if (word.startsWith('-')) return undefined
-  if (flag === '--output' || flag === '-o') return [...outputForms]
-  if (flag === '--profile' || flag === '-p') return profileNames(readConfiguration())
-  const known = command?.flags[flag?.replace(/^--/, '') ?? '']
-  return known && 'options' in known && known.options ? [...known.options] : undefined
-}
-
-function flagsOf({ flags }: Command.Loadable): string[] {
-  return Object.entries(flags).flatMap(([name, flag]) =>
-    'allowNo' in flag && flag.allowNo ? [`--${name}`, `--no-${name}`] : [`--${name}`],
-  )
-}
-
-/** @param given how many arguments are there already; only `settings set` takes more of the same */
-function argumentsOf(id: string, given: number): readonly string[] {
-  if (given > 0 && id !== 'settings:set') return []
-  switch (id) {
-    case 'settings:get':
-      return settingsKeys.map(({ path }) => path)
-    case 'settings:set':
-      return settingsKeys.map(({ path }) => `${path}=`)
-    case 'config:get':
-    case 'config:set':
-      return configurationKeys
-    case 'auth:use':
-      return profileNames(readConfiguration())
-    case 'autocomplete':
-      return shells
-    case 'chat:show':
-      return sessionIds()
-    default:
-      return []
-  }
-}
-
-/** By the names of the files alone: a key was pressed, and somebody waits. */
-function sessionIds(): string[] {
-  try {
-    const names = readdirSync(sessionsFolder()).filter((name) => name.endsWith('.jsonl'))
-    return names.map((name) => name.slice(0, -'.jsonl'.length))
-  } catch {
-    return []
-  }
+/** Those that may still be given: each once, unless it is repeatable, and none beside one that it excludes. */
+function flagsOf({ command, flags, path, known }: TypedLine): Candidate[] {
+  const help = { value: '--help', description: 'Say what this does and takes.' }
+  const version = { value: '--version', description: 'Print the version.' }
+  // A topic by itself takes nothing.
+  if (!command && path.length > 0) return [help]
+  const free = known.filter((flag) => {
+    const isGiven = flags.has(flag.name) && !(flag.type === 'option' && flag.multiple)
+    return !flag.hidden && !isGiven && !flag.exclusive?.some((other) => flags.has(String(other)))
+  })
+  const own = free.flatMap((flag) => {
+    const description = flag.summary?.replace(/^\[env: \w+\] /, '')
+    const named = { value: `--${flag.name}`, description }
+    return isNegatable(flag)
+      ? [named, { value: `--no-${flag.name}`, description: `Not: ${description}` }]
+      : [named]
+  })
+  return command || flags.size > 0 ? [...own, help] : [...own, help, version]
 }

@@ -46,7 +46,8 @@ export function bulkFlags(...dependsOn: string[]) {
       dependsOn,
       summary: 'Forget what was done of this file, and send all of it.',
     }),
-    yes: { ...yesFlag, dependsOn },
+    // CHATCTL_YES is set for all commands of a job, so that it needs nothing beside it.
+    yes: yesFlag,
   }
 }
 

@@ -82,7 +82,9 @@ export class Output {
 
   /** Writes the result. `undefined` stands for an answer without a body. */
   async show(view: View, body: unknown): Promise<void> {
-    await this.#writeResult(view, await this.#render(view, body))
+    const text = await this.#render(view, body)
+    await this.#writeResult(view, text)
+    if (text === '' && view.none !== undefined && this.#formFor(view) === 'table') this.progress(view.none)
   }
 
   /**

@@ -2,7 +2,7 @@ import type { OutputForm } from '../../config/output-forms.ts'
 import { renderCsv, renderTsv } from '../../view/delimited.ts'
 import { absentFields, selectFields, undocumentedFields } from '../../view/select-fields.ts'
 import { stripControls } from '../../view/strip-controls.ts'
-import { gridOf, rowsOf, type Span, tableColumns, type View } from '../../view/view.ts'
+import { gridOf, rowsOf, type Span, type View } from '../../view/view.ts'
 import type { Colours } from './colours.ts'
 import { absentField } from './field-failures.ts'
 import { filterWithJq } from './jq.ts'
@@ -91,35 +91,14 @@ async function renderJsonl(
   return filtered.join('')
 }
 
-/** A table; one record on its own stands upright, a line for each of its fields. */
 async function renderForTerminal(
   view: View,
   body: unknown,
   { fields, loadColours }: Rendering,
 ): Promise<string> {
-  const isAside = view.columns.some(({ aside }) => aside)
-  const shown = fields ?? (isAside ? tableColumns(view).map(({ path }) => path) : undefined)
-  const { header, rows } = gridOf(view, body, shown)
-  const [first] = rows
-  const single = view.layout === 'records' && !Array.isArray(body) && !view.rows && first
-  const grid = single
-    ? { header: ['key', 'value'], rows: header.map((name, index) => [name, first[index] ?? '']) }
-    : { header, rows }
-  const { fitsWidth, renderTable } = await import('../../view/table.ts')
-  const clean = grid.rows.map((row) => row.map(stripControls))
-  const whole = view.columns.flatMap(({ path, whole }) => (whole ? grid.header.indexOf(path) : []))
-  const width = process.stdout.columns || 80
+  const { renderTable } = await import('../../view/table.ts')
   const { bold } = await loadColours()
-  const table = { header: grid.header, rows: clean }
-  if (fitsWidth(table, width)) return renderTable(table, { width, whole, bold })
-  // Rows that the terminal would break stand upright, one after the other.
-  const upright = clean.map((row) =>
-    renderTable(
-      { header: ['key', 'value'], rows: grid.header.map((name, index) => [name, row[index] ?? '']) },
-      { width, whole: [], bold },
-    ),
-  )
-  return upright.join('\n')
+  return renderTable(view, body, { fields, width: process.stdout.columns || 80, bold })
 }
 
 async function renderText(text: string | readonly Span[], { loadColours, forTerminal }: Rendering) {

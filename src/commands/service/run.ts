@@ -68,11 +68,15 @@ export default class ServiceRun extends BaseCommand {
       helpValue: '<n>|off',
       summary: 'Loopback port of /metrics; 1000 above --port unless said.',
     }),
-    'log-level': Flags.option({ options: levels, default: 'info', summary: 'Least severe lines to log.' })(),
+    'log-level': Flags.option({
+      options: levels,
+      summary: 'Least severe lines to log: info, or error with --quiet, unless said.',
+    })(),
   }
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceRun, serviceUrlView)
+    const level = flags['log-level'] ?? (flags.quiet ? 'error' : 'info')
     const service = await context.startService({
       dataDir: flags.data,
       database: flags.database,
@@ -84,7 +88,7 @@ export default class ServiceRun extends BaseCommand {
       behindProxy: flags['behind-proxy'],
       publicUrl: flags['public-url'],
       admin: flags['admin-port'] === 'off' ? undefined : { port: flags['admin-port'] },
-      log: flags['log-level'] === 'silent' ? 'silent' : { level: flags['log-level'] },
+      log: level === 'silent' ? 'silent' : { level },
       ...(flags.upstream === undefined
         ? {}
         : { upstream: { url: flags.upstream, keyFile: flags['upstream-key-file'] } }),

@@ -42,11 +42,12 @@ export default class UsersCreate extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(UsersCreate, newUserView)
     const metadata = flags.metadata === undefined ? undefined : parseKeyValues(flags.metadata, '--metadata')
+    // Before anybody types a password that could not be sent.
+    const client = await context.connect()
     const generated = flags['generate-password'] ? generatePassword() : undefined
     const password =
       generated ??
       (await readPassword({ stdin: flags['password-stdin'], file: flags['password-file'] }, context))
-    const client = await context.connect()
     const answer = await client.users.create({
       ...(flags.email === undefined ? {} : { email: flags.email }),
       password,

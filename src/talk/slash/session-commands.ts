@@ -39,7 +39,7 @@ export const sessionCommands: readonly SlashCommand[] = [
   },
   { name: 'info', summary: 'Show what is in force', run: showInfo },
   { name: 'clear', summary: 'Clear the screen', run: (session) => session.screen.clear() },
-  { name: 'quit', summary: 'Leave (Ctrl-D)', run: (session) => session.keyboard.leave() },
+  { name: 'quit', alias: 'exit', summary: 'Leave (Ctrl-D)', run: (session) => session.keyboard.leave() },
 ]
 
 const formsByExtension: Record<string, TranscriptForm> = {

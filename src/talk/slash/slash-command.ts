@@ -3,6 +3,8 @@ import type { Session } from '../session.ts'
 /** What a line that begins with `/` may ask for. */
 export interface SlashCommand {
   name: string
+  /** What other programs call it. */
+  alias?: string
   /** As the help shows it; absent where the command takes none. */
   argument?: string
   summary: string

@@ -37,7 +37,7 @@ export async function runSlashCommand(session: Session, line: string): Promise<v
 }
 
 function findCommand(name: string): SlashCommand {
-  const exact = slashCommands.find((command) => command.name === name)
+  const exact = slashCommands.find((command) => command.name === name || command.alias === name)
   const found = exact ? [exact] : slashCommands.filter((command) => command.name.startsWith(name))
   const [command, ...others] = name === '' ? [] : found
   if (!command) {

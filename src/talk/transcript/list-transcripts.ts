@@ -31,10 +31,16 @@ export interface TranscriptSummary {
  * The sessions of this machine, the last used first. What cannot be read is left out.
  *
  * @param owner whose alone; undefined for everybody's
+ * @param most looks at no more than so many, those that began last
  * @throws Failure `storage` where the folder is there and cannot be read
  */
-export function listTranscripts(folder: string, owner?: ContextOwner): TranscriptSummary[] {
-  const summaries = transcriptPaths(folder).flatMap((path) => summarize(path) ?? [])
+export function listTranscripts(
+  folder: string,
+  owner?: ContextOwner,
+  most = Number.POSITIVE_INFINITY,
+): TranscriptSummary[] {
+  const paths = transcriptPaths(folder).sort((a, b) => compare(b, a))
+  const summaries = paths.slice(0, most).flatMap((path) => summarize(path) ?? [])
   const wanted = owner ? summaries.filter((summary) => belongsTo(summary, owner)) : summaries
   return wanted.sort((a, b) => compare(b.updatedAt, a.updatedAt) || compare(b.id, a.id))
 }

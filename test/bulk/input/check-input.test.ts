@@ -32,6 +32,7 @@ describe('checking a file of users', () => {
       faulty: 1,
       steps: { create: 2, update: 2, assign: 2 },
       labelledUpdates: 1,
+      withoutPassword: 1,
     })
     expect(checked.faulty.has(4)).to.equal(true)
     expect(faults).to.deep.equal(['6:2 email must be an e-mail address'])

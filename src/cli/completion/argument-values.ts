@@ -1,0 +1,105 @@
+import type { Command } from '@oclif/core/command'
+import { serviceOf, suggestProfiles, suggestSessions } from './flag-values.ts'
+import { permissions, themeModes } from './known-values.ts'
+import type { LiveValues } from './live-values.ts'
+import { candidates, nothing, type Suggestions } from './suggestions.ts'
+import type { TypedLine } from './typed-line.ts'
+
+/** What may stand in the place of the next argument. */
+export async function suggestArgument(
+  command: Command.Loadable,
+  word: string,
+  line: TypedLine,
+  live: LiveValues,
+): Promise<Suggestions> {
+  const known = Object.values(command.args)
+  const arg = known[line.args.length] ?? known.findLast(({ multiple }) => multiple)
+  if (!arg) return nothing
+  if (arg.options) return candidates(arg.options)
+  switch (`${command.id} ${arg.name}`) {
+    case 'settings:get key':
+      return suggestSettingsKeys('')
+    case 'settings:set assignment':
+      return suggestAssignments(word, line.args)
+    case 'config:get key':
+    case 'config:set key':
+      return suggestConfigurationKeys()
+    case 'config:set value':
+      return suggestConfigurationValues(line, live)
+    case 'auth:use profile':
+      return suggestProfiles()
+    case 'chat:show id':
+      return suggestSessions(live)
+    case 'users:permissions:assign id':
+      return line.args.length === 0
+        ? nothing
+        : candidates(permissions.filter((permission) => !line.args.includes(permission)))
+    case 'api method':
+      return candidates(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])
+    case 'api path':
+      return suggestEndpoints(line.args[0] ?? '')
+    default:
+      return arg.name === 'file' ? { candidates: [], paths: 'files' } : nothing
+  }
+}
+
+async function suggestSettingsKeys(suffix: string, given: readonly string[] = []): Promise<Suggestions> {
+  const { describeSettingsKey, settingsKeys } = await import('../../contract/settings-keys.ts')
+  const free = settingsKeys.filter(({ path }) => !given.includes(path))
+  return {
+    candidates: free.map(({ path }) => ({
+      value: path + suffix,
+      description: describeSettingsKey(path),
+      isOpen: suffix !== '',
+    })),
+  }
+}
+
+/** @param given the assignments that are there already */
+async function suggestAssignments(word: string, given: readonly string[]): Promise<Suggestions> {
+  const [path = '', value] = word.split(/=(.*)/s)
+  if (value === undefined) {
+    return suggestSettingsKeys(
+      '=',
+      given.map((one) => one.split('=')[0] ?? ''),
+    )
+  }
+  if (path === 'theme.mode') return candidates(themeModes.map((mode) => `${path}=${mode}`))
+  const { settingsKeys } = await import('../../contract/settings-keys.ts')
+  const isSwitch = settingsKeys.find((key) => key.path === path)?.type === 'boolean'
+  return isSwitch ? candidates([`${path}=true`, `${path}=false`]) : nothing
+}
+
+async function suggestConfigurationKeys(): Promise<Suggestions> {
+  const { configurationKeys } = await import('../../config/configuration-keys.ts')
+  return candidates(configurationKeys)
+}
+
+async function suggestConfigurationValues(line: TypedLine, live: LiveValues): Promise<Suggestions> {
+  switch (line.args[0]) {
+    case 'default_profile':
+      return suggestProfiles()
+    case 'model':
+      return candidates(await live.models(serviceOf(line)))
+    case 'output': {
+      const { outputForms } = await import('../../config/output-forms.ts')
+      return candidates(outputForms)
+    }
+    case 'redirect_host':
+      return candidates(['127.0.0.1', '::1'])
+    default:
+      return nothing
+  }
+}
+
+/** The paths of the interface that take this method; of one with a placeholder what stands before it. */
+async function suggestEndpoints(method: string): Promise<Suggestions> {
+  const { endpoints } = await import('../../contract/endpoints.ts')
+  const found = Object.values(endpoints).filter((endpoint) => endpoint.method === method.toUpperCase())
+  return {
+    candidates: found.map(({ path }) => ({
+      value: path.replace(/\{.*/, ''),
+      isOpen: path.includes('{'),
+    })),
+  }
+}

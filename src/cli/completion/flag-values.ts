@@ -1,0 +1,120 @@
+import { documentForms, permissions, roles, themeModes } from './known-values.ts'
+import type { LiveValues } from './live-values.ts'
+import { candidates, nothing, type Suggestions } from './suggestions.ts'
+import type { Flag, TypedLine } from './typed-line.ts'
+
+/** @param word what of the value has been typed */
+export async function suggestFlagValue(
+  flag: Flag,
+  word: string,
+  line: TypedLine,
+  live: LiveValues,
+): Promise<Suggestions> {
+  if (flag.type !== 'option') return nothing
+  if (flag.options) return candidates(flag.options)
+  switch (flag.name) {
+    case 'profile':
+      return suggestProfiles()
+    case 'output':
+      return candidates(await outputForms(line.command?.id ?? ''))
+    case 'fields':
+      return suggestFields(word, line.command?.id ?? '')
+    case 'model':
+      return candidates(await live.models(serviceOf(line)))
+    case 'resume':
+      return suggestSessions(live)
+    case 'context':
+      return suggestContexts(live)
+    case 'role':
+      return candidates(roles)
+    case 'permission':
+      return candidates([...permissions, 'all'])
+    case 'theme':
+      return candidates(themeModes)
+    case 'allowed-method':
+      return candidates(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])
+    case 'redirect-host':
+      return candidates(['127.0.0.1', '::1'])
+    case 'quota':
+      return candidates(['free', 'pro'])
+    default:
+      return byHelpValue(flag.helpValue)
+  }
+}
+
+/** What a value is to be, as the help says it. */
+function byHelpValue(helpValue: string | string[] | undefined): Suggestions {
+  switch (String(helpValue)) {
+    case '<file>':
+    case '<plan>':
+      return { candidates: [], paths: 'files' }
+    case '<dir>':
+      return { candidates: [], paths: 'folders' }
+    case 'on|off':
+      return candidates(['on', 'off'])
+    default:
+      return nothing
+  }
+}
+
+/** Profiles by name, with their addresses. */
+export async function suggestProfiles(): Promise<Suggestions> {
+  const { readConfiguration } = await import('../../config/configuration-file.ts')
+  const { localProfile, profileNames } = await import('../../config/resolve-options.ts')
+  const read = () => {
+    try {
+      return readConfiguration()
+    } catch {
+      // `doctor` is there to say it.
+      return {}
+    }
+  }
+  const configuration = read()
+  return {
+    candidates: profileNames(configuration).map((value) => ({
+      value,
+      description:
+        value === localProfile ? 'The embedded service' : configuration.profiles?.[value]?.base_url,
+    })),
+  }
+}
+
+export async function suggestSessions(live: LiveValues): Promise<Suggestions> {
+  const sessions = await live.sessions()
+  return { candidates: sessions.map(({ id, title }) => ({ value: id, description: title })) }
+}
+
+async function suggestContexts(live: LiveValues): Promise<Suggestions> {
+  const sessions = await live.sessions()
+  return {
+    candidates: sessions.flatMap(({ contextId, title }) =>
+      contextId === undefined ? [] : [{ value: contextId, description: title }],
+    ),
+  }
+}
+
+/** The service that a line means, as far as its flags say it. */
+export function serviceOf({ flags }: TypedLine): { profile?: string; base_url?: string } {
+  const profile = flags.get('profile')
+  const baseUrl = flags.get('base-url')
+  return {
+    ...(profile === undefined ? {} : { profile }),
+    ...(baseUrl === undefined ? {} : { base_url: baseUrl }),
+  }
+}
+
+async function outputForms(id: string): Promise<readonly string[]> {
+  const own = documentForms[id]
+  if (own) return own
+  const { outputForms } = await import('../../config/output-forms.ts')
+  return outputForms
+}
+
+/** The last name of a list with commas: each is offered once, and another may follow. */
+async function suggestFields(word: string, id: string): Promise<Suggestions> {
+  const { fieldsOf } = await import('./fields.ts')
+  const typed = word.split(',').slice(0, -1)
+  const before = typed.map((name) => `${name},`).join('')
+  const free = fieldsOf(id).filter((name) => !typed.includes(name))
+  return { candidates: free.map((name) => ({ value: before + name, isOpen: true })) }
+}

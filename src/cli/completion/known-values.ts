@@ -1,0 +1,35 @@
+/**
+ * Values of the embedded service, which any other may have others of (interface.md shows none). A test
+ * compares them with the service's own.
+ */
+export const roles = ['admin', 'editor', 'member'] as const
+export const themeModes = ['light', 'dark', 'system'] as const
+
+export const permissions = [
+  '*:*',
+  '*:api',
+  '*:chat',
+  '*:permissions',
+  '*:profile',
+  '*:settings',
+  '*:users',
+  'assign:*',
+  'assign:permissions',
+  'read:*',
+  'read:chat',
+  'read:profile',
+  'read:settings',
+  'read:users',
+  'write:*',
+  'write:api',
+  'write:chat',
+  'write:profile',
+  'write:settings',
+  'write:users',
+] as const
+
+/** What `--output` takes of the commands that write a document. */
+export const documentForms: Readonly<Record<string, readonly string[]>> = {
+  'chat:show': ['text', 'md', 'json', 'jsonl'],
+  'history:export': ['jsonl', 'json', 'md', 'html'],
+}

@@ -1,0 +1,104 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readConfiguration } from '../../config/configuration-file.ts'
+import { cacheFolder } from '../../config/paths.ts'
+import { resolveOptions } from '../../config/resolve-options.ts'
+import { readEnvironmentCredential } from '../../credentials/environment-credential.ts'
+import { InsecureFile } from '../../credentials/insecure-file.ts'
+import { Keychain } from '../../credentials/keychain.ts'
+import { secretOf } from '../../credentials/stored-credential.ts'
+import { isFresh } from '../../credentials/token-life.ts'
+import { ownerOf } from '../sign-in/credential-stores.ts'
+import { chooseTarget, type Target } from '../target.ts'
+
+/** Asks a service for the ids of its models. */
+export type AskForModels = (baseUrl: string, secret: string) => Promise<readonly string[]>
+
+type Remote = Extract<Target, { kind: 'remote' }>
+
+/** What was asked for is offered for so long, in ms. */
+const life = 5 * 60_000
+
+/** A service that did not answer is left alone for so long, in ms: every further Tab would wait for it again. */
+const pause = 30_000
+
+/** Ms that the keychain is waited for. */
+const patience = 500
+
+/**
+ * The models of the service that a line means, as they were some minutes ago at most. The embedded
+ * service is not started for it, and a keychain that would have to ask somebody is left alone.
+ *
+ * @param said flags of the line
+ * @throws Failure where the line or the configuration means no service
+ */
+export async function findModels(
+  said: { profile?: string; base_url?: string },
+  env: NodeJS.ProcessEnv,
+  ask: AskForModels,
+): Promise<readonly string[]> {
+  const configuration = readConfiguration()
+  const options = resolveOptions(said, env, configuration, {
+    mayNameNewProfile: false,
+    takesProfileOfAddress: false,
+  })
+  const target = chooseTarget(options, () => readEnvironmentCredential(env))
+  if (target.kind === 'local') return []
+  const path = cachePath(target)
+  const kept = readKept(path)
+  if (kept && Math.abs(Date.now() - kept.at) < life) return kept.models
+  try {
+    const isInFile = configuration.profiles?.[target.profile ?? '']?.storage === 'file'
+    const secret = target.fromEnvironment?.secret ?? (await storedSecret(target, isInFile))
+    const models = secret === undefined ? (kept?.models ?? []) : await ask(target.baseUrl, secret)
+    keep(path, { at: Date.now(), models })
+    return models
+  } catch {
+    const models = kept?.models ?? []
+    keep(path, { at: Date.now() - life + pause, models })
+    return models
+  }
+}
+
+/** Undefined where nobody is signed in, or the token would have to be renewed. */
+async function storedSecret({ profile, baseUrl }: Remote, isInFile: boolean): Promise<string | undefined> {
+  if (profile === undefined) return undefined
+  const store = isInFile ? new InsecureFile() : new Keychain({ patience, onWait: () => {}, mayAsk: false })
+  const stored = await store.read(ownerOf(profile, baseUrl))
+  if (!stored || (stored.kind === 'oauth' && !isFresh(stored, Date.now()))) return undefined
+  return secretOf(stored)
+}
+
+interface Kept {
+  /** Ms since the epoch. */
+  at: number
+  models: readonly string[]
+}
+
+function cachePath({ baseUrl, profile, fromEnvironment }: Remote): string {
+  const { createHash } = process.getBuiltinModule('node:crypto')
+  const about = JSON.stringify([baseUrl, profile ?? null, fromEnvironment !== undefined])
+  const name = createHash('sha256').update(about).digest('hex').slice(0, 32)
+  return join(cacheFolder(), 'models', `${name}.json`)
+}
+
+function readKept(path: string): Kept | undefined {
+  try {
+    const kept: Kept = JSON.parse(readFileSync(path, 'utf8'))
+    const isKept = Number.isFinite(kept.at) && kept.models.every((model) => typeof model === 'string')
+    return isKept ? kept : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function keep(path: string, kept: Kept): void {
+  try {
+    mkdirSync(join(cacheFolder(), 'models'), { recursive: true, mode: 0o700 })
+    const aside = `${path}.${process.pid}.tmp`
+    writeFileSync(aside, JSON.stringify(kept), { mode: 0o600 })
+    renameSync(aside, path)
+  } catch {
+    // Without a cache the service is asked each time.
+  }
+}

@@ -1,0 +1,12 @@
+import { type Examined, ok } from './finding.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** @throws Failure where nothing, or more than one thing, says which service is meant */
+export function examineAddress({ context }: Surroundings): Examined[] {
+  const target = context.target()
+  if (target.kind === 'remote') {
+    return [ok('address', `${target.baseUrl}, from ${context.options.base_url.from}`)]
+  }
+  const why = target.named ? `${context.options.profile.from} says local` : 'no service was named'
+  return [ok('address', `the embedded service: ${why}`)]
+}

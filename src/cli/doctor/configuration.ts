@@ -1,0 +1,55 @@
+import { existsSync } from 'node:fs'
+import {
+  configurationPath,
+  type Profile,
+  type ProfileKey,
+  profileKeys,
+} from '../../config/configuration-file.ts'
+import { defaultProfileKey, withValue } from '../../config/configuration-keys.ts'
+import { localProfile, profileNames } from '../../config/resolve-options.ts'
+import { Failure } from '../../failure.ts'
+import { quoteWord } from '../quote-word.ts'
+import { type Examined, ok, warning } from './finding.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** The file, and every profile in it, the one in use or not. @throws Failure for the file or that one */
+export function examineConfiguration({ context }: Surroundings): Examined[] {
+  const { configuration, configurationFailure } = context
+  if (configurationFailure) throw configurationFailure
+  const path = configurationPath()
+  if (!existsSync(path)) return [ok('configuration', `${path} is not there yet; nothing needs it`)]
+  const faults = Object.entries(configuration.profiles ?? {}).flatMap(([name, profile]) =>
+    faultsOf(name, profile),
+  )
+  const names = profileNames(configuration)
+  const standard = configuration[defaultProfileKey]
+  if (standard !== undefined && !names.includes(standard)) {
+    const hint = 'chatctl auth use local'
+    faults.push(warning('configuration', `The default profile "${standard}" is not there`, hint))
+  }
+  if (faults.length > 0) return faults
+  return [
+    ok(
+      'configuration',
+      `${path}: profiles ${names.join(', ')}${standard ? `; ${standard} is the default` : ''}`,
+    ),
+  ]
+}
+
+function faultsOf(name: string, profile: Profile): Examined[] {
+  const isAddressed = name === localProfile || profile.base_url !== undefined
+  const signIn = `chatctl auth login --profile ${quoteWord(name)} --base-url https://HOST`
+  const missing = isAddressed ? [] : [warning('configuration', `Profile "${name}" has no base URL`, signIn)]
+  const unreadable = Object.entries(profile).flatMap(([key, value]) => {
+    if (!profileKeys.includes(key as ProfileKey) || value === undefined) return []
+    try {
+      withValue({ profiles: { [name]: {} } }, name, key, value)
+      return []
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      const mend = `chatctl config set ${key} VALUE --profile ${quoteWord(name)}`
+      return [warning('configuration', `Profile "${name}": ${error.message}`, mend)]
+    }
+  })
+  return [...missing, ...unreadable]
+}

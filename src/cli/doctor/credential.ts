@@ -1,0 +1,33 @@
+import { Keychain } from '../../credentials/keychain.ts'
+import { Failure } from '../../failure.ts'
+import { credentialInUse } from '../sign-in/credential-in-use.ts'
+import { type Examined, ok, skipped, warning } from './finding.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** Which credential is in use; never the secret. @throws Failure `unauthorized` where there is none */
+export async function examineCredential({ context }: Surroundings): Promise<Examined[]> {
+  const target = context.target()
+  const used = await credentialInUse(target, context.signedIn())
+  const kind = used.kind === 'oauth' ? 'a sign-in' : 'an API key'
+  const end = used.expires_at === null ? '' : `, good until ${used.expires_at}`
+  const words = `${used.credential} (${kind}${end})`
+  const isOver = used.expires_at !== null && Date.parse(used.expires_at) < Date.now()
+  return [ok('credential', isOver ? `${words}: it is renewed with the next request` : words)]
+}
+
+/** Whether there is a keychain. Nobody is asked for it to be unlocked: only what needs it may do that. */
+export async function examineKeychain({ context, bound }: Surroundings): Promise<Examined[]> {
+  const isNeeded = context.signedIn()?.storage === 'keychain'
+  try {
+    // On macOS every look counts as asking, though nobody is asked for an item that is not there.
+    const mayAsk = process.platform === 'darwin'
+    const keychain = new Keychain({ patience: bound, onWait: () => {}, mayAsk })
+    await keychain.read({ origin: 'https://doctor.invalid', profile: 'doctor' }, context.signal)
+    return [ok('keychain', `answers${isNeeded ? '' : ', and is not needed now'}`)]
+  } catch (error) {
+    // What needs it has failed already, and says what to do.
+    if (!(error instanceof Failure) || !error.code.startsWith('keychain_')) throw error
+    if (!isNeeded) return [skipped('keychain', `is not needed now. ${error.message}`)]
+    return [warning('keychain', error.message, error.hint ?? null)]
+  }
+}

@@ -1,0 +1,77 @@
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { dataFolder } from '../../config/paths.ts'
+import { Failure } from '../../failure.ts'
+import { systemWords } from '../../system-words.ts'
+import { countOf } from '../../view/count.ts'
+import { commandFor } from '../command-for.ts'
+import { describeBytes } from './describe-bytes.ts'
+import { type Examined, ok, warning } from './finding.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** Bytes: with less the next commits may find the disk full. */
+const littleSpace = 100 * 1024 ** 2
+
+const databasePath = (): string => join(dataFolder(), 'chatctl.db')
+
+/** Whether the embedded service has ever run. */
+export function hasData(): boolean {
+  return existsSync(databasePath())
+}
+
+/** The embedded service's data: opened only where that service is the one in use. @throws Failure `storage` */
+export async function examineData({ context }: Surroundings): Promise<Examined[]> {
+  const path = databasePath()
+  const free = freeSpace(dataFolder())
+  const space = free === undefined ? '' : `; ${describeBytes(free)} are free there`
+  const judge = (words: string): Examined[] => {
+    const isLittle = free !== undefined && free < littleSpace
+    if (!isLittle) return [ok('data', words + space)]
+    return [warning('data', words + space, 'Make room on that disk, or set XDG_DATA_HOME to another.')]
+  }
+  if (!hasData()) {
+    if (context.target().kind === 'local') demandPlaceFor(dataFolder())
+    return judge(`${path} is not there yet`)
+  }
+  const size = describeBytes(statSync(path).size)
+  if (context.target().kind === 'remote') return judge(`${path} (${size}), not in use now`)
+  const administration = await context.openAdministration({})
+  const { users, messages, running } = await administration.status()
+  const words = `${path} (${size}): ${countOf(users, 'user')}, ${countOf(messages, 'message')}`
+  if (running === null) return judge(`${words}; no service runs on it`)
+  const { url, pid, health } = running
+  if (health === 'ready') return judge(`${words}; a service runs on it at ${url}, pid ${pid}`)
+  const look = commandFor(context, 'service', 'status')
+  return [warning('data', `${words}; the service at ${url}, pid ${pid}, says ${health}`, look)]
+}
+
+/** @throws Failure `storage` where the folder could not be made */
+function demandPlaceFor(folder: string): void {
+  try {
+    accessSync(nearestThere(folder), constants.W_OK | constants.X_OK)
+    if (!statSync(nearestThere(folder)).isDirectory()) throw new Error('not a folder')
+  } catch (cause) {
+    throw new Failure(
+      'storage',
+      `${folder} cannot be made in ${nearestThere(folder)}: ${systemWords(cause)}`,
+      {
+        hint: 'Set XDG_DATA_HOME to a folder that you may write to.',
+        cause,
+      },
+    )
+  }
+}
+
+function nearestThere(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearestThere(dirname(path))
+}
+
+/** Bytes, of the nearest folder that is there; undefined where the system does not say. */
+function freeSpace(folder: string): number | undefined {
+  try {
+    const { bavail, bsize } = statfsSync(nearestThere(folder))
+    return bavail * bsize
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,22 @@
+import { nearest } from '../../nearest.ts'
+import { type Examined, ok, warning } from './finding.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** Set by src/main.ts itself. */
+const internal = 'CHATCTL_DISABLE_THEME'
+
+/** A variable that is almost one of ours does nothing, and nobody says so. Values are not shown: they may be keys. */
+export function examineEnvironment({ env, knownVariables }: Surroundings): Examined[] {
+  const ours = Object.keys(env).filter(
+    (name) => name.startsWith('CHATCTL_') && name !== internal && env[name] !== '',
+  )
+  const slips = ours.flatMap((name) => {
+    const meant = knownVariables.includes(name) ? undefined : nearest(name, knownVariables)
+    return meant === undefined
+      ? []
+      : [warning('environment', `${name} means nothing to chatctl`, `Did you mean ${meant}? unset ${name}`)]
+  })
+  if (slips.length > 0) return slips
+  const set = ours.filter((name) => knownVariables.includes(name)).sort()
+  return [ok('environment', set.length === 0 ? 'no CHATCTL_ variable is set' : `set: ${set.join(', ')}`)]
+}

@@ -1,0 +1,98 @@
+import { Failure } from '../../failure.ts'
+import { exitCodeOf } from '../exit-codes.ts'
+import { examineAddress } from './address.ts'
+import { examineConfiguration } from './configuration.ts'
+import { examineCredential, examineKeychain } from './credential.ts'
+import { examineData } from './data.ts'
+import { examineEnvironment } from './environment.ts'
+import { type Examined, type Finding, failed, skipped } from './finding.ts'
+import { examineImports, examineTranscripts } from './kept-files.ts'
+import { examineNetwork } from './network.ts'
+import { examineCache, examineModes } from './own-files.ts'
+import { examineService, serviceChecks } from './service.ts'
+import type { Surroundings } from './surroundings.ts'
+import { examineTerminal } from './terminal.ts'
+import { examineVersion } from './version.ts'
+
+type Look = (surroundings: Surroundings) => Promise<Examined[]> | Examined[]
+
+/**
+ * Looks at everything at once; what needs something that is not there is skipped.
+ *
+ * @returns the findings in the order of the table, and the exit code of the first that failed
+ */
+export async function examine(surroundings: Surroundings): Promise<{ checks: Finding[]; exitCode: number }> {
+  const look = (check: string, at: Look) => within(check, at, surroundings)
+  const skip = (why: string, ...checks: string[]) => checks.map((check) => skipped(check, why))
+  const { configurationFailure } = surroundings.context
+
+  const remote = async (): Promise<Examined[]> => {
+    if (configurationFailure) {
+      const why = 'the configuration says what to look at'
+      return skip(why, 'address', 'credential', 'keychain', 'network', ...serviceChecks, 'data')
+    }
+    const address = await look('address', examineAddress)
+    if (address.some(({ kind }) => kind !== undefined)) {
+      const why = 'there is no address'
+      return [...address, ...skip(why, 'credential', 'keychain', 'network', ...serviceChecks, 'data')]
+    }
+    const credential = look('credential', examineCredential)
+    const [found, keychain, network, service, data] = await Promise.all([
+      credential,
+      look('keychain', examineKeychain),
+      look('network', examineNetwork),
+      credential.then(async (examined) =>
+        examined.some(({ kind }) => kind !== undefined)
+          ? skip('there is no credential', ...serviceChecks)
+          : examineService(surroundings),
+      ),
+      look('data', examineData),
+    ])
+    return [...address, ...found, ...keychain, ...network, ...service, ...data]
+  }
+
+  const examined = await Promise.all([
+    look('version', examineVersion),
+    look('configuration', examineConfiguration),
+    look('environment', examineEnvironment),
+    look('permissions', examineModes),
+    look('cache', examineCache),
+    remote(),
+    look('transcripts', examineTranscripts),
+    look('imports', examineImports),
+    look('terminal', examineTerminal),
+  ])
+  const all = examined.flat()
+  const first = all.find(({ kind }) => kind !== undefined)?.kind
+  return {
+    checks: all.map(({ finding }) => finding),
+    exitCode: first === undefined ? 0 : exitCodeOf(first),
+  }
+}
+
+/** Ms beyond the bound: what keeps to it by itself says more, and loading the parts takes its time, too. */
+const grace = 5_000
+
+/** One check, for as long as it may take. What is under way then goes on unheard. */
+async function within(check: string, look: Look, surroundings: Surroundings): Promise<Examined[]> {
+  const { bound, context } = surroundings
+  let timer: NodeJS.Timeout | undefined
+  let onAbort: (() => void) | undefined
+  try {
+    const ended = new Promise<never>((_, reject) => {
+      const late = new Failure('timeout', `This check did not end within ${(bound + grace) / 1_000} s`, {
+        hint: 'Give it longer with --timeout.',
+      })
+      timer = setTimeout(() => reject(late), Math.min(bound + grace, 2 ** 31 - 1))
+      onAbort = () => reject(context.signal.reason)
+      context.signal.addEventListener('abort', onAbort, { once: true })
+    })
+    return await Promise.race([look(surroundings), ended])
+  } catch (error) {
+    context.signal.throwIfAborted()
+    return [failed(check, error)]
+  } finally {
+    clearTimeout(timer)
+    if (onAbort) context.signal.removeEventListener('abort', onAbort)
+  }
+}

@@ -1,0 +1,40 @@
+import { Failure, type FailureKind } from '../../failure.ts'
+
+/** What a check has found, as it is shown. */
+export interface Finding {
+  check: string
+  status: 'ok' | 'warning' | 'failed' | 'skipped'
+  message: string
+  /** What to do about it. */
+  hint: string | null
+}
+
+/** The same with what its exit code comes from, where it failed. */
+export interface Examined {
+  finding: Finding
+  kind?: FailureKind
+}
+
+export function ok(check: string, message: string, hint: string | null = null): Examined {
+  return { finding: { check, status: 'ok', message, hint } }
+}
+
+export function warning(check: string, message: string, hint: string | null = null): Examined {
+  return { finding: { check, status: 'warning', message, hint } }
+}
+
+export function skipped(check: string, message: string): Examined {
+  return { finding: { check, status: 'skipped', message, hint: null } }
+}
+
+/** @throws what is no `Failure`: a bug */
+export function failed(check: string, error: unknown, hint?: string): Examined {
+  if (!(error instanceof Failure)) throw error
+  const finding: Finding = {
+    check,
+    status: 'failed',
+    message: error.message,
+    hint: error.hint ?? hint ?? null,
+  }
+  return { finding, kind: error.kind }
+}

@@ -1,0 +1,65 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { sessionsFolder, stateFolder } from '../../config/paths.ts'
+import { countOf } from '../../view/count.ts'
+import { quoteWord } from '../quote-word.ts'
+import { describeBytes } from './describe-bytes.ts'
+import { type Examined, ok, warning } from './finding.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** What the sessions of this machine take. @throws Error of the system where their folder cannot be read */
+export function examineTranscripts(): Examined[] {
+  const folder = sessionsFolder()
+  const { files, bytes } = measure(folder, (name) => name.endsWith('.jsonl'))
+  if (files === 0) return [ok('transcripts', 'there are none yet')]
+  return [ok('transcripts', `${countOf(files, 'session')}, ${describeBytes(bytes)}, in ${folder}`)]
+}
+
+/** Imports that were begun and are not done, each with the command that goes on with it. */
+export async function examineImports({ findUnfinishedImports }: Surroundings): Promise<Examined[]> {
+  const { bytes } = measure(join(stateFolder(), 'imports'), () => true)
+  const unfinished = await findUnfinishedImports()
+  if (unfinished.length === 0) {
+    return [
+      ok(
+        'imports',
+        bytes === 0
+          ? 'there are none'
+          : `none is left unfinished; their journals take ${describeBytes(bytes)}`,
+      ),
+    ]
+  }
+  return unfinished.map(({ file, kind, service, rows, tried, unknown }) => {
+    const doubt = unknown === 0 ? '' : `; of ${countOf(unknown, 'row')} nobody knows what became`
+    const words = `${file}: ${tried} of ${rows} rows were sent to ${service}${doubt}`
+    const command =
+      kind === 'users' ? ['users', 'import', file] : ['users', 'permissions', 'assign', '--file', file]
+    const goOn = ['chatctl', ...command, ...serviceFlag(service)].map(quoteWord).join(' ')
+    const hint = file === 'stdin' ? `With the same input: ${goOn}` : goOn
+    // Rows that were never sent may be those that the import left out for their faults.
+    return unknown > 0 ? warning('imports', words, hint) : ok('imports', words, hint)
+  })
+}
+
+function serviceFlag(service: string): string[] {
+  return service === 'local' ? ['--profile', 'local'] : ['--base-url', service]
+}
+
+function measure(folder: string, isMeant: (name: string) => boolean): { files: number; bytes: number } {
+  let files = 0
+  let bytes = 0
+  for (const name of namesIn(folder)) {
+    if (!isMeant(name)) continue
+    files++
+    bytes += statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0
+  }
+  return { files, bytes }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}

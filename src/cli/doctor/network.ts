@@ -1,0 +1,31 @@
+import { readBaseUrl } from '../../contract/base-url.ts'
+import { countOf } from '../../view/count.ts'
+import { type Examined, ok, skipped, warning } from './finding.ts'
+import type { Surroundings } from './surroundings.ts'
+
+const day = 86_400_000
+
+/** A certificate with less time than this, in ms, should have been renewed. */
+const renewalTime = 14 * day
+
+/** Name, connection, TLS, proxy, apart from what the service says. @throws Failure as the network has it */
+export async function examineNetwork({ context, probeNetwork }: Surroundings): Promise<Examined[]> {
+  const target = context.target()
+  if (target.kind === 'local') return [skipped('network', 'the embedded service needs none')]
+  const base = readBaseUrl(target.baseUrl)
+  const { proxy, address, connectMs, tls } = await probeNetwork(base)
+  const way = proxy === undefined ? `${base.host} is ${address}` : `through the proxy ${proxy}`
+  const secured =
+    tls === undefined ? '' : `, ${tls.protocol}, certificate until ${tls.validTo.toISOString().slice(0, 10)}`
+  const words = `${way}, connected in ${Math.round(connectMs)} ms${secured}`
+  const left = tls === undefined ? Number.POSITIVE_INFINITY : tls.validTo.getTime() - Date.now()
+  if (left > renewalTime) return [ok('network', words)]
+  const days = Math.max(0, Math.floor(left / day))
+  return [
+    warning(
+      'network',
+      `${words}: ${countOf(days, 'day')} left`,
+      `Whoever runs ${base.host} has to renew it.`,
+    ),
+  ]
+}

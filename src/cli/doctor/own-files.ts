@@ -1,0 +1,72 @@
+import { accessSync, constants, existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { configurationPath } from '../../config/configuration-file.ts'
+import { cacheFolder, configFolder, dataFolder, sessionsFolder, stateFolder } from '../../config/paths.ts'
+import { systemWords } from '../../system-words.ts'
+import { quoteWord } from '../quote-word.ts'
+import { type Examined, ok, skipped, warning } from './finding.ts'
+
+/** Files that are named at most. */
+const enough = 5
+
+/** Whether what is ours can be used by us alone: 0600 in 0700 folders. */
+export function examineModes(): Examined[] {
+  if (process.getuid === undefined) return [skipped('permissions', 'this system has no modes of files')]
+  const data = dataFolder()
+  const credentials = join(data, 'credentials')
+  const folders = [configFolder(), data, sessionsFolder(), credentials, stateFolder()]
+  const files = [
+    configurationPath(),
+    join(data, 'chatctl.db'),
+    ...filesIn(credentials),
+    ...filesIn(sessionsFolder()),
+  ]
+  const wide = [...folders.filter(isWide), ...files.filter(isWide)]
+  if (wide.length === 0) return [ok('permissions', 'files and folders are yours alone')]
+  const wideFolders = wide.filter((path) => folders.includes(path))
+  const wideFiles = wide.filter((path) => !folders.includes(path))
+  const commands = [
+    ...(wideFolders.length > 0 ? [['chmod 700', ...wideFolders.map(quoteWord)].join(' ')] : []),
+    ...(wideFiles.length > 0 ? [['chmod 600', ...wideFiles.slice(0, enough).map(quoteWord)].join(' ')] : []),
+  ]
+  const more = wide.length > enough ? ` and ${wide.length - enough} more` : ''
+  const named = wide.slice(0, enough).join(', ')
+  return [warning('permissions', `Others on this machine can use ${named}${more}`, commands.join('; '))]
+}
+
+function filesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).map((name) => join(folder, name))
+  } catch {
+    return []
+  }
+}
+
+/** What is not there, or whose folder cannot be searched, is nobody else's. */
+function isWide(path: string): boolean {
+  try {
+    const stats = lstatSync(path)
+    return !stats.isSymbolicLink() && (stats.mode & 0o077) !== 0
+  } catch {
+    return false
+  }
+}
+
+/** Where compiled code is kept between runs: only when it is ours alone is it used (src/load-bundle.ts). */
+export function examineCache(): Examined[] {
+  const folder = cacheFolder()
+  const slower = 'so every start is slower'
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    accessSync(folder, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    const words = `${folder} cannot be written, ${slower}: ${systemWords(error)}`
+    return [warning('cache', words, 'Set XDG_CACHE_HOME to a folder that you may write to.')]
+  }
+  const { uid, mode } = lstatSync(folder)
+  if (process.getuid !== undefined && (uid !== process.getuid() || (mode & 0o022) !== 0)) {
+    const hint = `chmod 700 ${quoteWord(folder)}`
+    return [warning('cache', `${folder} can be written by others, and is not used, ${slower}`, hint)]
+  }
+  return [ok('cache', existsSync(folder) ? folder : `${folder}, not there yet`)]
+}

@@ -1,0 +1,23 @@
+import type { UnfinishedImport } from '../../bulk/journal/unfinished-imports.ts'
+import type { Client } from '../../client/client.ts'
+import type { ClientEvent } from '../../client/client-event.ts'
+import type { NetworkReport } from '../../client/probe-network.ts'
+import type { Quota } from '../../client/rate-limit-headers.ts'
+import type { Context } from '../create-context.ts'
+
+/** What the checks look at, and with what. */
+export interface Surroundings {
+  context: Context
+  env: NodeJS.ProcessEnv
+  /** Of chatctl, and what it needs of Node.js, `22.19.0`. */
+  version: { own: string; neededNode: string }
+  /** Every variable of the environment that chatctl reads. */
+  knownVariables: readonly string[]
+  /** Ms for one check, and for one attempt of a request. */
+  bound: number
+  /** @param observe is told what goes on, beside whoever is told anyway */
+  connect(observe: (event: ClientEvent) => void): Promise<Client>
+  probeNetwork(base: URL): Promise<NetworkReport>
+  readQuota(headers: Record<string, string>): Quota
+  findUnfinishedImports(): Promise<readonly UnfinishedImport[]>
+}

@@ -1,0 +1,24 @@
+import { wantsColour } from '../output/colours.ts'
+import { speaksUnicode } from '../output/speaks-unicode.ts'
+import { type Examined, ok, skipped, warning } from './finding.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** Columns below which tables are broken into many lines. */
+const narrow = 60
+
+/** What the terminal on stdout can show. */
+export function examineTerminal({ env, context }: Surroundings): Examined[] {
+  const { stdout } = process
+  if (!stdout.isTTY) return [skipped('terminal', 'stdout is not one')]
+  const term = env['TERM'] ?? 'unknown'
+  const colour = wantsColour(stdout, env, context.output.isColourless) ? 'in colour' : 'without colour'
+  const words = `${term}, ${stdout.columns} columns, ${colour}`
+  if (!speaksUnicode(env)) {
+    const hint = 'export LC_ALL=C.UTF-8'
+    return [
+      warning('terminal', `${words}; its locale is not UTF-8, so that other letters may be garbled`, hint),
+    ]
+  }
+  if (stdout.columns < narrow) return [ok('terminal', `${words}: -o jsonl is read better than a table there`)]
+  return [ok('terminal', words)]
+}

@@ -1,0 +1,19 @@
+const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
+
+/**
+ * A moment by the person's own clock, to the minute: `2026-11-21 23:00`.
+ *
+ * @param value ISO 8601 with its zone, or seconds since the epoch
+ * @returns undefined for what is neither
+ */
+export function localTime(value: unknown): string | undefined {
+  const at = new Date(typeof value === 'number' ? value * 1000 : textOfInstant(value))
+  if (Number.isNaN(at.getTime())) return undefined
+  const two = (part: number): string => String(part).padStart(2, '0')
+  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
+  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}`
+}
+
+function textOfInstant(value: unknown): string {
+  return typeof value === 'string' && instant.test(value) ? value : ''
+}

@@ -1,0 +1,51 @@
+import { localTime } from './local-time.ts'
+import { type Grid, gridOf, leavesOf, rowsOf, textOf, type View, valueAt } from './view.ts'
+
+/** What a table shows of a body: for eyes, where the other forms are for programs. */
+export interface TableGrid extends Grid {
+  /** Names of the columns that are not to be broken. */
+  whole: readonly string[]
+}
+
+/**
+ * One record on its own stands upright, a line for each of its values. In a list the columns that
+ * step aside, and those in which no row has anything, are left out.
+ *
+ * @param fields the paths asked for, or undefined for what the view shows
+ */
+export function tableGrid(view: View, body: unknown, fields: readonly string[] | undefined): TableGrid {
+  const wholePaths = view.columns.filter(({ whole, time }) => whole || time).map(({ path }) => path)
+  const cell = (value: unknown, path: string): string => cellOf(view, value, path)
+  if (view.layout === 'pairs') return { ...gridOf(view, body, fields, cell), whole: ['key'] }
+  const [row] = rowsOf(view, body)
+  if (row !== undefined && !Array.isArray(body) && !view.rows) return uprightGrid(view, row, fields, cell)
+  const shown =
+    fields ?? view.columns.filter(({ hidden, aside }) => !hidden && !aside).map(({ path }) => path)
+  const { header, rows } = gridOf(view, body, shown, cell)
+  const kept = header.map((_, index) => fields !== undefined || rows.some((cells) => cells[index] !== ''))
+  const keep = (cells: readonly string[]): string[] => cells.filter((_, index) => kept[index])
+  return { header: keep(header), rows: rows.map(keep), whole: wholePaths }
+}
+
+type Cell = (value: unknown, path: string) => string
+
+function uprightGrid(view: View, row: unknown, fields: readonly string[] | undefined, cell: Cell): TableGrid {
+  const paths = fields ?? view.columns.filter(({ hidden }) => !hidden).map(({ path }) => path)
+  const rows = paths.flatMap((path) => {
+    const leaves = leavesOf(valueAt(row, path) ?? null, path)
+    return leaves.map(([leaf, value]) => [leaf, cell(value, leaf)])
+  })
+  return { header: ['key', 'value'], rows, whole: ['key'] }
+}
+
+/** Times by the person's clock, lists and objects without their brackets. */
+function cellOf(view: View, value: unknown, path: string): string {
+  const isTime = view.columns.some((column) => column.path === path && column.time)
+  const time = isTime ? localTime(value) : undefined
+  if (time !== undefined) return time
+  if (Array.isArray(value)) return value.map(textOf).join(', ')
+  if (typeof value !== 'object' || value === null) return textOf(value)
+  return leavesOf(value, '')
+    .map(([leaf, inner]) => `${leaf}=${textOf(inner)}`)
+    .join(', ')
+}

@@ -1,0 +1,212 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { plantCallTeller } from '../../support/completing-shell.ts'
+import {
+  delayed,
+  type FaultServer,
+  failing,
+  json,
+  type Script,
+  silent,
+  startFaultServer,
+} from '../../support/fault-server.ts'
+import { type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+
+const run = promisify(execFile)
+const models = json(200, { data: [{ id: 'small' }, { id: 'large' }, { id: 7 }] })
+
+describe('chatctl complete', () => {
+  let sandbox: Sandbox
+  let server: FaultServer | undefined
+
+  beforeEach(() => {
+    sandbox = createSandbox()
+  })
+  afterEach(async () => {
+    await server?.close()
+    server = undefined
+    sandbox.remove()
+  })
+
+  /** What is printed; it is always quiet, and always done. */
+  async function complete(words: readonly string[], options: RunOptions = {}): Promise<string> {
+    const { exitCode, stdout, stderr } = await runChatctl(sandbox, ['complete', ...words], options)
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
+    return stdout
+  }
+
+  async function serve(script: Script): Promise<RunOptions> {
+    server = await startFaultServer(script)
+    return { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'canary-key' } }
+  }
+
+  const modelFlag = ['--', 'chat', 'send', '--model', '']
+
+  it('prints a value a line', async () => {
+    expect(await complete(['--', 'chat', 'se'])).to.equal('send\nsessions\n')
+    expect(await complete(['--next', '--', 'settings', 'api'])).to.equal('set\n')
+    expect(await complete(['--', 'nothing', 'known'])).to.equal('')
+    expect(await complete([])).to.contain('doctor\n')
+  })
+
+  it('is no command of the list, and takes --help for a word', async () => {
+    expect((await runChatctl(sandbox, ['--help'])).stdout).not.to.match(/^ {2}complete/m)
+    expect(await complete(['--', 'doctor', '--help'])).to.equal('--help\n')
+  })
+
+  it('speaks to each shell in its own form', async () => {
+    const words = ['--', 'chat', 'sen']
+    const described = (await complete(['--shell=fish', ...words])).split('\t')[1]?.trim() ?? ''
+    expect(described).to.match(/^[A-Z].*\.$/)
+    expect(await complete(['--shell=zsh', ...words])).to.equal(`words\n send:${described}\n`)
+    expect(await complete(['--shell=powershell', ...words])).to.equal(`words\nsend\tsend\t${described}\n`)
+    expect(await complete(['--shell=bash', '--', 'chatctl chat sen', ' '])).to.equal('words\nsend\n')
+    const key = 'chatctl settings set features.chat'
+    expect(await complete(['--shell=bash', '--', key, ' ='])).to.equal('words open\nfeatures.chat=\n')
+    expect(await complete(['--shell=zsh', '--', 'settings', 'set', 'features.chat'])).to.match(/^\+features/m)
+    expect(await complete(['--shell=zsh', '--', 'users', 'import', ''])).to.equal('files\n')
+  })
+
+  it('quotes for PowerShell, and for the colons of zsh', async () => {
+    const odd = await serve(json(200, { data: [{ id: "it's $HOME: a\\b" }] }))
+    expect(await complete(['--shell=powershell', ...modelFlag], odd)).to.equal(
+      "words\n'it''s $HOME: a\\b'\tit's $HOME: a\\b\tit's $HOME: a\\b\n",
+    )
+    expect(await complete(['--shell=zsh', ...modelFlag], odd)).to.equal("words\n it's $HOME\\: a\\\\b\n")
+  })
+
+  it('asks the service for its models once, and remembers them in a private file', async () => {
+    const options = await serve(models)
+    for (let time = 0; time < 3; time++) {
+      expect(await complete(modelFlag, options)).to.equal('large\nsmall\n')
+    }
+    expect(server?.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([
+      'GET /v1/chat/models',
+    ])
+    const folder = join(sandbox.home, '.cache', 'chatctl', 'cache', 'models')
+    const [name = ''] = readdirSync(folder)
+    if (process.platform !== 'win32') {
+      expect(statSync(folder).mode & 0o777).to.equal(0o700)
+      expect(statSync(join(folder, name)).mode & 0o777).to.equal(0o600)
+    }
+    expect(readFileSync(join(folder, name), 'utf8')).not.to.contain('canary')
+  })
+
+  it('gives a service a second, and then leaves it alone for a while', async () => {
+    const options = await serve(silent)
+    const startedAt = performance.now()
+    expect(await complete(modelFlag, options)).to.equal('')
+    expect(performance.now() - startedAt).to.be.below(5_000)
+    expect(await complete(modelFlag, options)).to.equal('')
+    expect(server?.requests).to.have.length(1)
+  })
+
+  for (const [what, script] of [
+    ['refuses', failing(401, 'unauthorized', 'No')],
+    ['fails', failing(500, 'internal', 'No')],
+    ['makes no sense', json(200, { data: 'x' })],
+    ['is too slow', delayed(3_000, models)],
+  ] as const) {
+    it(`offers no model of a service that ${what}`, async () => {
+      expect(await complete(modelFlag, await serve(script))).to.equal('')
+    })
+  }
+
+  it('does not start the embedded service', async () => {
+    expect(await complete(modelFlag)).to.equal('')
+    expect(await complete([...modelFlag.slice(0, -2), '-p', 'local', '--model', ''])).to.equal('')
+    expect(existsSync(join(sandbox.home, '.local', 'share', 'chatctl'))).to.equal(false)
+  })
+
+  it('is quiet about whatever is broken', async () => {
+    const folder = join(sandbox.home, '.config', 'chatctl')
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'config.json'), 'nonsense')
+    expect(await complete(['--', 'auth', 'use', ''])).to.equal('local\n')
+    expect(await complete(modelFlag)).to.equal('')
+    expect(await complete(['--', 'chat', 'send', '-p', 'unknown', '-m', ''])).to.equal('')
+    const env = {
+      HOME: '/dev/null',
+      CHATCTL_BASE_URL: 'https://user:canary@chat.example',
+      CHATCTL_API_KEY: 'x',
+    }
+    expect(await complete(modelFlag, { env })).to.equal('')
+    expect(await complete(['--', 'chat', 'show', ''], { env })).to.equal('')
+    expect(await complete(['--', 'doct'], { env: { CHATCTL_TIMEOUT: 'x', CHATCTL_OUTPUT: 'x' } })).to.equal(
+      'doctor\n',
+    )
+  })
+
+  it('offers the profiles, with what they are', async () => {
+    const folder = join(sandbox.home, '.config', 'chatctl')
+    mkdirSync(folder, { recursive: true })
+    const profiles = { work: { base_url: 'https://chat.example' } }
+    writeFileSync(join(folder, 'config.json'), JSON.stringify({ profiles }))
+    expect(await complete(['--shell=fish', '--', 'chat', '-p', ''])).to.equal(
+      'words\nlocal\tThe embedded service\nwork\thttps://chat.example\n',
+    )
+  })
+})
+
+describe('chatctl autocomplete', function () {
+  this.timeout(60_000)
+  let sandbox: Sandbox
+  let env: NodeJS.ProcessEnv
+  before(() => {
+    sandbox = createSandbox()
+    env = plantCallTeller(sandbox)
+  })
+  after(() => sandbox.remove())
+
+  const isMissing = async (shell: string): Promise<boolean> =>
+    run(shell, ['--version']).then(
+      () => false,
+      () => true,
+    )
+
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    it(`prints a script that ${shell} can read, where there is one`, async function () {
+      if (await isMissing(shell)) return this.skip()
+      const { stdout } = await runChatctl(sandbox, ['autocomplete', shell])
+      const path = join(sandbox.home, `script.${shell}`)
+      writeFileSync(path, stdout)
+      const { stderr } = await run(shell, ['-n', path])
+      expect(stderr).to.equal('')
+    })
+  }
+
+  it('prints a script for PowerShell that closes what it opens, and takes apart what complete answers', async () => {
+    const { stdout } = await runChatctl(sandbox, ['autocomplete', 'powershell'])
+    expect(stdout).to.match(/^Register-ArgumentCompleter -Native -CommandName chatctl -ScriptBlock \{$/m)
+    expect(stdout).to.contain('param($wordToComplete, $commandAst, $cursorPosition)')
+    expect(stdout).to.contain('--shell=powershell')
+    const bare = stdout.replaceAll(/'(''|[^'])*'|"(`.|[^"])*"|^\s*#.*$/gm, '')
+    for (const [open, close] of ['{}', '()', '[]']) {
+      expect(bare.split(open ?? '').length, `${open}${close}`).to.equal(bare.split(close ?? '').length)
+    }
+  })
+
+  const typed: [line: string, replies: string[]][] = [
+    ['chatctl chat se', ['send', 'sessions']],
+    ['chatctl settings set theme.mode=d', ['dark']],
+    ['chatctl chat models --output=ya', ['yaml']],
+    ['chatctl chat "se', ['send', 'sessions']],
+    ['chatctl users permissions assign u1 assign:p', ['permissions']],
+    ['chatctl users get x', []],
+  ]
+  for (const [line, replies] of typed) {
+    it(`answers bash for ${line}`, async function () {
+      if (await isMissing('bash')) return this.skip()
+      const script = `source <(chatctl autocomplete bash)
+        COMP_LINE=$1 COMP_POINT=\${#1}
+        _chatctl chatctl
+        printf '%s\\n' "\${COMPREPLY[@]}"`
+      const { stdout } = await run('bash', ['--norc', '-c', script, 'bash', line], { env })
+      expect(stdout.split('\n').filter(Boolean)).to.deep.equal(replies)
+    })
+  }
+})

@@ -1,0 +1,74 @@
+import { execFileSync } from 'node:child_process'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { renderForBash } from '../../../src/cli/completion/render-suggestions.ts'
+import { readShellLine } from '../../../src/cli/completion/shell-line.ts'
+
+/** As bash has it. */
+const breaks = ' \t\n"\'@><=;|&(:'
+
+const isBashThere = process.platform !== 'win32'
+
+/** Texts that a line may hold, those with a meaning for bash among them. */
+const text = fc.string({
+  unit: fc.constantFrom(...'ab1 \'"\\$`=:@;|&()<>[]{}*?!~#^%,./é日'),
+  minLength: 1,
+  maxLength: 8,
+})
+
+/** What bash makes of words. */
+function readByBash(lines: readonly string[]): string[][] {
+  const script = lines.map((line) => `printf '%s\\0' ${line}; printf '\\n\\0'`).join('\n')
+  const output = execFileSync('bash', ['--norc', '-c', `set -f +B; ${script}`], { encoding: 'utf8' })
+  const all: string[][] = [[]]
+  for (const word of output.split('\0').slice(0, -1)) {
+    if (word === '\n') all.push([])
+    else all.at(-1)?.push(word)
+  }
+  return all.slice(0, -1)
+}
+
+describe('a line as bash has it', () => {
+  const table: [line: string, words: string[], kept: number, quote?: string][] = [
+    ['chatctl chat se', ['chatctl', 'chat', 'se'], 0],
+    ['chatctl chat ', ['chatctl', 'chat', ''], 0],
+    ['chatctl  settings\tset a=b', ['chatctl', 'settings', 'set', 'a=b'], 2],
+    ['chatctl a:b:c', ['chatctl', 'a:b:c'], 4],
+    ['chatctl a\\:b', ['chatctl', 'a:b'], 0],
+    ['chatctl "trip to', ['chatctl', 'trip to'], 0, '"'],
+    ['chatctl --name="trip to', ['chatctl', '--name=trip to'], 7, '"'],
+    ["chatctl 'it", ['chatctl', 'it'], 0, "'"],
+    ['chatctl trip\\ to', ['chatctl', 'trip to'], 0],
+    ['chatctl "a\\"b\\c', ['chatctl', 'a"b\\c'], 0, '"'],
+    ["chatctl '' x", ['chatctl', '', 'x'], 0],
+    ['', [''], 0],
+    ['chatctl x\\', ['chatctl', 'x'], 0],
+  ]
+  for (const [line, words, kept, quote] of table) {
+    it(`splits ${JSON.stringify(line)}`, () => {
+      expect(readShellLine(line, breaks)).to.deep.equal({ words, kept, quote })
+    })
+  }
+
+  it('is read as bash itself reads what is quoted for it', function () {
+    if (!isBashThere) return this.skip()
+    const quotes = fc.constantFrom(undefined, '"', "'") as fc.Arbitrary<'"' | "'" | undefined>
+    const samples = fc.sample(fc.tuple(text, quotes), 150)
+    const lines = samples.map(([value, quote]) => {
+      const rendered = renderForBash({ candidates: [{ value }] }, { words: [], quote, kept: 0 })
+      const inserted = rendered.split('\n')[1] ?? ''
+      return `x ${quote ?? ''}${inserted}${quote ?? ''}`
+    })
+    const read = readByBash(lines)
+    for (const [index, [value]] of samples.entries()) {
+      expect(read[index], lines[index]).to.deep.equal(['x', value])
+      expect(readShellLine(lines[index] ?? '', breaks).words, lines[index]).to.deep.equal(['x', value])
+    }
+  })
+
+  it('has what stands before the last break left out of the candidates', () => {
+    const line = readShellLine('chatctl settings set theme.mode=da', breaks)
+    const answer = renderForBash({ candidates: [{ value: 'theme.mode=dark' }] }, line)
+    expect(answer).to.equal('words\ndark\n')
+  })
+})

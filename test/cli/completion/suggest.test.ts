@@ -1,0 +1,199 @@
+import { expect } from 'chai'
+import { documentForms, permissions, roles, themeModes } from '../../../src/cli/completion/known-values.ts'
+import type { LiveValues } from '../../../src/cli/completion/live-values.ts'
+import { type Program, suggest } from '../../../src/cli/completion/suggest.ts'
+import { knownPermissions, rightsOf } from '../../../src/service/domain/access/permissions.ts'
+import { serviceCalls } from '../../support/command-lines.ts'
+import { json, startFaultServer } from '../../support/fault-server.ts'
+import { createJobPool } from '../../support/job-pool.ts'
+import { commands, topics, wordsOf } from '../../support/manifest.ts'
+import { runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+
+const program = {
+  commands,
+  topics: topics.map((topic) => ({ name: topic.replaceAll(' ', ':'), description: `About ${topic}` })),
+} as unknown as Program
+
+const asked: object[] = []
+const live: LiveValues = {
+  models: async (said) => {
+    asked.push(said)
+    return ['small', 'large']
+  },
+  sessions: async () => [
+    { id: 's20261121-1', title: 'A trip', contextId: 'ctx_1' },
+    { id: 's20261122-2', title: 'A recipe\nof two lines' },
+  ],
+}
+
+/** What the words offer that end in a space, or in an unfinished word. */
+async function offered(line: string): Promise<string[]> {
+  const { candidates } = await suggest(line.split(' '), program, live)
+  return candidates.map(({ value }) => value)
+}
+
+describe('what Tab offers', () => {
+  const table: [line: string, values: string[]][] = [
+    ['se', ['service', 'settings']],
+    ['chat se', ['send', 'sessions']],
+    ['settings api ', ['set']],
+    ['help chat se', ['send', 'sessions']],
+    ['help setti', ['settings']],
+    ['nonsense ', []],
+    ['compl', []],
+    ['--v', ['--version']],
+    ['--h', ['--help']],
+    ['--pro', ['--profile']],
+    ['-p x --v', []],
+    ['-p x --pro', []],
+    ['-p x chat se', ['send', 'sessions']],
+    ['--output=json chat sen', ['send']],
+    ['--outp', ['--output']],
+    ['-qo y', ['yaml']],
+    ['--output=y', ['--output=yaml']],
+    ['-p x chat models --fields own', ['owned_by']],
+    ['--model x chat se', []],
+    ['settings --', ['--help']],
+    ['chat send --str', ['--stream', '--stream-format']],
+    ['chat send --no-s', ['--no-stream']],
+    ['chat send --stream --no-s', []],
+    ['chat send --con', ['--context', '--continue']],
+    ['chat --resume x --con', []],
+    ['settings api set --allowed-origin a --allowed-o', ['--allowed-origin']],
+    ['chat models -- --js', []],
+    ['chat models --output j', ['json', 'jsonl']],
+    ['chat models -o j', ['json', 'jsonl']],
+    ['chat models -qo j', ['json', 'jsonl']],
+    ['chat models -oj', ['-ojson', '-ojsonl']],
+    ['chat models -o=j', ['-o=json', '-o=jsonl']],
+    ['chat models --output=j', ['--output=json', '--output=jsonl']],
+    ['chat show x --output=', ['--output=json', '--output=jsonl', '--output=md', '--output=text']],
+    ['autocomplete f', ['fish']],
+    ['chat send --stream-format s', ['sse']],
+    ['chat send --model ', ['large', 'small']],
+    ['chat --model=s', ['--model=small']],
+    ['config set model ', ['large', 'small']],
+    ['config set output y', ['yaml']],
+    ['config get base', ['base_url']],
+    ['config get base_url ', []],
+    ['chat show s2026112', ['s20261121-1', 's20261122-2']],
+    ['chat --context ', ['ctx_1']],
+    ['settings get theme', ['theme.mode', 'theme.primary_color']],
+    ['settings set theme', ['theme.mode=', 'theme.primary_color=']],
+    ['settings set theme.mode=dark theme', ['theme.primary_color=']],
+    ['settings set theme.mode=', ['theme.mode=dark', 'theme.mode=light', 'theme.mode=system']],
+    ['settings set features.chat=', ['features.chat=false', 'features.chat=true']],
+    ['settings set app_name=', []],
+    ['settings set --dry-run features.cha', ['features.chat=']],
+    ['users permissions assign u1 assign:', ['assign:*', 'assign:permissions']],
+    ['users permissions assign u1 assign:* assign:', ['assign:permissions']],
+    ['users permissions assign ', []],
+    ['users permissions assign u1 --role e', ['editor']],
+    ['service keys create --permission al', ['all']],
+    ['users update u1 --notifications ', ['off', 'on']],
+    ['chat models --fields ', ['created', 'id', 'object', 'owned_by']],
+    ['chat models --fields id,o', ['id,object', 'id,owned_by']],
+    ['api GET /v1/set', ['/v1/settings', '/v1/settings/preferences']],
+    ['api PATCH /v1/u', ['/v1/users/']],
+    ['users get wo', []],
+    ['settings -', ['--help']],
+  ]
+  for (const [line, values] of table) {
+    it(`for chatctl ${line}`, async () => expect(await offered(line)).to.deep.equal(values))
+  }
+
+  for (const [line, paths] of [
+    ['users import ', 'files'],
+    ['chat complete --messages ', 'files'],
+    ['settings apply -f ', 'files'],
+    ['service status --data ', 'folders'],
+    ['chat send ', undefined],
+    ['users get ', undefined],
+  ] as const) {
+    it(`leaves ${paths ?? 'nothing'} to the shell for chatctl ${line}`, async () => {
+      expect((await suggest(line.split(' '), program, live)).paths).to.equal(paths)
+    })
+  }
+
+  it('says what each is', async () => {
+    const { candidates } = await suggest(['chat', 'show', ''], program, live)
+    expect(candidates.map(({ description }) => description)).to.deep.equal([
+      'A trip',
+      'A recipe of two lines',
+    ])
+    const flags = await suggest(['chat', 'send', '--model'], program, live)
+    expect(flags.candidates).to.deep.equal([{ value: '--model', description: 'Model that answers.' }])
+    const words = await suggest(['setting'], program, live)
+    expect(words.candidates[0]?.description).to.equal('About settings')
+  })
+
+  it('asks for the models of the service that the line means', async () => {
+    asked.length = 0
+    await offered('chat send -p work --model ')
+    await offered('-p home chat send --model ')
+    await offered('chat send --base-url=https://chat.example --model ')
+    expect(asked).to.deep.equal([
+      { profile: 'work' },
+      { profile: 'home' },
+      { base_url: 'https://chat.example' },
+    ])
+  })
+
+  it('has no name that a shell could not be given', async () => {
+    const models = async () => ['a\nb', 'a\tb', 'a\u2028b', 'ok']
+    const { candidates } = await suggest(['chat', '--model', ''], program, { ...live, models })
+    expect(candidates.map(({ value }) => value)).to.deep.equal(['ok'])
+  })
+})
+
+describe('what completion knows by itself', () => {
+  it('are the permissions and roles of the embedded service', () => {
+    expect(permissions).to.deep.equal([...knownPermissions].sort())
+    for (const role of roles) expect(rightsOf(role, [])).not.to.deep.equal([])
+  })
+
+  it('are the themes of the embedded service, and the forms of documents', async () => {
+    const sandbox = createSandbox()
+    try {
+      const theme = await runChatctl(sandbox, ['settings', 'set', 'theme.mode=x', '-p', 'local'])
+      for (const mode of themeModes) expect(theme.stderr).to.contain(mode)
+      for (const [id, forms] of Object.entries(documentForms)) {
+        const args = id === 'chat:show' ? ['x'] : []
+        const { stderr } = await runChatctl(sandbox, [...wordsOf(id), ...args, '--output', 'none'])
+        expect(stderr).to.match(/is not one of [^.\n]*/)
+        const said = /is not one of (.*)$/m.exec(stderr)?.[1]?.split(', ').sort()
+        expect(said).to.deep.equal([...forms].sort())
+      }
+    } finally {
+      sandbox.remove()
+    }
+  })
+
+  it('are the fields of every command that says them', async function () {
+    this.timeout(60_000)
+    const sandbox = createSandbox()
+    const inTurn = createJobPool(4)
+    try {
+      const calls = serviceCalls.filter(({ name }) => commands.some(({ id }) => id === name))
+      const compared = await Promise.all(
+        calls.map(({ name, args, stdin, answer }) =>
+          inTurn(async () => {
+            const server = await startFaultServer(json(200, answer))
+            const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'key' }
+            const call = [...args, '--fields', 'no-such-field', '--json']
+            const { stderr } = await runChatctl(sandbox, call, { env, ...(stdin && { stdin }) })
+            await server.close()
+            const known = /Known: ([^"]*)"/.exec(stderr)?.[1]?.split(', ').sort()
+            if (known)
+              expect(await offered(`${wordsOf(name).join(' ')} --fields `), name).to.deep.equal(known)
+            return known ? [name] : []
+          }),
+        ),
+      )
+      expect(compared.flat()).to.have.length.at.least(15)
+    } finally {
+      sandbox.remove()
+    }
+  })
+})

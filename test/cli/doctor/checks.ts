@@ -1,0 +1,35 @@
+import { expect } from 'chai'
+import { type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
+import type { Sandbox } from '../../support/sandbox.ts'
+
+/** A row of `doctor`. */
+interface Check {
+  check: string
+  status: string
+  message: string
+  hint: string | null
+}
+
+/** What `doctor --json` has found, by the name of the check; of several rows the first. */
+export interface Diagnosis {
+  exitCode: number | null
+  all: readonly Check[]
+  found(check: string): Check
+}
+
+/** Runs `doctor --json`, which says nothing on stderr. */
+export async function diagnose(
+  sandbox: Sandbox,
+  args: readonly string[] = [],
+  options: RunOptions = {},
+): Promise<Diagnosis> {
+  const { exitCode, stdout, stderr } = await runChatctl(sandbox, ['doctor', '--json', ...args], options)
+  expect(stderr).to.equal('')
+  const all: readonly Check[] = JSON.parse(stdout)
+  const found = (name: string): Check => {
+    const check = all.find((one) => one.check === name)
+    if (!check) throw new Error(`there is no check ${name}`)
+    return check
+  }
+  return { exitCode, all, found }
+}

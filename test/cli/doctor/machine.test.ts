@@ -1,0 +1,190 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { describeChecks } from '../../../src/view/checks.ts'
+import { runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { diagnose } from './checks.ts'
+
+describe('doctor, and the machine', () => {
+  let sandbox: Sandbox
+  beforeEach(() => {
+    sandbox = createSandbox()
+  })
+  afterEach(() => sandbox.remove())
+
+  function configure(value: unknown): void {
+    const folder = join(sandbox.home, '.config', 'chatctl')
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    chmodSync(folder, 0o700)
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    writeFileSync(join(folder, 'config.json'), text, { mode: 0o600 })
+  }
+
+  it('finds nothing wrong where nothing is yet, and makes no data', async () => {
+    const { exitCode, all, found } = await diagnose(sandbox)
+    expect(exitCode).to.equal(0)
+    expect(all.filter(({ status }) => !['ok', 'skipped'].includes(status))).to.deep.equal([])
+    expect(found('version').message).to.contain(process.versions.node)
+    expect(found('service').status).to.equal('skipped')
+    expect(existsSync(join(sandbox.home, '.local', 'share', 'chatctl'))).to.equal(false)
+  })
+
+  it('looks into the data of the embedded service', async () => {
+    await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'x'])
+    const { exitCode, found } = await diagnose(sandbox)
+    expect(exitCode).to.equal(0)
+    expect(found('service').message).to.contain('knows you as')
+    expect(found('data').message).to.match(/1 user, 0 messages; no service runs on it; .* are free there$/)
+    const elsewhere = await diagnose(sandbox, ['--base-url', 'http://127.0.0.1:1', '--retries', '0'])
+    expect(elsewhere.found('data').message).to.contain('not in use now')
+  })
+
+  it('says that the data is damaged', async () => {
+    const folder = join(sandbox.home, '.local', 'share', 'chatctl')
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    writeFileSync(join(folder, 'chatctl.db'), 'no database at all '.repeat(100), { mode: 0o600 })
+    const { exitCode, found } = await diagnose(sandbox)
+    expect(exitCode).to.equal(1)
+    expect(found('data').status).to.equal('failed')
+    expect(found('data').message).to.contain('chatctl.db')
+  })
+
+  it('says that there can be no data', async () => {
+    const env = { XDG_DATA_HOME: '/dev/null' }
+    const { exitCode, found } = await diagnose(sandbox, [], { env })
+    expect(exitCode).to.equal(1)
+    expect(found('data').hint).to.contain('XDG_DATA_HOME')
+  })
+
+  it('goes on without a configuration that it cannot read', async () => {
+    configure('nonsense')
+    const { exitCode, found } = await diagnose(sandbox)
+    expect(exitCode).to.equal(2)
+    expect(found('configuration').status).to.equal('failed')
+    expect(found('configuration').hint).to.contain('config.json')
+    expect(found('address').status).to.equal('skipped')
+    expect(found('transcripts').status).to.equal('ok')
+  })
+
+  it('warns of every profile, not only the one in use', async () => {
+    configure({
+      profiles: { work: { base_url: 'https://chat.example', timeout: 'soon' }, empty: { model: 'x' } },
+    })
+    const { exitCode, all } = await diagnose(sandbox)
+    expect(exitCode).to.equal(0)
+    const faults = all.filter(({ check }) => check === 'configuration')
+    expect(faults.map(({ status }) => status)).to.deep.equal(['warning', 'warning'])
+    expect(faults[0]?.hint).to.equal('chatctl config set timeout VALUE --profile work')
+    expect(faults[1]?.hint).to.contain('auth login --profile empty')
+  })
+
+  it('names a variable that is almost one of ours, and not its value', async () => {
+    const env = { CHATCTL_BASEURL: 'canary', CHATCTL_SOMETHING_ELSE: 'x', CHATCTL_QUIET: '0' }
+    const { exitCode, all, found } = await diagnose(sandbox, [], { env })
+    expect(exitCode).to.equal(0)
+    expect(found('environment')).to.include({
+      status: 'warning',
+      message: 'CHATCTL_BASEURL means nothing to chatctl',
+      hint: 'Did you mean CHATCTL_BASE_URL? unset CHATCTL_BASEURL',
+    })
+    expect(JSON.stringify(all)).not.to.contain('canary')
+    const known = await diagnose(sandbox, [], { env: { CHATCTL_RETRIES: '1' } })
+    expect(known.found('environment').message).to.equal('set: CHATCTL_RETRIES')
+  })
+
+  it('warns of files that others can use, with the command that mends it', async function () {
+    if (process.platform === 'win32') return this.skip()
+    configure({})
+    chmodSync(join(sandbox.home, '.config', 'chatctl'), 0o755)
+    chmodSync(join(sandbox.home, '.config', 'chatctl', 'config.json'), 0o644)
+    const { found } = await diagnose(sandbox)
+    const folder = join(sandbox.home, '.config', 'chatctl')
+    expect(found('permissions')).to.include({
+      status: 'warning',
+      hint: `chmod 700 ${folder}; chmod 600 ${join(folder, 'config.json')}`,
+    })
+  })
+
+  it('warns of a cache that cannot be used', async function () {
+    if (process.platform === 'win32') return this.skip()
+    const nowhere = await diagnose(sandbox, [], { env: { XDG_CACHE_HOME: '/dev/null' } })
+    expect(nowhere.found('cache').status).to.equal('warning')
+    expect(nowhere.exitCode).to.equal(0)
+    const folder = join(sandbox.home, '.cache', 'chatctl', 'cache')
+    mkdirSync(folder, { recursive: true })
+    chmodSync(folder, 0o777)
+    const shared = await diagnose(sandbox)
+    expect(shared.found('cache').hint).to.equal(`chmod 700 ${folder}`)
+  })
+
+  it('says how an import goes on that was left', async () => {
+    const folder = join(sandbox.home, '.local', 'state', 'chatctl', 'state', 'imports')
+    mkdirSync(folder, { recursive: true })
+    const header = (name: string, rows: number) => ({
+      v: 1,
+      type: 'import',
+      kind: 'users',
+      service: 'https://chat.example/',
+      input: { name, form: 'csv', sha256: '0'.repeat(64), rows },
+      at: '2026-01-02T03:04:05.000Z',
+    })
+    const plant = (name: string, lines: object[]) =>
+      writeFileSync(join(folder, name), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    const took = (row: number) => ({ row, step: 'create', did: 'took', id: 'u' })
+    plant('a.jsonl', [header('/srv/done.csv', 1), took(0)])
+    plant('b.jsonl', [header('/srv/half done.csv', 3), took(0)])
+    plant('c.jsonl', [header('/srv/doubt.csv', 2), took(0), { row: 1, step: 'create', at: 1 }])
+    writeFileSync(join(folder, 'd.jsonl'), 'nonsense\n')
+    const before = readFileSync(join(folder, 'c.jsonl'), 'utf8')
+    const { all, exitCode } = await diagnose(sandbox)
+    const imports = all.filter(({ check }) => check === 'imports')
+    expect(imports.map(({ status }) => status)).to.deep.equal(['ok', 'warning'])
+    expect(imports[0]).to.include({
+      message: '/srv/half done.csv: 1 of 3 rows were sent to https://chat.example/',
+      hint: "chatctl users import '/srv/half done.csv' --base-url https://chat.example/",
+    })
+    expect(imports[1]?.message).to.contain('of 1 row nobody knows what became')
+    expect(exitCode).to.equal(0)
+    expect(readFileSync(join(folder, 'c.jsonl'), 'utf8')).to.equal(before)
+  })
+
+  it('prints rows in a pipe, and takes --fields and --jq', async () => {
+    const { stdout } = await runChatctl(sandbox, ['doctor'])
+    expect(stdout.split('\n')[0]).to.match(/^version\tok\tchatctl .*\t$/)
+    const chosen = await runChatctl(sandbox, ['doctor', '--fields', 'check,status'])
+    expect(chosen.stdout.split('\n')[0]).to.equal('version\tok')
+    const filtered = await runChatctl(sandbox, ['doctor', '--jq', '.[] | select(.status == "failed")'])
+    expect(filtered.stdout).to.equal('')
+  })
+})
+
+describe('the table of doctor', () => {
+  const checks = [
+    { check: 'version', status: 'ok', message: 'chatctl 1', hint: null },
+    { check: 'cache', status: 'warning', message: 'one two three four five six', hint: 'Do this or that.' },
+    { check: 'service', status: 'failed', message: 'No', hint: 'chatctl auth login --profile a-long-name' },
+    { check: 'data', status: 'skipped', message: 'not \u001b[31mnow', hint: null },
+  ] as const
+  const text = (style: { width: number; unicode: boolean }) =>
+    describeChecks(checks, style)
+      .map((span) => span.text)
+      .join('')
+
+  it('is aligned, and leaves commands whole', () => {
+    expect(text({ width: 32, unicode: true })).to.equal(`✓ version  chatctl 1
+! cache    one two three four
+           five six
+           → Do this or that.
+✗ service  No
+           → chatctl auth login --profile a-long-name
+- data     not [31mnow
+
+1 failure, 1 warning.
+`)
+  })
+
+  it('makes do with ASCII', () => {
+    expect(text({ width: 80, unicode: false })).to.match(/^[\n -~]+$/)
+  })
+})

@@ -1,0 +1,221 @@
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { makeCertificate } from '../../support/certificate.ts'
+import {
+  deadUrl,
+  type FaultServer,
+  failing,
+  json,
+  limited,
+  reset,
+  type Script,
+  silent,
+  startFaultServer,
+} from '../../support/fault-server.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { diagnose } from './checks.ts'
+
+const key = 'canary-of-the-doctor'
+const profile = {
+  id: 'u1',
+  email: 'ada@example.com',
+  name: 'Ada',
+  created_at: '2026-01-02T03:04:05Z',
+  preferences: {},
+}
+const model = (id: string) => ({ id, created: 1, object: 'model', owned_by: 'x' })
+
+describe('doctor, and the service', () => {
+  let sandbox: Sandbox
+  let server: FaultServer | undefined
+  beforeEach(() => {
+    sandbox = createSandbox()
+  })
+  afterEach(async () => {
+    await server?.close()
+    server = undefined
+    sandbox.remove()
+  })
+
+  async function meet(script: Script, args: readonly string[] = [], more: NodeJS.ProcessEnv = {}) {
+    server = await startFaultServer(script)
+    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: key, ...more }
+    return diagnose(sandbox, args, { env })
+  }
+
+  /** A service that is well, with headers of its own. */
+  const well = (headers: Record<string, string> = {}): Script => ({
+    choose: ({ path }) =>
+      path.endsWith('/models')
+        ? json(200, { data: ['a', 'b', 'c', 'd'].map(model) }, headers)
+        : json(200, profile, headers),
+  })
+
+  it('reads two things of it, changes nothing, and shows no secret', async () => {
+    const { exitCode, all, found } = await meet(well())
+    expect(exitCode).to.equal(0)
+    expect(all.map(({ check }) => check)).to.deep.equal([
+      'version',
+      'configuration',
+      'environment',
+      'permissions',
+      'cache',
+      'address',
+      'credential',
+      'keychain',
+      'network',
+      'service',
+      'clock',
+      'quota',
+      'models',
+      'data',
+      'transcripts',
+      'imports',
+      'terminal',
+    ])
+    expect(server?.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([
+      'GET /api/user/profile',
+      'GET /v1/chat/models',
+    ])
+    expect(JSON.stringify(all)).not.to.contain(key)
+    expect(found('service').message).to.match(/^answers in \d+ ms, and knows you as ada@example\.com$/)
+    expect(found('credential').message).to.contain('CHATCTL_API_KEY')
+    expect(found('network').message).to.match(/ is 127\.0\.0\.1, connected in \d+ ms$/)
+    expect(found('clock').status).to.equal('ok')
+    expect(found('models')).to.include({ status: 'ok', message: 'a, b, c and 1 more' })
+  })
+
+  it('says what is left of the quota, and warns when that is little', async () => {
+    const plenty = await meet(
+      well({ 'ratelimit-limit': '100', 'ratelimit-remaining': '73', 'ratelimit-reset': '90' }),
+    )
+    expect(plenty.found('quota')).to.include({
+      status: 'ok',
+      message: '73 of 100 requests are left, reset in 90s',
+    })
+    await server?.close()
+    const little = await meet(
+      well({ ratelimit: '"hour";r=3;t=60', 'ratelimit-policy': '"hour";q=100;w=3600' }),
+    )
+    expect(little.found('quota').status).to.equal('warning')
+    expect(little.found('quota').hint).to.contain('--max-wait 60s')
+    expect(little.exitCode).to.equal(0)
+  })
+
+  it('compares the clocks, also by an answer that refuses', async () => {
+    const date = new Date(Date.now() - 600_000).toUTCString()
+    const { found, exitCode } = await meet(failing(401, 'invalid_key', 'Invalid API key', { date }))
+    expect(exitCode).to.equal(4)
+    expect(found('service')).to.include({ status: 'failed', message: 'Invalid API key' })
+    expect(found('service').hint).to.contain('CHATCTL_API_KEY')
+    expect(found('clock').status).to.equal('warning')
+    expect(found('clock').message).to.match(/^is 6[01]\d s ahead of the service's/)
+    expect(found('models').status).to.equal('skipped')
+  })
+
+  for (const [what, script, exitCode, status] of [
+    ['forbids', failing(403, 'forbidden', 'No'), 5, 'failed'],
+    ['limits', limited({ 'retry-after': '100', 'ratelimit-remaining': '0' }), 75, 'failed'],
+    ['fails', failing(500, 'internal', 'No'), 69, 'failed'],
+    ['hangs up', reset, 69, 'failed'],
+    ['is silent', silent, 69, 'failed'],
+  ] as const) {
+    it(`exits with ${exitCode} where the service ${what}, and looks at all the rest`, async () => {
+      const bounds = ['--timeout', '1s', '--retries', '0']
+      const diagnosis = await meet(script, bounds)
+      expect(diagnosis.exitCode).to.equal(exitCode)
+      expect(diagnosis.found('service').status).to.equal(status)
+      expect(diagnosis.found('network').status).to.equal('ok')
+      expect(diagnosis.all).to.have.lengthOf(17)
+    })
+  }
+
+  it('warns where the models cannot be listed, or are not what is asked for', async () => {
+    const refusing: Script = {
+      choose: ({ path }) =>
+        path.endsWith('/models') ? failing(403, 'forbidden', 'Not for you') : json(200, profile),
+    }
+    const refused = await meet(refusing)
+    expect(refused.exitCode).to.equal(0)
+    expect(refused.found('models')).to.include({
+      status: 'warning',
+      message: 'cannot be listed: Not for you',
+    })
+    await server?.close()
+    const other = await meet(well(), [], { CHATCTL_MODEL: 'z' })
+    expect(other.found('models')).to.include({ status: 'warning', hint: 'chatctl chat models' })
+    expect(other.found('models').message).to.contain('z, from CHATCTL_MODEL, is not among the 4 models')
+  })
+
+  it('warns of an answer that departs from the interface', async () => {
+    const { found, exitCode } = await meet(json(200, { ...profile, email: 7, data: [] }))
+    expect(exitCode).to.equal(0)
+    expect(found('service').status).to.equal('warning')
+    expect(found('service').message).to.contain('email')
+  })
+
+  it('says that nothing can be reached, and still that there is no credential', async () => {
+    const offline = await diagnose(sandbox, ['--retries', '0'], {
+      env: { CHATCTL_BASE_URL: await deadUrl(), CHATCTL_API_KEY: key },
+    })
+    expect(offline.exitCode).to.equal(69)
+    expect(offline.found('network').status).to.equal('failed')
+    expect(offline.found('network').message).to.contain('connection refused')
+    expect(offline.found('service').status).to.equal('failed')
+
+    const unsigned = await diagnose(sandbox, [], { env: { CHATCTL_BASE_URL: await deadUrl() } })
+    expect(unsigned.exitCode).to.equal(4)
+    expect(unsigned.found('credential').hint).to.contain('CHATCTL_API_KEY')
+    expect(unsigned.found('network').status).to.equal('failed')
+    for (const check of ['service', 'clock', 'quota', 'models']) {
+      expect(unsigned.found(check).status).to.equal('skipped')
+    }
+  })
+
+  it('tells the proxy that is in the way, without its password', async () => {
+    const proxy = await startFaultServer(silent)
+    const { host } = new URL(proxy.url)
+    const env = {
+      CHATCTL_BASE_URL: 'https://service.test',
+      CHATCTL_API_KEY: key,
+      HTTPS_PROXY: `http://user:hunter2@${host}`,
+    }
+    const args = ['--timeout', '1s', '--retries', '0']
+    const through = await diagnose(sandbox, args, { env })
+    await proxy.close()
+    expect(through.found('network').message).to.contain(`through the proxy ${host}`)
+    expect(JSON.stringify(through.all)).not.to.contain('hunter2')
+    const around = await diagnose(sandbox, args, { env: { ...env, NO_PROXY: '.test' } })
+    expect(around.found('network').status).to.equal('failed')
+    expect(around.found('network').message).to.contain('service.test')
+  })
+
+  it('looks at the certificate', async () => {
+    const certificate = makeCertificate('127.0.0.1')
+    const secured = createServer(certificate, (request, response) => {
+      const body = request.url?.endsWith('/models') ? { data: [model('a')] } : profile
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
+    })
+    await new Promise<void>((resolve) => secured.listen(0, '127.0.0.1', resolve))
+    try {
+      const { port } = secured.address() as AddressInfo
+      const env = { CHATCTL_BASE_URL: `https://127.0.0.1:${port}`, CHATCTL_API_KEY: key }
+      const unknown = await diagnose(sandbox, [], { env })
+      expect(unknown.exitCode).to.equal(69)
+      expect(unknown.found('network').hint).to.contain('NODE_EXTRA_CA_CERTS')
+      const authority = join(sandbox.home, 'ca.pem')
+      writeFileSync(authority, certificate.cert)
+      const known = await diagnose(sandbox, [], { env: { ...env, NODE_EXTRA_CA_CERTS: authority } })
+      expect(known.exitCode).to.equal(0)
+      expect(known.found('network').status).to.equal('warning')
+      expect(known.found('network').message).to.match(
+        /TLS 1\.3, certificate until \d{4}-\d\d-\d\d: 0 days left/,
+      )
+    } finally {
+      secured.close()
+    }
+  })
+})

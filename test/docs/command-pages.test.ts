@@ -1,0 +1,74 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { expect } from 'chai'
+import { usagesOf, writeCommandPages } from '../../scripts/command-pages.ts'
+import { describedCommands, requestsOf } from '../../scripts/command-requests.ts'
+import { endpoints } from '../../src/contract/endpoints.ts'
+import { commandOf, serviceCalls } from '../support/command-lines.ts'
+import { commands, wordsOf } from '../support/manifest.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+const readJson = (path: string) => JSON.parse(read(path))
+const manifest = readJson('oclif.manifest.json')
+const visible = commands.filter(({ hidden }) => !hidden)
+
+describe('docs/commands', () => {
+  const pages = writeCommandPages(manifest, readJson('package.json').oclif.topics)
+
+  it('has a page for each topic, and no other', () => {
+    expect(readdirSync(join(root, 'docs/commands')).sort()).to.deep.equal([...pages.keys()].sort())
+  })
+
+  for (const [name, text] of pages) {
+    it(`is what the commands say now: ${name} (else: npm run docs)`, () => {
+      expect(read(`docs/commands/${name}`)).to.equal(text)
+    })
+  }
+
+  it('has every command, flag and example', () => {
+    const all = [...pages.values()].join('\n')
+    for (const { id, flags, examples = [] } of visible) {
+      const page = pages.get(`${wordsOf(id)[0]}.md`) ?? ''
+      expect(page).to.contain(`chatctl ${wordsOf(id).join(' ')}`)
+      for (const example of examples) {
+        expect(page).to.contain(example.replaceAll('<%= config.bin %>', 'chatctl').replace(/^\$ /, ''))
+      }
+      for (const [name, flag] of Object.entries(flags)) {
+        if (!('hidden' in flag)) expect(all).to.match(new RegExp(`--(\\[no-\\])?${name}[\`=]`))
+      }
+    }
+  })
+
+  it('says the usage as the help does', () => {
+    for (const { id } of visible) {
+      const help = read(`test/cli/help/${wordsOf(id).join('-')}.txt`)
+      const usage = /^USAGE\n((?: {2}.*\n)+)/m.exec(help)?.[1] ?? ''
+      const lines = usage.split('\n').flatMap((line) => (line.startsWith('  $ ') ? line.slice(4) : []))
+      expect(usagesOf(manifest.commands[id])).to.deep.equal(lines)
+    }
+  })
+
+  it('names the requests that the commands make', () => {
+    expect([...describedCommands].sort()).to.deep.equal(visible.map(({ id }) => id).sort())
+    for (const { name, endpoint, readsBack } of serviceCalls) {
+      const id = commandOf(name)
+      if (id === 'api') continue
+      for (const request of [endpoint, readsBack ?? endpoint]) {
+        const [method, path = ''] = request.split(' ')
+        const known = Object.values(endpoints).find(
+          (one) => one.method === method && one.path === path.replace('/users/u1', '/users/{id}'),
+        )
+        expect(requestsOf(id), name).to.include(`${known?.method} ${known?.path}`)
+      }
+    }
+  })
+
+  it('has tables whose rows have as many cells as their heads', () => {
+    for (const [name, text] of pages) {
+      for (const line of text.split('\n').filter((one) => one.startsWith('|'))) {
+        expect(line.match(/(?<!\\)\|/g), `${name}: ${line}`).to.have.length(3)
+      }
+    }
+  })
+})

@@ -1,0 +1,147 @@
+/** What is there on the machine of the examples, and what their placeholders stand for. */
+export interface Names {
+  url: string
+  home: string
+  userId: string
+  contextId: string
+  messageId: string
+  keyId: string
+  revokedKeyId: string
+  sessionId: string
+  transcriptId: string
+  /** Another one for each example. */
+  number: number
+}
+
+/** Words of the examples, and what is put in their place; all that differs from what the reader types. */
+export const substitutions: readonly { of: RegExp; by: (names: Names) => string; why: string }[] = [
+  {
+    of: /(?<!--public-url )https:\/\/(chat|login)\.example(?=\s|$)/g,
+    by: ({ url }) => url,
+    why: 'the service runs on loopback',
+  },
+  { of: /(?<=base-url )http:\/\/127\.0\.0\.1:8787/g, by: ({ url }) => url, why: 'its port is a free one' },
+  { of: /\bmy-client\b/g, by: () => 'chatctl', why: 'the one client of the embedded service' },
+  { of: /auth login/g, by: () => 'auth login --insecure-storage', why: 'no keychain; test/system has one' },
+  { of: /--with-api-key$/g, by: () => '--with-api-key < key.txt', why: 'nobody is there to be asked' },
+  {
+    of: /((?:admin create|users reset) ada@example.com(?: --name "Ada")?)(?= --data|$)/g,
+    by: () => '$1 --password-file password.txt',
+    why: 'nobody is there to be asked',
+  },
+  {
+    of: /(?<=users create --email |users create --profile team --email |admin create )(ada|grace)@/g,
+    by: ({ number }) => `$1-${number}@`,
+    why: 'these two are there already',
+  },
+  { of: /(?<=keys revoke )KEY_ID\b/g, by: ({ revokedKeyId }) => revokedKeyId, why: 'a placeholder' },
+  { of: /(?<=keys update )KEY_ID\b/g, by: ({ keyId }) => keyId, why: 'a placeholder' },
+  { of: /\bSESSION_ID\b/g, by: ({ sessionId }) => sessionId, why: 'a placeholder' },
+  { of: /\bMESSAGE_ID\b/g, by: ({ messageId }) => messageId, why: 'a placeholder' },
+  { of: /(--context) ID\b/g, by: ({ contextId }) => `$1 ${contextId}`, why: 'a placeholder' },
+  {
+    of: /\bchat show (ID|s20261121)(?=\s|$)/g,
+    by: ({ transcriptId }) => `chat show ${transcriptId}`,
+    why: 'a placeholder',
+  },
+  { of: /\bID\b(?! --line)/g, by: ({ userId }) => userId, why: 'a placeholder' },
+  { of: /\busr_[123]\b/g, by: ({ userId }) => userId, why: 'a placeholder' },
+  { of: /^sudo -u chatctl |^ExecStart=\/usr\/bin\/env /g, by: () => '', why: 'the tester is that user' },
+  {
+    of: /\/var\/lib\/chatctl\/backup\.db/g,
+    by: ({ home }) => `${home}/backup.db`,
+    why: 'the folder is not ours',
+  },
+  {
+    of: /--data \/var\/lib\/chatctl/g,
+    by: ({ home }) => `--data ${home}/.local/share/chatctl`,
+    why: 'the folder is not ours',
+  },
+  {
+    of: /(service run)((?: --data \S+)?)(?= --upstream| --behind-proxy| --host| --json|$)/g,
+    by: () => '$1$2 --port 0',
+    why: 'a free port',
+  },
+  { of: /--port 8787/g, by: () => '--port 0', why: 'a free port' },
+  { of: /--admin-port 9787/g, by: () => '--admin-port 0', why: 'a free port' },
+  { of: /--host 0\.0\.0\.0/g, by: () => '--host 127.0.0.1', why: 'tests listen on loopback only' },
+  { of: /"\$fpath\[1\]\/_chatctl"/g, by: () => '_chatctl', why: 'a word of zsh' },
+  { of: / \| Out-String \| Invoke-Expression/g, by: () => '', why: 'words of PowerShell' },
+]
+
+/** The examples that cannot run here, why, and the test that runs them all the same. */
+export const elsewhere: readonly { text: string; why: string; test: string }[] = [
+  { text: 'npm ci', why: 'installs', test: '.ci/run' },
+  { text: 'npm start -- chat send "Hello"', why: 'builds', test: 'test/acceptance/first-run.test.ts' },
+  { text: 'npm ci && npm run build && npm link', why: 'installs', test: '.ci/run' },
+  {
+    text: 'npm ci && npm pack && npm install --global ./chatctl-*.tgz',
+    why: 'installs',
+    test: 'test/system/package.test.ts',
+  },
+  {
+    text: 'npm install --global ./chatctl-0.1.0.tgz',
+    why: 'installs',
+    test: 'test/system/package.test.ts',
+  },
+  { text: 'chatctl chat', why: 'needs a terminal', test: 'test/system/talk-screen.test.ts' },
+  { text: 'chatctl chat --continue', why: 'needs a terminal', test: 'test/system/talk-resume.test.ts' },
+  {
+    text: 'chatctl chat --resume SESSION --model MODEL',
+    why: 'needs a terminal',
+    test: 'test/system/talk-resume.test.ts',
+  },
+  {
+    text: 'chatctl chat --resume "trip to Rome"',
+    why: 'needs a terminal',
+    test: 'test/system/talk-resume.test.ts',
+  },
+  {
+    text: 'chatctl auth login --profile work --no-browser',
+    why: 'waits for a browser on another machine',
+    test: 'test/auth/embedded-service.test.ts',
+  },
+  ...[
+    'chatctl users import users.csv --on-unknown created --id ID --line 12',
+    'chatctl users import users.csv --on-unknown retry',
+    'chatctl users import users.csv --on-unknown created --id usr_42 --line 17',
+    'chatctl users import users.csv --on-unknown skip --line 17',
+  ].map((text) => ({ text, why: 'needs a lost answer', test: 'test/bulk/import-settling.test.ts' })),
+]
+
+/** What has to be so before an example, where the examples above it did not make it so. */
+export const preparations: Readonly<Record<string, string>> = {
+  'chatctl settings apply settings.plan --yes':
+    'chatctl settings set app_name=Before && chatctl settings diff settings.yaml --save settings.plan',
+}
+
+/** Exit codes other than 0 that the documents promise for an example. */
+export const promisedCodes: Readonly<Record<string, number>> = {
+  'chatctl settings diff base.yaml --file production.yaml --exit-code': 10,
+}
+
+/** The service of the examples is stopped for these, as their documents ask. */
+export const needsStoppedService = /\bservice restore\b/
+
+/** After these the person signs in again. */
+export const changesSignIn = /\bauth (login|logout|use)\b|\bdefault_profile\b/
+
+/** Files in the folder of the examples; their placeholders are filled in as those of the examples are. */
+export const files: Readonly<Record<string, string>> = {
+  'password.txt': 'correct-horse-battery\n',
+  'settings.yaml': 'app_name: Support\ntheme: { mode: dark }\n',
+  'base.yaml': 'theme: { mode: light }\n',
+  'production.yaml': 'limits: { max_tokens: 2048 }\n',
+  'api.yaml': 'version: v2\nrate_limiting: { enabled: false }\n',
+  'conversation.yaml': '- { role: user, content: Hello }\n',
+  'users.tsv': 'ID\tAda\n',
+  'ids.tsv': 'ID\n',
+  'roles.csv': 'id,role\nID,editor\n',
+  'assignments.csv': 'id,permissions\nID,read:chat\n',
+  // These two are the files of docs/users-in-bulk.md.
+  'users.csv':
+    'email,name,password,role,permissions,metadata.company,settings.theme\n' +
+    'alan@example.com,Alan,correct-horse-battery,editor,read:chat;write:users,Acme,dark\n',
+  'users.jsonl':
+    '{"email":"edsger@example.com","role":"editor","permissions":["read:chat"],"metadata":{"seats":5}}\n',
+}

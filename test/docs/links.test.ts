@@ -1,0 +1,104 @@
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { expect } from 'chai'
+
+const root = resolve(import.meta.dirname, '../..')
+const documents = globSync('**/*.md', {
+  cwd: root,
+  exclude: (name) => /^(node_modules|dist|coverage|test)$/.test(name),
+})
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+
+/** Where a heading can be linked to, as GitHub names it. */
+function anchorsOf(text: string): Set<string> {
+  const headings = [...withoutCode(text).matchAll(/^#{1,6} (.+)$/gm)].map(([, title = '']) => title)
+  return new Set(
+    headings.map((title) =>
+      title
+        .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
+}
+
+function withoutCode(text: string): string {
+  return text.replace(/^```[\s\S]*?^```/gm, '').replace(/^ {4}.*$/gm, '')
+}
+
+describe('documents', () => {
+  it('are found', () => {
+    expect(documents).to.include.members(['README.md', 'CONTRIBUTING.md', 'docs/architecture.md'])
+    expect(documents.length).to.be.above(20)
+  })
+
+  for (const document of documents) {
+    it(`${document} links to what is there`, () => {
+      const text = withoutCode(read(document)).replace(/`[^`\n]*`/g, '')
+      const links = [...text.matchAll(/\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"/g)]
+      for (const [, inline, attribute] of links) {
+        const link = inline ?? attribute ?? ''
+        if (/^[a-z]+:/.test(link)) continue
+        const [path = '', anchor] = link.split('#')
+        const target = path === '' ? document : join(dirname(document), path)
+        expect(existsSync(join(root, target)), `${document}: ${link}`).to.equal(true)
+        if (anchor !== undefined)
+          expect([...anchorsOf(read(target))], `${document}: ${link}`).to.include(anchor)
+      }
+    })
+
+    it(`${document} names files that are there`, () => {
+      const text = read(document)
+      const paths = [...text.matchAll(/`((?:src|test|scripts|docs|bench|bin|\.ci)\/[\w./-]+)`/g)]
+      for (const [, path = ''] of paths)
+        expect(existsSync(join(root, path)), `${document}: ${path}`).to.equal(true)
+      for (const [, script = ''] of text.matchAll(/`npm run ([\w:]+)/g)) {
+        expect(JSON.parse(read('package.json')).scripts, `${document}: npm run ${script}`).to.have.property(
+          script,
+        )
+      }
+    })
+  }
+
+  it('are reached from the README, in two steps at most', () => {
+    const linksOf = (document: string): string[] =>
+      [...withoutCode(read(document)).matchAll(/\]\(([^)\s#]+)/g)]
+        .filter(([, link = '']) => !/^[a-z]+:/.test(link))
+        .map(([, link = '']) => join(dirname(document), link))
+    const near = linksOf('README.md')
+    const isFile = (path: string): boolean => statSync(join(root, path)).isFile()
+    const reached = new Set([
+      ...near,
+      ...near.filter((path) => path.endsWith('.md') && isFile(path)).flatMap(linksOf),
+    ])
+    for (const document of documents.filter((path) => path !== 'README.md')) {
+      expect(reached.has(document) || reached.has(dirname(document)), document).to.equal(true)
+    }
+  })
+
+  it('docs/architecture.md names files of src that are there', () => {
+    // Within a bullet a name may be short: `read-lane.ts` beside `store/postgres/`.
+    const sources = globSync('**/*.ts', { cwd: join(root, 'src') }).map((path) => path.replaceAll('\\', '/'))
+    const named = [...read('docs/architecture.md').matchAll(/`(?:src\/)?([\w./-]+\.ts)`/g)]
+    expect(named.length).to.be.above(60)
+    for (const [, path = ''] of named) {
+      const isThere = /^(test|scripts|bench)\//.test(path)
+        ? existsSync(join(root, path))
+        : sources.some((source) => source === path || source.endsWith(`/${path}`))
+      expect(isThere, path).to.equal(true)
+    }
+  })
+
+  it('docs/architecture.md draws every layer, and none that is gone', () => {
+    const drawing = /^ {4}bin\/run\.js[\s\S]*?\n\n/m.exec(read('docs/architecture.md'))?.[0] ?? ''
+    const drawn = [...drawing.matchAll(/^ {6}([\w-]+(?:\/|\.ts)) /gm)].map(([, name]) => name)
+    const there = globSync('src/*', { cwd: root }).map((path) =>
+      path
+        .replaceAll('\\', '/')
+        .slice(4)
+        .concat(statSync(join(root, path)).isDirectory() ? '/' : ''),
+    )
+    expect(drawn.sort()).to.deep.equal(there.sort())
+  })
+})

@@ -1,0 +1,75 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parse } from 'yaml'
+import { exampleText } from '../../scripts/command-pages.ts'
+import { commands } from '../support/manifest.ts'
+
+/** Something that a document tells its reader to type. */
+export interface Example {
+  /** `README.md`, or `help of users`. */
+  document: string
+  /** A line as a shell takes it, or a whole script. */
+  text: string
+}
+
+const root = resolve(import.meta.dirname, '../..')
+
+/** What is typed, as far as one can see: chatctl, or what gets it. */
+const typed = /(^|[\s(])chatctl [a-z-]|^npm /m
+
+/** The examples of the README and the guides, and what `docs/commands` repeats of the help left out. */
+export function readDocumentExamples(): Map<string, Example[]> {
+  const documents = ['README.md', ...globSync('docs/*.md', { cwd: root }).sort()]
+  const found = new Map<string, Example[]>()
+  for (const path of documents) {
+    const document = path.replaceAll('\\', '/')
+    const texts = examplesOf(readFileSync(join(root, path), 'utf8'))
+    if (texts.length > 0)
+      found.set(
+        document,
+        texts.map((text) => ({ document, text })),
+      )
+  }
+  return found
+}
+
+/** The examples of the help, by topic and in its order. */
+export function readHelpExamples(): Map<string, Example[]> {
+  const found = new Map<string, Example[]>()
+  for (const { id, hidden, examples = [] } of commands) {
+    if (hidden) continue
+    const document = `help of ${id.split(':')[0]}`
+    const added = examples.map((example) => ({ document, text: exampleText(example) }))
+    found.set(document, [...(found.get(document) ?? []), ...added])
+  }
+  return found
+}
+
+/**
+ * In a text of Markdown: each line of an indented block, a fenced block of sh as one script, each
+ * `run` of a workflow, and of other blocks the lines that name a command.
+ */
+export function examplesOf(text: string): string[] {
+  const found: string[] = []
+  const blocks = text.matchAll(/^```(\w*)\n([\s\S]*?)^```|(?:^|\n)\n((?: {4}.*\n)+)/gm)
+  for (const [, language, fenced = '', indented = ''] of blocks) {
+    if (language === undefined) found.push(...linesOf(indented.replace(/^ {4}/gm, '')))
+    else if (language === 'sh') found.push(fenced)
+    else if (language === 'yaml' && fenced.includes('jobs:')) found.push(...stepsOf(fenced))
+    else found.push(...fenced.split('\n').filter((line) => typed.test(line)))
+  }
+  return found
+}
+
+function linesOf(block: string): string[] {
+  if (!typed.test(block)) return []
+  return block
+    .replaceAll(/\\\n\s*/g, '')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+}
+
+function stepsOf(workflow: string): string[] {
+  const jobs = Object.values(parse(workflow).jobs) as { steps: { run?: string }[] }[]
+  return jobs.flatMap(({ steps }) => steps.flatMap(({ run }) => run ?? []))
+}

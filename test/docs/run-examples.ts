@@ -1,0 +1,37 @@
+import { expect } from 'chai'
+import { elsewhere, preparations, promisedCodes } from './example-tables.ts'
+import { ExampleWorld } from './example-world.ts'
+import type { Example } from './read-examples.ts'
+
+/** Declares a test for each example, in its order, in a world of its own for each document. */
+export function runExamples(title: string, documents: ReadonlyMap<string, readonly Example[]>): void {
+  describe(title, function () {
+    this.timeout(60_000)
+    let first: ExampleWorld
+    before(async function () {
+      // The examples are lines of a POSIX shell.
+      if (process.platform === 'win32') return this.skip()
+      first = await ExampleWorld.makeFirst()
+    })
+    after(() => first?.end())
+
+    for (const [document, examples] of documents) {
+      const runnable = examples.filter(({ text }) => !elsewhere.some((one) => one.text === text))
+      if (runnable.length === 0) continue
+      describe(document, () => {
+        let world: ExampleWorld
+        before(async () => {
+          world = await first.begin()
+        })
+        after(() => world?.end())
+
+        for (const { text } of runnable) {
+          it(text, async () => {
+            const { exitCode, stdout, stderr, typed } = await world.run(text, preparations[text])
+            expect(exitCode, `${typed}\n${stdout}${stderr}`).to.equal(promisedCodes[text] ?? 0)
+          })
+        }
+      })
+    }
+  })
+}

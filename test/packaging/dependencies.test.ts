@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { dependencyReasons } from '../../scripts/dependency-reasons.ts'
+import { composeDependencyPage } from '../../scripts/list-dependencies.ts'
+import { packageFile, root } from './package-file.ts'
+
+describe('docs/dependencies.md', () => {
+  const page = readFileSync(join(root, 'docs/dependencies.md'), 'utf8')
+  const named = [...page.matchAll(/^\| ([@\w][^ ]*) \|/gm)].map(([, name]) => name)
+  const depended = Object.keys({ ...packageFile.dependencies, ...packageFile.devDependencies }).sort()
+
+  it('has a row for every package of package.json, and no other', () => {
+    expect(named.filter((name) => name !== 'package').sort()).to.deep.equal(depended)
+  })
+
+  it('has a reason for each, and no other', () => {
+    expect(Object.keys(dependencyReasons).sort()).to.deep.equal(depended)
+  })
+
+  it('is what `npm run docs` writes, sizes aside', () => {
+    const withoutSizes = (text: string): string => text.replaceAll(/(?<= )[\d,]+(?= )/g, 'N')
+    expect(withoutSizes(page)).to.equal(withoutSizes(composeDependencyPage()))
+  })
+})

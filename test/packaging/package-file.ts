@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+
+export const root = resolve(import.meta.dirname, '../..')
+
+/** package.json, as far as tests ask for it. */
+export interface PackageFile {
+  version: string
+  engines: { node: string }
+  scripts: Record<string, string>
+  dependencies: Record<string, string>
+  devDependencies: Record<string, string>
+}
+
+export const packageFile: PackageFile = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8'))

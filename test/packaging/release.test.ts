@@ -1,0 +1,74 @@
+import { expect } from 'chai'
+import { findGraveFaults, findShipped } from '../../scripts/audit-shipped.ts'
+import { findReleaseFaults } from '../../scripts/check-release.ts'
+
+describe('a release', () => {
+  const changelog =
+    '# Changelog\n\n## Unreleased\n\n## 1.2.0 - 2026-03-01\n\n- New.\n\n## 1.1.0 - 2026-02-01\n'
+
+  it('has the tag, the version and the section of the changelog agree', () => {
+    expect(findReleaseFaults('v1.2.0', '1.2.0', changelog)).to.deep.equal([])
+  })
+
+  it('is refused for a tag that is not the version', () => {
+    expect(findReleaseFaults('v1.2.1', '1.2.0', changelog)).to.have.length(1)
+    expect(findReleaseFaults('1.2.0', '1.2.0', changelog)).to.have.length(1)
+  })
+
+  it('is refused where the changelog does not know it, not when, or not what', () => {
+    expect(findReleaseFaults('v1.3.0', '1.3.0', changelog)).to.deep.equal([
+      'CHANGELOG.md has no section 1.3.0.',
+    ])
+    expect(findReleaseFaults('v1.1.0', '1.1.0', changelog)).to.deep.equal([
+      'CHANGELOG.md says nothing of 1.1.0.',
+    ])
+    const undated = changelog.replace(' - 2026-03-01', '')
+    expect(findReleaseFaults('v1.2.0', '1.2.0', undated)).to.deep.equal([
+      'CHANGELOG.md does not say when 1.2.0 came out.',
+    ])
+  })
+})
+
+describe('the audit', () => {
+  const shipped = findShipped(
+    [{ folder: 'node_modules/fastify' }, { folder: '../x/node_modules/a/node_modules/b' }],
+    {
+      '': {},
+      'node_modules/native': {},
+      'node_modules/mocha': { dev: true },
+      'node_modules/fastify': { dev: true },
+    },
+  )
+  const advisory = { title: 'Bad', url: 'https://example.com/1' }
+  const report = (name: string, severity: string, node: string) => ({
+    auditReportVersion: 2,
+    vulnerabilities: { [name]: { name, severity, via: [advisory, 'other'], nodes: [node] } },
+  })
+
+  it('looks at what is bundled and at what is installed, and at no tool', () => {
+    expect([...shipped].sort()).to.deep.equal([
+      'node_modules/a/node_modules/b',
+      'node_modules/fastify',
+      'node_modules/native',
+    ])
+  })
+
+  it('finds a grave fault in what is shipped', () => {
+    expect(findGraveFaults(report('fastify', 'high', 'node_modules/fastify'), shipped)).to.deep.equal([
+      'fastify (high): Bad https://example.com/1, through other',
+    ])
+  })
+
+  it('passes over small faults, tools, and another copy of the package', () => {
+    expect(findGraveFaults(report('fastify', 'moderate', 'node_modules/fastify'), shipped)).to.deep.equal([])
+    expect(findGraveFaults(report('mocha', 'critical', 'node_modules/mocha'), shipped)).to.deep.equal([])
+    expect(findGraveFaults(report('b', 'high', 'node_modules/b'), shipped)).to.deep.equal([])
+  })
+
+  it('does not take silence for health', () => {
+    expect(() => findGraveFaults({}, shipped)).to.throw('no report')
+    expect(() => findGraveFaults({ auditReportVersion: 3, vulnerabilities: {} }, shipped)).to.throw(
+      'no report',
+    )
+  })
+})

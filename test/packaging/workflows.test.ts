@@ -1,0 +1,105 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { parse } from 'yaml'
+import { packageFile, root } from './package-file.ts'
+
+/** What can be said of the workflows without running them. */
+
+interface Step {
+  uses?: string
+  run?: string
+  shell?: string
+}
+
+interface Job {
+  needs?: string | string[]
+  permissions?: Record<string, string>
+  strategy?: { matrix?: { node?: string[] } }
+  'timeout-minutes'?: number
+  steps: Step[]
+}
+
+interface Workflow {
+  on: Record<string, unknown>
+  permissions?: Record<string, string>
+  jobs: Record<string, Job>
+}
+
+const read = <Content>(path: string): Content =>
+  parse(readFileSync(join(root, path), 'utf8'), { strict: true })
+
+const paths = globSync('.github/workflows/*.yml', { cwd: root })
+const workflows = paths.map((path) => ({ path, ...read<Workflow>(path) }))
+const jobs = workflows.flatMap(({ path, jobs }) =>
+  Object.entries(jobs).map(([name, job]) => ({
+    name: `${path}: ${name}`,
+    siblings: Object.keys(jobs),
+    ...job,
+  })),
+)
+const action = read<{ runs: { steps: Step[] } }>('.github/actions/try-package/action.yml')
+const steps = [...jobs.flatMap((job) => job.steps), ...action.runs.steps]
+const commands = steps.flatMap(({ run }) => run?.split('\n') ?? [])
+
+describe('the workflows', () => {
+  it('are there', () => {
+    expect(paths.map((path) => path.split(/[\\/]/).pop()).sort()).to.deep.equal(['ci.yml', 'release.yml'])
+    expect(commands).to.have.length.above(10)
+  })
+
+  it('run scripts that package.json has, and files that are there', () => {
+    const text = commands.join('\n')
+    const scripts = [...text.matchAll(/npm run (\S+)|npm (test)\b/g)].map(
+      ([, run, test]) => run ?? test ?? '',
+    )
+    expect(scripts).to.include.members(['test', 'bench', 'audit'])
+    expect(scripts.filter((name) => !(name in packageFile.scripts))).to.deep.equal([])
+    const files = [...text.matchAll(/(?:^|\s)((?:scripts|\.ci)\/\S+)/g)].map(([, file = '']) => file)
+    expect(files).to.include.members(['.ci/run', 'scripts/check-release.ts'])
+    expect(files.filter((file) => !existsSync(join(root, file)))).to.deep.equal([])
+  })
+
+  it('use actions of a named version, or our own', () => {
+    for (const { uses } of steps) {
+      if (uses?.startsWith('./')) expect(existsSync(join(root, uses, 'action.yml')), uses).to.equal(true)
+      else if (uses) expect(uses).to.match(/^actions\/[\w-]+@v\d+$/)
+    }
+  })
+
+  it('may read, and only the one that publishes may prove who it is', () => {
+    for (const { path, permissions, on } of workflows) {
+      expect(permissions, path).to.deep.equal({ contents: 'read' })
+      expect(on, path).not.to.have.property('pull_request_target')
+    }
+    const permitted = jobs.filter(({ permissions }) => permissions)
+    expect(permitted.map(({ name, permissions }) => ({ name, permissions }))).to.deep.equal([
+      { name: join('.github/workflows/release.yml: publish'), permissions: { 'id-token': 'write' } },
+    ])
+  })
+
+  it('publish with provenance, by no token, and only after the check and the trial', () => {
+    const publishing = jobs.filter((job) => job.steps.some(({ run }) => run?.includes('npm publish')))
+    expect(publishing).to.have.length(1)
+    expect(publishing[0]?.needs).to.have.members(['check', 'try'])
+    expect(publishing[0]?.steps.at(-1)?.run).to.contain('--provenance').and.contain('--ignore-scripts')
+    for (const path of paths) expect(readFileSync(join(root, path), 'utf8')).not.to.contain('secrets.')
+  })
+
+  it('end, and wait only for jobs that there are', () => {
+    for (const { name, siblings, needs = [], 'timeout-minutes': minutes } of jobs) {
+      expect(minutes, name).to.be.within(1, 60)
+      expect(siblings, name).to.include.members([needs].flat())
+    }
+  })
+
+  it('put nothing into a command that somebody else could have written', () => {
+    for (const line of commands) expect(line).not.to.contain('${{')
+  })
+
+  it('try the package on the oldest Node that we promise, and on those after it', () => {
+    const [major, minor] = packageFile.engines.node.replace('>=', '').split('.')
+    const matrices = jobs.flatMap(({ strategy }) => strategy?.matrix?.node ?? [])
+    expect(new Set(matrices)).to.deep.equal(new Set([`${major}.${minor}`, '24', '26']))
+  })
+})

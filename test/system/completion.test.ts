@@ -1,0 +1,177 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { plantCallTeller } from '../support/completing-shell.ts'
+import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { Tmux } from './tmux.ts'
+
+/** A model that each shell has to quote in its own way. */
+const odd = `big model:$HOME'x`
+
+interface Trial {
+  what: string
+  /** Typed before Tab is pressed. */
+  typed: string
+  /** Typed behind what was put in. */
+  further?: string
+  /** The words that the program is called with in the end. */
+  words: readonly string[]
+}
+
+const trials: readonly Trial[] = [
+  { what: 'a command', typed: 'docto', words: ['doctor'] },
+  { what: 'a command of a topic', typed: 'chat sen', words: ['chat', 'send'] },
+  {
+    what: 'a flag, and a space behind it',
+    typed: 'chat send --mod',
+    further: 'x',
+    words: ['chat', 'send', '--model', 'x'],
+  },
+  {
+    what: 'a value behind =',
+    typed: 'chat models --output=ya',
+    words: ['chat', 'models', '--output=yaml'],
+  },
+  { what: 'a profile', typed: 'auth use wor', words: ['auth', 'use', 'work'] },
+  {
+    what: 'a key, with no space behind =',
+    typed: 'settings set features.cha',
+    further: 'on',
+    words: ['settings', 'set', 'features.chat=on'],
+  },
+  {
+    what: 'the value of a key',
+    typed: 'settings set theme.mode=da',
+    words: ['settings', 'set', 'theme.mode=dark'],
+  },
+  {
+    what: 'a field behind a comma',
+    typed: 'chat models --fields id,cre',
+    words: ['chat', 'models', '--fields', 'id,created'],
+  },
+  {
+    what: 'a model that has to be quoted',
+    typed: 'chat send Hi -p work --model big',
+    words: ['chat', 'send', 'Hi', '-p', 'work', '--model', odd],
+  },
+  {
+    what: 'the same in an open double quote',
+    typed: 'chat send Hi -p work --model "big',
+    words: ['chat', 'send', 'Hi', '-p', 'work', '--model', odd],
+  },
+  {
+    what: 'the same in an open single quote',
+    typed: "chat send Hi -p work --model 'big",
+    words: ['chat', 'send', 'Hi', '-p', 'work', '--model', odd],
+  },
+  {
+    what: 'the same behind an escaped space and a colon',
+    typed: 'chat send Hi -p work --model big\\ model:',
+    words: ['chat', 'send', 'Hi', '-p', 'work', '--model', odd],
+  },
+  { what: 'a file', typed: 'users import peo', words: ['users', 'import', 'people.csv'] },
+  {
+    what: 'a file behind =',
+    typed: 'users import people.csv --results=peo',
+    words: ['users', 'import', 'people.csv', '--results=people.csv'],
+  },
+  {
+    what: 'a folder',
+    typed: 'service status --data fol',
+    words: ['service', 'status', '--data', 'folder'],
+  },
+  { what: 'nothing where nothing is known', typed: 'users get peo', words: ['users', 'get', 'peo'] },
+]
+
+const prompt = 'READY>'
+
+/** How each shell is started without anybody's configuration, and what loads the completion. */
+const shells: Record<string, { command: string[]; load: string; env?: NodeJS.ProcessEnv }> = {
+  bash: {
+    command: ['bash', '--norc', '--noprofile', '-i'],
+    load: 'source <(chatctl autocomplete bash)',
+    env: { PS1: prompt },
+  },
+  zsh: {
+    command: ['zsh', '-f', '-i'],
+    load: 'source <(chatctl autocomplete zsh)',
+    env: { PS1: prompt },
+  },
+  'zsh, with a file in $fpath': {
+    command: ['zsh', '-f', '-i'],
+    load: 'fpath=($PWD/functions $fpath); autoload -Uz compinit; compinit -u',
+    env: { PS1: prompt },
+  },
+  fish: {
+    command: ['fish', '--no-config', '-i', '-C', `function fish_prompt; echo -n '${prompt}'; end`],
+    load: 'chatctl autocomplete fish | source',
+  },
+}
+
+describe('completion in a real shell', function () {
+  this.timeout(120_000)
+  let sandbox: Sandbox
+  let server: FaultServer
+  let env: NodeJS.ProcessEnv
+
+  before(async () => {
+    sandbox = createSandbox()
+    server = await startFaultServer(json(200, { data: [{ id: odd }, { id: 'small' }] }))
+    env = { ...plantCallTeller(sandbox), CHATCTL_API_KEY: 'key' }
+    const folder = join(sandbox.home, '.config', 'chatctl')
+    mkdirSync(folder, { recursive: true })
+    const profiles = { work: { base_url: server.url } }
+    writeFileSync(join(folder, 'config.json'), JSON.stringify({ profiles }))
+    writeFileSync(join(sandbox.home, 'people.csv'), 'email\n')
+    mkdirSync(join(sandbox.home, 'folder'))
+    mkdirSync(join(sandbox.home, 'functions'))
+    const { stdout } = await runChatctl(sandbox, ['autocomplete', 'zsh'])
+    writeFileSync(join(sandbox.home, 'functions', '_chatctl'), stdout)
+  })
+  after(async () => {
+    await server.close()
+    sandbox.remove()
+  })
+
+  for (const [name, shell] of Object.entries(shells)) {
+    describe(name, () => {
+      let terminal: Tmux
+      before(async () => {
+        const own = { ...env, ...shell.env } as Record<string, string>
+        terminal = await Tmux.run(sandbox, shell.command, { env: own, columns: 120, rows: 40 })
+        await terminal.waitFor(prompt)
+        await terminal.say(shell.load)
+        await terminal.say('echo lo""aded')
+        await terminal.waitFor('loaded')
+      })
+      after(() => terminal.close())
+      beforeEach(async () => {
+        await terminal.say('clear')
+        await terminal.waitUntil((screen) => screen.trim() === prompt)
+      })
+
+      for (const { what, typed, further = '', words } of trials) {
+        it(what, async () => {
+          await terminal.type(`chatctl ${typed}`)
+          await terminal.key('Tab')
+          await terminal.say(further)
+          const called = words.map((word) => `<${word}>`).join('')
+          const screen = await terminal.waitFor(/^<.*>$/m)
+          // zsh takes the slash behind a folder away again.
+          expect(screen.replaceAll('/>', '>')).to.contain(called)
+        })
+      }
+
+      it('shows what there is where several are meant', async () => {
+        await terminal.type('chatctl chat s')
+        await terminal.key('Tab', 'Tab')
+        const screen = await terminal.waitFor('sessions')
+        for (const word of ['send', 'sessions', 'show']) expect(screen).to.contain(word)
+        if (name !== 'bash') expect(screen).to.contain('List the sessions of this machine')
+        await terminal.key('C-c')
+      })
+    })
+  }
+})

@@ -1,0 +1,147 @@
+import { expect } from 'chai'
+import { diagnose } from '../cli/doctor/checks.ts'
+import { startBearerService } from '../support/bearer-service.ts'
+import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { type SecretService, startSecretService } from './secret-service.ts'
+import { noBus } from './session-bus.ts'
+import { loginWithKey } from './stored-key.ts'
+import { Tmux } from './tmux.ts'
+
+const key = 'canary-of-the-keychain'
+
+describe('doctor, and the keychain', function () {
+  this.timeout(120_000)
+  let sandbox: Sandbox
+  let service: FaultServer
+  let keyring: SecretService
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    service = await startBearerService((secret) => secret === key)
+    keyring = await startSecretService(sandbox)
+    expect(await loginWithKey(sandbox, service, key, { env: keyring.env })).to.include({ exitCode: 0 })
+  })
+  afterEach(async () => {
+    await keyring.close()
+    await service.close()
+    sandbox.remove()
+  })
+
+  const ofWork = (env: NodeJS.ProcessEnv) =>
+    diagnose(sandbox, ['-p', 'work', '--timeout', '2s', '--quiet'], { env })
+
+  it('says what is in use, and not the secret', async () => {
+    const { all, found } = await ofWork(keyring.env)
+    expect(found('credential')).to.include({
+      status: 'ok',
+      message: 'the keychain, profile work (an API key)',
+    })
+    expect(found('keychain')).to.include({ status: 'ok', message: 'answers' })
+    expect(JSON.stringify(all)).not.to.contain('canary')
+  })
+
+  it('locked: fails where it is needed, and asks nobody where it is not', async () => {
+    keyring.lock()
+    const needed = await ofWork(keyring.env)
+    expect(needed.exitCode).to.equal(4)
+    expect(needed.found('credential').message).to.match(/keychain/)
+    expect(needed.found('service').status).to.equal('skipped')
+    const env = { ...keyring.env, CHATCTL_API_KEY: key, CHATCTL_BASE_URL: service.url }
+    const unneeded = await diagnose(sandbox, [], { env })
+    expect(unneeded.found('credential').status).to.equal('ok')
+    expect(unneeded.found('keychain').status).to.be.oneOf(['ok', 'skipped'])
+  })
+
+  it('held up: ends in time', async () => {
+    keyring.stop()
+    const startedAt = performance.now()
+    const { exitCode, found } = await ofWork(keyring.env)
+    expect(exitCode).to.be.oneOf([4, 69])
+    expect(found('credential').status).to.equal('failed')
+    expect(performance.now() - startedAt).to.be.below(20_000)
+    keyring.resume()
+  })
+
+  it('absent: is a failure only where it is needed', async () => {
+    const needed = await ofWork(noBus('no address'))
+    expect(needed.exitCode).to.equal(4)
+    expect(needed.found('credential').hint).to.contain('--insecure-storage')
+    const local = await diagnose(sandbox, ['-p', 'local'], { env: noBus('no address') })
+    expect(local.found('keychain').status).to.equal('skipped')
+    expect(local.exitCode).to.equal(0)
+  })
+
+  it('locked: completion offers no models, and no dialog holds it up', async () => {
+    const offering = await startFaultServer(json(200, { data: [{ id: 'small' }] }))
+    try {
+      await loginWithKey(sandbox, offering, key, {
+        env: keyring.env,
+        flags: ['--no-verify'],
+        profile: 'home',
+      })
+      const words = ['complete', '--', 'chat', 'send', '-p', 'home', '--model', '']
+      keyring.lock()
+      const locked = await runChatctl(sandbox, words, { env: keyring.env })
+      expect(locked).to.deep.equal({ exitCode: 0, stdout: '', stderr: '' })
+      expect(offering.requests).to.deep.equal([])
+    } finally {
+      await offering.close()
+    }
+  })
+
+  it('open: completion offers the models of the profile', async () => {
+    const offering = await startFaultServer(json(200, { data: [{ id: 'small' }] }))
+    try {
+      await loginWithKey(sandbox, offering, key, {
+        env: keyring.env,
+        flags: ['--no-verify'],
+        profile: 'home',
+      })
+      const words = ['complete', '--', 'chat', 'send', '-p', 'home', '--model', '']
+      const open = await runChatctl(sandbox, words, { env: keyring.env })
+      expect(open).to.deep.equal({ exitCode: 0, stdout: 'small\n', stderr: '' })
+    } finally {
+      await offering.close()
+    }
+  })
+})
+
+describe('doctor on a terminal', () => {
+  let sandbox: Sandbox
+  beforeEach(() => {
+    sandbox = createSandbox()
+  })
+  afterEach(() => sandbox.remove())
+
+  it('marks what it found, in words that fit', async () => {
+    const terminal = await Tmux.start(sandbox, ['doctor'], {
+      columns: 60,
+      rows: 60,
+      env: { LANG: 'C.UTF-8' },
+    })
+    try {
+      expect(await terminal.exitCode()).to.equal(0)
+      const screen = await terminal.screen()
+      expect(screen).to.match(/^✓ version +chatctl/m)
+      expect(screen).to.match(/^- network +the embedded service needs none$/m)
+      expect(screen).to.match(/^Nothing is wrong\.$/m)
+    } finally {
+      await terminal.close()
+    }
+  })
+
+  it('makes do with ASCII on a dumb terminal and in another locale', async () => {
+    for (const env of [{ TERM: 'dumb', LANG: 'C.UTF-8' }, { LC_ALL: 'C' }]) {
+      const terminal = await Tmux.start(sandbox, ['doctor'], { columns: 80, rows: 60, env })
+      try {
+        expect(await terminal.exitCode()).to.equal(0)
+        const screen = await terminal.screen()
+        expect(screen).to.match(/^ok version +chatctl/m)
+        expect(screen).to.match(/^[\n -~]+$/)
+      } finally {
+        await terminal.close()
+      }
+    }
+  })
+})

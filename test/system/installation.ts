@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process'
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
+import { arch, platform, tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { promisify } from 'node:util'
+import { root } from '../packaging/package-file.ts'
+
+export interface Tarball {
+  path: string
+  /** Paths inside of it, sorted. */
+  files: string[]
+}
+
+/** Runs npm in a folder and gives back its stdout. */
+export async function runNpm(folder: string, args: readonly string[]): Promise<string> {
+  const npm = process.env['npm_execpath']
+  const [command, start] = npm?.endsWith('.js') ? [process.execPath, [npm]] : ['npm', []]
+  const { stdout } = await promisify(execFile)(command, [...start, ...args], { cwd: folder })
+  return stdout
+}
+
+/** A folder in which npm has nothing to find. */
+export function makeEmptyFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'chatctl-package-'))
+  writeFileSync(join(folder, 'package.json'), '{"private":true}')
+  return folder
+}
+
+/** Packs what was built last, as `npm publish` would. */
+export async function packProject(folder: string): Promise<Tarball> {
+  const stdout = await runNpm(root, ['pack', '--ignore-scripts', '--json', '--pack-destination', folder])
+  const [packed]: { filename: string; files: { path: string }[] }[] = Object.values(JSON.parse(stdout))
+  if (!packed) throw new Error(`npm pack said ${stdout}`)
+  return { path: join(folder, packed.filename), files: packed.files.map(({ path }) => path).sort() }
+}
+
+/** Brings Nodes of these versions, from the packages that the package `node` consists of. */
+export async function installNodes(folder: string, versions: readonly string[]): Promise<string[]> {
+  const system = platform() === 'win32' ? 'win' : platform()
+  const wanted = versions.map((version) => `node-${version}@npm:node-${system}-${arch()}@${version}`)
+  const place = join(folder, 'nodes')
+  mkdirSync(place)
+  writeFileSync(join(place, 'package.json'), '{"private":true}')
+  await runNpm(place, ['install', '--ignore-scripts', ...wanted])
+  return versions.map((version) => join(place, 'node_modules', `node-${version}`, 'bin/node'))
+}
+
+/** Size in bytes of every file and link below a folder, by its path there. */
+export function listFiles(folder: string): Map<string, number> {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
+  return new Map(
+    entries
+      .filter((entry) => !entry.isDirectory())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .map((path) => [relative(folder, path).replaceAll('\\', '/'), lstatSync(path).size]),
+  )
+}

@@ -1,0 +1,190 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { parse } from 'yaml'
+import { packageFile, root } from '../packaging/package-file.ts'
+import { type Run, type RunOptions, runChatctl } from '../support/run-chatctl.ts'
+import { runService } from '../support/run-service.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import {
+  installNodes,
+  listFiles,
+  makeEmptyFolder,
+  packProject,
+  runNpm,
+  type Tarball,
+} from './installation.ts'
+
+/** What npm makes of the package, on every Node that it is for. Needs the registry of npm. */
+
+const floor = packageFile.engines.node.replace('>=', '')
+const newest = '26'
+
+/** No more than an installation may bring (docs/decisions/0013-what-an-installation-brings.md). */
+const bounds = { packages: 12, bytes: 30e6 }
+
+describe('the package', () => {
+  let folder: string
+  let tarball: Tarball
+  const nodes: Record<string, string> = { [process.versions.node]: process.execPath }
+
+  before(async () => {
+    folder = makeEmptyFolder()
+    tarball = await packProject(folder)
+    const [, [oldNode = '', newNode = '']] = await Promise.all([
+      runNpm(folder, ['install', tarball.path]),
+      installNodes(folder, [floor, newest]),
+    ])
+    nodes[floor] = oldNode
+    nodes[newest] = newNode
+  })
+  after(() => rmSync(folder, { recursive: true, force: true }))
+
+  const installed = (...path: string[]): string => join(folder, 'node_modules', ...path)
+
+  it('holds what package.json names, and nothing else', () => {
+    const named = [
+      /^(CHANGELOG\.md|LICENSE|README\.md|oclif\.manifest\.json|package\.json)$/,
+      /^bin\/(run\.js|package\.json)$/,
+      /^dist\/([\w-]+\.cjs|licences\.txt|build\/jq\.wasm|help\/[\w.-]+\.txt)$/,
+    ]
+    expect(tarball.files.filter((file) => !named.some((name) => name.test(file)))).to.deep.equal([])
+    expect(tarball.files).to.include.members(['bin/run.js', 'dist/start.cjs', 'LICENSE', 'dist/licences.txt'])
+    expect([...listFiles(installed('chatctl')).keys()].sort()).to.deep.equal(tarball.files)
+  })
+
+  it('tells nothing of the machine that built it', () => {
+    const telling = tarball.files.filter((file) =>
+      readFileSync(installed('chatctl', file), 'latin1').includes(dirname(dirname(import.meta.dirname))),
+    )
+    expect(telling).to.deep.equal([])
+  })
+
+  it('brings a dozen packages and 30 MB at most, and no scripts to run', () => {
+    const { packages } = JSON.parse(readFileSync(installed('.package-lock.json'), 'utf8'))
+    expect(Object.keys(packages)).to.have.length.within(3, bounds.packages)
+    for (const [name, entry] of Object.entries(packages)) {
+      expect(entry, name).not.to.have.property('hasInstallScript')
+    }
+    const bytes = [...listFiles(installed()).values()].reduce((sum, size) => sum + size, 0)
+    expect(bytes).to.be.below(bounds.bytes)
+  })
+
+  for (const version of [floor, process.versions.node, newest]) {
+    describe(`on Node ${version}`, () => {
+      let sandbox: Sandbox
+      let options: RunOptions
+      before(() => {
+        sandbox = createSandbox()
+        options = {
+          env: { PATH: '/usr/bin:/bin' },
+          program: [nodes[version] ?? '', installed('chatctl/bin/run.js')],
+        }
+      })
+      after(() => sandbox.remove())
+
+      const run = (...args: string[]): Promise<Run> => runChatctl(sandbox, args, options)
+      const expectDone = async (...args: string[]): Promise<string> => {
+        const { exitCode, stdout, stderr } = await run(...args)
+        expect(exitCode, stderr).to.equal(0)
+        return stdout
+      }
+
+      it('is that Node', () => {
+        const running = execFileSync(nodes[version] ?? '', ['--version'], { encoding: 'utf8' })
+        expect(running.slice(1).trim().startsWith(version)).to.equal(true)
+      })
+
+      it('says its version, and helps', async () => {
+        expect(await expectDone('--version')).to.equal(`chatctl ${packageFile.version}\n`)
+        expect(await expectDone('--help')).to.match(/^ {2}chat /m)
+      })
+
+      it('answers from the embedded service', async () => {
+        expect(await expectDone('chat', 'send', 'Hello')).to.match(/not an AI/)
+      })
+
+      it('changes a setting, which jq reads', async () => {
+        await expectDone('settings', 'set', 'theme.mode=dark', '--profile', 'local', '--json')
+        expect(await expectDone('settings', 'get', '--jq', '.theme.mode')).to.equal('dark\n')
+      })
+
+      it('creates a user with a password, which argon2 hashes', async () => {
+        const user = ['--email', 'ada@example.com', '--generate-password', '--profile', 'local']
+        const created = JSON.parse(await expectDone('users', 'create', ...user, '--json'))
+        expect(created.email).to.equal('ada@example.com')
+      })
+
+      it('has its keychain at hand, or says that the system has none', async () => {
+        const login = ['auth', 'login', '--profile', 'work', '--base-url', 'https://chat.example']
+        const { exitCode, stderr } = await runChatctl(sandbox, [...login, '--with-api-key'], {
+          ...options,
+          stdin: 'sk-1',
+        })
+        expect({ exitCode, stderr }).to.have.property('exitCode', 4)
+        expect(stderr).to.match(/keychain/)
+      })
+
+      it('runs the service, and stops it', async () => {
+        const service = await runService(sandbox, [], options)
+        const health = await fetch(`${service.url}/healthz`)
+        await service.stop()
+        expect({ status: health.status, exitCode: service.child.exitCode }).to.deep.equal({
+          status: 200,
+          exitCode: 0,
+        })
+      })
+
+      it('leaves no file beside its own', () => {
+        expect([...listFiles(installed('chatctl')).keys()].sort()).to.deep.equal(tarball.files)
+      })
+    })
+  }
+
+  it('runs by npx from nowhere', async () => {
+    const elsewhere = makeEmptyFolder()
+    const words = ['exec', '--yes', '--cache', join(elsewhere, 'cache'), `--package=${tarball.path}`, '--']
+    const said = await runNpm(elsewhere, [...words, 'chatctl', '--version'])
+    expect(said).to.equal(`chatctl ${packageFile.version}\n`)
+    rmSync(elsewhere, { recursive: true })
+  })
+
+  it('passes the trial of the workflows, which runs it by npx where it is installed', async () => {
+    const action: { runs: { steps: { run?: string }[] } } = parse(
+      readFileSync(join(root, '.github/actions/try-package/action.yml'), 'utf8'),
+    )
+    const script = action.runs.steps.flatMap(({ run }) => run ?? []).join('\n')
+    const sandbox = createSandbox()
+    const configuration = (await runNpm(folder, ['config', 'get', 'userconfig'])).trim()
+    const notOurs = Object.fromEntries(
+      Object.entries(process.env).filter(([name]) => !/^(XDG|CHATCTL)_/.test(name)),
+    )
+    const trial = promisify(execFile)('bash', ['-e', '-o', 'pipefail', '-c', script], {
+      cwd: folder,
+      // npm may need of the environment whatever it has, a proxy or certificates; chatctl would go astray.
+      env: { ...notOurs, ...sandbox.env, npm_config_userconfig: configuration },
+    })
+    // As there: nothing to read.
+    trial.child.stdin?.end()
+    const { stdout } = await trial
+    expect(stdout).to.contain(`chatctl ${packageFile.version}\n`).and.contain('ada@example.com')
+    sandbox.remove()
+  })
+
+  it('is installed for everybody, and taken away without a trace', async () => {
+    const prefix = makeEmptyFolder()
+    const before = [...listFiles(prefix).keys()]
+    await runNpm(prefix, ['install', '--global', '--prefix', prefix, tarball.path])
+    const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter)
+    const said = execFileSync(join(prefix, 'bin/chatctl'), ['--version'], {
+      encoding: 'utf8',
+      env: { PATH },
+    })
+    expect(said).to.equal(`chatctl ${packageFile.version}\n`)
+    await runNpm(prefix, ['uninstall', '--global', '--prefix', prefix, 'chatctl'])
+    expect([...listFiles(prefix).keys()]).to.deep.equal(before)
+    rmSync(prefix, { recursive: true })
+  })
+})
