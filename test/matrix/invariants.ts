@@ -42,7 +42,9 @@ export function expectGoodManners(ran: Ran): void {
 const narrowest = 20
 
 /** A table, which a bold line of titles begins, is no wider than the terminal: it would break into pieces. */
-function expectTableFits({ run, world }: Ran): void {
+function expectTableFits({ call, run, world }: Ran): void {
+  // Its marks and words are no table.
+  if (reportsWhatFailed(call)) return
   const columns = Math.max(world.columns || 80, narrowest)
   const lines = run.stdout.split(/\r*\n/)
   const from = lines.findIndex((line) => line.startsWith('\u001b[1m'))
@@ -81,7 +83,8 @@ function expectJson({ call, run: { exitCode, stdout, stderr }, world }: Ran): vo
     return
   }
   if (exitCode === null || exitCode > 128) return
-  if (reportsWhatFailed(call)) {
+  // What it cannot begin with is an error like any other.
+  if (reportsWhatFailed(call) && stdout !== '') {
     expectReadable(stdout)
     return
   }
@@ -109,6 +112,8 @@ interface Said {
 
 function readSaid(line: string): Said {
   const said = JSON.parse(line)
+  // The log of a service that runs.
+  if (typeof said.level === 'number') return {}
   expect(Object.keys(said), line).to.have.lengthOf(1)
   expect(Object.keys(said)[0]).to.be.oneOf(['error', 'warning', 'notice'])
   return said

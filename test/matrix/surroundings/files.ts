@@ -151,7 +151,7 @@ export const files: readonly Surrounding[] = [
     make: ({ here }) => {
       for (const name of readdirSync(here)) replaceByFolder(join(here, name))
     },
-    ends: (call) => (namesFile(call) ? [2] : 'fine'),
+    ends: (call) => (namesFile(call) ? [1, 2] : 'fine'),
   },
   {
     name: 'the files that the call names are empty',
