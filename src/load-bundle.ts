@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Script } from 'node:vm'
 import { cacheFolder } from './config/paths.ts'
+import { isOursAlone } from './config/trusted-folder.ts'
 
 /**
  * Loads the files of dist as Node's own loader of CommonJS would, with V8's compiled code kept
@@ -102,9 +103,7 @@ function findTrustedFolder(): string | undefined {
   try {
     const folder = cacheFolder()
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    const { uid, mode } = statSync(folder)
-    const isOurs = process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0)
-    return isOurs ? folder : undefined
+    return isOursAlone(folder) ? folder : undefined
   } catch {
     return undefined
   }

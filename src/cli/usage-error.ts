@@ -9,6 +9,9 @@ export interface Usage {
   flags: readonly string[]
 }
 
+/** Flags of commands that read a secret, which some would give as an argument. */
+const readsSecret = new Set(['with-api-key', 'password-stdin'])
+
 /** What oclif adds to an error about a misread command line, by class; only these fields tell them apart. */
 interface ParseError extends Error {
   oclif?: { exit?: number }
@@ -25,7 +28,8 @@ export function usageFailure(error: unknown, { command, flags }: Usage): unknown
   if (error instanceof Failure || !isParseError(error)) return error
   const hint = `${command} --help`
   if (error.flags) {
-    const [unknown = ''] = error.flags
+    // What follows a =, such as a key that was given as a flag, is not said again.
+    const unknown = error.flags[0]?.replace(/=.*/s, '') ?? ''
     const meant = nearest(unknown.replace(/^-+/, ''), flags)
     return new Failure('usage', `Unknown flag ${unknown}`, {
       hint: meant ? `Did you mean --${meant}? See: ${hint}` : `See: ${hint}`,
@@ -34,6 +38,11 @@ export function usageFailure(error: unknown, { command, flags }: Usage): unknown
   if (error.args) {
     const names = error.args.map((arg) => (typeof arg === 'string' ? arg : arg.name.toUpperCase()))
     const extra = error.args.some((arg) => typeof arg === 'string')
+    if (extra && flags.some((flag) => readsSecret.has(flag))) {
+      // It may be one.
+      const next = `A key or a password is never an argument, which others could see. See: ${hint}`
+      return new Failure('usage', 'Unexpected argument', { hint: next })
+    }
     const words = extra ? `Unexpected argument ${names.join(' ')}` : `Missing argument ${names.join(', ')}`
     return new Failure('usage', words, { hint: `See: ${hint}` })
   }

@@ -1,10 +1,14 @@
 import type { Dispatcher } from 'undici'
+import { Failure } from '../failure.ts'
 import { startTimer } from './clock.ts'
 import { type Envelope, type Exchange, openExchange } from './exchange.ts'
 import { Expired, Interrupted } from './interrupted.ts'
 
 /** Bytes that are read of an answer that is no success. */
 const mostErrorBytes = 64 * 1024
+
+/** Bytes of an answer that are kept: one that goes on is an attack, or an accident. */
+const mostAnswerBytes = 256 * 1024 * 1024
 
 /** An answer as far as it has been read. */
 export interface Arrival {
@@ -52,7 +56,7 @@ export async function attempt(
     const { status, statusText, headers } = exchange
     const head = { status, statusText, headers }
     if (status < 200 || status > 299) return { ...head, ...(await readSome(exchange)) }
-    if (!options.stream) return { ...head, bytes: await readAll(exchange), cut: false }
+    if (!options.stream) return { ...head, bytes: await readAll(exchange, envelope.method), cut: false }
     const first = await exchange.read()
     return { ...head, bytes: first ?? new Uint8Array(), cut: false, rest: exchange }
   } finally {
@@ -61,9 +65,20 @@ export async function attempt(
   }
 }
 
-async function readAll(exchange: Exchange): Promise<Uint8Array> {
+/** @throws Failure `unusable_answer` for one that is too long; a change was made all the same */
+async function readAll(exchange: Exchange, method: string): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
-  for (let chunk = await exchange.read(); chunk; chunk = await exchange.read()) chunks.push(chunk)
+  let length = 0
+  for (let chunk = await exchange.read(); chunk; chunk = await exchange.read()) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length <= mostAnswerBytes) continue
+    exchange.cancel()
+    throw new Failure('unusable_answer', "the service's answer is longer than 256 MiB", {
+      status: exchange.status,
+      inDoubt: method !== 'GET',
+    })
+  }
   const [first, ...rest] = chunks
   return first && rest.length === 0 ? first : Buffer.concat(chunks)
 }

@@ -39,11 +39,15 @@ const narrowest = 12
  * each of its rows stands upright instead.
  */
 export function renderTable(view: View, body: unknown, { fields, width, bold }: TableStyle): string {
-  const { header, rows, whole } = tableGrid(view, body, fields)
+  const { header: names, rows, whole } = tableGrid(view, body, fields)
   if (rows.length === 0) return ''
+  // The names of fields may be the service's too.
+  const header = names.map(stripControls)
   const clean = rows.map((row) => row.map(stripControls))
   const lines = [header.map((name) => name.toUpperCase()), ...clean]
-  const columns = header.map((name, index) => measure(lines, index, whole.includes(name), width))
+  const columns = header.map((name, index) =>
+    measure(lines, index, whole.includes(names[index] ?? name), width),
+  )
   if (header.length > 2 && total(columns.map(({ least }) => least)) > width) {
     return clean.map((row) => drawUpright(header, row, width, bold)).join('\n')
   }

@@ -25,7 +25,7 @@ describe('tokens and keys are shown by auth token alone', () => {
     await service.close()
   })
   beforeEach(() => {
-    sandbox = createSandbox()
+    sandbox = createSandbox({ ownCache: true })
     secrets.clear()
     server.grants.length = 0
   })

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { sql } from 'kysely'
 import { openAdministration } from '../../src/service/administration/administration.ts'
@@ -59,7 +60,10 @@ async function postUntilKilled(place: DataPlace, key: string, acknowledged: Ackn
     }
   }
   const workers = Array.from({ length: connections }, (_, index) => worker(index))
-  await new Promise((resolve) => setTimeout(resolve, 100 + Math.random() * 400))
+  const before = acknowledged.size
+  await sleep(100 + Math.random() * 400)
+  // A slow machine may have stored nothing yet: that would be no trial.
+  while (acknowledged.size === before && service.exitCode === null) await sleep(10)
   service.kill('SIGKILL')
   await ended
   isKilled = true

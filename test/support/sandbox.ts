@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +10,11 @@ export interface Sandbox {
   remove(): void
 }
 
-export function createSandbox(): Sandbox {
+/**
+ * @param ownCache whether the compiled code of earlier runs begins empty too. Otherwise all sandboxes
+ *   of this folder share it, as all runs of a person do: to compile anew is a third of a short run.
+ */
+export function createSandbox({ ownCache = false } = {}): Sandbox {
   const home = mkdtempSync(join(tmpdir(), 'chatctl-test-'))
   return {
     home,
@@ -22,9 +27,19 @@ export function createSandbox(): Sandbox {
       APPDATA: join(home, 'AppData', 'Roaming'),
       LOCALAPPDATA: join(home, 'AppData', 'Local'),
       SystemRoot: process.env['SystemRoot'],
+      XDG_CACHE_HOME: ownCache ? undefined : sharedCache,
       // Coverage of the processes that tests start.
       NODE_V8_COVERAGE: process.env['NODE_V8_COVERAGE'],
     },
     remove: () => rmSync(home, { recursive: true, force: true, maxRetries: 5 }),
   }
 }
+
+/** Of this folder alone: what another build has left is removed by the program. */
+const sharedCache = join(
+  tmpdir(),
+  `chatctl-test-cache-${createHash('sha256')
+    .update(import.meta.dirname)
+    .digest('hex')
+    .slice(0, 12)}`,
+)

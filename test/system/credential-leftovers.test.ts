@@ -30,7 +30,7 @@ describe('what else can be where a credential is kept in a file', () => {
 
   // A hang ends as no exit code at all.
   const run = (...args: string[]) =>
-    runChatctl(sandbox, [...args, '-p', 'work', '--json'], { env, timeout: 3000 })
+    runChatctl(sandbox, [...args, '-p', 'work', '--json'], { env, timeout: 10_000 })
   const login = (key: string) => loginWithKey(sandbox, service, key, { env, flags: ['--insecure-storage'] })
   const commands: [string, () => Promise<Run>][] = [
     ['a request', () => run('chat', 'models')],

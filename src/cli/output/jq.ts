@@ -1,4 +1,6 @@
+import type { loadJq } from 'jq-wasm'
 import { Failure } from '../../failure.ts'
+import { leaveSignalsToSystem } from '../interruption.ts'
 
 /** jq's exit code for a filter that it cannot read (jq manual, "Invoking jq"). */
 const compileError = 3
@@ -10,8 +12,7 @@ const compileError = 3
  * @throws Failure `usage` with jq's own words
  */
 export async function checkFilter(filter: string): Promise<void> {
-  const { raw } = await import('jq-wasm')
-  const { exitCode, stderr } = await raw(null, filter)
+  const { exitCode, stderr } = await runJq(null, filter, [])
   if (exitCode !== compileError) return
   throw new Failure('usage', `--jq: ${stderr.trim().replace(/^jq: /, '')}`, {
     hint: 'The language: https://jqlang.org/manual/',
@@ -24,12 +25,8 @@ export async function checkFilter(filter: string): Promise<void> {
  * @throws Failure `unusable_answer` with jq's own words when the filter fails on this body
  */
 export async function filterWithJq(body: unknown, filter: string, { compact = false } = {}): Promise<string> {
-  const { raw } = await import('jq-wasm')
-  const { stdout, stderr, exitCode } = await raw(
-    JSON.stringify(body),
-    filter,
-    compact ? ['-r', '-c'] : ['-r'],
-  )
+  const flags = compact ? ['-r', '-c'] : ['-r']
+  const { stdout, stderr, exitCode } = await runJq(JSON.stringify(body), filter, flags)
   if (exitCode !== 0) {
     const words = stderr.trim().replace(/^jq: /, '')
     // Not `usage`: by now the request was made, and its answer cannot be shown as asked.
@@ -38,4 +35,15 @@ export async function filterWithJq(body: unknown, filter: string, { compact = fa
     })
   }
   return stdout === '' || stdout.endsWith('\n') ? stdout : `${stdout}\n`
+}
+
+type Jq = Awaited<ReturnType<typeof loadJq>>
+
+let loaded: Promise<Jq> | undefined
+
+async function runJq(input: string | null, filter: string, flags: string[]): Promise<ReturnType<Jq['raw']>> {
+  loaded ??= import('jq-wasm').then(({ loadJq }) => loadJq())
+  const jq = await loaded
+  // A filter may have no end.
+  return leaveSignalsToSystem(() => jq.raw(input, filter, flags))
 }

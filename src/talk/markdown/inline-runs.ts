@@ -75,8 +75,11 @@ function addToken(token: Token, around: Surroundings, look: Look, runs: Run[]): 
     case 'link': {
       const url = clickable(token.href, look)
       inside('underline', url)
-      const isAddress = token['autolink'] === true || token.text === token.href
-      if (url === undefined && !isAddress) put(` (${token.href})`)
+      const isAddress =
+        token['autolink'] === true || [token.text, `http://${token.text}`].includes(token.href)
+      // Another address than the one that it shows is no link, but a trap.
+      const isTrap = /:\/\/|^www\./i.test(token.text)
+      if (!isAddress && (url === undefined || isTrap)) put(` (${token.href})`)
       break
     }
     case 'image':

@@ -1,4 +1,5 @@
 import { Failure } from '../../failure.ts'
+import { stripControls } from '../../view/strip-controls.ts'
 
 /** The programs that put stdin on the clipboard, and where they are of use. */
 function clipboardPrograms(env: NodeJS.ProcessEnv): [string, ...string[]][] {
@@ -21,17 +22,18 @@ function clipboardPrograms(env: NodeJS.ProcessEnv): [string, ...string[]][] {
 const longestSequence = 100_000
 
 /**
- * Puts a text on the clipboard: through the system's program, else through the terminal (OSC 52),
+ * Puts a text on the clipboard, without what could steer the terminal into which it is pasted: through the system's program, else through the terminal (OSC 52),
  * which also works over ssh, where the terminal allows it.
  *
  * @param write to the terminal
  * @returns what was done, for a person
  */
 export async function copyText(text: string, write: (text: string) => void): Promise<string> {
+  const clean = stripControls(text)
   for (const [program, ...args] of clipboardPrograms(process.env)) {
-    if (await feed(program, args, text)) return `Copied with ${program}.`
+    if (await feed(program, args, clean)) return `Copied with ${program}.`
   }
-  const encoded = Buffer.from(text).toString('base64')
+  const encoded = Buffer.from(clean).toString('base64')
   if (encoded.length > longestSequence) {
     throw new Failure('refused', 'The answer is too long for the clipboard of a terminal', {
       hint: '/save FILE writes it to a file.',

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
-import { startBearerService } from '../support/bearer-service.ts'
-import type { FaultServer } from '../support/fault-server.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-import { type SecretService, startSecretService } from './secret-service.ts'
-import { startSilentBus } from './session-bus.ts'
-import { attributesOf, expectCode, linesOf, storedKey } from './stored-key.ts'
-import { programsLeft, runTimed } from './timed-run.ts'
+import { startBearerService } from '../../support/bearer-service.ts'
+import type { FaultServer } from '../../support/fault-server.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { type SecretService, startSecretService } from '../secret-service.ts'
+import { startSilentBus } from '../session-bus.ts'
+import { attributesOf, expectCode, linesOf, storedKey } from '../stored-key.ts'
+import { programsLeft, runTimed } from '../timed-run.ts'
 
 /** One way in which a keychain lets its caller wait. */
 interface Wait {
@@ -95,7 +95,7 @@ for (const { title, begin, endless } of waits) {
         if (!endless) continue
         const notices = linesOf(run).flatMap(({ notice }) => notice?.message ?? [])
         expect(notices, name).to.deep.equal(['Waiting for the keychain; it may be asking to be unlocked…'])
-        expect(run.waitingAfter, name).to.be.within(1_900, 4_000)
+        expect(run.waitingAfter, name).to.be.within(1_900, 6_000)
         expect(run.endedAfter, name).to.be.above(9_900)
       }
     })

@@ -1,0 +1,31 @@
+import { lstatSync, realpathSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/**
+ * Whether nobody but us and root can put anything into a folder, or another folder in its place. The
+ * folders above it count: who can write to one of them can move what is in it away.
+ *
+ * @param folder absolute; on Windows, where a profile's folders are its user's, every one is trusted
+ * @throws where it is not there
+ */
+export function isOursAlone(folder: string): boolean {
+  const uid = process.getuid?.()
+  if (uid === undefined) return true
+  const real = realpathSync.native(folder)
+  const { uid: owner, mode } = lstatSync(real)
+  if (owner !== uid || (mode & 0o022) !== 0) return false
+  return isGuarded(dirname(real), uid) && (real === folder || isGuarded(folder, uid))
+}
+
+/** Whether what a path names, and all above it, is in the hands of us and root. */
+function isGuarded(path: string, uid: number): boolean {
+  const { uid: owner, gid, mode } = lstatSync(path)
+  if (owner !== uid && owner !== 0) return false
+  // In a sticky folder, such as /tmp, nobody can move what is not theirs. Links have no modes.
+  const isOpen = (mode & 0o1000) === 0 && (mode & 0o170000) !== 0o120000
+  // A group that has a user's own number has no other members, by the custom of most systems.
+  const isOwnGroup = gid === 0 || gid === uid
+  if (isOpen && ((mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && !isOwnGroup))) return false
+  const above = dirname(path)
+  return above === path || isGuarded(above, uid)
+}

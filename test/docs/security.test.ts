@@ -1,0 +1,36 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { expect } from 'chai'
+
+const root = resolve(import.meta.dirname, '../..')
+const text = readFileSync(join(root, 'docs/security.md'), 'utf8')
+
+/** A test as the document names it: a path in backquotes, and part of a title in the quotes that follow. */
+const named = [...text.matchAll(/`(test\/[\w/.-]+\.test\.ts)`((?:,? “[^”]+”)*)/g)].map(
+  ([, path = '', titles = '']) => ({
+    path,
+    titles: [...titles.matchAll(/“([^”]+)”/g)].map(([, title = '']) => title),
+  }),
+)
+
+describe('the threat model', () => {
+  it('names a test for every road that it calls closed', () => {
+    const roads = (text.split('\n## What is not covered')[0] ?? '')
+      .split('\n')
+      .filter((line) => line.startsWith('- '))
+    expect(roads.length).to.be.above(30)
+    expect(roads.filter((road) => !/`test\/[^`]+`,? “/.test(road))).to.deep.equal([])
+  })
+
+  for (const { path, titles } of named) {
+    for (const title of titles) {
+      it(`names a test that is there: ${path}, ${title}`, () => {
+        expect(existsSync(join(root, path)), path).to.equal(true)
+        const lines = readFileSync(join(root, path), 'utf8').split('\n')
+        // In the code a title may go on with what differs from case to case.
+        const isTitle = (line: string) => /\b(it|describe)\(/.test(line) && line.includes(title)
+        expect(lines.some(isTitle), `${path} has no test “${title}”`).to.equal(true)
+      })
+    }
+  }
+})

@@ -1,0 +1,79 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+/** A folder that came from somebody else, such as a repository, has no say in what is run in it. */
+describe('a folder with files that a program might run or obey', () => {
+  let sandbox: Sandbox
+  let server: FaultServer
+  let cwd: string
+  let mark: string
+  before(async () => {
+    sandbox = createSandbox()
+    server = await startFaultServer(json(200, { data: [{ id: 'm', object: 'model' }], object: 'list' }))
+    cwd = join(sandbox.home, 'foreign')
+    mark = join(sandbox.home, 'mark')
+    const evil = `require('node:fs').appendFileSync(${JSON.stringify(mark)}, __filename + '\\n')\n`
+    const hooks = { init: './evil.js', prerun: './evil.js' }
+    const files: Record<string, string> = {
+      'package.json': JSON.stringify({
+        main: 'evil.js',
+        oclif: { bin: 'chatctl', hooks, plugins: ['evil'] },
+      }),
+      'evil.js': evil,
+      '.oclifrc': JSON.stringify({ hooks }),
+      '.oclifrc.js': evil,
+      '.env': `CHATCTL_BASE_URL=http://127.0.0.1:1\nNODE_OPTIONS=--require ${join(cwd, 'evil.js')}\n`,
+      '.npmrc': 'registry=http://127.0.0.1:1\n',
+      'config.json': JSON.stringify({ default_profile: 'evil' }),
+      'chatctl/config.json': JSON.stringify({ default_profile: 'evil' }),
+      '.config/chatctl/config.json': JSON.stringify({ default_profile: 'evil' }),
+      'settings.yaml': 'theme: { mode: dark }\n',
+      'tsconfig.json': '{}',
+    }
+    for (const name of [
+      'evil',
+      'undici',
+      'jq-wasm',
+      '@oclif/core',
+      '@napi-rs/keyring',
+      '@oclif/plugin-help',
+    ]) {
+      files[`node_modules/${name}/package.json`] = JSON.stringify({
+        name,
+        version: '9.9.9',
+        main: 'index.js',
+      })
+      files[`node_modules/${name}/index.js`] = evil
+    }
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(join(cwd, name, '..'), { recursive: true })
+      writeFileSync(join(cwd, name), text)
+    }
+  })
+  after(async () => {
+    await server.close()
+    sandbox.remove()
+  })
+
+  for (const args of [
+    ['chat', 'models', '--jq', '.data[].id'],
+    ['chat', 'models', '-o', 'yaml'],
+    ['config', 'list'],
+    ['auth', 'status', '--no-verify'],
+    ['--help'],
+    ['no-such-command'],
+  ]) {
+    it(`runs nothing of it and reads nothing from it: ${args.join(' ')}`, async () => {
+      const before = readdirSync(cwd).sort()
+      const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'k' }
+      const { stderr } = await runChatctl(sandbox, args, { cwd, env })
+      expect(stderr).not.to.match(/evil|bug/)
+      expect(existsSync(mark)).to.equal(false)
+      expect(readdirSync(cwd).sort()).to.deep.equal(before)
+    })
+  }
+})

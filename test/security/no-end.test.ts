@@ -1,0 +1,56 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { Client } from '../../src/client/client.ts'
+import { failureOf } from '../client/capture.ts'
+import { type Behaviour, type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { startChatctl } from '../support/run-chatctl.ts'
+import { createSandbox } from '../support/sandbox.ts'
+
+/** Sends an answer for as long as somebody takes it. */
+const flood: Behaviour = (_, response) => {
+  const piece = Buffer.alloc(1024 * 1024, 'x')
+  response.writeHead(200, { 'content-type': 'application/json' })
+  const pour = (): void => {
+    while (!response.destroyed && response.write(piece));
+  }
+  response.on('drain', pour)
+  pour()
+}
+
+describe('what has no end', function () {
+  this.timeout(60_000)
+  let server: FaultServer
+  afterEach(() => server.close())
+
+  for (const method of ['GET', 'POST'] as const) {
+    it(`is given up where it is the answer to a ${method}, with at most 256 MiB kept`, async () => {
+      server = await startFaultServer(flood)
+      const client = new Client({ baseUrl: server.url, retries: 0 })
+      const failure = await failureOf(
+        method === 'GET' ? client.chat.models() : client.chat.send({ message: 'hi' }),
+      )
+      await client.close()
+      expect(failure).to.include({ kind: 'unusable_answer', status: 200, inDoubt: method !== 'GET' })
+      expect(failure.message).to.equal("the service's answer is longer than 256 MiB")
+    })
+  }
+
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    it(`is ended by ${signal} where it is a filter of jq`, async function () {
+      if (process.platform === 'win32') return this.skip()
+      const sandbox = createSandbox()
+      server = await startFaultServer(json(200, {}))
+      const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'k' }
+      const child = startChatctl(sandbox, ['settings', 'get', '--jq', 'def f: f; f'], { env })
+      const closed = once(child, 'close')
+      await sleep(2_000)
+      expect(child.exitCode).to.equal(null)
+      child.kill(signal)
+      const timer = setTimeout(() => child.kill('SIGKILL'), 5_000)
+      expect(await closed).to.deep.equal([null, signal])
+      clearTimeout(timer)
+      sandbox.remove()
+    })
+  }
+})

@@ -1,0 +1,71 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect } from 'chai'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+const canary = 'canary-of-the-wrong-place'
+
+describe('a secret in the wrong place is not said again', () => {
+  let sandbox: Sandbox
+  before(() => {
+    sandbox = createSandbox()
+  })
+  after(() => sandbox.remove())
+
+  for (const args of [
+    ['users', 'profile', `--api-key=${canary}`],
+    ['users', 'profile', '--api-key', canary],
+    ['users', 'create', `--password=${canary}`],
+    ['auth', 'login', '--with-api-key', canary],
+    ['auth', 'login', `--with-api-key=${canary}`],
+    ['auth', 'login', `--token=${canary}`],
+  ]) {
+    it(`as the value of a flag, of which there is none for it: ${args.slice(0, 3).join(' ')}`, async () => {
+      for (const form of [[], ['--json'], ['--debug']]) {
+        const { exitCode, stdout, stderr } = await runChatctl(sandbox, [...args, ...form])
+        expect(exitCode, stderr).to.equal(2)
+        expect(stdout + stderr).not.to.contain(canary)
+      }
+    })
+  }
+
+  describe('in the address of a proxy', () => {
+    let proxy: Server
+    let port: number
+    before(async () => {
+      proxy = createServer()
+      proxy.on('connect', (request, socket) => {
+        const said = request.headers['proxy-authorization'] ?? ''
+        socket.end(`HTTP/1.1 407 ${said}\r\nx-said: ${said}\r\ncontent-length: 0\r\n\r\n`)
+      })
+      await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+      port = (proxy.address() as AddressInfo).port
+    })
+    after(() => proxy.close())
+
+    const forms = [Buffer.from(`me:${canary}`).toString('base64'), canary]
+    for (const [what, portOf] of [
+      ['refuses', () => port],
+      ['is not there', () => 1],
+    ] as const) {
+      it(`that ${what}`, async () => {
+        for (const form of [['--debug'], ['--debug', '--json']]) {
+          const { exitCode, stdout, stderr } = await runChatctl(
+            sandbox,
+            ['users', 'profile', '--retries', '0', ...form],
+            {
+              env: {
+                CHATCTL_BASE_URL: 'https://chat.example',
+                CHATCTL_API_KEY: 'k',
+                HTTPS_PROXY: `http://me:${canary}@127.0.0.1:${portOf()}`,
+              },
+            },
+          )
+          expect(exitCode, stderr).to.equal(69)
+          for (const secret of forms) expect(stdout + stderr).not.to.contain(secret)
+        }
+      })
+    }
+  })
+})
