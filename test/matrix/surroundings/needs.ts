@@ -41,8 +41,8 @@ export function needsOptions({ name }: Call): boolean {
 }
 
 /** Whether it cannot go on without a record of its own on this machine, in the folder of states. */
-export function needsState({ name }: Call): boolean {
-  return /^(history:export|users:import|users:permissions:assign of)/.test(name)
+export function needsState({ name, args }: Call): boolean {
+  return /^(history:export|users:import)/.test(name) || args.includes('roles.csv')
 }
 
 /** Whether it writes a file where it is called. */
