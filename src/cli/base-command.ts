@@ -12,6 +12,7 @@ import { watchClosedPipes } from './output/streams.ts'
 import { reportError } from './render-error.ts'
 import { sharedFlags } from './shared-flags.ts'
 import { usageFailure } from './usage-error.ts'
+import { refuseValuedSwitches } from './valued-switch.ts'
 import { wantsJson } from './wants-json.ts'
 
 /** As flags spell what a profile may hold; the form of the output has two flags. */
@@ -52,6 +53,7 @@ export abstract class BaseCommand extends Command {
     command: Input<F, B, A>,
     view?: View | ((flags: F) => View),
   ): Promise<ParserOutput<F, B, A> & { context: Context }> {
+    refuseValuedSwitches(this.argv, { ...this.ctor.baseFlags, ...this.ctor.flags })
     const parsed = await this.parse(command)
     const flags: Values = parsed.flags
     this.#flags = flags

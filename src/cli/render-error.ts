@@ -31,7 +31,7 @@ interface Rendered {
  */
 export async function reportError(error: unknown, style: ErrorStyle): Promise<number> {
   if (error instanceof Interruption) return error.exitCode
-  const { exitCode, ...rendered } = render(error, style.refusalHint)
+  const { exitCode, ...rendered } = render(lostFolder(error) ?? error, style.refusalHint)
   if (style.json) say(JSON.stringify({ error: rendered }))
   else await sayInWords(rendered, style)
   if (style.debug) say(stackOf(error))
@@ -65,6 +65,15 @@ function hintOfAddress({ status, request }: Failure): string | undefined {
   return isEmail
     ? 'Users are known by their id, which users create prints, and not by their email.'
     : undefined
+}
+
+/** Whatever needs the current folder, to make a path of a name, fails so when it was deleted. */
+function lostFolder(error: unknown): Failure | undefined {
+  if (!(error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd')) return undefined
+  return new Failure('storage', 'The folder in which this was started is not there any more', {
+    hint: 'Change to one that is, and run it again.',
+    cause: error,
+  })
 }
 
 async function sayInWords(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyle): Promise<void> {

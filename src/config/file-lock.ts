@@ -2,8 +2,11 @@ import { closeSync, openSync, rmSync, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../failure.ts'
 
-/** How long, in ms, to wait for another process that changes the same file. */
-const patience = 5_000
+/**
+ * How long, in ms, to wait for other processes that change the same file: hundreds may begin at once,
+ * and one that died is found out before this is over.
+ */
+const patience = 30_000
 
 /** A lock of this age, in ms, was left by a process that died: a change takes milliseconds. */
 const abandoned = 10_000
@@ -18,9 +21,9 @@ const abandoned = 10_000
  */
 export async function withFileLock(path: string, change: () => void): Promise<void> {
   const lock = `${path}.lock`
-  const deadline = Date.now() + patience
+  const deadline = performance.now() + patience
   while (!tryLock(lock)) {
-    if (Date.now() > deadline) {
+    if (performance.now() > deadline) {
       throw new Failure('storage', `${path} is being changed by another chatctl`, {
         hint: `If none is running, remove ${lock}`,
       })

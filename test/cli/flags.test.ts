@@ -868,11 +868,11 @@ describe('precedence', () => {
     const list = await rows(['-p', 'other'])
     expect(list).to.deep.include({
       profile: ['other', 'flag', '--profile'],
-      base_url: ['', 'default', 'default'],
-      timeout: ['60s', 'default', 'default'],
-      retries: ['2', 'default', 'default'],
-      max_wait: ['60s', 'default', 'default'],
-      model: ['', 'default', 'default'],
+      base_url: ['', 'default', ''],
+      timeout: ['60s', 'default', ''],
+      retries: ['2', 'default', ''],
+      max_wait: ['60s', 'default', ''],
+      model: ['', 'default', ''],
     })
   })
 
@@ -921,8 +921,8 @@ describe('precedence', () => {
   it('an address for one run keeps clear of the default profile', async () => {
     const list = await rows(['--base-url', 'https://flag.example'])
     expect(list).to.deep.include({
-      timeout: ['60s', 'default', 'default'],
-      profile: ['', 'default', 'default'],
+      timeout: ['60s', 'default', ''],
+      profile: ['', 'default', ''],
     })
   })
 

@@ -36,7 +36,7 @@ function repeated(endpoint: string, { sent }: Fault): string[] {
 const exceptions: Record<string, (ending: Ending, faultName: string, json: boolean) => Ending> = {
   // Whatever the answer is, it is the result; only where JSON was asked for must it be JSON.
   api: (ending, faultName, json) => {
-    if (faultName !== 'what is not JSON') return ending
+    if (faultName !== 'what is not JSON' && faultName !== 'a web page') return ending
     return json ? { exitCode: 1, code: 'unusable_answer' } : { done: 'body' }
   },
   // Nobody will find the user again whose id was not said.

@@ -2,15 +2,21 @@ import type { ServiceCall } from '../support/command-lines.ts'
 import {
   answer,
   type Behaviour,
+  delayed,
   empty,
   failing,
   garbage,
+  hangUp,
   html502,
   json,
   limited,
+  redirect,
   reset,
+  resetMidBody,
   type Script,
+  shortBody,
   silent,
+  webPage,
 } from '../support/fault-server.ts'
 
 /** What a call ends in: done, with or without a body to show, or an error. */
@@ -47,11 +53,22 @@ export const faults = {
     sent: 'once',
     ending: { done: 'body' },
   },
+  'success, but slowly': {
+    script: (call) => delayed(300, json(200, call.answer)),
+    sent: 'once',
+    ending: { done: 'body' },
+  },
+  'a redirect elsewhere': {
+    script: same(redirect(307, 'http://127.0.0.1:9/v1/elsewhere')),
+    sent: 'once',
+    ending: { exitCode: 2, code: 'refused' },
+  },
   400: status(400, 1),
   401: status(401, 4),
   403: status(403, 5),
   404: status(404, 6),
   409: status(409, 7),
+  413: status(413, 1),
   422: status(422, 1),
   '429, then success': {
     script: (call) => [limited({ 'retry-after': '0' }), json(200, call.answer)],
@@ -64,6 +81,7 @@ export const faults = {
     ending: { exitCode: 75, code: 'rate_limit_exceeded' },
   },
   500: status(500, 69, 'until repeats are used up'),
+  503: status(503, 69, 'until repeats are used up'),
   '502 with a web page': {
     script: same(html502),
     sent: 'until repeats are used up',
@@ -74,6 +92,21 @@ export const faults = {
     sent: 'until repeats are used up',
     ending: { exitCode: 69, code: 'unreachable' },
   },
+  'a connection that is closed': {
+    script: same(hangUp),
+    sent: 'until repeats are used up',
+    ending: { exitCode: 69, code: 'unreachable' },
+  },
+  'an answer that breaks off': {
+    script: same(resetMidBody()),
+    sent: 'until repeats are used up',
+    ending: { exitCode: 69, code: 'truncated' },
+  },
+  'an answer that is too short': {
+    script: same(shortBody()),
+    sent: 'until repeats are used up',
+    ending: { exitCode: 69, code: 'truncated' },
+  },
   'no answer': {
     script: same(silent),
     sent: 'until repeats are used up',
@@ -81,6 +114,11 @@ export const faults = {
   },
   'what is not JSON': {
     script: same(garbage),
+    sent: 'once',
+    ending: { shown: useless, notShown: { done: 'no body', warned: true } },
+  },
+  'a web page': {
+    script: same(webPage),
     sent: 'once',
     ending: { shown: useless, notShown: { done: 'no body', warned: true } },
   },

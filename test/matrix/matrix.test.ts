@@ -1,12 +1,18 @@
+import { stripVTControlCharacters } from 'node:util'
 import { expect } from 'chai'
 import { commandOf, type ServiceCall, serviceCalls } from '../support/command-lines.ts'
 import { type RecordedRequest, startFaultServer } from '../support/fault-server.ts'
 import { createJobPool } from '../support/job-pool.ts'
-import { type Run, runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import type { Run } from '../support/run-chatctl.ts'
 import { takeSample } from '../support/take-sample.ts'
+import { type Call, calls } from './calls.ts'
 import { expectedEnding, expectedJson, expectedRequests, reportsFailures, retries } from './expectation.ts'
 import { type Ending, type Fault, faults } from './faults.ts'
+import { type Form, formsHere, inWords } from './forms.ts'
+import { startGoodService } from './good-service.ts'
+import { expectGoodManners, expectNothingLeft, filesOf } from './invariants.ts'
+import { PreparedHome } from './prepared-home.ts'
+import { removeWorld, runIn } from './world.ts'
 
 /** Every command that talks to the service, met with everything that a service may do to it. */
 
@@ -14,7 +20,7 @@ interface Cell {
   call: ServiceCall
   faultName: string
   fault: Fault
-  json: boolean
+  form: Form
   title: string
 }
 
@@ -24,36 +30,39 @@ interface Outcome extends Run {
 
 const cells: Cell[] = serviceCalls.flatMap((call) =>
   Object.entries(faults as Record<string, Fault>).flatMap(([faultName, fault]) =>
-    [false, true].map((json) => ({
+    formsHere.map((form) => ({
       call,
       faultName,
       fault,
-      json,
-      title: `${call.name}: ${faultName}, ${json ? 'JSON' : 'in a pipe'}`,
+      form,
+      title: `${call.name}: ${faultName}, ${inWords[form]}`,
     })),
   ),
 )
 
 const key = 'key-for-the-matrix'
-const limits = ['--timeout', '700ms', '--retries', String(retries), '--max-wait', '1s']
+const limits = ['--timeout', '2s', '--retries', String(retries), '--max-wait', '1500ms']
 
-describe('matrix', function () {
+describe('the matrix of what a service may do', function () {
   this.timeout(180_000)
-  let sandbox: Sandbox
+  let home: PreparedHome
   const outcomes = new Map<Cell, Promise<Outcome>>()
-  const { sample, words } = takeSample(cells, 150)
+  const { sample, words } = takeSample(cells, 60)
 
-  before(() => {
-    sandbox = createSandbox()
+  before(async () => {
+    const service = await startGoodService()
+    home = await PreparedHome.make(service.url)
+    // Each cell has a service of its own.
+    await service.close()
     const run = createJobPool(4)
     for (const cell of sample) {
-      const outcome = run(() => meet(cell, sandbox))
+      const outcome = run(() => meet(cell, home))
       // Told by the cell's own test.
       outcome.catch(() => {})
       outcomes.set(cell, outcome)
     }
   })
-  after(() => sandbox.remove())
+  after(() => home.remove())
 
   describe(words, () => {
     for (const cell of sample) {
@@ -65,31 +74,42 @@ describe('matrix', function () {
   })
 })
 
-async function meet({ call, fault, json }: Cell, sandbox: Sandbox): Promise<Outcome> {
+async function meet({ call, fault, form }: Cell, home: PreparedHome): Promise<Outcome> {
   const server = await startFaultServer(fault.script(call))
+  const world = home.makeWorld()
+  world.env = { ...world.env, CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: key }
+  const local = callNamed(call.name)
   try {
-    const run = await runChatctl(sandbox, [...call.args, ...limits, ...(json ? ['--json'] : [])], {
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: key },
-      ...(call.stdin === undefined ? {} : { stdin: call.stdin }),
-    })
+    const before = new Set(filesOf(world))
+    const words = [...call.args, ...limits, ...(form === 'JSON' ? ['--json'] : [])]
+    const run = await runIn(world, words, form, local)
+    expectGoodManners({ call: local, form, world, run })
+    await expectNothingLeft({ call: local, form, world, run }, before)
     return { ...run, requests: server.requests }
   } finally {
+    removeWorld(world)
     await server.close()
   }
 }
 
+function callNamed(name: string): Call {
+  const found = calls.find((call) => call.name === name)
+  if (!found) throw new Error(`no call ${name}`)
+  return found
+}
+
 function judge(cell: Cell, outcome: Outcome): void {
-  const { call, fault, json } = cell
-  const ending = expectedEnding(call, fault, cell.faultName, json)
+  const { call, fault, form } = cell
+  const ending = expectedEnding(call, fault, cell.faultName, form === 'JSON')
   expect(outcome.exitCode, `exit code; ${outcome.stderr}`).to.equal('done' in ending ? 0 : ending.exitCode)
 
   const sent = outcome.requests.map(({ method, path }) => `${method} ${path.split('?')[0]}`)
   expect(sent, 'requests').to.deep.equal(expectedRequests(call, fault, cell.faultName))
   for (const { headers } of outcome.requests) expect(headers.authorization).to.equal(`Bearer ${key}`)
 
-  expect(outcome.stderr, 'a stack').not.to.match(/^\s+at /m)
-  if (json) judgeJson(call, ending, outcome)
-  else judgeWords(call, ending, outcome)
+  if (form === 'JSON') judgeJson(call, ending, outcome)
+  else if (form === 'pipe') judgeWords(call, ending, outcome)
+  else judgeTerminal(call, ending, outcome)
 }
 
 function judgeJson(call: ServiceCall, ending: Ending, { stdout, stderr }: Outcome): void {
@@ -144,12 +164,27 @@ function judgeWords(call: ServiceCall, ending: Ending, { stdout, stderr }: Outco
   }
   expect(said[0]).to.match(/^Error: \S/)
   for (const line of said.slice(1)) expect(line).to.match(/^(Details|Request|Hint): \S/)
-  if (!keepsWhatCame(call, ending)) expect(stdout).to.equal('')
+  // Nothing of a text came before any of these broke off.
+  if (!keepsWhatCame(call, ending) || ending.code === 'truncated') expect(stdout).to.equal('')
+}
+
+/** Both streams in one, which what is said there cannot be told from. */
+function judgeTerminal(call: ServiceCall, ending: Ending, { stdout }: Outcome): void {
+  const shown = stripVTControlCharacters(stdout).replaceAll('\r', '')
+  if (reportsFailures(call)) {
+    expect(/^\d+ failures?\b/m.test(shown), shown).to.equal('exitCode' in ending)
+    return
+  }
+  expect(/^Error: \S/m.test(shown), shown).to.equal('exitCode' in ending)
+  if (!('done' in ending)) return
+  expect(/^Warning: \S/m.test(shown), shown).to.equal(ending.warned === true)
+  if (ending.done === 'body' && !call.printsNothing) expect(shown).to.match(/\S/)
 }
 
 /** The events of a stream have been printed when it turns out to be of no use. */
 function keepsWhatCame(call: ServiceCall, ending: Ending): boolean {
-  return call.name === 'chat:send streamed' && 'code' in ending && ending.code === 'unusable_answer'
+  const broken = ['unusable_answer', 'truncated']
+  return call.name === 'chat:send streamed' && 'code' in ending && broken.includes(ending.code)
 }
 
 function readLines(text: string): unknown[] {
@@ -159,10 +194,10 @@ function readLines(text: string): unknown[] {
     .map((line) => JSON.parse(line))
 }
 
-describe('the matrix', () => {
+describe('the matrix of a service', () => {
   it('has as many cells as calls, faults and forms make', () => {
     expect(new Set(cells.map(({ title }) => title)).size).to.equal(
-      serviceCalls.length * Object.keys(faults).length * 2,
+      serviceCalls.length * Object.keys(faults).length * formsHere.length,
     )
     expect(new Set(serviceCalls.map(({ name }) => commandOf(name))).size).to.be.at.least(18)
   })

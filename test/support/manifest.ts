@@ -7,6 +7,8 @@ interface FlagEntry {
   char?: string
   env?: string
   allowNo?: boolean
+  /** The words that it takes, where it takes no others. */
+  options?: string[]
   helpGroup?: string
 }
 

@@ -38,8 +38,9 @@ export async function examineService(surroundings: Surroundings): Promise<Examin
       models,
     ]
   } catch (error) {
+    const isRefused = error instanceof Failure && error.status === 401
     return [
-      failed('service', error, context.refusalHint()),
+      failed('service', error, isRefused ? context.refusalHint() : undefined),
       examineClock(heard.headers?.['date'], Date.now()),
       examineQuota(surroundings, heard.headers),
       skipped('models', 'the service does not answer as it should'),

@@ -30,8 +30,8 @@ export async function showStream(
       }
     }
   } finally {
-    // An interrupted answer leaves the prompt on a line of its own, too.
-    const isOpen = end ? printed !== '\n' : !['', '\n'].includes(printed)
+    // An interrupted answer leaves the prompt on a line of its own, too; one of which nothing came has no line.
+    const isOpen = end?.complete ? printed !== '\n' : !['', '\n'].includes(printed)
     const isStuck = interruption.aborted && process.stdout.writableLength > 0
     if (asText && isOpen && !isStuck) await writeData('\n')
   }

@@ -88,6 +88,17 @@ describe('doctor, and the service', () => {
     expect(found('models')).to.include({ status: 'ok', message: 'a, b, c and 1 more' })
   })
 
+  it('blames the key for what only a key can be to blame for', async () => {
+    for (const [status, blamed] of [
+      [401, true],
+      [500, false],
+    ] as const) {
+      const { found } = await meet(failing(status, 'its_own', 'In its own words'), ['--retries', '0'])
+      expect(String(found('service').hint).includes('CHATCTL_API_KEY'), `${status}`).to.equal(blamed)
+      await server?.close()
+    }
+  })
+
   it('says what is left of the quota, and warns when that is little', async () => {
     const plenty = await meet(
       well({ 'ratelimit-limit': '100', 'ratelimit-remaining': '73', 'ratelimit-reset': '90' }),

@@ -47,7 +47,7 @@ export async function backUp(folder: string, target: string): Promise<Backup> {
     syncFolder(dirname(file))
     return { file, bytes: statSync(file).size, schema_version: version }
   } catch (error) {
-    rmSync(partial, { force: true })
+    removePartial(partial)
     throw isSystemError(error)
       ? new Failure('storage', `${file} cannot be written: ${systemWords(error)}`, { cause: error })
       : sqliteFailure(error, dirname(file), file)
@@ -97,11 +97,18 @@ export async function restore(folder: string, backup: string): Promise<Restored>
     await store.close()
     return { data, restored_from: file, kept, schema_version: version }
   } catch (error) {
-    rmSync(partial, { force: true })
+    removePartial(partial)
     throw sqliteFailure(error, resolve(folder), file)
   } finally {
     source?.close()
   }
+}
+
+/** What failed before this is what is told: where there is no folder, there is no file in it either. */
+function removePartial(file: string): void {
+  try {
+    rmSync(file, { force: true })
+  } catch {}
 }
 
 /** With its log, in which there may be what no checkpoint has written back. */

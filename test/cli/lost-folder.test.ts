@@ -1,0 +1,35 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { binary } from '../support/run-chatctl.ts'
+import { createSandbox } from '../support/sandbox.ts'
+
+describe('a folder that was deleted while somebody stands in it', () => {
+  it('is said to be gone by what needs it, and is no bug', function () {
+    // Elsewhere nobody can delete a folder in which a program runs.
+    if (process.platform === 'win32') return this.skip()
+    const sandbox = createSandbox()
+    const lost = join(sandbox.home, 'lost')
+    const run = (...args: string[]) => {
+      mkdirSync(lost, { recursive: true })
+      const words = ['-c', 'rmdir "$0"; exec "$@"', lost, process.execPath, binary, ...args]
+      return spawnSync('/bin/sh', words, { cwd: lost, env: sandbox.env, encoding: 'utf8' })
+    }
+    try {
+      expect(run('config', 'list').status).to.equal(0)
+      expect(run('service', 'keys', 'create', '--name', 'x').status).to.equal(0)
+      for (const args of [
+        ['service', 'backup', '--to', 'copy.db'],
+        ['service', 'restore', 'copy.db', '--yes'],
+        ['service', 'keys', 'list', '--data', 'here'],
+      ]) {
+        const { status, stdout, stderr } = run(...args)
+        expect({ status, stdout }, args.join(' ')).to.deep.equal({ status: 1, stdout: '' })
+        expect(stderr).to.match(/^Error: The folder in which this was started is not there any more\nHint: /)
+      }
+    } finally {
+      sandbox.remove()
+    }
+  })
+})

@@ -1,0 +1,47 @@
+import { expect } from 'chai'
+import { refuseValuedSwitches } from '../../src/cli/valued-switch.ts'
+import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+const flags = {
+  json: { type: 'boolean' },
+  stream: { type: 'boolean' },
+  system: { type: 'option' },
+} as const
+
+describe('a switch that is given a value', () => {
+  let sandbox: Sandbox
+  let server: FaultServer
+  before(async () => {
+    sandbox = createSandbox()
+    server = await startFaultServer(json(200, {}))
+  })
+  after(async () => {
+    await server.close()
+    sandbox.remove()
+  })
+
+  it('is refused, and the value is sent to nobody', async () => {
+    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
+    for (const args of [
+      ['chat', 'send', '--dry-run=false'],
+      ['users', 'get', 'u1', '--json=true'],
+      ['chat', 'complete', '--no-color='],
+    ]) {
+      const { exitCode, stdout, stderr } = await runChatctl(sandbox, args, { env, stdin: 'Hello' })
+      expect({ exitCode, stdout }, args.join(' ')).to.deep.equal({ exitCode: 2, stdout: '' })
+      expect(stderr).to.match(/^Error: --[\w-]+ takes no value, and "\w*" was given\nHint: /)
+    }
+    expect(server.requests).to.deep.equal([])
+  })
+
+  it('is refused as its opposite too', () => {
+    expect(() => refuseValuedSwitches(['--no-stream=1'], flags)).to.throw('--no-stream takes no value')
+  })
+
+  it('is none where it is the value of another flag, or stands behind --', () => {
+    refuseValuedSwitches(['--system', '--json=1', '--system=--json=1', '--', '--json=1'], flags)
+    refuseValuedSwitches(['--json', '--unknown=1', 'json=1'], flags)
+  })
+})

@@ -1,0 +1,51 @@
+import type { Call } from '../calls.ts'
+
+/** What a call needs of the machine, and so what it can miss. */
+
+/** Whether the configuration file is read, and judged: by all but two, for it may have the form of every output. */
+export function needsConfiguration({ name }: Call): boolean {
+  return name !== 'complete' && name !== 'config:path'
+}
+
+/** The files that lie where the call is made and that it reads. */
+export function namesFile({ args }: Pick<Call, 'args'>): boolean {
+  return args.some((word) => /^[a-z]+\.(csv|yaml|jsonl|txt)$|^copy\.db$/.test(word))
+}
+
+/** Whether the service of the profile is asked. */
+export function asksService({ name, service }: Call): boolean {
+  return (
+    service !== undefined ||
+    /^(auth:login that|history:export to|users:|settings:(edit|api|diff|apply)|chat:complete)/.test(name)
+  )
+}
+
+/** Whether the credential of the profile is read; signing in replaces it. */
+export function needsCredential(call: Call): boolean {
+  return call.name === 'auth:token' || (asksService(call) && !call.name.startsWith('auth:login'))
+}
+
+/** Whether the data of the embedded service is opened. */
+export function needsData({ name }: Call): boolean {
+  return name.startsWith('service:')
+}
+
+/** Whether a change of the configuration or of a credential is its purpose. */
+export function keepsSomething({ name }: Call): boolean {
+  return /^(config:set|auth:(use|login|logout))/.test(name)
+}
+
+/** Whether the options are judged, which come from flags, environment and configuration. */
+export function needsOptions({ name }: Call): boolean {
+  return name !== 'complete'
+}
+
+/** Whether it cannot go on without a record of its own on this machine, in the folder of states. */
+export function needsState({ name, args }: Call): boolean {
+  return /^(history:export|users:import)/.test(name) || args.includes('roles.csv')
+}
+
+/** Whether it writes a file where it is called. */
+export function writesHere({ args }: Call): boolean {
+  return args.includes('new.db') || args.includes('history.json')
+}

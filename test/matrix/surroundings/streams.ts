@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs'
+import type { Call } from '../calls.ts'
+import type { Form } from '../forms.ts'
+import type { World } from '../world.ts'
+import type { Surrounding } from './surrounding.ts'
+
+const redirect =
+  (redirections: string): ((world: World) => void) =>
+  (world) => {
+    world.redirections = redirections
+  }
+
+const away: readonly Form[] = ['pipe', 'JSON']
+const hasFullDevice = (): boolean => existsSync('/dev/full')
+
+/** What cannot be said is a failure of what would otherwise be none; what says nothing does not notice. */
+const unsaid = ({ fine }: Call, form: Form): readonly number[] => (fine[form] === 0 ? [0, 1] : [fine[form]])
+
+/** A reader that has gone is content, whatever comes after. */
+const unread = ({ fine }: Call, form: Form): readonly number[] => [0, fine[form]]
+
+/** Where stdin is what the call is about. */
+const readsStdin = ({ stdin }: Call): boolean => stdin !== undefined
+
+export const streams: readonly Surrounding[] = [
+  { name: 'stdout is closed', make: redirect('>&-'), forms: away, ends: unsaid },
+  {
+    name: 'stdout is full',
+    make: redirect('>/dev/full'),
+    isPossible: hasFullDevice,
+    forms: away,
+    ends: unsaid,
+  },
+  {
+    name: 'nobody reads stdout',
+    make: (world) => {
+      world.reader = 'is gone'
+    },
+    forms: away,
+    ends: unread,
+  },
+  {
+    name: 'the reader of stdout goes after the first bytes',
+    make: (world) => {
+      world.reader = 'goes after the first bytes'
+    },
+    forms: away,
+    ends: unread,
+  },
+  { name: 'stderr is closed', make: redirect('2>&-'), ends: () => 'fine' },
+  { name: 'stderr is full', make: redirect('2>/dev/full'), isPossible: hasFullDevice, ends: () => 'fine' },
+  {
+    name: 'stdin is closed',
+    make: redirect('<&-'),
+    forms: away,
+    ends: (call) => (readsStdin(call) ? [0, 1, 2, 3, 4] : 'fine'),
+  },
+  {
+    name: 'stdin is a folder',
+    make: redirect('</'),
+    forms: away,
+    ends: (call) => (readsStdin(call) ? [1, 2, 3] : takesText(call) ? [0, 2] : 'fine'),
+  },
+  { name: 'all three are closed', make: redirect('<&- >&- 2>&-'), forms: away, ends: () => [0, 1, 2, 3, 4] },
+]
+
+/** Whether a text on stdin goes with that of the argument. */
+function takesText({ name }: Call): boolean {
+  return /^chat:(send|complete)/.test(name)
+}

@@ -1,0 +1,67 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { type Call, calls, wordsFor } from '../matrix/calls.ts'
+import { startGoodService } from '../matrix/good-service.ts'
+import { expectGoodManners } from '../matrix/invariants.ts'
+import { PreparedHome } from '../matrix/prepared-home.ts'
+import { keepsSomething, needsData, needsState } from '../matrix/surroundings/needs.ts'
+import { removeWorld, runIn, type World } from '../matrix/world.ts'
+import type { FaultServer } from '../support/fault-server.ts'
+
+/** Every command with its home on a disk of its own. Needs root, to mount. */
+
+/** What writes may fail, and what only reads may not. */
+function endings(call: Call): readonly number[] {
+  const writes = keepsSomething(call) || needsData(call) || needsState(call)
+  return writes ? [0, 1] : [call.fine.JSON]
+}
+
+const disks: Record<string, (disk: string) => void> = {
+  'is full': (disk) => {
+    const { bavail, bsize } = statfsSync(disk)
+    writeFileSync(join(disk, 'ballast'), Buffer.alloc(bavail * bsize))
+  },
+  'is read-only': (disk) => {
+    execFileSync('mount', ['-o', 'remount,ro', disk])
+  },
+}
+
+describe('the matrix of disks', function () {
+  this.timeout(60_000)
+  let service: FaultServer
+  let home: PreparedHome
+  let world: World
+  before(async () => {
+    service = await startGoodService()
+    home = await PreparedHome.make(service.url)
+  })
+  after(async () => {
+    await service.close()
+    home.remove()
+  })
+  beforeEach(() => {
+    world = home.makeWorld()
+    const disk = join(world.root, 'disk')
+    mkdirSync(disk)
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=700', 'tmpfs', disk])
+    execFileSync('cp', ['-a', `${world.home}/.`, disk])
+    world = { ...world, home: disk, env: { ...world.env, HOME: disk } }
+  })
+  afterEach(() => {
+    execFileSync('umount', [world.home])
+    removeWorld(world)
+  })
+
+  for (const [what, spoil] of Object.entries(disks)) {
+    for (const call of calls) {
+      it(`${call.name} where the disk of its home ${what}`, async () => {
+        spoil(world.home)
+        const run = await runIn(world, home.fill(wordsFor(call, 'JSON')), 'JSON', call)
+        expect(endings(call), run.stderr).to.include(run.exitCode)
+        expectGoodManners({ call, form: 'JSON', world, run })
+      })
+    }
+  }
+})
