@@ -857,7 +857,7 @@ describe('precedence', () => {
     expect(stderr).to.equal('')
     return Object.fromEntries(
       stdout
-        .trimEnd()
+        .replace(/\n$/, '')
         .split('\n')
         .map((line) => line.split('\t'))
         .map(([key, ...rest]) => [key, rest]),

@@ -13,7 +13,7 @@ import { processesOf, type World, type WorldRun } from './world.ts'
 /** What holds for every run, whatever was asked for and whatever went wrong. */
 
 /** docs/exit-codes.md. */
-export const documented = [0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 69, 75, 129, 130, 143]
+const documented = [0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 69, 75, 129, 130, 143]
 
 /** The run of a call in one form, and the world that it was in. */
 export interface Ran {

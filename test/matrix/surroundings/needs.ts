@@ -13,7 +13,7 @@ export function namesFile({ args }: Pick<Call, 'args'>): boolean {
 }
 
 /** Whether the service of the profile is asked. */
-export function asksService({ name, service }: Call): boolean {
+function asksService({ name, service }: Call): boolean {
   return (
     service !== undefined ||
     /^(auth:login that|history:export to|users:|settings:(edit|api|diff|apply)|chat:complete)/.test(name)
