@@ -52,7 +52,7 @@ async function runLine(argv: string[], root: URL, onCommand: (id: string) => voi
     if (process.exitCode === undefined) await demandWholeStdout()
     return Number(process.exitCode ?? 0)
   } catch (error) {
-    const failure = isUnknownCommand(error) ? unknownCommand(words, commandIds) : error
+    const failure = isUnknownCommand(error) ? unknownCommand(words, shownIds()) : error
     return reportError(interruption.aborted ? interruption.reason : failure, {
       json: wantsJson(argv, process.env),
       debug: argv.includes('--debug'),
@@ -64,6 +64,10 @@ async function runLine(argv: string[], root: URL, onCommand: (id: string) => voi
 /** The bundler puts every command into the main file, to be evaluated when it is asked for. */
 function loadCommand(id: string): Command.Class {
   return require(`./commands/${id.replaceAll(':', '/')}.ts`).default
+}
+
+function shownIds(): string[] {
+  return commandIds.filter((id) => !loadCommand(id).hidden)
 }
 
 /** `chatctl help settings get` and `chatctl settings get --help` are one. */

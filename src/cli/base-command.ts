@@ -11,7 +11,7 @@ import { checkFilter } from './output/jq.ts'
 import { watchClosedPipes } from './output/streams.ts'
 import { reportError } from './render-error.ts'
 import { sharedFlags } from './shared-flags.ts'
-import { usageFailure } from './usage-error.ts'
+import { type Usage, usageFailure } from './usage-error.ts'
 import { refuseValuedSwitches } from './valued-switch.ts'
 import { wantsJson } from './wants-json.ts'
 
@@ -35,6 +35,8 @@ export abstract class BaseCommand extends Command {
   protected readonly standsBrokenConfiguration: boolean = false
   /** The forms that `--output` offers where the command writes a document rather than rows. */
   protected readonly documentForms: readonly DocumentForm[] | undefined
+  /** Whether its one argument is a text, which some would give without quotes. */
+  protected readonly takesText: boolean = false
   #context: Context | undefined
   #flags: Values = {}
 
@@ -121,9 +123,14 @@ export abstract class BaseCommand extends Command {
     }
   }
 
-  #usage(): { command: string; flags: string[] } {
-    const flags = { ...this.ctor.baseFlags, ...this.ctor.flags }
-    return { command: `chatctl ${this.id?.replaceAll(':', ' ')}`, flags: Object.keys(flags) }
+  #usage(): Usage {
+    const flags = Object.entries({ ...this.ctor.baseFlags, ...this.ctor.flags })
+    const shown = flags.flatMap(([name, flag]) => {
+      if (flag.hidden) return []
+      return flag.type === 'boolean' && flag.allowNo ? [name, `no-${name}`] : [name]
+    })
+    const command = `chatctl ${this.id?.replaceAll(':', ' ')}`
+    return { command, flags: shown, takesText: this.takesText }
   }
 
   protected override async finally(): Promise<void> {

@@ -1,17 +1,20 @@
 import { Failure } from '../failure.ts'
 import { nearest } from '../nearest.ts'
+import { flagHint } from './flag-hint.ts'
 import { quoteWord } from './quote-word.ts'
+import { sharedFlags } from './shared-flags.ts'
+import { findSynonym } from './synonyms.ts'
 
 /**
  * @param argv a command line that names no command
- * @param ids every command, `settings:api:set`
+ * @param ids every command that may be named, `settings:api:set`
  */
 export function unknownCommand(argv: readonly string[], ids: readonly string[]): Failure {
   const words = leadingWords(argv)
   if (words.length === 0) {
-    return new Failure('usage', `There is no command before ${argv[0]}`, {
-      hint: 'A command begins with its words: chatctl --help',
-    })
+    // What follows a = may be a secret.
+    const flag = argv[0]?.replace(/=.*/s, '') ?? ''
+    return new Failure('usage', `There is no command before ${flag}`, { hint: hintBeforeCommand(flag) })
   }
   const paths = ids.map((id) => id.split(':'))
   let depth = 0
@@ -23,17 +26,30 @@ export function unknownCommand(argv: readonly string[], ids: readonly string[]):
   )
   const typed = ['chatctl', ...known].join(' ')
   const likely = [...choices].filter((choice) => !isOpposite(choice, wrong))
-  const meant = synonymOf(wrong, choices) ?? nearest(wrong, likely)
+  const found = synonymOf(wrong, choices) ?? nearest(wrong, likely)
+  const synonym = findSynonym(words)
+  const meant = synonym ?? (found === undefined ? undefined : `${typed} ${found}`)
   // oclif takes the words after a command without arguments for the name of a longer one.
   if (ids.includes(known.join(':'))) {
-    const hint = meant ? `Did you mean: ${typed} ${meant}` : hintBehind(typed, words.slice(depth))
+    const hint = meant ? `Did you mean: ${meant}` : hintBehind(typed, words.slice(depth))
     return new Failure('usage', `Unexpected argument ${wrong || '""'}`, { hint })
   }
   return new Failure('usage', `Unknown command: ${typed} ${wrong || '""'}`, {
     hint:
       absentHint(known, wrong) ??
-      (meant ? `Did you mean: ${typed} ${meant}` : (elsewhereHint(paths, wrong) ?? `${typed} --help`)),
+      (meant
+        ? `Did you mean: ${meant}`
+        : (elsewhereHint(paths, wrong) ?? hintBehind(typed, words.slice(depth)))),
   })
+}
+
+function hintBeforeCommand(flag: string): string {
+  if (/^-v$/i.test(flag)) return 'Did you mean: chatctl --version'
+  const known = ['version', ...Object.keys(sharedFlags)]
+  const meant = known.includes(flag.slice(2)) ? undefined : flagHint(flag, known)
+  return meant === undefined
+    ? 'A command begins with its words: chatctl --help'
+    : `${meant} See: chatctl --help`
 }
 
 /** What other tools call it. */
@@ -48,13 +64,14 @@ function isOpposite(choice: string, wrong: string): boolean {
 }
 
 const usersHint =
-  'The service shows users by their id alone, and keeps them: chatctl users get ID. The machine of an embedded one can tell: chatctl service users list'
+  'The service has no list of users; one at a time: chatctl users get ID. The machine of an embedded one can tell: chatctl service users list'
 
 /** What other tools have, and no request of the service does. */
 function absentHint(known: readonly string[], wrong: string): string | undefined {
-  if (known.length === 0 && wrong === 'version') return 'chatctl --version'
   const topic = known.join(' ')
-  if (topic === 'users' && /^(list|ls|search|find|delete|remove|rm)$/.test(wrong)) return usersHint
+  if (topic === 'users' && /^(list|ls|search|find)$/.test(wrong)) return usersHint
+  if (topic === 'users' && /^(delete|remove|rm)$/.test(wrong)) return 'The service cannot delete users.'
+  if (topic === 'service' && wrong === 'stop') return 'Ctrl-C or SIGTERM stops chatctl service run.'
   const isOfApi = topic === 'settings api' && /^(get|show|list)$/.test(wrong)
   return isOfApi ? 'The service has no request that shows its API configuration.' : undefined
 }
@@ -67,10 +84,11 @@ function elsewhereHint(paths: readonly (readonly string[])[], wrong: string): st
 
 const mostOffered = 3
 
-/** What stands behind `chatctl chat` is a message to many a newcomer. */
+/** What stands behind `chatctl chat`, or is quoted, is a message to many a newcomer. */
 function hintBehind(typed: string, words: readonly string[]): string {
-  const isMessage = typed === 'chatctl chat'
-  return isMessage ? `For one message: ${typed} send ${quoteWord(words.join(' '))}` : `See: ${typed} --help`
+  const isMessage = typed === 'chatctl chat' || (typed === 'chatctl' && /\s/.test(words[0]?.trim() ?? ''))
+  if (isMessage) return `For one message: chatctl chat send ${quoteWord(words.join(' '))}`
+  return typed === 'chatctl' ? 'chatctl --help' : `See: ${typed} --help`
 }
 
 function leadingWords(argv: readonly string[]): readonly string[] {

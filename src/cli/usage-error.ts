@@ -1,12 +1,15 @@
 import { stripVTControlCharacters } from 'node:util'
 import { Failure } from '../failure.ts'
-import { nearest } from '../nearest.ts'
+import { flagHint } from './flag-hint.ts'
+import { quoteWord } from './quote-word.ts'
 
 /** What a command line could have said. */
 export interface Usage {
   /** The command as it is typed, `chatctl settings get`. */
   command: string
   flags: readonly string[]
+  /** Whether its one argument is a text, which some would give without quotes. */
+  takesText?: boolean
 }
 
 /** Flags of commands that read a secret, which some would give as an argument. */
@@ -16,7 +19,8 @@ const readsSecret = new Set(['with-api-key', 'password-stdin'])
 interface ParseError extends Error {
   oclif?: { exit?: number }
   flags?: string[]
-  args?: (string | { name: string })[]
+  args?: (string | { name: string; options?: readonly string[] })[]
+  parse?: { output?: { argv?: unknown[] } }
 }
 
 /**
@@ -24,15 +28,16 @@ interface ParseError extends Error {
  *
  * @returns the error itself where it is not about the command line
  */
-export function usageFailure(error: unknown, { command, flags }: Usage): unknown {
+export function usageFailure(error: unknown, usage: Usage): unknown {
   if (error instanceof Failure || !isParseError(error)) return error
+  const { command, flags } = usage
   const hint = `${command} --help`
   if (error.flags) {
     // What follows a =, such as a key that was given as a flag, is not said again.
     const unknown = error.flags[0]?.replace(/=.*/s, '') ?? ''
-    const meant = nearest(unknown.replace(/^-+/, ''), flags)
+    const meant = flagHint(unknown, flags)
     return new Failure('usage', `Unknown flag ${unknown}`, {
-      hint: meant ? `Did you mean --${meant}? See: ${hint}` : `See: ${hint}`,
+      hint: meant ? `${meant} See: ${hint}` : `See: ${hint}`,
     })
   }
   if (error.args) {
@@ -44,9 +49,25 @@ export function usageFailure(error: unknown, { command, flags }: Usage): unknown
       return new Failure('usage', 'Unexpected argument', { hint: next })
     }
     const words = extra ? `Unexpected argument ${names.join(' ')}` : `Missing argument ${names.join(', ')}`
-    return new Failure('usage', words, { hint: `See: ${hint}` })
+    const typed = error.parse?.output?.argv ?? []
+    if (extra && usage.takesText) {
+      return new Failure('usage', words, {
+        hint: `Quotes make it one: ${command} ${quoteWord(typed.join(' '))}`,
+      })
+    }
+    return new Failure('usage', words, { hint: `${choicesOf(error)}See: ${hint}` })
   }
-  return new Failure('usage', tidy(error.message), { hint: `See: ${hint}` })
+  const message = tidy(error.message)
+  const isContinue = message.includes('--context expects a value') && flags.includes('continue')
+  return new Failure('usage', message, { hint: isContinue ? continueHint : `See: ${hint}` })
+}
+
+/** `-c` goes on with the last conversation elsewhere. */
+const continueHint = 'To go on with the last conversation: --continue'
+
+function choicesOf({ args = [] }: ParseError): string {
+  const options = args.flatMap((arg) => (typeof arg === 'string' ? [] : (arg.options ?? [])))
+  return options.length === 0 ? '' : `One of ${options.join(', ')}. `
 }
 
 function isParseError(error: unknown): error is ParseError {

@@ -21,7 +21,8 @@ export function resolvePath(base: URL, path: string, query: Record<string, strin
  * @throws Failure `refused`
  */
 export function checkPath(path: string): void {
-  if (!path.startsWith('/')) throw refused('the path must begin with /')
+  if (!path.startsWith('/'))
+    throw refused('the path must begin with /', 'Write /v1/…, relative to the base URL.')
   if (path.startsWith('//')) throw refused('the path must not begin with //')
   if (path.includes('\\')) throw refused('the path must not contain a backslash')
   if (path.includes('#')) throw refused('the path must not contain #')

@@ -3,6 +3,7 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../cli/base-command.ts'
 import { textFlag } from '../cli/flag-types.ts'
 import { readRequestBody } from '../cli/input/api-body.ts'
+import { quoteWord } from '../cli/quote-word.ts'
 import { dryRunFlag } from '../cli/shared-flags.ts'
 import { Failure } from '../failure.ts'
 import { documentView } from '../view/document.ts'
@@ -16,13 +17,13 @@ export default class Api extends BaseCommand {
     '<%= config.bin %> api PATCH /v1/settings --data \'{"theme":{"mode":"dark"}}\'',
     '<%= config.bin %> api POST /api/chat/send --field message=Hello --jq .response',
   ]
+  static override usage = 'api [METHOD] PATH'
   static override args = {
     method: Args.string({
-      description: 'GET, POST, PUT, PATCH or any other method.',
-      required: true,
+      description: 'GET, POST, PUT, PATCH or any other method; GET where there is none.',
       ignoreStdin: true,
     }),
-    path: Args.string({ description: 'Path that begins with a /.', required: true, ignoreStdin: true }),
+    path: Args.string({ description: 'Path that begins with a /.', ignoreStdin: true }),
   }
   static override flags = {
     data: textFlag({
@@ -52,11 +53,14 @@ export default class Api extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(Api)
+    const target = readTarget(args)
+    if (args.path === undefined && (flags.data ?? flags.field) !== undefined) {
+      throw new Failure('usage', 'A body needs a method', { hint: `Say it: chatctl api POST ${target.path}` })
+    }
     const body = await readRequestBody({ data: flags.data, fields: flags.field }, context)
     const client = await context.connect()
     const answer = await client.request({
-      method: args.method,
-      path: args.path,
+      ...target,
       headers: parseHeaders(flags.header ?? []),
       ...(body === undefined ? {} : { body }),
     })
@@ -77,6 +81,19 @@ export default class Api extends BaseCommand {
     }
     await context.output.show(documentView, json)
   }
+}
+
+/** A path alone is read. */
+function readTarget({ method, path }: { method?: string | undefined; path?: string | undefined }): {
+  method: string
+  path: string
+} {
+  if (method !== undefined && path !== undefined) return { method, path }
+  if (method?.startsWith('/')) return { method: 'GET', path: method }
+  const slip = method?.includes('/')
+    ? `Did you mean: chatctl api GET ${quoteWord(`/${method}`)}`
+    : 'See: chatctl api --help'
+  throw new Failure('usage', 'Missing argument PATH', { hint: slip })
 }
 
 function parseJson(text: string): unknown {

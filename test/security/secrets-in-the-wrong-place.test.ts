@@ -20,6 +20,9 @@ describe('a secret in the wrong place is not said again', () => {
     ['auth', 'login', '--with-api-key', canary],
     ['auth', 'login', `--with-api-key=${canary}`],
     ['auth', 'login', `--token=${canary}`],
+    [`--api-key=${canary}`, 'users', 'profile'],
+    ['--api-key', canary, 'users', 'profile'],
+    ['chat', 'send', 'hi', '--api-key', canary],
   ]) {
     it(`as the value of a flag, of which there is none for it: ${args.slice(0, 3).join(' ')}`, async () => {
       for (const form of [[], ['--json'], ['--debug']]) {

@@ -29,6 +29,7 @@ export default class ChatComplete extends BaseCommand {
     'max-tokens': integerFlag({ helpValue: '<n>', summary: 'Most tokens to generate.' }),
     'dry-run': dryRunFlag,
   }
+  protected override readonly takesText = true
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ChatComplete, completionView)

@@ -39,6 +39,7 @@ export default class ChatSend extends BaseCommand {
     }),
     'dry-run': dryRunFlag,
   }
+  protected override readonly takesText = true
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ChatSend)
@@ -51,7 +52,7 @@ export default class ChatSend extends BaseCommand {
       flags.stream ?? (format !== undefined || (output.showsText(sendView) && process.stdout.isTTY === true))
     output.checkFields(streams ? streamEventView : sendView)
     const asText = streams && output.streamsText(sendView)
-    const message = demandText(await readText(args.message, context), 'MESSAGE')
+    const message = demandMessage(await readText(args.message, context), flags.context)
     const contextId = flags.continue ? continueContext(context) : flags.context
     const model = context.options.model.value
     const request = {
@@ -78,4 +79,12 @@ export default class ChatSend extends BaseCommand {
     await context.show(sendView, answer)
     await rememberContext(context, answer.body?.context_id ?? contextId)
   }
+}
+
+/** Elsewhere `-c` goes on with the last conversation, and what follows it is the message. */
+function demandMessage(text: string, contextId: string | undefined): string {
+  if (text.trim() !== '' || contextId === undefined) return demandText(text, 'MESSAGE')
+  throw new Failure('usage', 'MESSAGE is missing or empty', {
+    hint: `-c is --context, and took "${contextId}". To go on with the last conversation: --continue`,
+  })
 }
