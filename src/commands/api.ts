@@ -13,7 +13,7 @@ export default class Api extends BaseCommand {
   static override description =
     'PATH is relative to the base URL and may carry a query. A JSON answer is printed as JSON, any other as it came, unless a form was asked for that it cannot have. A status outside 2xx is an error with the usual exit code.'
   static override examples = [
-    '<%= config.bin %> api GET /v1/settings',
+    '<%= config.bin %> api /v1/settings',
     '<%= config.bin %> api PATCH /v1/settings --data \'{"theme":{"mode":"dark"}}\'',
     '<%= config.bin %> api POST /api/chat/send --field message=Hello --jq .response',
   ]

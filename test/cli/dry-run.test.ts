@@ -42,6 +42,7 @@ const cases: Case[] = [
     args: ['api', 'POST', '/v1/users', '--data', JSON.stringify({ name: 'Ada', password })],
     request: { method: 'POST', path: '/v1/users', body: { name: 'Ada', password: '<hidden>' } },
   },
+  { command: 'api', args: ['api', '/v1/x'], request: { method: 'GET', path: '/v1/x' } },
   { command: 'api', args: ['api', 'GET', '/v1/x'], request: { method: 'GET', path: '/v1/x' } },
   {
     command: 'chat:send',

@@ -30,10 +30,62 @@ describe('on a terminal', () => {
     // The prompt's own key for showing what was typed.
     type('\u0014')
     type('\r')
+    await waitFor('Password again:')
+    type('canary-password\r')
     expect(await end()).to.equal(0)
     expect(terminal?.shown).to.contain('ada@example.com')
     expect(terminal?.shown).not.to.contain('canary')
     expect(await users()).to.equal(2)
+  })
+
+  it('an e-mail address that was not given is asked for, and may be none', async () => {
+    for (const [typed, exitCode, made] of [
+      // Whoever asks is a user of the embedded service.
+      ['', 1, 1],
+      ['ada@example.com', 0, 2],
+    ] as const) {
+      const { type, waitFor, end } = bind(start('users', 'create', '--generate-password', '-p', 'local'))
+      await waitFor('E-mail address (may be empty):')
+      type(`${typed}\r`)
+      expect(await end(), terminal?.shown).to.equal(exitCode)
+      expect(await users()).to.equal(made)
+    }
+  })
+
+  it('a password of a user that was typed in two ways is refused', async () => {
+    const { type, waitFor, end } = bind(start('users', 'create', '--email', 'ada@example.com', '-p', 'local'))
+    await waitFor('Password:')
+    type('canary-password\r')
+    await waitFor('Password again:')
+    type('canary-passwrod\r')
+    expect(await end()).to.equal(2)
+    expect(terminal?.shown).to.contain('The two passwords differ')
+    expect(await users()).to.equal(0)
+  })
+
+  for (const flag of [
+    '--scope=admin',
+    '--client-id=x',
+    '--redirect-port=0',
+    '--no-pkce',
+    '--wait=1s',
+    '--no-browser',
+  ])
+    it(`who says ${flag} means the browser, and is not asked`, async () => {
+      const { end } = bind(
+        start('auth', 'login', '--base-url', 'http://127.0.0.1:9', flag, '--dry-run', '-o', 'json'),
+      )
+      expect(await end(), terminal?.shown).to.equal(0)
+      expect(terminal?.shown).to.contain('"the browser"').and.not.to.contain('How do you want')
+    })
+
+  it('who says nothing of a browser is asked how to sign in', async () => {
+    const { type, waitFor, end } = bind(
+      start('auth', 'login', '--base-url', 'http://127.0.0.1:9', '--dry-run'),
+    )
+    await waitFor('How do you want to sign in?')
+    type('\r')
+    expect(await end(), terminal?.shown).to.equal(0)
   })
 
   it('Ctrl-C at the password is 130, and nobody is made', async () => {

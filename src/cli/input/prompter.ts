@@ -45,6 +45,13 @@ export class Prompter {
     return text.trim()
   }
 
+  /** @returns undefined for an empty answer; asked only where somebody `canAsk` */
+  async askOptional(question: string): Promise<string | undefined> {
+    const { input } = await import('@inquirer/prompts')
+    const text = await this.#ask((context) => input({ message: question }, context))
+    return text.trim() || undefined
+  }
+
   /**
    * @param choices what can be chosen, by what it is called
    * @throws Failure `input_needed` off a terminal, naming `instead`

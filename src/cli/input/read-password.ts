@@ -29,7 +29,11 @@ async function read(source: PasswordSource, context: Context): Promise<string> {
   if (source.file !== undefined) return withoutFinalNewline(readTextFile(source.file))
   const { twice, instead = '--password-stdin, --password-file or --generate-password' } = source
   const password = await context.prompter.askSecret('Password:', instead)
-  if (twice && password !== (await context.prompter.askSecret('Password again:', instead))) {
+  if (
+    twice &&
+    password !== '' &&
+    password !== (await context.prompter.askSecret('Password again:', instead))
+  ) {
     throw new Failure('refused', 'The two passwords differ')
   }
   return password

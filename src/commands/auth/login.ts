@@ -10,6 +10,7 @@ import { type LoginPlan, planLogin, tryStorage } from '../../cli/sign-in/plan-lo
 import { readApiKey } from '../../cli/sign-in/read-api-key.ts'
 import { redirectFlags } from '../../cli/sign-in/redirect-flags.ts'
 import { sayWhatComesFirst } from '../../cli/sign-in/say-what-comes-first.ts'
+import { signInKeys } from '../../config/configuration-keys.ts'
 import { readAddress } from '../../config/resolve-options.ts'
 import type { ApiKey } from '../../credentials/stored-credential.ts'
 import { loginView } from '../../view/auth.ts'
@@ -63,7 +64,8 @@ export default class AuthLogin extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(AuthLogin, loginView)
-    const withKey = flags['with-api-key'] || (!flags.web && (await prefersKey(context)))
+    const withKey =
+      flags['with-api-key'] || (!flags.web && !saysBrowser(context, flags) && (await prefersKey(context)))
     const plan = await planLogin(context, flags['insecure-storage'])
     const { profile, baseUrl } = plan.connection
     if (context.dryRun) {
@@ -88,9 +90,14 @@ async function readKey(context: Context): Promise<ApiKey> {
   return { version: 1, kind: 'api_key', key: await readApiKey(context) }
 }
 
-/** Only a person who has said nothing about a browser is asked. */
-async function prefersKey({ options, prompter }: Context): Promise<boolean> {
-  if (!isInteractive() || options.auth_url.value !== undefined) return false
+/** What makes sense with a browser alone, said now or known of the profile. */
+function saysBrowser({ options }: Context, { browser, pkce, wait }: BrowserFlags): boolean {
+  const isSaid = signInKeys.some((key) => options[key].source !== 'default')
+  return isSaid || !browser || !pkce || wait !== undefined
+}
+
+async function prefersKey({ prompter }: Context): Promise<boolean> {
+  if (!isInteractive()) return false
   const ways = { 'In the browser (OAuth)': false, 'With an API key': true }
   return prompter.choose('How do you want to sign in?', ways, '--web or --with-api-key')
 }

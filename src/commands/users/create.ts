@@ -1,5 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
+import type { Context } from '../../cli/create-context.ts'
 import { textFlag } from '../../cli/flag-types.ts'
 import { generatePassword } from '../../cli/input/generate-password.ts'
 import { parseKeyValues } from '../../cli/input/key-values.ts'
@@ -12,7 +13,7 @@ import { newUserView, userView } from '../../view/users.ts'
 export default class UsersCreate extends BaseCommand {
   static override summary = 'Create a user.'
   static override description =
-    'The password comes from stdin, a file, a hidden prompt or is made up; it is never an argument, which other users of the machine could read.'
+    'The password comes from stdin, a file, a hidden prompt that asks twice, or is made up; it is never an argument, which other users of the machine could read.'
   static override examples = [
     '<%= config.bin %> users create --email ada@example.com --name "Ada" --generate-password',
     '<%= config.bin %> users create --email ada@example.com --metadata company=Acme --metadata seats:=5 --password-stdin < password.txt',
@@ -44,12 +45,16 @@ export default class UsersCreate extends BaseCommand {
     const metadata = flags.metadata === undefined ? undefined : parseKeyValues(flags.metadata, '--metadata')
     // Before anybody types a password that could not be sent.
     const client = await context.connect()
+    const email = flags.email ?? (await askEmail(context))
     const generated = flags['generate-password'] ? generatePassword() : undefined
     const password =
       generated ??
-      (await readPassword({ stdin: flags['password-stdin'], file: flags['password-file'] }, context))
+      (await readPassword(
+        { stdin: flags['password-stdin'], file: flags['password-file'], twice: true },
+        context,
+      ))
     const answer = await client.users.create({
-      ...(flags.email === undefined ? {} : { email: flags.email }),
+      ...(email === undefined ? {} : { email }),
       password,
       ...(flags.name === undefined ? {} : { name: flags.name }),
       ...(metadata === undefined ? {} : { metadata }),
@@ -65,4 +70,9 @@ export default class UsersCreate extends BaseCommand {
     }
     if (id === undefined) await context.output.warn('The service did not say the id of the new user')
   }
+}
+
+/** Not every service needs one: a person is asked, and may have none. */
+async function askEmail({ prompter }: Context): Promise<string | undefined> {
+  return prompter.canAsk ? prompter.askOptional('E-mail address (may be empty):') : undefined
 }
