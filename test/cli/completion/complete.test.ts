@@ -24,7 +24,7 @@ describe('chatctl complete', () => {
   let server: FaultServer | undefined
 
   beforeEach(() => {
-    sandbox = createSandbox()
+    sandbox = createSandbox({ ownCache: true })
   })
   afterEach(async () => {
     await server?.close()
@@ -157,7 +157,7 @@ describe('chatctl autocomplete', function () {
   let sandbox: Sandbox
   let env: NodeJS.ProcessEnv
   before(() => {
-    sandbox = createSandbox()
+    sandbox = createSandbox({ ownCache: true })
     env = plantCallTeller(sandbox)
   })
   after(() => sandbox.remove())
