@@ -1,3 +1,4 @@
+import Table from 'cli-table3'
 import stringWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
 import { stripControls } from './strip-controls.ts'
@@ -10,6 +11,24 @@ export interface TableStyle {
   /** Columns of the terminal; what is longer wraps. */
   width: number
   bold(text: string): string
+}
+
+const noFrame = {
+  top: '',
+  'top-mid': '',
+  'top-left': '',
+  'top-right': '',
+  bottom: '',
+  'bottom-mid': '',
+  'bottom-left': '',
+  'bottom-right': '',
+  left: '',
+  'left-mid': '',
+  mid: '',
+  'mid-mid': '',
+  right: '',
+  'right-mid': '',
+  middle: '  ',
 }
 
 const gap = 2
@@ -108,19 +127,30 @@ function drawStacked(
   return `${[...wrap(name, width).map(bold), ...indented].join('\n')}\n`
 }
 
+/** Lines of the screen that one table is given: what it takes grows faster than their number. */
+const atOnce = 100
+
 function draw(lines: readonly (readonly string[])[], widths: readonly number[]): string[] {
-  return lines.flatMap((line) => {
-    const cells = line.map((cell, index) => wrapAnsi(cell, widths[index] ?? 1, { hard: true }).split('\n'))
-    const height = Math.max(...cells.map((parts) => parts.length))
-    return Array.from({ length: height }, (_, at) =>
-      cells
-        .map((parts, index) => pad(parts[at] ?? '', widths[index] ?? 1))
-        .join(' '.repeat(gap))
-        .trimEnd(),
-    )
-  })
+  const wrapped = lines.flatMap((line) => wrapCells(line, widths))
+  const drawn: string[] = []
+  for (let at = 0; at < wrapped.length; at += atOnce) {
+    const table = new Table({
+      chars: noFrame,
+      style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+      colWidths: [...widths],
+    })
+    table.push(...wrapped.slice(at, at + atOnce))
+    drawn.push(...table.toString().split('\n'))
+  }
+  return drawn.map((line) => line.trimEnd())
 }
 
-function pad(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(0, width - stringWidth(text)))
+/**
+ * The lines of the screen that a row takes. Wrapped here, because a cell that is wrapped by the table
+ * loses what does not fit into a line, and because one of 60 lines takes it 3 s.
+ */
+function wrapCells(line: readonly string[], widths: readonly number[]): string[][] {
+  const cells = line.map((cell, index) => wrapAnsi(cell, widths[index] ?? 1, { hard: true }).split('\n'))
+  const height = cells.reduce((most, parts) => Math.max(most, parts.length), 0)
+  return Array.from({ length: height }, (_, at) => cells.map((parts) => parts[at] ?? ''))
 }
