@@ -117,7 +117,7 @@ describe('completion in a real shell', function () {
   let env: NodeJS.ProcessEnv
 
   before(async () => {
-    sandbox = createSandbox()
+    sandbox = createSandbox({ ownCache: true })
     server = await startFaultServer(json(200, { data: [{ id: odd }, { id: 'small' }] }))
     env = { ...plantCallTeller(sandbox), CHATCTL_API_KEY: 'key' }
     const folder = join(sandbox.home, '.config', 'chatctl')

@@ -24,7 +24,7 @@ describe('chatctl complete', () => {
   let server: FaultServer | undefined
 
   beforeEach(() => {
-    sandbox = createSandbox()
+    sandbox = createSandbox({ ownCache: true })
   })
   afterEach(async () => {
     await server?.close()

@@ -9,7 +9,7 @@ import { diagnose } from './checks.ts'
 describe('doctor, and the machine', () => {
   let sandbox: Sandbox
   beforeEach(() => {
-    sandbox = createSandbox()
+    sandbox = createSandbox({ ownCache: true })
   })
   afterEach(() => sandbox.remove())
 
