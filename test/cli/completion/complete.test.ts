@@ -179,6 +179,22 @@ describe('chatctl autocomplete', function () {
     })
   }
 
+  it('prints its script whatever is broken, for the file that a shell starts with has it read', async () => {
+    const { stdout: script } = await runChatctl(sandbox, ['autocomplete', 'bash'])
+    const broken = join(sandbox.home, 'broken')
+    mkdirSync(join(broken, 'chatctl'), { recursive: true })
+    writeFileSync(join(broken, 'chatctl', 'config.json'), 'nonsense')
+    for (const env of [
+      { XDG_CONFIG_HOME: broken },
+      { XDG_CONFIG_HOME: '/dev/null' },
+      { CHATCTL_PROFILE: 'gone' },
+      { CHATCTL_TIMEOUT: 'soon', CHATCTL_OUTPUT: 'xml', CHATCTL_JQ: '.[' },
+    ]) {
+      const printed = await runChatctl(sandbox, ['autocomplete', 'bash'], { env })
+      expect(printed, JSON.stringify(env)).to.deep.equal({ exitCode: 0, stdout: script, stderr: '' })
+    }
+  })
+
   it('prints a script for PowerShell that closes what it opens, and takes apart what complete answers', async () => {
     const { stdout } = await runChatctl(sandbox, ['autocomplete', 'powershell'])
     expect(stdout).to.match(/^Register-ArgumentCompleter -Native -CommandName chatctl -ScriptBlock \{$/m)

@@ -67,6 +67,15 @@ describe('doctor, and the machine', () => {
     expect(found('transcripts').status).to.equal('ok')
   })
 
+  it('goes on where the default profile is not there', async () => {
+    configure({ default_profile: 'gone', profiles: { work: { base_url: 'https://chat.example' } } })
+    const { exitCode, found } = await diagnose(sandbox)
+    expect(exitCode).to.equal(2)
+    expect(found('configuration').message).to.contain('there is no profile "gone"')
+    expect(found('transcripts').status).to.equal('ok')
+    expect(await runChatctl(sandbox, ['config', 'path'])).to.include({ exitCode: 0 })
+  })
+
   it('warns of every profile, not only the one in use', async () => {
     configure({
       profiles: { work: { base_url: 'https://chat.example', timeout: 'soon' }, empty: { model: 'x' } },
