@@ -124,17 +124,23 @@ describe('doctor, and the machine', () => {
     mkdirSync(folder, { recursive: true })
     chmodSync(folder, 0o777)
     const shared = await diagnose(sandbox)
-    expect(shared.found('cache').hint).to.equal(`chmod 700 ${folder}`)
+    expect(shared.found('cache').hint).to.equal(`rm -r ${folder}`)
+    // As src/load-bundle.ts has it: who can write to a folder above can put another one there.
+    chmodSync(folder, 0o700)
+    chmodSync(join(folder, '..'), 0o777)
+    const above = await diagnose(sandbox)
+    expect(above.found('cache').status).to.equal('warning')
+    expect(above.found('cache').hint).to.contain('XDG_CACHE_HOME')
   })
 
   it('says how an import goes on that was left', async () => {
     const folder = join(sandbox.home, '.local', 'state', 'chatctl', 'state', 'imports')
     mkdirSync(folder, { recursive: true })
-    const header = (name: string, rows: number) => ({
+    const header = (name: string, rows: number, service = 'https://chat.example/') => ({
       v: 1,
       type: 'import',
       kind: 'users',
-      service: 'https://chat.example/',
+      service,
       input: { name, form: 'csv', sha256: '0'.repeat(64), rows },
       at: '2026-01-02T03:04:05.000Z',
     })
@@ -156,6 +162,16 @@ describe('doctor, and the machine', () => {
     expect(imports[1]?.message).to.contain('of 1 row nobody knows what became')
     expect(exitCode).to.equal(0)
     expect(readFileSync(join(folder, 'c.jsonl'), 'utf8')).to.equal(before)
+
+    // An address alone would keep clear of the profile, and of what it is signed in with.
+    configure({ profiles: { 'at work': { base_url: 'https://chat.example' } } })
+    plant('c.jsonl', [header('/srv/here.csv', 3, 'local /srv/data'), took(0)])
+    const again = (await diagnose(sandbox)).all.filter(({ check }) => check === 'imports')
+    expect(again[1]?.message).to.equal('/srv/here.csv: 1 of 3 rows were sent to local /srv/data')
+    expect(again.map(({ hint }) => hint)).to.deep.equal([
+      "chatctl users import '/srv/half done.csv' --profile 'at work'",
+      'chatctl users import /srv/here.csv --profile local',
+    ])
   })
 
   it('prints rows in a pipe, and takes --fields and --jq', async () => {
