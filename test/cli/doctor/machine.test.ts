@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import stringWidth from 'string-width'
 import { describeChecks } from '../../../src/view/checks.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
@@ -207,6 +208,27 @@ describe('the table of doctor', () => {
 
 1 failure, 1 warning.
 `)
+  })
+
+  it('fits any width but for commands, and loses nothing', () => {
+    const path = `/home/somebody/${'folder/'.repeat(12)}config.json`
+    const long = [
+      { check: 'configuration', status: 'ok', message: `${path} is not there yet`, hint: null },
+    ] as const
+    for (const width of [20, 30, 40, 60, 100]) {
+      for (const shown of [
+        describeChecks(long, { width, unicode: true }),
+        describeChecks([...checks], { width, unicode: true }),
+      ]) {
+        const lines = shown
+          .map((span) => span.text)
+          .join('')
+          .split('\n')
+        for (const line of lines.filter((one) => !one.includes('chatctl auth')))
+          expect(stringWidth(line), `${width}: ${line}`).to.be.at.most(width)
+        if (shown.length < 6) expect(lines.join('').replaceAll(' ', '')).to.contain(path)
+      }
+    }
   })
 
   it('makes do with ASCII', () => {
