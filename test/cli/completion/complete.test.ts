@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
@@ -94,6 +94,19 @@ describe('chatctl complete', () => {
       expect(statSync(join(folder, name)).mode & 0o777).to.equal(0o600)
     }
     expect(readFileSync(join(folder, name), 'utf8')).not.to.contain('canary')
+  })
+
+  it('remembers nothing where others could put something in its place', async function () {
+    if (process.platform === 'win32') return this.skip()
+    const options = await serve(models)
+    const folder = join(sandbox.home, '.cache', 'chatctl', 'cache')
+    mkdirSync(folder, { recursive: true })
+    chmodSync(folder, 0o777)
+    for (let time = 0; time < 2; time++) {
+      expect(await complete(modelFlag, options)).to.equal('large\nsmall\n')
+    }
+    expect(server?.requests).to.have.length(2)
+    expect(readdirSync(folder)).to.deep.equal([])
   })
 
   it('gives a service a second, and then leaves it alone for a while', async () => {
