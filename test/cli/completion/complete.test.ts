@@ -79,6 +79,26 @@ describe('chatctl complete', () => {
     expect(await complete(['--shell=zsh', ...modelFlag], odd)).to.equal("words\n it's $HOME\\: a\\\\b\n")
   })
 
+  it('quotes what a shell would run', async function () {
+    if (process.platform === 'win32') return this.skip()
+    const names = ['$(id)', '`id`', 'a;b', '{a,b}', '~root', 'x"y', "x'y", 'big\\', '!!', 'a&b>c']
+    const options = await serve(json(200, { data: names.map((id) => ({ id })) }))
+    const inBash = async (typed: string) =>
+      (await complete(['--shell=bash', '--', `chatctl chat --model ${typed}`, ' '], options))
+        .split('\n')
+        .slice(1, -1)
+    const wanted = [...names].sort()
+    for (const quote of ['', "'"]) {
+      const offered = await inBash(quote)
+      // What bash itself makes of the words, with the quote that is open closed behind each.
+      const script = `set +H; printf '%s\\n' ${offered.map((word) => quote + word + quote).join(' ')}`
+      const { stdout } = await run('bash', ['--norc', '-c', script])
+      expect(stdout.split('\n').slice(0, -1), quote).to.deep.equal(wanted)
+    }
+    const forPowershell = await complete(['--shell=powershell', ...modelFlag], options)
+    for (const line of forPowershell.split('\n').slice(1, -1)) expect(line).to.match(/^'([^']|'')+'\t/)
+  })
+
   it('asks the service for its models once, and remembers them in a private file', async () => {
     const options = await serve(models)
     for (let time = 0; time < 3; time++) {
