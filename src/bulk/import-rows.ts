@@ -86,7 +86,7 @@ async function check(
   }
   if (checked.withoutPassword > 0 && makePassword === undefined) {
     const rows = countOf(checked.withoutPassword, 'new user')
-    await warn(`${rows} without a password; --generate-passwords makes them up, where the service wants one`)
+    await warn(`${rows} without a password; where the service wants one: --generate-passwords --results FILE`)
   }
   if (faults.count === 0) return checked
   if (!skipInvalid) throw faultsFailure(faults)

@@ -22,26 +22,41 @@ export function unknownCommand(argv: readonly string[], ids: readonly string[]):
     paths.filter((path) => startsWith(path, known)).flatMap((path) => path.slice(depth, depth + 1)),
   )
   const typed = ['chatctl', ...known].join(' ')
-  const meant = nearest(wrong, [...choices])
+  const likely = [...choices].filter((choice) => !isOpposite(choice, wrong))
+  const meant = synonymOf(wrong, choices) ?? nearest(wrong, likely)
   // oclif takes the words after a command without arguments for the name of a longer one.
   if (ids.includes(known.join(':'))) {
     const hint = meant ? `Did you mean: ${typed} ${meant}` : hintBehind(typed, words.slice(depth))
     return new Failure('usage', `Unexpected argument ${wrong || '""'}`, { hint })
   }
   return new Failure('usage', `Unknown command: ${typed} ${wrong || '""'}`, {
-    hint: meant
-      ? `Did you mean: ${typed} ${meant}`
-      : (absentHint(known, wrong) ?? elsewhereHint(paths, wrong) ?? `${typed} --help`),
+    hint:
+      absentHint(known, wrong) ??
+      (meant ? `Did you mean: ${typed} ${meant}` : (elsewhereHint(paths, wrong) ?? `${typed} --help`)),
   })
 }
+
+/** What other tools call it. */
+function synonymOf(wrong: string, choices: ReadonlySet<string>): string | undefined {
+  const words = /^(show|view|list|ls)$/.test(wrong) ? ['list', 'get', 'status'] : []
+  return words.find((word) => choices.has(word))
+}
+
+/** One letter from what was meant, and the reverse of it. */
+function isOpposite(choice: string, wrong: string): boolean {
+  return choice === 'set' && /^(get|unset|reset)$/.test(wrong)
+}
+
+const usersHint =
+  'The service shows users by their id alone, and keeps them: chatctl users get ID. The machine of an embedded one can tell: chatctl service users list'
 
 /** What other tools have, and no request of the service does. */
 function absentHint(known: readonly string[], wrong: string): string | undefined {
   if (known.length === 0 && wrong === 'version') return 'chatctl --version'
-  const isOfUsers = known[0] === 'users' && /^(list|ls|search|find|delete|remove|rm)$/.test(wrong)
-  return isOfUsers
-    ? 'The service shows users by their id alone, and keeps them: chatctl users get ID'
-    : undefined
+  const topic = known.join(' ')
+  if (topic === 'users' && /^(list|ls|search|find|delete|remove|rm)$/.test(wrong)) return usersHint
+  const isOfApi = topic === 'settings api' && /^(get|show|list)$/.test(wrong)
+  return isOfApi ? 'The service has no request that shows its API configuration.' : undefined
 }
 
 /** Commands that end with the word elsewhere: `login` is `auth login`. */

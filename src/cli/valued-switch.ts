@@ -12,12 +12,13 @@ type Flags = Record<string, Pick<Command.Flag.Any, 'type'>>
 export function refuseValuedSwitches(argv: readonly string[], flags: Flags): void {
   for (const [index, word] of argv.entries()) {
     if (word === '--') return
-    const [, name = '', value = ''] = /^--([\w-]+)=(.*)$/s.exec(word) ?? []
+    const [, name = ''] = /^--([\w-]+)=/.exec(word) ?? []
     const isSwitch = flags[name]?.type === 'boolean' || flags[name.replace(/^no-/, '')]?.type === 'boolean'
     // Behind a flag that takes a value it is that value, whatever it looks like.
     const isValue = flags[argv[index - 1]?.replace(/^--/, '') ?? '']?.type === 'option'
     if (!isSwitch || isValue) continue
-    throw new Failure('usage', `--${name} takes no value, and "${value}" was given`, {
+    // Not said again: somebody may have taken it for the place of a secret.
+    throw new Failure('usage', `--${name} takes no value, and one was given`, {
       hint: `Give --${name} alone, or leave it away.`,
     })
   }

@@ -72,6 +72,18 @@ export function withValue(
   return { ...configuration, profiles: { ...configuration.profiles, [profile]: stored } }
 }
 
+/** The same configuration without what a profile has for the key. */
+export function withoutValue(configuration: Configuration, profile: string, key: string): Configuration {
+  if (key === defaultProfileKey) {
+    const { default_profile: _, ...rest } = configuration
+    return rest
+  }
+  const held = configuration.profiles?.[profile]
+  if (held === undefined) return configuration
+  const { [key as ProfileKey]: _, ...stored } = held
+  return { ...configuration, profiles: { ...configuration.profiles, [profile]: stored } }
+}
+
 /** @throws Failure `usage` */
 export function demandProfileName(name: string): void {
   if (name.length <= 64 && /^[\w.@-]+$/.test(name) && name !== '__proto__') return

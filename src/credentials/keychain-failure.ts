@@ -27,7 +27,10 @@ const faults: readonly KeychainFault[] = [
     code: 'keychain_unavailable',
     words:
       /failed to connect|no secret service provider|serviceunknown|not provided by any|name has no owner|namehasnoowner|dbus_session_bus_address|autolaunch|no such file|connection refused|native binding|cannot find module|failed to execute program|spawn\./i,
-    message: 'There is no keychain that can be used here',
+    message:
+      process.platform === 'linux'
+        ? 'There is no keychain that can be used here: no Secret Service, such as gnome-keyring, answers on the session bus'
+        : 'There is no keychain that can be used here',
     hint: 'Put the API key into CHATCTL_API_KEY, or sign in with --insecure-storage, which keeps the credential in a file.',
   },
   {

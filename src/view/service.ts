@@ -57,6 +57,7 @@ export const newKeyView: View = {
 
 export const accountView: View = {
   layout: 'records',
+  none: 'There are no users.',
   columns: [
     { path: 'id', whole: true },
     { path: 'email' },

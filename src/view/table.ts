@@ -33,6 +33,8 @@ const noFrame = {
 
 const gap = 2
 const narrowest = 12
+/** Ids are to be copied. */
+const longestId = 40
 
 /**
  * A table without frames, as wide as the terminal at most. Where a list is too wide for whole words,
@@ -45,11 +47,15 @@ export function renderTable(view: View, body: unknown, { fields, width, bold }: 
   const header = names.map(stripControls)
   const clean = rows.map((row) => row.map(stripControls))
   const lines = [header.map((name) => name.toUpperCase()), ...clean]
+  const unbroken = header.length > 2 ? Math.floor(width / 3) : longestId
   const columns = header.map((name, index) =>
-    measure(lines, index, whole.includes(names[index] ?? name), width),
+    measure(lines, index, whole.includes(names[index] ?? name) ? undefined : unbroken),
   )
-  if (header.length > 2 && total(columns.map(({ least }) => least)) > width) {
-    return clean.map((row) => drawUpright(header, row, width, bold)).join('\n')
+  if (header.length > 1 && total(columns.map(({ least }) => least)) > width) {
+    const drawn = clean.map((row) =>
+      header.length > 2 ? drawUpright(header, row, width, bold) : drawStacked(row, width, bold),
+    )
+    return drawn.join(header.length > 2 ? '\n' : '')
   }
   const [title = '', ...rest] = draw(lines, shrinkToFit(columns, width))
   return `${[bold(title), ...rest].join('\n')}\n`
@@ -62,19 +68,18 @@ interface Measure {
   least: number
 }
 
+/** @param unbroken the longest word that is not to be broken; undefined for cells that are whole */
 function measure(
   lines: readonly (readonly string[])[],
   index: number,
-  isWhole: boolean,
-  width: number,
+  unbroken: number | undefined,
 ): Measure {
   const cells = lines.map((line) => line[index] ?? '')
   const widest = (separator: string | RegExp): number =>
     Math.max(...cells.flatMap((cell) => cell.split(separator).map((part) => stringWidth(part))))
   const natural = widest('\n')
-  // An address or a password may be longer than anything that it stands beside.
-  const word = Math.min(widest(/\s/), Math.floor(width / 3))
-  return { natural, least: isWhole ? natural : Math.min(natural, Math.max(word, narrowest)) }
+  const word = unbroken === undefined ? natural : Math.min(widest(/\s/), unbroken)
+  return { natural, least: Math.min(natural, Math.max(word, narrowest)) }
 }
 
 function total(widths: readonly number[]): number {
@@ -107,6 +112,17 @@ function drawUpright(
   const key = Math.max(...filled.map(([name = '']) => stringWidth(name)))
   const lines = filled.map(([name = '', cell = '']) => [bold(name), cell])
   return `${draw(lines, [key, Math.max(1, width - key - gap)]).join('\n')}\n`
+}
+
+/** A name, and below it what it stands for. */
+function drawStacked(
+  [name = '', cell = '']: readonly string[],
+  width: number,
+  bold: (text: string) => string,
+): string {
+  const wrap = (text: string, room: number) => wrapAnsi(text, Math.max(1, room), { hard: true }).split('\n')
+  const indented = wrap(cell, width - gap).map((line) => `${' '.repeat(gap)}${line}`.trimEnd())
+  return `${[...wrap(name, width).map(bold), ...indented].join('\n')}\n`
 }
 
 function draw(lines: readonly (readonly string[])[], widths: number[]): string[] {

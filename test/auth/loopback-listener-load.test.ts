@@ -32,6 +32,8 @@ describe('the listener for the browser, among those who mean it no good', () => 
       const idle = await Promise.all(Array.from({ length: 400 }, open))
       const slow = await Promise.all(Array.from({ length: 100 }, open))
       const ends = [...idle, ...slow].map((socket) => once(socket, 'close'))
+      // What is written when it has just been cut.
+      for (const socket of slow) socket.on('error', () => {})
       for (const socket of slow) socket.write(`GET ${right} HTTP/1.1\r\nHost: ${host}\r\nX-Slow: `)
       const drip = setInterval(() => {
         for (const socket of slow) socket.write('a')

@@ -83,7 +83,9 @@ describe('passwords that an import makes up', function () {
     const path = file('users.csv', 'email,password\na@example.com,\nb@example.com,pw\n')
     const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' }
     const { stderr } = await runChatctl(sandbox, ['users', 'import', path, '--yes'], { env })
-    expect(stderr).to.contain('Warning: 1 new user without a password; --generate-passwords makes')
+    expect(stderr).to.contain(
+      'Warning: 1 new user without a password; where the service wants one: --generate-passwords',
+    )
     expect((await importing(path, '--restart')).stderr).not.to.contain('without a password')
   })
 

@@ -165,6 +165,11 @@ const cases: Case[] = [
     change: { profile: 'work', key: 'model', value: 'small' },
   },
   {
+    command: 'config:unset',
+    args: ['config', 'unset', 'model', '--profile', 'other'],
+    change: { profile: 'other', key: 'model', value: null },
+  },
+  {
     command: 'service:keys:create',
     args: ['service', 'keys', 'create', '--name', 'ci'],
     change: {
@@ -242,6 +247,7 @@ const answered: Record<string, string> = {
   'service:backup': 'file',
   'service:restore': 'data',
   'config:set': 'profile,key,value',
+  'config:unset': 'profile,key,value',
   'auth:login': 'verified',
   'auth:logout': 'signed_out',
   'auth:use': 'value',

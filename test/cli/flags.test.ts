@@ -477,6 +477,13 @@ const others: Record<string, () => Promise<void>> = {
     expect((await runHere(args)).exitCode).to.equal(3)
     expect((await runHere(args, { CHATCTL_YES: '1' })).exitCode).to.equal(0)
   },
+  'service:users:list data': async () => {
+    const dir = dataFolder('users-list')
+    expect((await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir])).exitCode).to.equal(0)
+    const list = ['service', 'users', 'list', '--jq', '.[] | [.id, .role]']
+    expect(JSON.parse((await runHere([...list, '--data', dir])).stdout)).to.deep.equal(['usr_admin', 'admin'])
+    expect((await runHere([...list, '--data', dataFolder('nobody')])).stdout).to.equal('')
+  },
   'service:sessions:list data': async () => {
     const dir = dataFolder('sessions')
     const id = await plantBrowserSession(dir)

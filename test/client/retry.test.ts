@@ -120,7 +120,7 @@ describe('retries', () => {
     const failure = await failureOf(dead.users.create({ email: 'a@example.com' }))
     expect(failure.kind).to.equal('unreachable')
     expect(failure.message).to.match(/^cannot reach http:\/\/127\.0\.0\.1:\d+: connection refused$/)
-    expect(failure.hint).to.equal(undefined)
+    expect(failure.hint).to.equal('Is the service running there? Check its address and port.')
     expect(clock.waits).to.have.lengthOf(2)
     await dead.close()
   })

@@ -83,6 +83,19 @@ describe('the configuration file', () => {
     expect(statSync(folder).mode & 0o777).to.equal(0o700)
   })
 
+  it('is as it was once what was set is unset, also where nothing had been', async () => {
+    await run('config', 'set', 'output=yaml')
+    expect(await run('config', 'get', 'output')).to.include({ stdout: 'yaml\n' })
+    for (const _ of ['set', 'not set']) {
+      expect(await run('config', 'unset', 'output')).to.include({ exitCode: 0 })
+      expect(await run('config', 'get', 'output')).to.include({ exitCode: 0, stdout: '\n' })
+    }
+    write('{"default_profile":"work","profiles":{"work":{"model":"m"}}}')
+    await run('config', 'unset', 'default_profile')
+    expect(JSON.parse(readFileSync(file, 'utf8'))).to.deep.equal({ profiles: { work: { model: 'm' } } })
+    expectFailure(await run('config', 'unset', 'model', '-p', 'other'), 2, 'there is no profile "other"')
+  })
+
   it('set without a profile is in force without a profile, and not for an address of one run', async () => {
     await run('config', 'set', 'model', 'mine')
     expect(await run('config', 'get', 'model')).to.include({ stdout: 'mine\n' })
@@ -122,9 +135,12 @@ describe('the configuration file', () => {
   it('is left alone while another process changes it, and says which lock is meant', async () => {
     write('{}')
     writeFileSync(`${file}.lock`, '')
-    expectFailure(await run('config', 'set', 'model', 'm'), 1, 'another chatctl', `${file}.lock`)
+    const soon = new Date(Date.now() + 60_000)
+    utimesSync(`${file}.lock`, soon, soon)
+    const held = await runChatctl(sandbox, ['config', 'set', 'model', 'm'], { timeout: 60_000 })
+    expectFailure(held, 1, 'another chatctl', `${file}.lock`)
     expect(readFileSync(file, 'utf8')).to.equal('{}')
-  }).timeout(20_000)
+  }).timeout(60_000)
 
   const refused: [args: string[], ...words: string[]][] = [
     [['base_ur', 'https://x'], 'no configuration key "base_ur"', 'Did you mean base_url?'],

@@ -317,7 +317,7 @@ them: {}
       expect(faultsIn(text, undefined, name)).to.deep.equal([
         '1:2 __proto__ is not a known key',
         '1:34 constructor is not a known key',
-        '1:62 theme.__proto__ is not a known key',
+        '1:62 theme.__proto__ is not a known key; known there: theme.primary_color, theme.mode',
       ])
     }
   })

@@ -99,6 +99,13 @@ describe('a table', () => {
     )
   })
 
+  it('of one record has each value below its name where ids would be broken', () => {
+    const user = { id: 'usr_01m805dmtfbt5jbmyq0ea1e7fc', settings: { notifications_enabled: true } }
+    expect(table(userView, user, 40, ['id', 'settings'])).to.equal(
+      'id\n  usr_01m805dmtfbt5jbmyq0ea1e7fc\nsettings.notifications_enabled\n  true\n',
+    )
+  })
+
   it('is nothing where there are no rows', () => {
     expect(table(keyView, [])).to.equal('')
   })

@@ -23,6 +23,7 @@ export async function suggestArgument(
       return suggestAssignments(word, line.args)
     case 'config:get key':
     case 'config:set key':
+    case 'config:unset key':
       return suggestConfigurationKeys()
     case 'config:set value':
       return suggestConfigurationValues(line, live)

@@ -34,7 +34,8 @@ export async function examineData({ context }: Surroundings): Promise<Examined[]
     return judge(`${path} is not there yet`)
   }
   const size = describeBytes(statSync(path).size)
-  if (context.target().kind === 'remote') return judge(`${path} (${size}), not in use now`)
+  if (context.target().kind === 'remote')
+    return judge(`${path} (${size}), of the embedded service, which is not asked now`)
   const administration = await context.openAdministration({})
   const { users, messages, running } = await administration.status()
   const words = `${path} (${size}): ${countOf(users, 'user')}, ${countOf(messages, 'message')}`

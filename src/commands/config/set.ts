@@ -5,6 +5,7 @@ import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { configurationKeys, withValue } from '../../config/configuration-keys.ts'
 import { localProfile } from '../../config/resolve-options.ts'
+import { Failure } from '../../failure.ts'
 import { configValueView } from '../../view/config.ts'
 
 export default class ConfigSet extends BaseCommand {
@@ -21,7 +22,7 @@ export default class ConfigSet extends BaseCommand {
       required: true,
       ignoreStdin: true,
     }),
-    value: Args.string({ description: 'Its value.', required: true, ignoreStdin: true }),
+    value: Args.string({ description: 'Its value; KEY=VALUE will do as well.', ignoreStdin: true }),
   }
   static override flags = { 'dry-run': dryRunFlag }
   protected override readonly mayNameNewProfile = true
@@ -29,20 +30,31 @@ export default class ConfigSet extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, context } = await this.start(ConfigSet, configValueView)
-    const key = demandConfigurationKey(args.key)
+    const [name, text] = readAssignment(args.key, args.value)
+    const key = demandConfigurationKey(name)
     const profile = context.options.profile.value ?? localProfile
-    const set = (configuration: Configuration) => withValue(configuration, profile, key, args.value)
-    const change = { profile: key === 'default_profile' ? null : profile, key, value: args.value }
+    const set = (configuration: Configuration) => withValue(configuration, profile, key, text)
+    const change = { profile: key === 'default_profile' ? null : profile, key, value: text }
     if (context.dryRun) set(context.configuration)
     else await changeConfiguration(set)
     await context.output.show(configValueView, change)
     const before = context.configuration.profiles?.[profile]?.base_url
-    if (key === 'base_url' && before !== undefined && originOf(before) !== originOf(args.value)) {
+    if (key === 'base_url' && before !== undefined && originOf(before) !== originOf(text)) {
       context.output.notice(
         `If profile "${profile}" is signed in, then to ${before} only. To forget that: chatctl auth logout --profile ${profile} --base-url ${before}`,
       )
     }
   }
+}
+
+/** As `settings set` takes it, too. @throws Failure `usage` where there is no value */
+function readAssignment(key: string, value: string | undefined): [key: string, value: string] {
+  if (value !== undefined) return [key, value]
+  const at = key.indexOf('=')
+  if (at > 0) return [key.slice(0, at), key.slice(at + 1)]
+  throw new Failure('usage', `There is no value for ${key}`, {
+    hint: `To take it away: chatctl config unset ${key}`,
+  })
 }
 
 function originOf(url: string): string | undefined {

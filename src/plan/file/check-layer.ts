@@ -163,7 +163,10 @@ class LayerCheck {
       this.#fault(keyAt, shown, 'is part of the API configuration; put it below api')
     } else {
       const meant = nearest(path, knownPaths(part))
-      const more = meant === undefined ? '' : `; did you mean ${shownPath(part, meant)}?`
+      const beside = above === '' ? [] : knownPaths(part).filter((known) => known.startsWith(above))
+      const known =
+        beside.length > 0 ? `; known there: ${beside.map((one) => shownPath(part, one)).join(', ')}` : ''
+      const more = meant === undefined ? known : `; did you mean ${shownPath(part, meant)}?`
       this.#fault(keyAt, shown, `is not a known key${more}`)
     }
   }

@@ -18,6 +18,8 @@ export interface Account {
   created_at: string
 }
 
+const accountFields = ['id', 'email', 'name', 'role', 'created_at'] as const
+
 /** A password that any user might have, for what is checked before there is one. */
 const soundPassword = 'x'.repeat(passwordLength.least)
 
@@ -51,6 +53,11 @@ export async function createAdmin(
   }
 }
 
+/** All users, in the order in which they were made. */
+export function listAccounts(db: Database): Promise<Account[]> {
+  return db.selectFrom('users').select(accountFields).orderBy('created_at').orderBy('id').execute()
+}
+
 /** A user by id or email. @throws Failure `not_found` */
 export async function findAccount(db: Database, user: string): Promise<Account> {
   return readAccount(db, (await findPerson(db, user)).id)
@@ -78,11 +85,7 @@ export async function resetAccount(db: Database, user: string, password: string)
 }
 
 function readAccount(db: Database, id: string): Promise<Account> {
-  return db
-    .selectFrom('users')
-    .select(['id', 'email', 'name', 'role', 'created_at'])
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow()
+  return db.selectFrom('users').select(accountFields).where('id', '=', id).executeTakeFirstOrThrow()
 }
 
 /** The rules are those of POST /v1/users. */

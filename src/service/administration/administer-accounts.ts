@@ -1,6 +1,13 @@
 import { Failure } from '../../failure.ts'
 import type { Database } from '../store/tables.ts'
-import { type Account, checkNewAdmin, createAdmin, findAccount, resetAccount } from './accounts.ts'
+import {
+  type Account,
+  checkNewAdmin,
+  createAdmin,
+  findAccount,
+  listAccounts,
+  resetAccount,
+} from './accounts.ts'
 import type { DataAccess } from './data-access.ts'
 
 /** What is done to accounts on the service's own machine. */
@@ -9,6 +16,8 @@ export interface AccountAdministration {
   checkAdmin(wanted: { email: string; name: string }): Promise<void>
   /** Makes the data when there is none. @throws as `checkAdmin` */
   createAdmin(wanted: { email: string; name: string; password: string }): Promise<Account>
+  /** All users, in the order in which they were made. */
+  listAccounts(): Promise<Account[]>
   /** A user by id or email. @throws Failure `not_found` */
   findAccount(user: string): Promise<Account>
   /** A new password, without second factor and sign-ins. @throws as `findAccount`, `refused` for the password */
@@ -28,6 +37,11 @@ export function administerAccounts({ open, openExisting, guarded }: DataAccess):
       guarded(async () => {
         await checkNewAdmin((await openExisting())?.db, wanted)
         return createAdmin((await open()).db, wanted)
+      }),
+    listAccounts: () =>
+      guarded(async () => {
+        const store = await openExisting()
+        return store ? listAccounts(store.db) : []
       }),
     findAccount: (user) => withData(user, (db) => findAccount(db, user)),
     resetAccount: (user, password) => withData(user, (db) => resetAccount(db, user, password)),

@@ -190,7 +190,7 @@ describe('chatctl autocomplete', function () {
   let sandbox: Sandbox
   let env: NodeJS.ProcessEnv
   before(() => {
-    sandbox = createSandbox()
+    sandbox = createSandbox({ ownCache: true })
     env = plantCallTeller(sandbox)
   })
   after(() => sandbox.remove())

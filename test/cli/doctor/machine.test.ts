@@ -38,7 +38,7 @@ describe('doctor, and the machine', () => {
     expect(found('service').message).to.contain('knows you as')
     expect(found('data').message).to.match(/1 user, 0 messages; no service runs on it; .* are free there$/)
     const elsewhere = await diagnose(sandbox, ['--base-url', 'http://127.0.0.1:1', '--retries', '0'])
-    expect(elsewhere.found('data').message).to.contain('not in use now')
+    expect(elsewhere.found('data').message).to.contain('of the embedded service, which is not asked now')
   })
 
   it('says that the data is damaged', async () => {

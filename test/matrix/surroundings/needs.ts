@@ -32,7 +32,7 @@ export function needsData({ name }: Call): boolean {
 
 /** Whether a change of the configuration or of a credential is its purpose. */
 export function keepsSomething({ name }: Call): boolean {
-  return /^(config:set|auth:(use|login|logout))/.test(name)
+  return /^(config:(set|unset)|auth:(use|login|logout))/.test(name)
 }
 
 /** Whether the options are judged, which come from flags, environment and configuration: not where a shell asks. */

@@ -9,6 +9,7 @@ export default class ServiceKeysCreate extends BaseCommand {
   static override summary = 'Create an API key of the embedded service and print it, this once.'
   static override description =
     'Only a hash of the key is kept. It acts as its user and never may more than that user; without --user, as the built-in admin.'
+  static override usage = 'service keys create --name <text>'
   static override examples = [
     '<%= config.bin %> service keys create --name ci --tier pro --expires 90d',
     '<%= config.bin %> service keys create --name bot --user ada@example.com',

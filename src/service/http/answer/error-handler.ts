@@ -9,6 +9,9 @@ export function createErrorHandler(metrics: Metrics | undefined) {
     const refusal = toRefusal(error)
     logFailure(request, refusal)
     metrics?.countRefusal(refusal.code)
+    // Closed now, with a body on the way, the connection would be reset and the answer lost to some: a
+    // proxy says 502 then. Node reads on and forgets, for as long as a request may take.
+    if (refusal.code === 'payload_too_large') reply.removeHeader('connection')
     if (refusal.code === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="chatctl"')
     if (refusal.retryAfter !== undefined) reply.header('retry-after', refusal.retryAfter)
     void reply.code(statusOf(refusal)).send(errorBodyOf(refusal))

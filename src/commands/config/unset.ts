@@ -1,0 +1,36 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { demandConfigurationKey } from '../../cli/input/configuration-key.ts'
+import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { changeConfiguration } from '../../config/configuration-file.ts'
+import { withoutValue } from '../../config/configuration-keys.ts'
+import { localProfile } from '../../config/resolve-options.ts'
+import { configValueView } from '../../view/config.ts'
+
+export default class ConfigUnset extends BaseCommand {
+  static override summary = 'Take a default of a profile away.'
+  static override description =
+    'What is in force then is said by config list. Without --profile the default profile is meant, and "local" where there is none.'
+  static override examples = [
+    '<%= config.bin %> config unset output',
+    '<%= config.bin %> config unset model --profile work',
+  ]
+  static override args = {
+    key: Args.string({
+      description: 'Such as output or default_profile.',
+      required: true,
+      ignoreStdin: true,
+    }),
+  }
+  static override flags = { 'dry-run': dryRunFlag }
+  protected override readonly standsBrokenConfiguration = true
+
+  async run(): Promise<void> {
+    const { args, context } = await this.start(ConfigUnset, configValueView)
+    const key = demandConfigurationKey(args.key)
+    const profile = context.options.profile.value ?? localProfile
+    if (!context.dryRun) await changeConfiguration((known) => withoutValue(known, profile, key))
+    const change = { profile: key === 'default_profile' ? null : profile, key, value: null }
+    await context.output.show(configValueView, change)
+  }
+}
