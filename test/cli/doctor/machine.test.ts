@@ -75,6 +75,8 @@ describe('doctor, and the machine', () => {
     expect(found('configuration').message).to.contain('there is no profile "gone"')
     expect(found('transcripts').status).to.equal('ok')
     expect(await runChatctl(sandbox, ['config', 'path'])).to.include({ exitCode: 0 })
+    expect(await runChatctl(sandbox, ['config', 'unset', 'default_profile'])).to.include({ exitCode: 0 })
+    expect((await diagnose(sandbox)).exitCode).to.equal(0)
   })
 
   it('warns of every profile, not only the one in use', async () => {
