@@ -8,7 +8,7 @@ import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { Tmux } from './tmux.ts'
 
 /** A model that each shell has to quote in its own way. */
-const odd = `big model:$HOME'x`
+const odd = `big model:$(id);&{a,b}*?#~=ls'x`
 
 interface Trial {
   what: string
