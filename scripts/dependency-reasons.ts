@@ -15,7 +15,6 @@ export const dependencyReasons: Record<string, string> = {
   c8: 'how much of the source its tests run',
   chai: 'what tests expect',
   chalk: 'colour, and when there is to be none',
-  'cli-table3': 'tables on a terminal',
   conf: 'writes the configuration file whole or not at all',
   'csv-parse': 'another reader of CSV, for tests to compare with',
   'csv-stringify': 'quotes CSV and TSV',

@@ -1,4 +1,3 @@
-import Table from 'cli-table3'
 import stringWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
 import { stripControls } from './strip-controls.ts'
@@ -11,24 +10,6 @@ export interface TableStyle {
   /** Columns of the terminal; what is longer wraps. */
   width: number
   bold(text: string): string
-}
-
-const noFrame = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: '  ',
 }
 
 const gap = 2
@@ -76,7 +57,9 @@ function measure(
 ): Measure {
   const cells = lines.map((line) => line[index] ?? '')
   const widest = (separator: string | RegExp): number =>
-    Math.max(...cells.flatMap((cell) => cell.split(separator).map((part) => stringWidth(part))))
+    cells
+      .flatMap((cell) => cell.split(separator))
+      .reduce((most, part) => Math.max(most, stringWidth(part)), 0)
   const natural = widest('\n')
   const word = unbroken === undefined ? natural : Math.min(widest(/\s/), unbroken)
   return { natural, least: Math.min(natural, Math.max(word, narrowest)) }
@@ -88,7 +71,7 @@ function total(widths: readonly number[]): number {
 
 /** Takes width from the widest column, one at a time, until all fit; words are broken last. */
 function shrinkToFit(columns: readonly Measure[], width: number): number[] {
-  const widths = columns.map(({ natural }) => natural)
+  const widths = columns.map(({ natural }) => Math.min(natural, width))
   const takeDownTo = (least: readonly number[]): void => {
     while (total(widths) > width) {
       const giving = widths.map((one, index) => (one > (least[index] ?? 0) ? one : 0))
@@ -98,7 +81,7 @@ function shrinkToFit(columns: readonly Measure[], width: number): number[] {
     }
   }
   takeDownTo(columns.map(({ least }) => least))
-  takeDownTo(columns.map(() => narrowest))
+  takeDownTo(columns.map(() => 1))
   return widths
 }
 
@@ -125,17 +108,19 @@ function drawStacked(
   return `${[...wrap(name, width).map(bold), ...indented].join('\n')}\n`
 }
 
-function draw(lines: readonly (readonly string[])[], widths: number[]): string[] {
-  const table = new Table({
-    chars: noFrame,
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-    colWidths: widths,
+function draw(lines: readonly (readonly string[])[], widths: readonly number[]): string[] {
+  return lines.flatMap((line) => {
+    const cells = line.map((cell, index) => wrapAnsi(cell, widths[index] ?? 1, { hard: true }).split('\n'))
+    const height = Math.max(...cells.map((parts) => parts.length))
+    return Array.from({ length: height }, (_, at) =>
+      cells
+        .map((parts, index) => pad(parts[at] ?? '', widths[index] ?? 1))
+        .join(' '.repeat(gap))
+        .trimEnd(),
+    )
   })
-  // Wrapped here, because a cell that is wrapped by the table loses what does not fit into a line.
-  const wrap = (cell: string, index: number) => wrapAnsi(cell, widths[index] ?? 1, { hard: true })
-  table.push(...lines.map((line) => line.map(wrap)))
-  return table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
+}
+
+function pad(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - stringWidth(text)))
 }

@@ -132,6 +132,22 @@ describe('a table', () => {
     )
   })
 
+  it('of one record fits into 20 columns', () => {
+    const user = { id: 'u1', email: 'ada.lovelace@example.com', settings: { theme: 'dark' } }
+    for (const width of [20, 23, 26]) {
+      const text = table(userView, user, width)
+      for (const line of text.split('\n')) expect(line.length, text).to.be.at.most(width)
+    }
+  })
+
+  it('of an answer as long as a book is there at once', () => {
+    const message = { id: 'm1', role: 'assistant', content: 'word '.repeat(200_000) }
+    const startedAt = performance.now()
+    const text = table(historyView, { messages: [message] }, 80)
+    expect(performance.now() - startedAt).to.be.below(3_000)
+    expect(text.match(/word/g)).to.have.length(200_000)
+  })
+
   it('shows keys that are longer than the terminal', () => {
     const text = table(settingsView, { [`x_${'long'.repeat(20)}`]: { inner: 'value of it' } }, 40)
     for (const line of text.split('\n')) expect(line.length).to.be.at.most(40)
