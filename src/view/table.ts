@@ -105,7 +105,7 @@ function drawStacked(
 ): string {
   const wrap = (text: string, room: number) => wrapAnsi(text, Math.max(1, room), { hard: true }).split('\n')
   const indented = wrap(cell, width - gap).map((line) => `${' '.repeat(gap)}${line}`.trimEnd())
-  return `${[...wrap(name, width).map(bold), ...indented].join('\n')}\n`
+  return `${[...wrap(name, width).map((line) => bold(line)), ...indented].join('\n')}\n`
 }
 
 function draw(lines: readonly (readonly string[])[], widths: readonly number[]): string[] {
