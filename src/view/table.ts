@@ -124,7 +124,7 @@ function drawStacked(
 ): string {
   const wrap = (text: string, room: number) => wrapAnsi(text, Math.max(1, room), { hard: true }).split('\n')
   const indented = wrap(cell, width - gap).map((line) => `${' '.repeat(gap)}${line}`.trimEnd())
-  return `${[...wrap(name, width).map(bold), ...indented].join('\n')}\n`
+  return `${[...wrap(name, width).map((line) => bold(line)), ...indented].join('\n')}\n`
 }
 
 /** Lines of the screen that one table is given: what it takes grows faster than their number. */

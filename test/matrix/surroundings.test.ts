@@ -5,7 +5,7 @@ import { takeSample } from '../support/take-sample.ts'
 import { type Call, calls, uncalled, wordsFor } from './calls.ts'
 import { expectedCodes } from './flag-endings.ts'
 import { type Flagged, validFlags } from './flag-values.ts'
-import { type Form, forms, formsHere, inWords } from './forms.ts'
+import { type Form, forms, formsHere, inWords, leftOut } from './forms.ts'
 import { startGoodService } from './good-service.ts'
 import { expectGoodManners, expectNothingLeft, filesOf, type Ran } from './invariants.ts'
 import { PreparedHome } from './prepared-home.ts'
@@ -79,7 +79,7 @@ describe('the matrix of what is wrong on this machine', function () {
     home.remove()
   })
 
-  describe(words, () => {
+  describe(words + leftOut, () => {
     for (const cell of sample) it(cell.title, () => outcomes.get(cell))
   })
 
