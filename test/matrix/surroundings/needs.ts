@@ -9,7 +9,7 @@ export function needsConfiguration(call: Call): boolean {
 
 /** The files that lie where the call is made and that it reads. */
 export function namesFile({ args }: Pick<Call, 'args'>): boolean {
-  return args.some((word) => /^[a-z]+\.(csv|yaml|jsonl|txt)$|^copy\.db$/.test(word))
+  return args.some((word) => /^[a-z]+\.(csv|yaml|jsonl|txt|crt|key)$|^copy\.db$/.test(word))
 }
 
 /** Whether the service of the profile is asked. */
