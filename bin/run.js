@@ -71,7 +71,9 @@ function nameOfHelp(words) {
   if (words[0] === 'help') named = words.slice(1)
   else if (words.length === 0 || last === '--help' || last === '-h') named = words.slice(0, -1)
   else return undefined
-  return /^([a-z][a-z-]*( |$))*$/.test(named.join(' ')) ? (named.join('.') || 'chatctl') + '.txt' : undefined
+  return /^([a-z][a-z-]*( |$))*$/.test(named.join(' '))
+    ? ['chatctl'].concat(named, 'txt').join('.')
+    : undefined
 }
 
 /** A terminal has a width and colours of its own. To ask the module for terminals would take longer. */

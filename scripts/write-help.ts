@@ -38,10 +38,10 @@ async function render(words: readonly string[]): Promise<string> {
 }
 
 mkdirSync(folder, { recursive: true })
-writeFileSync(join(folder, 'chatctl.txt'), await render([]))
 const topics = plugin.commandIDs.flatMap((id) =>
-  id.split(':').map((_, end, parts) => parts.slice(0, end + 1)),
+  id.split(':').map((_, end, parts) => parts.slice(0, end + 1).join('.')),
 )
-for (const name of new Set(topics.map((parts) => parts.join('.')))) {
-  writeFileSync(join(folder, `${name}.txt`), await render(name.split('.')))
+for (const name of ['', ...new Set(topics)]) {
+  const words = name.split('.').filter(Boolean)
+  writeFileSync(join(folder, `${['chatctl', ...words].join('.')}.txt`), await render(words))
 }

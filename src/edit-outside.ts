@@ -55,11 +55,18 @@ function faultOf(bytes: Uint8Array): string | undefined {
   return bytes.includes(0) ? 'not text: it has a NUL character' : undefined
 }
 
+/** Has cmd.exe not look for the editor in the folder one stands in. */
+const onPathAlone = { NoDefaultCurrentDirectoryInExePath: '1' }
+
 async function run(command: string, file: string): Promise<number | string> {
   const { spawn } = await import('node:child_process')
   const child =
     process.platform === 'win32'
-      ? spawn(`${command} "${file}"`, { shell: true, stdio: 'inherit' })
+      ? spawn(`${command} "${file}"`, {
+          shell: true,
+          stdio: 'inherit',
+          env: { ...process.env, ...onPathAlone },
+        })
       : // Ctrl-C is for the editor to take as it likes; the shell around it gets it too, and lives on.
         spawn('/bin/sh', ['-c', `trap : INT; ${command} "$1"`, 'sh', file], { stdio: 'inherit' })
   return new Promise((resolve) => {

@@ -1,3 +1,5 @@
+import { isatty } from 'node:tty'
+
 /**
  * Ends this process, now. `process.exit` waits for every native call that another thread is still
  * in, and one to a keychain that does not answer never returns; where the system can put another
@@ -5,8 +7,21 @@
  */
 export function endProcess(exitCode: number): never {
   for (const stop of running) stop()
+  if (exitCode === interrupted && isatty(2)) dieOfInterrupt()
   if (running.size > 0 && process.execve) process.execve('/bin/sh', ['sh', '-c', `exit ${exitCode}`], {})
   process.exit(exitCode)
+}
+
+/** 128 and SIGINT, as a shell says it. */
+const interrupted = 130
+
+/**
+ * A shell goes on with its loop after a program that ended by itself, whatever the exit code; it stops
+ * where the program died of Ctrl-C, as those do that have no handler for it.
+ */
+function dieOfInterrupt(): void {
+  process.removeAllListeners('SIGINT')
+  process.kill(process.pid, 'SIGINT')
 }
 
 const running = new Set<() => void>()

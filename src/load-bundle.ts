@@ -21,6 +21,8 @@ interface Loaded {
   exports: unknown
   /** What this bundle's files in the cache folder begin with. */
   key: string
+  /** Whether some of what was kept is lost. */
+  isDamaged: boolean
 }
 
 const loaded = new Map<string, Loaded>()
@@ -31,15 +33,15 @@ export function loadBundle(name: string): unknown {
   if (known) return known.exports
   const path = join(__dirname, `${name}.cjs`)
   const key = `${name}-${bundleHashes[name]}-${process.versions.v8}-${process.arch}`
-  const cachedData = readCodeCache(key)
+  const { code: cachedData, isDamaged } = readCodeCache(key)
   const script = new Script(readFileSync(path, 'latin1'), {
     filename: pathToFileURL(path).href,
     ...(cachedData === undefined ? {} : { cachedData }),
   })
   const module = { exports: {} }
-  loaded.set(name, { script, exports: module.exports, key })
+  loaded.set(name, { script, exports: module.exports, key, isDamaged })
   script.runInThisContext()(module.exports, requireFromBundle, module, path, __dirname)
-  loaded.set(name, { script, exports: module.exports, key })
+  loaded.set(name, { script, exports: module.exports, key, isDamaged })
   return module.exports
 }
 
@@ -60,22 +62,25 @@ function requireFromBundle(id: string): unknown {
 export function keepCodeCaches(command: string): void {
   const folder = trustedFolder()
   if (folder === undefined) return
-  for (const [name, { script, key }] of loaded) {
+  for (const [name, { script, key, isDamaged }] of loaded) {
+    // A process in a container may have the number of one beside it.
+    const aside = join(folder, `${key}.${process.pid}-${Math.random()}.tmp`)
     try {
       const marker = join(folder, `${key}.${command.replaceAll(':', '-')}`)
-      if (exists(marker)) continue
+      if (exists(marker) && !isDamaged) continue
       const note = join(folder, `${key}.once`)
       if (!exists(note)) {
         writeFileSync(note, '', { mode: 0o600 })
         continue
       }
       forgetOtherVersions(folder, name, key)
-      const aside = join(folder, `${key}.${process.pid}.tmp`)
-      writeFileSync(aside, script.createCachedData(), { mode: 0o600 })
+      const code = script.createCachedData()
+      writeFileSync(aside, Buffer.concat([code, sampleOf(code)]), { mode: 0o600 })
       renameSync(aside, join(folder, key))
       writeFileSync(marker, '', { mode: 0o600 })
     } catch {
       // A full disk, or another run doing the same.
+      removeQuietly(aside)
     }
   }
 }
@@ -84,22 +89,55 @@ function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
+/** Of two versions in use side by side, each leaves the other its own for this time, in ms. */
+const oneDay = 24 * 60 * 60 * 1000
+
 function forgetOtherVersions(folder: string, name: string, key: string): void {
   for (const file of readdirSync(folder)) {
     const isBundle = file.startsWith(`${name}-`) && /^[0-9a-f]{16}-/.test(file.slice(name.length + 1))
-    if (isBundle && !file.startsWith(key)) rmSync(join(folder, file), { force: true })
+    if (!isBundle || (file.startsWith(key) && !file.endsWith('.tmp'))) continue
+    const path = join(folder, file)
+    if (statSync(path).mtimeMs < Date.now() - oneDay) removeQuietly(path)
   }
 }
 
-function readCodeCache(key: string): Buffer | undefined {
-  // Coverage counts what V8 compiles in this run.
-  if (process.env['NODE_V8_COVERAGE']) return undefined
-  const folder = trustedFolder()
+function removeQuietly(path: string): void {
   try {
-    return folder === undefined ? undefined : readFileSync(join(folder, key))
+    rmSync(path, { force: true })
+  } catch {}
+}
+
+function readCodeCache(key: string): { code?: Buffer; isDamaged: boolean } {
+  // Coverage counts what V8 compiles in this run.
+  const folder = process.env['NODE_V8_COVERAGE'] ? undefined : trustedFolder()
+  if (folder === undefined) return { isDamaged: false }
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(join(folder, key))
   } catch {
-    return undefined
+    return { isDamaged: false }
   }
+  const code = bytes.subarray(0, -sampleLength)
+  const isWhole = sampleOf(code).equals(bytes.subarray(code.length))
+  return isWhole ? { code, isDamaged: false } : { isDamaged: true }
+}
+
+const sampleLength = 4
+
+/** One word of 32 bits of so many is looked at: 1 kB, so that of a lost page of 4 kB four are missed. */
+const sampleStep = 256
+
+/**
+ * What stands behind the code, to tell that a machine that stopped did not lose some of it: V8 looks
+ * at its first bytes only, and crashes. To look at all of it would take longer than the start gains.
+ */
+function sampleOf(code: Buffer): Buffer {
+  const words = new Int32Array(code.buffer, code.byteOffset, code.length >> 2)
+  let sum = code.length
+  for (let at = 0; at < words.length; at += sampleStep) sum = Math.imul(sum, 31) + (words[at] ?? 0)
+  const sample = Buffer.alloc(sampleLength)
+  sample.writeInt32LE(sum | 0)
+  return sample
 }
 
 let folderOfThisRun: { path: string | undefined } | undefined

@@ -68,8 +68,8 @@ function loadCommand(id: string): Command.Class {
 
 /** `chatctl help settings get` and `chatctl settings get --help` are one. */
 function normalise(argv: string[]): string[] {
-  if (argv[0] === 'help') return [...argv.slice(1), '--help']
-  return argv[0]?.startsWith('-') ? putFlagsBehindCommand(argv) : argv
+  const words = argv[0]?.startsWith('-') ? putFlagsBehindCommand(argv) : argv
+  return words[0] === 'help' ? [...words.slice(1), '--help'] : words
 }
 
 /** oclif has no class of its own for it, and two spellings. */

@@ -43,6 +43,13 @@ export abstract class BaseCommand extends Command {
     watchClosedPipes()
   }
 
+  protected override async parse<F extends Values, B extends Values, A extends Values>(
+    command?: Input<F, B, A>,
+  ): Promise<ParserOutput<F, B, A>> {
+    refuseValuedSwitches(this.argv, { ...this.ctor.baseFlags, ...this.ctor.flags })
+    return super.parse(command)
+  }
+
   /**
    * Reads the command line and makes what the command works with.
    *
@@ -53,7 +60,6 @@ export abstract class BaseCommand extends Command {
     command: Input<F, B, A>,
     view?: View | ((flags: F) => View),
   ): Promise<ParserOutput<F, B, A> & { context: Context }> {
-    refuseValuedSwitches(this.argv, { ...this.ctor.baseFlags, ...this.ctor.flags })
     const parsed = await this.parse(command)
     const flags: Values = parsed.flags
     this.#flags = flags

@@ -47,14 +47,15 @@ function isOpposite(choice: string, wrong: string): boolean {
   return choice === 'set' && /^(get|unset|reset)$/.test(wrong)
 }
 
-const usersHint =
-  'The service shows users by their id alone, and keeps them: chatctl users get ID. The machine of an embedded one can tell: chatctl service users list'
+const listHint =
+  'The service has no list of its users, but one by its id: chatctl users get ID. For an embedded one, on its machine: chatctl service users list'
 
 /** What other tools have, and no request of the service does. */
 function absentHint(known: readonly string[], wrong: string): string | undefined {
   if (known.length === 0 && wrong === 'version') return 'chatctl --version'
   const topic = known.join(' ')
-  if (topic === 'users' && /^(list|ls|search|find|delete|remove|rm)$/.test(wrong)) return usersHint
+  if (topic === 'users' && /^(list|ls|search|find)$/.test(wrong)) return listHint
+  if (topic === 'users' && /^(delete|remove|rm)$/.test(wrong)) return 'The service cannot delete a user.'
   const isOfApi = topic === 'settings api' && /^(get|show|list)$/.test(wrong)
   return isOfApi ? 'The service has no request that shows its API configuration.' : undefined
 }

@@ -42,7 +42,8 @@ export function describeInterruption(interrupted: Interrupted): string {
   if (isConnectTimeout(code)) return 'no connection in time'
   if (isProxyRefusal(interrupted)) return `the proxy refused: ${messageOf(cause)}`
   if (tlsCode.test(code)) return messageOf(cause)
-  if (/^HPE_/.test(code)) return 'what came is not HTTP'
+  // Undici means to give these a code and has none.
+  if (cause instanceof Error && cause.name === 'HTTPParserError') return 'what came is not HTTP'
   return words[code] ?? (stage === 'connect' ? messageOf(cause) : code || messageOf(cause))
 }
 

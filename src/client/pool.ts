@@ -1,7 +1,6 @@
-import type { Dispatcher, Pool } from 'undici'
+import type { Dispatcher } from 'undici'
 import { isLoopback } from '../contract/base-url.ts'
-
-export type PoolOptions = Pick<Pool.Options, 'connectTimeout' | 'allowH2' | 'headersTimeout' | 'bodyTimeout'>
+import type { PoolOptions } from './pool-options.ts'
 
 /**
  * Opens the one keep-alive pool of a client. Undici is loaded here and not before, and its proxy

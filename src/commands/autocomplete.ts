@@ -24,7 +24,8 @@ export default class Autocomplete extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { args } = await this.start(Autocomplete)
+    // Without a context: what is wrong with the configuration must not show whenever a shell starts.
+    const { args } = await this.parse(Autocomplete)
     await writeData(completionScripts[args.shell as Shell])
   }
 }

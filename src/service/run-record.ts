@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { isAbsolute, join } from 'node:path'
@@ -36,6 +37,16 @@ export async function announceRun(
   const record: WrittenRecord = { ...said, pid: process.pid, started_at: new Date().toISOString() }
   await writeFile(aside, `${JSON.stringify(record)}\n`, { mode: 0o600 })
   await rename(aside, recordFile(folder))
+  process.once('exit', () => withdrawAtOnce(folder))
+}
+
+/** Where the process ends before the service does: the reader of its stdout is gone, or a second Ctrl-C came. */
+function withdrawAtOnce(folder: string): void {
+  try {
+    rmSync(recordFile(folder), { force: true })
+  } catch {
+    // Whoever finds it sees that this process is gone.
+  }
 }
 
 export async function withdrawRun(folder: string): Promise<void> {

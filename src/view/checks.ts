@@ -26,18 +26,23 @@ const marks = {
   skipped: { unicode: '-', ascii: '-', style: 'dim' },
 } as const
 
+/** Columns that what was found has to have beside the names; with fewer it stands below them. */
+const leastBeside = 20
+
 /** A line for each check: a mark, its name, what was found; below that what to do; at the end how many are wrong. */
 export function describeChecks(checks: readonly Check[], { width, unicode }: ChecksStyle): Span[] {
   const form = unicode ? 'unicode' : 'ascii'
   const markWidth = Math.max(...Object.values(marks).map((mark) => mark[form].length))
   const nameWidth = Math.max(0, ...checks.map(({ check }) => stringWidth(check)))
-  const indent = markWidth + 1 + nameWidth + 2
+  const beside = markWidth + 1 + nameWidth + 2
+  const isNarrow = width - beside < leastBeside
+  const indent = isNarrow ? markWidth + 1 : beside
   const arrow = unicode ? '→ ' : '> '
   const spans: Span[] = []
   for (const { check, status, message, hint } of checks) {
     const mark = marks[status]
     spans.push({ text: mark[form].padEnd(markWidth), style: mark.style })
-    spans.push({ text: ` ${check.padEnd(nameWidth)}  ` })
+    spans.push({ text: isNarrow ? ` ${check}\n${' '.repeat(indent)}` : ` ${check.padEnd(nameWidth)}  ` })
     const words = wrap(message, width - indent, indent)
     spans.push(status === 'skipped' ? { text: words, style: 'dim' } : { text: words })
     if (hint !== null) {
@@ -51,7 +56,7 @@ export function describeChecks(checks: readonly Check[], { width, unicode }: Che
     }
     spans.push({ text: '\n' })
   }
-  return [...spans, { text: `\n${summarize(checks)}\n` }]
+  return [...spans, { text: `\n${wrap(summarize(checks), width, 0)}\n` }]
 }
 
 /** Any other hint is a command to be copied, so that only the terminal breaks it. */
@@ -59,9 +64,9 @@ function isSentence(hint: string): boolean {
   return /[.…]$/.test(hint)
 }
 
-/** What is broken over lines is aligned; a word that is longer than a line, such as a path, is left whole to be copied. */
+/** What is broken over lines is aligned, a long path too. */
 function wrap(text: string, width: number, indent: number): string {
-  const lines = wrapAnsi(stripControls(text), Math.max(20, width), { trim: true })
+  const lines = wrapAnsi(stripControls(text), Math.max(1, width), { trim: true, hard: true })
   return lines.replaceAll('\n', `\n${' '.repeat(indent)}`)
 }
 

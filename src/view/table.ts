@@ -76,7 +76,9 @@ function measure(
 ): Measure {
   const cells = lines.map((line) => line[index] ?? '')
   const widest = (separator: string | RegExp): number =>
-    Math.max(...cells.flatMap((cell) => cell.split(separator).map((part) => stringWidth(part))))
+    cells
+      .flatMap((cell) => cell.split(separator))
+      .reduce((most, part) => Math.max(most, stringWidth(part)), 0)
   const natural = widest('\n')
   const word = unbroken === undefined ? natural : Math.min(widest(/\s/), unbroken)
   return { natural, least: Math.min(natural, Math.max(word, narrowest)) }
@@ -88,7 +90,7 @@ function total(widths: readonly number[]): number {
 
 /** Takes width from the widest column, one at a time, until all fit; words are broken last. */
 function shrinkToFit(columns: readonly Measure[], width: number): number[] {
-  const widths = columns.map(({ natural }) => natural)
+  const widths = columns.map(({ natural }) => Math.min(natural, width))
   const takeDownTo = (least: readonly number[]): void => {
     while (total(widths) > width) {
       const giving = widths.map((one, index) => (one > (least[index] ?? 0) ? one : 0))
@@ -98,7 +100,7 @@ function shrinkToFit(columns: readonly Measure[], width: number): number[] {
     }
   }
   takeDownTo(columns.map(({ least }) => least))
-  takeDownTo(columns.map(() => narrowest))
+  takeDownTo(columns.map(() => 1))
   return widths
 }
 
@@ -122,20 +124,33 @@ function drawStacked(
 ): string {
   const wrap = (text: string, room: number) => wrapAnsi(text, Math.max(1, room), { hard: true }).split('\n')
   const indented = wrap(cell, width - gap).map((line) => `${' '.repeat(gap)}${line}`.trimEnd())
-  return `${[...wrap(name, width).map(bold), ...indented].join('\n')}\n`
+  return `${[...wrap(name, width).map((line) => bold(line)), ...indented].join('\n')}\n`
 }
 
-function draw(lines: readonly (readonly string[])[], widths: number[]): string[] {
-  const table = new Table({
-    chars: noFrame,
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-    colWidths: widths,
-  })
-  // Wrapped here, because a cell that is wrapped by the table loses what does not fit into a line.
-  const wrap = (cell: string, index: number) => wrapAnsi(cell, widths[index] ?? 1, { hard: true })
-  table.push(...lines.map((line) => line.map(wrap)))
-  return table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
+/** Lines of the screen that one table is given: what it takes grows faster than their number. */
+const atOnce = 100
+
+function draw(lines: readonly (readonly string[])[], widths: readonly number[]): string[] {
+  const wrapped = lines.flatMap((line) => wrapCells(line, widths))
+  const drawn: string[] = []
+  for (let at = 0; at < wrapped.length; at += atOnce) {
+    const table = new Table({
+      chars: noFrame,
+      style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+      colWidths: [...widths],
+    })
+    table.push(...wrapped.slice(at, at + atOnce))
+    drawn.push(...table.toString().split('\n'))
+  }
+  return drawn.map((line) => line.trimEnd())
+}
+
+/**
+ * The lines of the screen that a row takes. Wrapped here, because a cell that is wrapped by the table
+ * loses what does not fit into a line, and because one of 60 lines takes it 3 s.
+ */
+function wrapCells(line: readonly string[], widths: readonly number[]): string[][] {
+  const cells = line.map((cell, index) => wrapAnsi(cell, widths[index] ?? 1, { hard: true }).split('\n'))
+  const height = cells.reduce((most, parts) => Math.max(most, parts.length), 0)
+  return Array.from({ length: height }, (_, at) => cells.map((parts) => parts[at] ?? ''))
 }

@@ -37,6 +37,8 @@ describe('shared flags before the command', () => {
   it('may stand before a question for help', async () => {
     expect(await run('--no-color', '--help')).to.deep.equal(await run('--help'))
     expect(await run('-p', 'x', 'users', '--help')).to.deep.equal(await run('users', '--help'))
+    expect(await run('-p', 'x', 'help', 'users')).to.deep.equal(await run('help', 'users'))
+    expect(await run('-p', 'x', 'help')).to.deep.equal(await run('help'))
   })
 
   it('need a command, and no other flag may stand there', async () => {

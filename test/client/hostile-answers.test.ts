@@ -123,6 +123,13 @@ describe('answers that nobody should send', () => {
     })
   })
 
+  it('are not HTTP, where something else listens there', async () => {
+    await start((_request, _response, { socket }) => void socket.end('SSH-2.0-OpenSSH_9.9\r\n'))
+    const failure = await failureOf(client.settings.get())
+    expect(failure.kind).to.equal('unreachable')
+    expect(failure.message).to.match(/ did not answer: what came is not HTTP$/)
+  })
+
   describe('of a service that fell over', () => {
     for (const [what, behaviour] of [
       ['500', failing(500, 'internal', 'Oops')],

@@ -51,6 +51,8 @@ const refusals: Record<string, Codes> = {
 
 /** The exit codes that a command with one more flag may have. */
 export function expectedCodes({ command, flag, kind, fine }: Flagged, form: Form): Codes {
+  // What it has no use for is not judged: it is called whenever a shell starts.
+  if (command === 'autocomplete' && kind !== 'valid') return [0, 2]
   const exceptions = kind === 'valid' ? endings : kind === 'nonsense' ? nonsense : {}
   const usual = kind === 'valid' ? [fine[form]] : [2]
   const refused = kind === 'valid' ? (refusals[`${command} ${flag}`] ?? refusals[flag] ?? []) : []

@@ -1,14 +1,11 @@
 import { expect } from 'chai'
-import type { FaultServer } from '../support/fault-server.ts'
-import { createJobPool } from '../support/job-pool.ts'
-import { takeSample } from '../support/take-sample.ts'
 import { wordsFor } from './calls.ts'
 import { expectedCodes } from './flag-endings.ts'
 import { type Flagged, nonsenseFlags, unvalued, validFlags } from './flag-values.ts'
 import { type Form, formsHere, inWords } from './forms.ts'
-import { startGoodService } from './good-service.ts'
 import { expectGoodManners, expectNothingLeft, filesOf, type Ran } from './invariants.ts'
-import { PreparedHome } from './prepared-home.ts'
+import { testCells } from './met-cells.ts'
+import type { PreparedHome } from './prepared-home.ts'
 import { removeWorld, runIn } from './world.ts'
 
 /** Every flag of every command, as the manifest has them: with what it takes, and with what it cannot mean. */
@@ -31,30 +28,7 @@ const cells: Cell[] = [...validFlags, ...nonsenseFlags].flatMap((call, index) =>
 
 describe('the matrix of flags', function () {
   this.timeout(240_000)
-  let service: FaultServer
-  let home: PreparedHome
-  const { sample, words } = takeSample(cells, 30)
-  const inTurn = createJobPool(3)
-  const outcomes = new Map<Cell, Promise<void>>()
-
-  before(async () => {
-    service = await startGoodService()
-    home = await PreparedHome.make(service.url)
-    for (const cell of sample) {
-      const outcome = inTurn(() => meet(cell, home))
-      // Told by the cell's own test.
-      outcome.catch(() => {})
-      outcomes.set(cell, outcome)
-    }
-  })
-  after(async () => {
-    await service.close()
-    home.remove()
-  })
-
-  describe(words, () => {
-    for (const cell of sample) it(cell.title, () => outcomes.get(cell))
-  })
+  testCells(cells, 30, meet)
 
   it('has a value for each flag that takes one', () => {
     expect(unvalued).to.deep.equal([])

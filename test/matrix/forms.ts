@@ -15,5 +15,8 @@ export const inWords: Record<Form, string> = {
 export const canMakeTerminals =
   process.platform === 'linux' && spawnSync('script', ['--version'], { stdio: 'ignore' }).status === 0
 
-/** Those that this machine can show; without script(1) there are no terminals. */
+/** To be put behind the number of cells: what is not tried is said. */
+export const leftOut = canMakeTerminals ? '' : '; none on a terminal: script(1) of util-linux is missing'
+
+/** Those that this machine can show. */
 export const formsHere: readonly Form[] = canMakeTerminals ? forms : ['pipe', 'JSON']

@@ -8,7 +8,7 @@ import { takeSample } from '../support/take-sample.ts'
 import { type Call, calls } from './calls.ts'
 import { expectedEnding, expectedJson, expectedRequests, reportsFailures, retries } from './expectation.ts'
 import { type Ending, type Fault, faults } from './faults.ts'
-import { type Form, formsHere, inWords } from './forms.ts'
+import { type Form, formsHere, inWords, leftOut } from './forms.ts'
 import { startGoodService } from './good-service.ts'
 import { expectGoodManners, expectNothingLeft, filesOf } from './invariants.ts'
 import { PreparedHome } from './prepared-home.ts'
@@ -64,7 +64,7 @@ describe('the matrix of what a service may do', function () {
   })
   after(() => home.remove())
 
-  describe(words, () => {
+  describe(words + leftOut, () => {
     for (const cell of sample) {
       it(cell.title, async () => {
         const outcome = await outcomes.get(cell)

@@ -1,15 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import type { FaultServer } from '../support/fault-server.ts'
-import { createJobPool } from '../support/job-pool.ts'
 import { drawFor } from '../support/random.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { takeSample } from '../support/take-sample.ts'
 import { calls, wordsFor } from './calls.ts'
-import { startGoodService } from './good-service.ts'
 import { expectGoodManners, expectNothingLeft, filesOf } from './invariants.ts'
-import { PreparedHome } from './prepared-home.ts'
+import { testCells } from './met-cells.ts'
+import type { PreparedHome } from './prepared-home.ts'
 import { removeWorld, runIn, type World } from './world.ts'
 
 /** Every command, ended by each signal at moments that a seed chooses; some by two. */
@@ -46,33 +43,10 @@ const longest = 450
 
 describe('the matrix of signals', function () {
   this.timeout(240_000)
-  let service: FaultServer
-  let home: PreparedHome
-  const { sample, words } = takeSample(cells, 12)
   const seed = Number(process.env['CHATCTL_TEST_SEED'] ?? 1)
-  const inTurn = createJobPool(2)
-  const outcomes = new Map<Cell, Promise<void>>()
+  testCells(cells, 12, meet)
 
-  before(async () => {
-    service = await startGoodService()
-    home = await PreparedHome.make(service.url)
-    for (const cell of sample) {
-      const outcome = inTurn(() => meet(cell))
-      // Told by the cell's own test.
-      outcome.catch(() => {})
-      outcomes.set(cell, outcome)
-    }
-  })
-  after(async () => {
-    await service.close()
-    home.remove()
-  })
-
-  describe(words, () => {
-    for (const cell of sample) it(cell.title, () => outcomes.get(cell))
-  })
-
-  async function meet({ call, signal, again, title }: Cell): Promise<void> {
+  async function meet({ call, signal, again, title }: Cell, home: PreparedHome): Promise<void> {
     const world = home.makeWorld()
     const after = Math.floor(drawFor(title, seed) * longest)
     world.signals = [{ signal, after }, ...(again ? [{ signal, after: 60 }] : [])]

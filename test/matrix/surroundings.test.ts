@@ -1,14 +1,11 @@
 import { expect } from 'chai'
-import type { FaultServer } from '../support/fault-server.ts'
-import { createJobPool } from '../support/job-pool.ts'
-import { takeSample } from '../support/take-sample.ts'
 import { type Call, calls, uncalled, wordsFor } from './calls.ts'
 import { expectedCodes } from './flag-endings.ts'
 import { type Flagged, validFlags } from './flag-values.ts'
 import { type Form, forms, formsHere, inWords } from './forms.ts'
-import { startGoodService } from './good-service.ts'
 import { expectGoodManners, expectNothingLeft, filesOf, type Ran } from './invariants.ts'
-import { PreparedHome } from './prepared-home.ts'
+import { testCells } from './met-cells.ts'
+import type { PreparedHome } from './prepared-home.ts'
 import { environment } from './surroundings/environment.ts'
 import { files } from './surroundings/files.ts'
 import { streams } from './surroundings/streams.ts'
@@ -58,30 +55,7 @@ const cells = [...ofCalls, ...ofFlags]
 
 describe('the matrix of what is wrong on this machine', function () {
   this.timeout(240_000)
-  let service: FaultServer
-  let home: PreparedHome
-  const { sample, words } = takeSample(cells, 45)
-  const inTurn = createJobPool(3)
-  const outcomes = new Map<Cell, Promise<void>>()
-
-  before(async () => {
-    service = await startGoodService()
-    home = await PreparedHome.make(service.url)
-    for (const cell of sample) {
-      const outcome = inTurn(() => meet(cell, home))
-      // Told by the cell's own test.
-      outcome.catch(() => {})
-      outcomes.set(cell, outcome)
-    }
-  })
-  after(async () => {
-    await service.close()
-    home.remove()
-  })
-
-  describe(words, () => {
-    for (const cell of sample) it(cell.title, () => outcomes.get(cell))
-  })
+  testCells(cells, 45, meet)
 
   it('has a call of every command', () => {
     expect(uncalled).to.deep.equal([])

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import stringWidth from 'string-width'
 import type { FaultServer } from '../support/fault-server.ts'
 import { type Call, calls } from './calls.ts'
-import { canMakeTerminals } from './forms.ts'
+import { canMakeTerminals, leftOut } from './forms.ts'
 import { startGoodService } from './good-service.ts'
 import { expectGoodManners } from './invariants.ts'
 import { PreparedHome } from './prepared-home.ts'
@@ -12,7 +12,7 @@ import { removeWorld, runIn, type World, type WorldRun } from './world.ts'
 /** Commands whose tables have many columns, or long words in them. */
 const tables = ['auth:list', 'config:list', 'history:list', 'service:keys:list', 'service:audit']
 
-describe('a narrow terminal', function () {
+describe(`a narrow terminal${leftOut}`, function () {
   this.timeout(120_000)
   let service: FaultServer
   let home: PreparedHome

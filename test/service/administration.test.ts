@@ -225,3 +225,19 @@ describe('a data folder that is known by another name', () => {
       { announce: true },
     ))
 })
+
+describe('a service that says where it runs to nobody', () => {
+  it('takes that back when it ends of it', async () => {
+    const sandbox = createSandbox()
+    try {
+      const child = startChatctl(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])
+      child.stdout?.destroy()
+      await once(child, 'exit')
+      const files = readdirSync(join(sandbox.home, '.local/share/chatctl'))
+      expect(files).to.include('chatctl.db')
+      expect(files.filter((name) => name.startsWith('running'))).to.deep.equal([])
+    } finally {
+      sandbox.remove()
+    }
+  })
+})

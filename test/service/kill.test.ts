@@ -4,7 +4,7 @@ import { killTrial } from './kill-trial.ts'
 import { type Engine, withPlace } from './temporary-service.ts'
 
 /** Kills for each engine; all of them in the full run. */
-const kills = process.env['CHATCTL_TEST_FULL'] ? 50 : 3
+const kills = process.env['CHATCTL_TEST_FULL'] === '1' ? 50 : 3
 
 describe('a service that is killed under load', () => {
   for (const engine of ['sqlite', 'postgres'] satisfies Engine[]) {

@@ -11,8 +11,10 @@ export interface Sandbox {
 }
 
 /**
- * @param ownCache whether the compiled code of earlier runs begins empty too. Otherwise all sandboxes
- *   of this folder share it, as all runs of a person do: to compile anew is a third of a short run.
+ * @param ownCache whether the folder of caches begins empty too. Otherwise all sandboxes of this
+ *   checkout and user share it, as all runs of a person do: to compile anew is a third of a short run.
+ *   Whoever has completion ask for models needs one: it keeps them by the address of the service, and
+ *   the port of a server may have been another test's.
  */
 export function createSandbox({ ownCache = false } = {}): Sandbox {
   const home = mkdtempSync(join(tmpdir(), 'chatctl-test-'))
@@ -35,11 +37,14 @@ export function createSandbox({ ownCache = false } = {}): Sandbox {
   }
 }
 
-/** Of this folder alone: what another build has left is removed by the program. */
+/**
+ * Of this folder and user alone: what another build has left is removed by the program, and what is
+ * another user's is not used by it.
+ */
 const sharedCache = join(
   tmpdir(),
   `chatctl-test-cache-${createHash('sha256')
-    .update(import.meta.dirname)
+    .update(`${process.getuid?.()} ${import.meta.dirname}`)
     .digest('hex')
     .slice(0, 12)}`,
 )

@@ -8,7 +8,7 @@ import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { Tmux } from './tmux.ts'
 
 /** A model that each shell has to quote in its own way. */
-const odd = `big model:$HOME'x`
+const odd = `big model:$(id);&{a,b}*?#~=ls'x`
 
 interface Trial {
   what: string
@@ -117,7 +117,7 @@ describe('completion in a real shell', function () {
   let env: NodeJS.ProcessEnv
 
   before(async () => {
-    sandbox = createSandbox()
+    sandbox = createSandbox({ ownCache: true })
     server = await startFaultServer(json(200, { data: [{ id: odd }, { id: 'small' }] }))
     env = { ...plantCallTeller(sandbox), CHATCTL_API_KEY: 'key' }
     const folder = join(sandbox.home, '.config', 'chatctl')

@@ -17,7 +17,7 @@ describe('doctor, and the keychain', function () {
   let service: FaultServer
   let keyring: SecretService
   beforeEach(async () => {
-    sandbox = createSandbox()
+    sandbox = createSandbox({ ownCache: true })
     service = await startBearerService((secret) => secret === key)
     keyring = await startSecretService(sandbox)
     expect(await loginWithKey(sandbox, service, key, { env: keyring.env })).to.include({ exitCode: 0 })

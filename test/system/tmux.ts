@@ -162,7 +162,7 @@ export class Tmux {
     return Number(await this.ask('#{pane_pid}'))
   }
 
-  /** Waits for the program's end. Null where a signal ended it. */
+  /** Waits for the program's end. 130 where it died of Ctrl-C, as a shell says it; null for another signal. */
   async exitCode(): Promise<number | null> {
     const deadline = Date.now() + patience
     for (;;) {
@@ -170,7 +170,7 @@ export class Tmux {
         await this.ask('#{pane_dead},#{pane_dead_status},#{pane_dead_signal},#{pid}')
       ).split(',')
       if (status) return Number(status)
-      if (signal) return null
+      if (signal) return /^(2|INT)$/i.test(signal) ? 130 : null
       // tmux 3.3 may miss that its child has ended, and looks again when told so.
       if (dead === '1') process.kill(Number(server), 'SIGCHLD')
       if (Date.now() > deadline) {

@@ -23,8 +23,11 @@ const key = {
 }
 
 function table(view: View, body: unknown, width = 100, fields?: string[]): string {
-  return renderTable(view, body, { fields, width, bold: (text) => text })
+  return renderTable(view, body, { fields, width, bold: asChalk })
 }
+
+/** Bold as chalk has it: whatever it is given becomes text. */
+const asChalk = (...words: unknown[]): string => words.join(' ')
 
 describe('a table', () => {
   let zone: string | undefined
@@ -130,6 +133,21 @@ describe('a table', () => {
         for (const letter of sent.match(/[a-z]/g) ?? []) expect(shown).to.include(letter)
       }),
     )
+  })
+
+  it('of one record fits into 20 columns', () => {
+    const user = { id: 'u1', email: 'ada.lovelace@example.com', settings: { theme: 'dark' } }
+    for (const width of [20, 23, 26]) {
+      const text = table(userView, user, width)
+      for (const line of text.split('\n')) expect(line.length, text).to.be.at.most(width)
+    }
+  })
+
+  // What takes the cube of the lines, as it did, does not end within the time that a test has.
+  it('of an answer as long as a book comes to its end', () => {
+    const message = { id: 'm1', role: 'assistant', content: 'word '.repeat(100_000) }
+    const text = table(historyView, { messages: [message] }, 80)
+    expect(text.match(/word/g)).to.have.length(100_000)
   })
 
   it('shows keys that are longer than the terminal', () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { readConfiguration } from '../../config/configuration-file.ts'
 import { cacheFolder } from '../../config/paths.ts'
 import { resolveOptions } from '../../config/resolve-options.ts'
+import { isOursAlone } from '../../config/trusted-folder.ts'
 import { readEnvironmentCredential } from '../../credentials/environment-credential.ts'
 import { InsecureFile } from '../../credentials/insecure-file.ts'
 import { Keychain } from '../../credentials/keychain.ts'
@@ -84,6 +85,7 @@ function cachePath({ baseUrl, profile, fromEnvironment }: Remote): string {
 
 function readKept(path: string): Kept | undefined {
   try {
+    if (!isOursAlone(cacheFolder())) return undefined
     const kept: Kept = JSON.parse(readFileSync(path, 'utf8'))
     const isKept = Number.isFinite(kept.at) && kept.models.every((model) => typeof model === 'string')
     return isKept ? kept : undefined
@@ -94,6 +96,9 @@ function readKept(path: string): Kept | undefined {
 
 function keep(path: string, kept: Kept): void {
   try {
+    mkdirSync(cacheFolder(), { recursive: true, mode: 0o700 })
+    // Who can write there could have laid a link in the way of what is written.
+    if (!isOursAlone(cacheFolder())) return
     mkdirSync(join(cacheFolder(), 'models'), { recursive: true, mode: 0o700 })
     const aside = `${path}.${process.pid}.tmp`
     writeFileSync(aside, JSON.stringify(kept), { mode: 0o600 })

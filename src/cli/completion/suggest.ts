@@ -24,10 +24,9 @@ export async function suggest(
 ): Promise<Suggestions> {
   const word = words.at(-1) ?? ''
   const visible = { ...program, commands: program.commands.filter(({ hidden }) => !hidden) }
-  if (words[0] === 'help' && words.length > 1) {
-    return startingWith(word, { candidates: nextWords(words.slice(1, -1), visible) })
-  }
   const line = readTypedLine(words.slice(0, -1), visible.commands)
+  const [first, ...named] = line.path
+  if (first === 'help') return startingWith(word, { candidates: nextWords(named, visible) })
   return startingWith(word, await suggestWord(word, line, visible, live))
 }
 

@@ -1,6 +1,8 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Configuration } from '../../config/configuration-file.ts'
 import { sessionsFolder, stateFolder } from '../../config/paths.ts'
+import { localProfile } from '../../config/resolve-options.ts'
 import { countOf } from '../../view/count.ts'
 import { quoteWord } from '../quote-word.ts'
 import { describeBytes } from './describe-bytes.ts'
@@ -16,7 +18,7 @@ export function examineTranscripts(): Examined[] {
 }
 
 /** Imports that were begun and are not done, each with the command that goes on with it. */
-export async function examineImports({ findUnfinishedImports }: Surroundings): Promise<Examined[]> {
+export async function examineImports({ context, findUnfinishedImports }: Surroundings): Promise<Examined[]> {
   const { bytes } = measure(join(stateFolder(), 'imports'), () => true)
   const unfinished = await findUnfinishedImports()
   if (unfinished.length === 0) {
@@ -34,15 +36,23 @@ export async function examineImports({ findUnfinishedImports }: Surroundings): P
     const words = `${file}: ${tried} of ${rows} rows were sent to ${service}${doubt}`
     const command =
       kind === 'users' ? ['users', 'import', file] : ['users', 'permissions', 'assign', '--file', file]
-    const goOn = ['chatctl', ...command, ...serviceFlag(service)].map(quoteWord).join(' ')
+    const goOn = ['chatctl', ...command, ...serviceFlag(service, context.configuration)]
+      .map(quoteWord)
+      .join(' ')
     const hint = file === 'stdin' ? `With the same input: ${goOn}` : goOn
     // Rows that were never sent may be those that the import left out for their faults.
     return unknown > 0 ? warning('imports', words, hint) : ok('imports', words, hint)
   })
 }
 
-function serviceFlag(service: string): string[] {
-  return service === 'local' ? ['--profile', 'local'] : ['--base-url', service]
+/** A profile where one has the address: without it there would be no credential. @param service of a journal */
+function serviceFlag(service: string, { profiles = {} }: Configuration): string[] {
+  if (service.startsWith('local ')) return ['--profile', localProfile]
+  const found = Object.entries(profiles).find(
+    ([name, { base_url: url = '' }]) =>
+      name !== localProfile && URL.canParse(url) && new URL(url).href === service,
+  )
+  return found ? ['--profile', found[0]] : ['--base-url', service]
 }
 
 function measure(folder: string, isMeant: (name: string) => boolean): { files: number; bytes: number } {

@@ -1,7 +1,8 @@
-import { accessSync, constants, existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs'
+import { accessSync, constants, lstatSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { configurationPath } from '../../config/configuration-file.ts'
 import { cacheFolder, configFolder, dataFolder, sessionsFolder, stateFolder } from '../../config/paths.ts'
+import { isOursAlone } from '../../config/trusted-folder.ts'
 import { systemWords } from '../../system-words.ts'
 import { quoteWord } from '../quote-word.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
@@ -63,10 +64,14 @@ export function examineCache(): Examined[] {
     const words = `${folder} cannot be written, ${slower}: ${systemWords(error)}`
     return [warning('cache', words, 'Set XDG_CACHE_HOME to a folder that you may write to.')]
   }
+  if (isOursAlone(folder)) return [ok('cache', folder)]
+  const words = `${folder} can be changed by others, and is not used, ${slower}`
+  // What somebody may have laid there would still be there after a change of modes.
+  if (isOpen(folder)) return [warning('cache', words, `rm -r ${quoteWord(folder)}`)]
+  return [warning('cache', words, 'Set XDG_CACHE_HOME to a folder that only you can write to.')]
+}
+
+function isOpen(folder: string): boolean {
   const { uid, mode } = lstatSync(folder)
-  if (process.getuid !== undefined && (uid !== process.getuid() || (mode & 0o022) !== 0)) {
-    const hint = `chmod 700 ${quoteWord(folder)}`
-    return [warning('cache', `${folder} can be written by others, and is not used, ${slower}`, hint)]
-  }
-  return [ok('cache', existsSync(folder) ? folder : `${folder}, not there yet`)]
+  return uid === process.getuid?.() && (mode & 0o022) !== 0
 }

@@ -8,6 +8,7 @@ import { readSources } from '../../cli/input/read-sources.ts'
 import { serviceOf, settingsIn } from '../../cli/plan-service.ts'
 import { expandEnvFlag, settingsFileFlag } from '../../cli/settings-file-flags.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
+import { demandNamedService } from '../../cli/target.ts'
 import type { Settings } from '../../contract/settings.ts'
 import { Failure } from '../../failure.ts'
 import type { SentConfiguration } from '../../plan/apply/sent-configuration.ts'
@@ -42,6 +43,8 @@ export default class SettingsApply extends BaseCommand {
     const sources = await readSources([args.file, ...(flags.file ?? [])], context)
     const service = serviceOf(context)
     const { wanted, saved } = await this.#read(sources, service, flags)
+    // A difference from the wrong service would be read as that from the right one.
+    demandNamedService(context.target())
 
     const { makePlan } = await import('../../plan/plan.ts')
     const { readSent } = await import('../../plan/apply/sent-configuration.ts')

@@ -6,7 +6,8 @@ function clipboardPrograms(env: NodeJS.ProcessEnv): [string, ...string[]][] {
   // Over ssh these would fill the clipboard of the wrong machine.
   if (env['SSH_CONNECTION']) return []
   if (process.platform === 'darwin') return [['pbcopy']]
-  if (process.platform === 'win32') return [['clip']]
+  // By its whole path: Windows looks for a bare name in the folder one stands in first.
+  if (process.platform === 'win32') return [[`${env['SystemRoot'] ?? 'C:\\Windows'}\\System32\\clip.exe`]]
   return [
     ...(env['WAYLAND_DISPLAY'] ? [['wl-copy'] as [string]] : []),
     ...(env['DISPLAY']
@@ -22,8 +23,9 @@ function clipboardPrograms(env: NodeJS.ProcessEnv): [string, ...string[]][] {
 const longestSequence = 100_000
 
 /**
- * Puts a text on the clipboard, without what could steer the terminal into which it is pasted: through the system's program, else through the terminal (OSC 52),
- * which also works over ssh, where the terminal allows it.
+ * Puts a text on the clipboard, without what could steer the terminal into which it is pasted: through
+ * the system's program, else through the terminal (OSC 52), which also works over ssh, where the
+ * terminal allows it.
  *
  * @param write to the terminal
  * @returns what was done, for a person

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
@@ -79,6 +79,26 @@ describe('chatctl complete', () => {
     expect(await complete(['--shell=zsh', ...modelFlag], odd)).to.equal("words\n it's $HOME\\: a\\\\b\n")
   })
 
+  it('quotes what a shell would run', async function () {
+    if (process.platform === 'win32') return this.skip()
+    const names = ['$(id)', '`id`', 'a;b', '{a,b}', '~root', 'x"y', "x'y", 'big\\', '!!', 'a&b>c']
+    const options = await serve(json(200, { data: names.map((id) => ({ id })) }))
+    const inBash = async (typed: string) =>
+      (await complete(['--shell=bash', '--', `chatctl chat --model ${typed}`, ' '], options))
+        .split('\n')
+        .slice(1, -1)
+    const wanted = [...names].sort()
+    for (const quote of ['', "'"]) {
+      const offered = await inBash(quote)
+      // What bash itself makes of the words, with the quote that is open closed behind each.
+      const script = `set +H; printf '%s\\n' ${offered.map((word) => quote + word + quote).join(' ')}`
+      const { stdout } = await run('bash', ['--norc', '-c', script])
+      expect(stdout.split('\n').slice(0, -1), quote).to.deep.equal(wanted)
+    }
+    const forPowershell = await complete(['--shell=powershell', ...modelFlag], options)
+    for (const line of forPowershell.split('\n').slice(1, -1)) expect(line).to.match(/^'([^']|'')+'\t/)
+  })
+
   it('asks the service for its models once, and remembers them in a private file', async () => {
     const options = await serve(models)
     for (let time = 0; time < 3; time++) {
@@ -94,6 +114,19 @@ describe('chatctl complete', () => {
       expect(statSync(join(folder, name)).mode & 0o777).to.equal(0o600)
     }
     expect(readFileSync(join(folder, name), 'utf8')).not.to.contain('canary')
+  })
+
+  it('remembers nothing where others could put something in its place', async function () {
+    if (process.platform === 'win32') return this.skip()
+    const options = await serve(models)
+    const folder = join(sandbox.home, '.cache', 'chatctl', 'cache')
+    mkdirSync(folder, { recursive: true })
+    chmodSync(folder, 0o777)
+    for (let time = 0; time < 2; time++) {
+      expect(await complete(modelFlag, options)).to.equal('large\nsmall\n')
+    }
+    expect(server?.requests).to.have.length(2)
+    expect(readdirSync(folder)).to.deep.equal([])
   })
 
   it('gives a service a second, and then leaves it alone for a while', async () => {
@@ -178,6 +211,22 @@ describe('chatctl autocomplete', function () {
       expect(stderr).to.equal('')
     })
   }
+
+  it('prints its script whatever is broken, for the file that a shell starts with has it read', async () => {
+    const { stdout: script } = await runChatctl(sandbox, ['autocomplete', 'bash'])
+    const broken = join(sandbox.home, 'broken')
+    mkdirSync(join(broken, 'chatctl'), { recursive: true })
+    writeFileSync(join(broken, 'chatctl', 'config.json'), 'nonsense')
+    for (const env of [
+      { XDG_CONFIG_HOME: broken },
+      { XDG_CONFIG_HOME: '/dev/null' },
+      { CHATCTL_PROFILE: 'gone' },
+      { CHATCTL_TIMEOUT: 'soon', CHATCTL_OUTPUT: 'xml', CHATCTL_JQ: '.[' },
+    ]) {
+      const printed = await runChatctl(sandbox, ['autocomplete', 'bash'], { env })
+      expect(printed, JSON.stringify(env)).to.deep.equal({ exitCode: 0, stdout: script, stderr: '' })
+    }
+  })
 
   it('prints a script for PowerShell that closes what it opens, and takes apart what complete answers', async () => {
     const { stdout } = await runChatctl(sandbox, ['autocomplete', 'powershell'])

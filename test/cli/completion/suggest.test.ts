@@ -40,6 +40,8 @@ describe('what Tab offers', () => {
     ['settings api ', ['set']],
     ['help chat se', ['send', 'sessions']],
     ['help setti', ['settings']],
+    ['-p x help chat se', ['send', 'sessions']],
+    ['-p x help setti', ['settings']],
     ['nonsense ', []],
     ['compl', []],
     ['--v', ['--version']],

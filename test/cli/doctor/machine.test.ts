@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import stringWidth from 'string-width'
 import { describeChecks } from '../../../src/view/checks.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
@@ -67,6 +68,17 @@ describe('doctor, and the machine', () => {
     expect(found('transcripts').status).to.equal('ok')
   })
 
+  it('goes on where the default profile is not there', async () => {
+    configure({ default_profile: 'gone', profiles: { work: { base_url: 'https://chat.example' } } })
+    const { exitCode, found } = await diagnose(sandbox)
+    expect(exitCode).to.equal(2)
+    expect(found('configuration').message).to.contain('there is no profile "gone"')
+    expect(found('transcripts').status).to.equal('ok')
+    expect(await runChatctl(sandbox, ['config', 'path'])).to.include({ exitCode: 0 })
+    expect(await runChatctl(sandbox, ['config', 'unset', 'default_profile'])).to.include({ exitCode: 0 })
+    expect((await diagnose(sandbox)).exitCode).to.equal(0)
+  })
+
   it('warns of every profile, not only the one in use', async () => {
     configure({
       profiles: { work: { base_url: 'https://chat.example', timeout: 'soon' }, empty: { model: 'x' } },
@@ -115,17 +127,23 @@ describe('doctor, and the machine', () => {
     mkdirSync(folder, { recursive: true })
     chmodSync(folder, 0o777)
     const shared = await diagnose(sandbox)
-    expect(shared.found('cache').hint).to.equal(`chmod 700 ${folder}`)
+    expect(shared.found('cache').hint).to.equal(`rm -r ${folder}`)
+    // As src/load-bundle.ts has it: who can write to a folder above can put another one there.
+    chmodSync(folder, 0o700)
+    chmodSync(join(folder, '..'), 0o777)
+    const above = await diagnose(sandbox)
+    expect(above.found('cache').status).to.equal('warning')
+    expect(above.found('cache').hint).to.contain('XDG_CACHE_HOME')
   })
 
   it('says how an import goes on that was left', async () => {
     const folder = join(sandbox.home, '.local', 'state', 'chatctl', 'state', 'imports')
     mkdirSync(folder, { recursive: true })
-    const header = (name: string, rows: number) => ({
+    const header = (name: string, rows: number, service = 'https://chat.example/') => ({
       v: 1,
       type: 'import',
       kind: 'users',
-      service: 'https://chat.example/',
+      service,
       input: { name, form: 'csv', sha256: '0'.repeat(64), rows },
       at: '2026-01-02T03:04:05.000Z',
     })
@@ -147,6 +165,16 @@ describe('doctor, and the machine', () => {
     expect(imports[1]?.message).to.contain('of 1 row nobody knows what became')
     expect(exitCode).to.equal(0)
     expect(readFileSync(join(folder, 'c.jsonl'), 'utf8')).to.equal(before)
+
+    // An address alone would keep clear of the profile, and of what it is signed in with.
+    configure({ profiles: { 'at work': { base_url: 'https://chat.example' } } })
+    plant('c.jsonl', [header('/srv/here.csv', 3, 'local /srv/data'), took(0)])
+    const again = (await diagnose(sandbox)).all.filter(({ check }) => check === 'imports')
+    expect(again[1]?.message).to.equal('/srv/here.csv: 1 of 3 rows were sent to local /srv/data')
+    expect(again.map(({ hint }) => hint)).to.deep.equal([
+      "chatctl users import '/srv/half done.csv' --profile 'at work'",
+      'chatctl users import /srv/here.csv --profile local',
+    ])
   })
 
   it('prints rows in a pipe, and takes --fields and --jq', async () => {
@@ -182,6 +210,27 @@ describe('the table of doctor', () => {
 
 1 failure, 1 warning.
 `)
+  })
+
+  it('fits any width but for commands, and loses nothing', () => {
+    const path = `/home/somebody/${'folder/'.repeat(12)}config.json`
+    const long = [
+      { check: 'configuration', status: 'ok', message: `${path} is not there yet`, hint: null },
+    ] as const
+    for (const width of [20, 30, 40, 60, 100]) {
+      for (const shown of [
+        describeChecks(long, { width, unicode: true }),
+        describeChecks([...checks], { width, unicode: true }),
+      ]) {
+        const lines = shown
+          .map((span) => span.text)
+          .join('')
+          .split('\n')
+        for (const line of lines.filter((one) => !one.includes('chatctl auth')))
+          expect(stringWidth(line), `${width}: ${line}`).to.be.at.most(width)
+        if (shown.length < 6) expect(lines.join('').replaceAll(' ', '')).to.contain(path)
+      }
+    }
   })
 
   it('makes do with ASCII', () => {

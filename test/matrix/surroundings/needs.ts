@@ -2,14 +2,14 @@ import type { Call } from '../calls.ts'
 
 /** What a call needs of the machine, and so what it can miss. */
 
-/** Whether the configuration file is read, and judged: by all but two, for it may have the form of every output. */
-export function needsConfiguration({ name }: Call): boolean {
-  return name !== 'complete' && name !== 'config:path'
+/** Whether the configuration file is read, and judged: by most, for it may have the form of every output. */
+export function needsConfiguration(call: Call): boolean {
+  return needsOptions(call) && call.name !== 'config:path'
 }
 
 /** The files that lie where the call is made and that it reads. */
 export function namesFile({ args }: Pick<Call, 'args'>): boolean {
-  return args.some((word) => /^[a-z]+\.(csv|yaml|jsonl|txt)$|^copy\.db$/.test(word))
+  return args.some((word) => /^[a-z]+\.(csv|yaml|jsonl|txt|crt|key)$|^copy\.db$/.test(word))
 }
 
 /** Whether the service of the profile is asked. */
@@ -35,9 +35,9 @@ export function keepsSomething({ name }: Call): boolean {
   return /^(config:(set|unset)|auth:(use|login|logout))/.test(name)
 }
 
-/** Whether the options are judged, which come from flags, environment and configuration. */
+/** Whether the options are judged, which come from flags, environment and configuration: not where a shell asks. */
 export function needsOptions({ name }: Call): boolean {
-  return name !== 'complete'
+  return name !== 'complete' && name !== 'autocomplete'
 }
 
 /** Whether it cannot go on without a record of its own on this machine, in the folder of states. */
