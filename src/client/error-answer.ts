@@ -3,6 +3,7 @@ import { requestIdOf } from './answer.ts'
 import { describeDuration } from './clock.ts'
 import { cutDeeperThan, isRecord, readJson } from './json.ts'
 import { doubtHint } from './network-failure.ts'
+import { webPageHint } from './web-page.ts'
 
 interface Answered {
   status: number
@@ -39,6 +40,10 @@ export function kindOfStatus(status: number): FailureKind {
   }
 }
 
+/** The code of a service that could not connect to its model server: nothing was asked of that. */
+const unreachedUpstream = 'upstream_unreachable'
+const upstreamHint = 'The service is there, but not the model server behind it: that has to be started.'
+
 /**
  * The failure that an answer outside 2xx means.
  * @param asked milliseconds that the service wants us to wait, where that was too long
@@ -55,9 +60,12 @@ export function answerFailure(
   const options: FailureOptions = { status, request: id === undefined ? request : { ...request, id } }
   if (complaint.code !== undefined) options.code = complaint.code
   if (complaint.details !== undefined) options.details = complaint.details
-  const doubt = doubtHint(request.method, mayHaveDone(status))
+  const wasHeld = complaint.code === unreachedUpstream
+  const doubt = doubtHint(request.method, mayHaveDone(status) && !wasHeld)
   options.inDoubt = doubt !== undefined
-  const hint = asked === undefined ? doubt : waitHint(asked, now)
+  const page = () =>
+    status < 500 && status !== 401 ? webPageHint(request, headers, answered.bytes) : undefined
+  const hint = asked === undefined ? (doubt ?? (wasHeld ? upstreamHint : page())) : waitHint(asked, now)
   if (hint !== undefined) options.hint = hint
   return new Failure(kindOfStatus(status), complaint.message ?? describeAnswer(answered), options)
 }

@@ -1,6 +1,7 @@
 import { type FailedRequest, Failure } from '../failure.ts'
 import { describeDuration } from './clock.ts'
 import { Expired, type Interrupted } from './interrupted.ts'
+import { proxyFor, proxyVariable } from './proxy-for.ts'
 
 /** Codes of Node's TLS, of OpenSSL's verification (`X509_V_ERR_` without its prefix) and of undici's. */
 const tlsCode =
@@ -50,9 +51,13 @@ export function describeInterruption(interrupted: Interrupted): string {
  * The failure that a caller sees for an exchange that was interrupted for good. `truncated` where
  * an answer had begun, so that only its end is missing.
  */
-export function networkFailure(interrupted: Interrupted, request: FailedRequest): Failure {
+export function networkFailure(
+  interrupted: Interrupted,
+  request: FailedRequest,
+  env: NodeJS.ProcessEnv = process.env,
+): Failure {
   const { cause, stage } = interrupted
-  const origin = new URL(request.url).origin
+  const { origin } = new URL(request.url)
   const what = describeInterruption(interrupted)
   const doubt = doubtHint(request.method, stage !== 'connect')
   const unknown = doubt === undefined ? {} : { hint: doubt, inDoubt: true }
@@ -67,13 +72,20 @@ export function networkFailure(interrupted: Interrupted, request: FailedRequest)
   }
   if (cause instanceof Expired)
     return new Failure('timeout', `${what} from ${origin}`, { cause, request, ...unknown })
-  if (isConnectTimeout(code))
-    return new Failure('timeout', `no connection to ${origin} in time`, { cause, request })
+  const proxied = stage === 'connect' ? describeProxy(new URL(request.url), env) : undefined
+  if (isConnectTimeout(code)) {
+    const to = proxied === undefined ? origin : `${proxied.name} before ${origin}`
+    return new Failure('timeout', `no connection to ${to} in time`, { cause, request, ...proxied?.help })
+  }
+  if (proxied !== undefined && !isProxyRefusal(interrupted)) {
+    const words = `cannot reach ${proxied.name} before ${origin}: ${what}`
+    return new Failure('unreachable', words, { cause, request, ...proxied.help })
+  }
   if (stage === 'connect') {
     return new Failure('unreachable', `cannot reach ${origin}: ${what}`, {
       cause,
       request,
-      ...(hints[code] === undefined ? {} : { hint: hints[code] }),
+      ...(hints[code] === undefined ? proxied?.help : { hint: hints[code] }),
     })
   }
   if (stage === 'body') {
@@ -84,6 +96,15 @@ export function networkFailure(interrupted: Interrupted, request: FailedRequest)
     })
   }
   return new Failure('unreachable', `${origin} did not answer: ${what}`, { cause, request, ...unknown })
+}
+
+/** The proxy that all connections to an address begin with; its user name and password are not told. */
+function describeProxy(url: URL, env: NodeJS.ProcessEnv) {
+  const proxy = proxyFor(url, env)
+  if (proxy === undefined) return undefined
+  const variable = proxyVariable(url, env)
+  const hint = `Check ${variable}, or name ${url.hostname} in NO_PROXY to go there without a proxy.`
+  return { name: `the proxy ${proxy.protocol}//${proxy.host} (${variable})`, help: { hint } }
 }
 
 /**

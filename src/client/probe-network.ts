@@ -40,7 +40,7 @@ export async function probeNetwork(
     if (proxy) return { ...report, proxy: proxy.host }
     return isSecured ? { ...report, tls: describe(socket as TLSSocket) } : report
   } catch (cause) {
-    throw networkFailure(new Interrupted('connect', cause), { method: 'GET', url: base.href })
+    throw networkFailure(new Interrupted('connect', cause), { method: 'GET', url: base.href }, env)
   } finally {
     socket.destroy()
   }

@@ -5,16 +5,22 @@ import { isLoopback } from '../contract/base-url.ts'
  *
  * @returns undefined for none; also for one that is no URL, which the first request will say
  */
-export function proxyFor({ protocol, hostname, port }: URL, env: NodeJS.ProcessEnv): URL | undefined {
+export function proxyFor(url: URL, env: NodeJS.ProcessEnv): URL | undefined {
+  const { protocol, hostname, port } = url
   if (isLoopback(hostname)) return undefined
-  const http = env['http_proxy'] ?? env['HTTP_PROXY']
-  const https = env['https_proxy'] ?? env['HTTPS_PROXY']
-  // A plain request has no other proxy; a secured one makes do with it.
-  const named = protocol === 'https:' ? https || http : http
+  const named = env[proxyVariable(url, env)]
   if (!named || !URL.canParse(named)) return undefined
   const wanted = Number(port || (protocol === 'https:' ? 443 : 80))
   const excepted = (env['no_proxy'] ?? env['NO_PROXY'] ?? '').split(/[,\s]/).filter(Boolean)
   return excepted.some((entry) => covers(entry, hostname.toLowerCase(), wanted)) ? undefined : new URL(named)
+}
+
+/** The variable that says which proxy there is for an address, whether it says one or not. */
+export function proxyVariable({ protocol }: URL, env: NodeJS.ProcessEnv): string {
+  const nameOf = (lower: string): string => (env[lower] === undefined ? lower.toUpperCase() : lower)
+  const https = nameOf('https_proxy')
+  // A plain request has no other proxy; a secured one makes do with it.
+  return protocol === 'https:' && env[https] ? https : nameOf('http_proxy')
 }
 
 /** `host`, `.host` and `host:port` mean the host and all below it, `*.host` only those, `*` every host. */

@@ -5,6 +5,7 @@ import { type FailedRequest, Failure, type FailureKind } from '../failure.ts'
 import { type Answer, codingOf, requestIdOf } from './answer.ts'
 import { readComplaint } from './error-answer.ts'
 import { isDeeperThan, isRecord, readJson } from './json.ts'
+import { webPageHint } from './web-page.ts'
 
 /** Levels of an answer. JSON can be read at any depth, but whoever checks or shows it recurses. */
 const deepest = 1000
@@ -32,7 +33,7 @@ export function readAnswer(endpoint: Endpoint, answered: Answered, request: Fail
   const fail = (
     kind: FailureKind,
     message: string,
-    more: { code?: string; details?: unknown; inDoubt?: boolean } = {},
+    more: { code?: string; details?: unknown; inDoubt?: boolean; hint?: string } = {},
   ) => new Failure(kind, message, { status, request: about, ...more })
 
   const body = bytes.length === 0 || codingOf(headers) !== undefined ? undefined : readJson(bytes)
@@ -47,7 +48,10 @@ export function readAnswer(endpoint: Endpoint, answered: Answered, request: Fail
   if (body === undefined || tooDeep) {
     const unread = tooDeep ? 'is nested too deep to be read' : `is not JSON${typeOf(headers)}`
     const what = bytes.length === 0 ? 'has no body' : unread
-    if (endpoint.answer) throw fail('unusable_answer', `the service's answer ${what}`)
+    if (endpoint.answer) {
+      const hint = webPageHint(request, headers, bytes)
+      throw fail('unusable_answer', `the service's answer ${what}`, hint === undefined ? {} : { hint })
+    }
     if (bytes.length > 0)
       answer.warning = `the service's answer ${what}; its status ${status} says that it is done`
     return answer

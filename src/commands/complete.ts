@@ -23,7 +23,8 @@ export default class Complete extends Command {
       sessions: () => findSessions().catch(() => []),
     }
     const answer = await answerShell(this.argv, { commands, topics }, live)
-    if (answer !== '') await writeData(answer)
+    // What cannot be written is nobody's loss; thrown, it would be said over what is being typed.
+    if (answer !== '') await writeData(answer).catch(() => {})
   }
 
   protected override async catch(): Promise<void> {}

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path'
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { generateKey, hashKey } from './domain/access/keys.ts'
 import { Refusal } from './domain/refusal.ts'
+import type { Teller } from './http/create-logger.ts'
 import { createServer } from './http/create-server.ts'
 import { type ExposureOptions, readExposure } from './http/listening/exposure.ts'
 import { issuerOf, noSignIn } from './http/listening/issuer.ts'
@@ -13,6 +14,7 @@ import { observeUpstream } from './metrics/observe-upstream.ts'
 import { announceRun, withdrawRun } from './run-record.ts'
 import { openStore } from './store/open-store.ts'
 import { storageFailure } from './store/storage-failure.ts'
+import { sayIfUnreachable } from './upstream/say-if-unreachable.ts'
 import type { Upstream } from './upstream/upstream.ts'
 import type { UpstreamOptions } from './upstream/upstream-address.ts'
 
@@ -27,8 +29,8 @@ export interface ServiceOptions extends ExposureOptions {
   port?: number | undefined
   /** None: the built-in model `offline`. */
   upstream?: UpstreamOptions | undefined
-  /** JSON lines on stderr, or nothing, which is the default. */
-  log?: 'silent' | { level: string } | undefined
+  /** JSON lines on stderr, or words for `tell`; nothing is the default. */
+  log?: 'silent' | { level: string; tell?: Teller | undefined } | undefined
   /** Writes a record into the data folder by which `service status` finds this service. */
   announce?: boolean | undefined
   /** Where `/metrics` is served, and `/healthz` and `/readyz` too; nowhere when not given. */
@@ -67,7 +69,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const dataDir = resolve(options.dataDir)
   const exposure = await readExposure(host, options)
   const metrics = options.admin && (await loadMetrics(options.version ?? ''))
-  const upstream = observe(await createUpstream(options.upstream), metrics)
+  const answering = await createUpstream(options.upstream)
+  const upstream = observe(answering, metrics)
   const store = await openStore({ dataDir, database: options.database })
   const processKeys = new Set<string>()
   const stopping = new AbortController()
@@ -75,7 +78,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   let listening: FastifyInstance | undefined
   let admin: AdminServer | undefined
   try {
-    const logger = log === 'silent' ? undefined : await loadLogger(log.level)
+    const logger = log === 'silent' ? undefined : await loadLogger(log)
     const { version } = options
     const parts = { store, upstream, processKeys, logger, exposure, readiness, metrics, version }
     const server = createServer({ ...parts, stopping: stopping.signal })
@@ -88,6 +91,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     if (announce) await announceRun(dataDir, said)
     if (issuerOf(exposure, url) === undefined) logger?.warn(noSignIn)
     logger?.info({ url, admin: adminUrl, data: dataDir, database: place }, 'listening')
+    if (options.upstream && logger) void sayIfUnreachable(answering, stopping.signal, logger)
 
     let closing: Promise<void> | undefined
     const close = () => {
@@ -150,9 +154,9 @@ async function loadMetrics(version: string): Promise<Metrics> {
 const observe = (upstream: Upstream, metrics: Metrics | undefined) =>
   metrics ? observeUpstream(upstream, metrics) : upstream
 
-async function loadLogger(level: string): Promise<FastifyBaseLogger> {
+async function loadLogger({ level, tell }: { level: string; tell?: Teller | undefined }) {
   const { createLogger } = await import('./http/create-logger.ts')
-  return createLogger(level)
+  return createLogger(level, tell)
 }
 
 async function listen(server: FastifyInstance, host: string, port: number): Promise<string> {

@@ -49,7 +49,11 @@ async function takeEntry(session: Session, { text, isShown }: Entry): Promise<vo
   const { options, voice, screen } = session
   if (!isShown && options.terminal.addressable) showPrompt(session, text)
   try {
-    if (!text.startsWith('/')) await sendPrompt(session, text)
+    if (/^\s*(exit|quit|bye|\/bye|:q)\s*$/i.test(text)) {
+      // Elsewhere that leaves; here it would be asked of the model, and paid for.
+      voice.note(`To leave: /quit or Ctrl-D. "${text.trim()}" alone is not sent.`)
+      screen.separate()
+    } else if (!text.startsWith('/')) await sendPrompt(session, text)
     else if (text.startsWith('//')) await sendPrompt(session, text.slice(1))
     else {
       await runSlashCommand(session, text)

@@ -1,4 +1,4 @@
-import { type View, valueAt } from './view.ts'
+import { type Span, type View, valueAt } from './view.ts'
 
 export const authStatusView: View = {
   layout: 'pairs',
@@ -54,6 +54,22 @@ export const signInsView: View = {
 export const logoutView: View = {
   layout: 'records',
   columns: [{ path: 'profile' }, { path: 'origin' }, { path: 'signed_out' }, { path: 'revoked' }],
+  speaksToPeople: true,
+  text: (rows) => (rows as readonly SignedOut[]).filter((row) => row.signed_out).map(describeSignOut),
+}
+
+interface SignedOut {
+  profile: string
+  origin: string
+  signed_out: boolean
+  revoked: boolean
+}
+
+function describeSignOut({ profile, origin, revoked }: SignedOut): Span {
+  const after = revoked
+    ? 'The token is revoked.'
+    : 'The credential is forgotten here; at the service it stays valid until it expires or is revoked there.'
+  return { text: `Signed out of ${profile} (${origin}). ${after}\n` }
 }
 
 /** A credential for another program: the one place that shows one. */

@@ -75,7 +75,7 @@ export const historyView: View = {
   layout: 'records',
   none: 'There are no messages.',
   columns: [
-    { path: 'id', whole: true },
+    { path: 'id', whole: true, aside: true },
     { path: 'created_at', time: true },
     { path: 'role' },
     { path: 'content' },

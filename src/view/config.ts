@@ -5,6 +5,13 @@ export const configValueView: View = {
   columns: [{ path: 'profile' }, { path: 'key' }, { path: 'value' }],
 }
 
+/** The profile that counts where none is named. */
+export const defaultProfileView: View = {
+  ...configValueView,
+  speaksToPeople: true,
+  text: (body) => `${String(valueAt(body, 'value'))} is the default profile now.`,
+}
+
 export const configListView: View = {
   layout: 'records',
   columns: [{ path: 'key' }, { path: 'value' }, { path: 'source' }, { path: 'from' }],

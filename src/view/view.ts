@@ -18,6 +18,8 @@ export interface View {
   none?: string
   /** What a person reads, where the answer is a text rather than a table. */
   text?(body: unknown): string | readonly Span[]
+  /** Whether the text is for a terminal alone, so that pipes get rows. */
+  speaksToPeople?: boolean
 }
 
 interface Column {

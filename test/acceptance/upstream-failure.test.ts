@@ -13,7 +13,7 @@ describe('a model server that cannot be reached', () => {
   })
   after(() => sandbox.remove())
 
-  it('makes 502 upstream_error in the built program too', async () => {
+  it('makes 502 upstream_unreachable in the built program too', async () => {
     const create = ['service', 'keys', 'create', '--name', 'ci', '--data', 'data', '--json']
     const { key } = JSON.parse((await runChatctl(sandbox, create)).stdout)
     // Nothing listens on port 9, discard.
@@ -23,7 +23,7 @@ describe('a model server that cannot be reached', () => {
       const { url } = JSON.parse(await firstLine(service.stdout as Readable))
       const response = await fetch(`${url}/v1/chat/models`, { headers: { authorization: `Bearer ${key}` } })
       expect(response.status).to.equal(502)
-      expect(errorBody.parse(await response.json()).error.code).to.equal('upstream_error')
+      expect(errorBody.parse(await response.json()).error.code).to.equal('upstream_unreachable')
     } finally {
       service.kill()
     }

@@ -90,6 +90,12 @@ describe('answers', () => {
       })
     }
 
+    it('are named with the address that was asked, where a web page came', async () => {
+      await start(webPage)
+      const { hint } = await failureOf(client.chat.models())
+      expect(hint).to.include(`A web page answered GET ${server.url}/v1/chat/models: check the base URL`)
+    })
+
     it('are asked for without a content coding', async () => {
       await start(json(200, {}))
       await client.settings.get()
@@ -183,6 +189,19 @@ describe('answers', () => {
       expect(failure).to.include({ kind: 'not_found', message: 'No such user', code: 'no_user', status: 404 })
       expect(failure.details).to.deep.equal({ id: 'x' })
       expect(failure.request).to.deep.equal({ method: 'GET', url: `${server.url}/v1/users/x`, id: 'r-7' })
+    })
+
+    it('are named with the address that was asked, where it is a web page that is not there', async () => {
+      await start(answer(404, { 'content-type': 'text/html; charset=utf-8' }, '<html>'))
+      const { hint } = await failureOf(client.chat.models())
+      expect(hint).to.include(`A web page answered GET ${server.url}/v1/chat/models`)
+    })
+
+    it('leave no doubt where the service could not reach its model server', async () => {
+      await start(json(502, { error: { code: 'upstream_unreachable', message: 'No model' } }))
+      const failure = await failureOf(client.chat.send({ message: 'x' }))
+      expect(failure.inDoubt).to.equal(false)
+      expect(failure.hint).to.include('model server').and.not.include('may have taken effect')
     })
 
     const shapes: [string, Behaviour, string, string][] = [

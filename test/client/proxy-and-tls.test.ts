@@ -135,6 +135,19 @@ describe('TLS and proxies', () => {
     expect(outcome['message']).to.match(/the proxy refused.*407/)
   })
 
+  for (const variable of ['HTTPS_PROXY', 'HTTP_PROXY']) {
+    it(`names a proxy that cannot be reached, and its variable, but not its password (${variable})`, async () => {
+      // Nothing listens on port 9, discard.
+      const outcome = await get(`https://${host}`, { [variable]: 'http://user:canary@127.0.0.1:9' })
+      expect(outcome['kind']).to.equal('unreachable')
+      expect(outcome['message']).to.include(
+        `the proxy http://127.0.0.1:9 (${variable}) before https://${host}`,
+      )
+      expect(outcome['hint']).to.include(variable).and.include('NO_PROXY')
+      expect(JSON.stringify(outcome)).not.to.include('canary')
+    })
+  }
+
   it('refuses a proxy that is no URL without repeating it', async () => {
     const outcome = await get(`https://${host}`, { HTTPS_PROXY: 'user:canary@:x' })
     expect(outcome['kind']).to.equal('config')

@@ -64,6 +64,17 @@ describe('history export', () => {
     expect(server?.requests.some(({ path }) => path.includes('context_id'))).to.equal(false)
   })
 
+  it('refuses an ending that no form has, before anything is asked, unless -o says the form', async () => {
+    const url = await start(historyService(plainReading, stored))
+    const refused = await runExport(sandbox, url, ['--to', 'talk.pdf'])
+    expect(refused.exitCode).to.equal(2)
+    expect(refused.stderr).to.include('.pdf').and.include('.html').and.include('-o')
+    expect(server?.requests).to.deep.equal([])
+    const run = await runExport(sandbox, url, ['--to', 'talk.txt', '-o', 'md'])
+    expect(run.exitCode).to.equal(0)
+    expect(existsSync(join(sandbox.home, 'talk.txt'))).to.equal(true)
+  })
+
   it('writes JSON, whole and as a list', async () => {
     const run = await runExport(sandbox, await start(historyService(plainReading, stored)), ['--json'])
     expect(JSON.parse(run.stdout)).to.deep.equal({ messages: stored })

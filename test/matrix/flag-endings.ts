@@ -15,6 +15,10 @@ const endings: Record<string, Codes> = {
   'service:keys:revoke data': [6],
   'service:keys:update data': [6],
   'chat:send continue': [2],
+  // The session of the others is with another connection, and no row of theirs is unknown.
+  'chat resume': [0, 2],
+  'users:import id': [0, 2],
+  'users:import line': [0, 2],
   'settings:diff exit-code': [10],
   // Nobody signs in; where nobody could, it says so at once.
   ...Object.fromEntries(
@@ -34,6 +38,11 @@ const nonsense: Record<string, Codes> = {
   save: [1],
   user: [6],
   'chat resume': [2, 6],
+  // Those that make profiles, or list them, do not need one.
+  'config:set profile': [0],
+  'auth:list profile': [0],
+  'auth:use profile': [0],
+  'auth:login profile': [0, 3, 4],
   // The form is that of --json where that is given.
   'history:export to': [0, 2],
 }

@@ -82,7 +82,7 @@ async function meet({ surrounding, call, form }: Cell, home: PreparedHome): Prom
 function expectEnding({ ends }: Surrounding, { call, form, run }: Ran): void {
   const expected = ends(call, form)
   const fine = 'flag' in call ? expectedCodes(call as Flagged, form) : [call.fine[form]]
-  // A flag may have a command end before it meets what is wrong.
-  const codes = expected === 'fine' ? fine : 'flag' in call ? [...expected, ...fine] : expected
+  // A flag may have a command end before it meets what is wrong, and may name what is lost with it.
+  const codes = expected === 'fine' ? fine : 'flag' in call ? [...expected, ...fine, 2] : expected
   expect(codes, `exit code; ${run.stdout}\n${run.stderr}`).to.include(run.exitCode)
 }

@@ -143,7 +143,7 @@ describe('a model server behind the embedded service', () => {
       async ({ call }) => {
         const { status, body } = await call('POST', '/v1/chat/completions', { messages })
         expect(status).to.equal(502)
-        expect(body.error.code).to.equal('upstream_error')
+        expect(body.error.code).to.equal('upstream_unreachable')
         expect(body.error.message).to.include('http://127.0.0.1:9').and.include('ECONNREFUSED')
       },
       { upstream: { url: 'http://127.0.0.1:9/v1' } },

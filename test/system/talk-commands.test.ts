@@ -50,6 +50,13 @@ describe('the commands of a session', () => {
     expect(talk.server.sends[0]?.message).to.equal('/etc is a folder')
   })
 
+  for (const word of ['exit', 'quit', '/bye']) {
+    it(`${word} alone is not sent, but says how to leave`, async () => {
+      await command(word, 'To leave: /')
+      expect(talk.server.sends).to.deep.equal([])
+    })
+  }
+
   it('/new begins another context', async () => {
     await converse(terminal, 'one')
     await command('/new', 'A new conversation')

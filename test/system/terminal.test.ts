@@ -1,6 +1,9 @@
 import { expect } from 'chai'
+import { startAuthorizationServer } from '../support/authorization-server.ts'
+import { startBearerService } from '../support/bearer-service.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { loginFlags, storeKey } from '../support/sign-in.ts'
 import { bind, Terminal } from './terminal.ts'
 
 describe('on a terminal', () => {
@@ -146,6 +149,54 @@ describe('on a terminal', () => {
       expect(await end(), terminal?.shown).to.equal(exitCode)
       expect(await keys()).to.equal(left)
     }
+  })
+
+  it('a service says where it listens in words, and warns of a model server that is not there', async () => {
+    // Nothing listens on port 9, discard.
+    const words = ['--port', '0', '--admin-port', '0', '--upstream', 'http://127.0.0.1:9/v1']
+    const { type, waitFor, end } = bind(start('service', 'run', ...words))
+    await waitFor('model server')
+    expect(terminal?.shown).to.match(/The service listens at http:\S+; Ctrl-C stops it\./)
+    expect(terminal?.shown).to.match(/data lies in \/.*metrics are at http:\S+\/metrics.*admin create EMAIL/s)
+    expect(terminal?.shown).to.match(/Warning: The model server at http:\/\/127\.0\.0\.1:9 cannot be reached/)
+    expect(terminal?.shown).not.to.contain('{"level"')
+    type('\u0003')
+    await end()
+  })
+
+  it('a service logs JSON lines where --log-level is said', async () => {
+    const { type, waitFor, end } = bind(start('service', 'run', '--port', '0', '--log-level', 'info'))
+    await waitFor('"msg":"listening"')
+    expect(terminal?.shown).not.to.contain('Ctrl-C stops it')
+    type('\u0003')
+    await end()
+  })
+
+  it('a sign-in goes on waiting where no browser can be opened, and ends on Ctrl-C', async () => {
+    const server = await startAuthorizationServer()
+    const service = await startBearerService(async () => true)
+    terminal = new Terminal(sandbox, ['auth', 'login', '--web', ...loginFlags({ server, service })], {
+      BROWSER: '/nowhere/browser',
+    })
+    await terminal.waitFor('No browser could be opened. Open the address yourself')
+    terminal.type('\u0003')
+    expect(await terminal.end()).to.equal(130)
+    await server.close()
+    await service.close()
+  })
+
+  it('a sentence says what auth use and auth logout did; a form that is asked for has rows', async () => {
+    const service = await startBearerService(async () => true)
+    await storeKey(sandbox, 'key-1', service)
+    expect(await start('auth', 'use', 'work').end()).to.equal(0)
+    expect(terminal?.shown.trim()).to.equal('work is the default profile now.')
+    expect(await start('auth', 'use', 'work', '-o', 'jsonl').end()).to.equal(0)
+    expect(terminal?.shown).to.contain('"value":"work"')
+    expect(await start('auth', 'logout', '-p', 'work').end()).to.equal(0)
+    expect(terminal?.shown).to.match(
+      /^Signed out of work \(http:.*stays valid until it expires or is revoked there\./,
+    )
+    await service.close()
   })
 
   it('settings may be changed without naming the embedded service', async () => {

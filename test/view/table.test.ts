@@ -98,7 +98,7 @@ describe('a table', () => {
   it('wraps prose between its words', () => {
     const message = { id: 'm1', role: 'user', content: 'one two three four five six seven eight' }
     expect(table(historyView, { messages: [message] }, 40)).to.equal(
-      ['ID  ROLE  CONTENT', 'm1  user  one two three four five six', '          seven eight', ''].join('\n'),
+      ['ROLE  CONTENT', 'user  one two three four five six seven', '      eight', ''].join('\n'),
     )
   })
 

@@ -63,6 +63,7 @@ export class Output {
   /** Whether the view's text is what will be shown, rather than data. */
   showsText(view: View): boolean {
     const { form, jq } = this.#options
+    if (view.speaksToPeople && !process.stdout.isTTY) return false
     return view.text !== undefined && form === undefined && jq === undefined && this.#fields === undefined
   }
 

@@ -26,6 +26,11 @@ export function writeData(text: string | Uint8Array): Promise<void> {
   })
 }
 
+/** Whether a person reads what is said. */
+export function isWatched(): boolean {
+  return isatty(2)
+}
+
 /** Whether a person sees what is written and types what is read. */
 export function isConversation(): boolean {
   return isatty(0) && isatty(1)

@@ -4,7 +4,7 @@ import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { defaultProfileKey, withValue } from '../../config/configuration-keys.ts'
 import { localProfile } from '../../config/resolve-options.ts'
-import { configValueView } from '../../view/config.ts'
+import { defaultProfileView } from '../../view/config.ts'
 
 export default class AuthUse extends BaseCommand {
   static override summary = 'Make a profile the default, for when none is named.'
@@ -18,7 +18,7 @@ export default class AuthUse extends BaseCommand {
   protected override readonly mayNameNewProfile = true
 
   async run(): Promise<void> {
-    const { args, context } = await this.start(AuthUse, configValueView)
+    const { args, context } = await this.start(AuthUse, defaultProfileView)
     const set = (configuration: Configuration) =>
       withValue(configuration, localProfile, defaultProfileKey, args.profile)
     const change = { profile: null, key: defaultProfileKey, value: args.profile }
@@ -27,6 +27,6 @@ export default class AuthUse extends BaseCommand {
       return this.showLocalChange(change)
     }
     await changeConfiguration(set)
-    await context.output.show(configValueView, change)
+    await context.output.show(defaultProfileView, change)
   }
 }

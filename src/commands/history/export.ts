@@ -33,6 +33,7 @@ export default class HistoryExport extends BaseCommand {
     const since = flags.since === undefined ? undefined : readSince(flags.since)
     const asked = forms.find((form) => form === options.output.value)
     const named = forms.find((form) => flags.to?.toLowerCase().endsWith(`.${form}`))
+    if (asked === undefined && named === undefined) refuseForeignEnding(flags.to)
     const form = (options.output.source === 'flag' ? asked : (named ?? asked)) ?? 'jsonl'
 
     const to = flags.to === '-' ? undefined : flags.to
@@ -85,6 +86,15 @@ function identify(context: Context): { service: string | undefined; owner: strin
   const target = context.target()
   const key = target.kind === 'remote' ? target.fromEnvironment?.secret : undefined
   return { service: baseUrl, owner: [profile ?? '', key ?? ''] }
+}
+
+/** A name without an ending, such as `-` or `messages`, says nothing about the form. */
+function refuseForeignEnding(file: string | undefined): void {
+  const [ending] = /(?<=[^/\\])\.[a-z]\w*$/i.exec(file ?? '') ?? []
+  if (ending === undefined) return
+  throw new Failure('usage', `--to: there is no form for ${ending}, the ending of ${file}`, {
+    hint: 'Name it .jsonl, .json, .md or .html, or choose the form with -o.',
+  })
 }
 
 function readSince(text: string): number {

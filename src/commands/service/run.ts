@@ -1,8 +1,11 @@
 import { once } from 'node:events'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
+import type { Context } from '../../cli/create-context.ts'
 import { integerFlag, portFlag, textFlag } from '../../cli/flag-types.ts'
 import { allowGrace } from '../../cli/interruption.ts'
+import type { Output } from '../../cli/output/output.ts'
+import { isWatched, say } from '../../cli/output/streams.ts'
 import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
 import { serviceUrlView } from '../../view/service.ts'
 
@@ -17,7 +20,7 @@ const grace = 9_000
 export default class ServiceRun extends BaseCommand {
   static override summary = 'Serve the embedded service in the foreground until it is stopped.'
   static override description =
-    'Prints its URL on stdout when it is ready, logs JSON lines to stderr, and ends in good order on Ctrl-C or SIGTERM: running answers are finished first. Make a key with: chatctl service keys create'
+    'Prints its URL on stdout when it is ready, logs JSON lines to stderr (on a terminal only warnings, in words, unless --log-level is said), and ends in good order on Ctrl-C or SIGTERM: running answers are finished first. Make a key with: chatctl service keys create'
   static override examples = [
     '<%= config.bin %> service run',
     '<%= config.bin %> service run --port 0 --json',
@@ -76,7 +79,10 @@ export default class ServiceRun extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceRun, serviceUrlView)
-    const level = flags['log-level'] ?? (flags.quiet ? 'error' : 'info')
+    const { output } = context
+    // Whoever wants the lines of a log says so, or has them written to a file.
+    const isForPeople = flags['log-level'] === undefined && isWatched() && !output.isJson
+    const level = flags['log-level'] ?? (flags.quiet ? 'error' : isForPeople ? 'warn' : 'info')
     const service = await context.startService({
       dataDir: flags.data,
       database: flags.database,
@@ -88,21 +94,40 @@ export default class ServiceRun extends BaseCommand {
       behindProxy: flags['behind-proxy'],
       publicUrl: flags['public-url'],
       admin: flags['admin-port'] === 'off' ? undefined : { port: flags['admin-port'] },
-      log: level === 'silent' ? 'silent' : { level },
+      log: level === 'silent' ? 'silent' : { level, tell: isForPeople ? tellOn(output) : undefined },
       ...(flags.upstream === undefined
         ? {}
         : { upstream: { url: flags.upstream, keyFile: flags['upstream-key-file'] } }),
     })
     allowGrace(grace)
     try {
+      if (isForPeople) output.notice(describe(service, flags))
       const ready = { url: service.url, pid: process.pid, admin_url: service.adminUrl ?? null }
-      await (context.output.isJson
-        ? context.output.showEvent(ready)
-        : context.output.show(serviceUrlView, ready))
+      await (output.isJson ? output.showEvent(ready) : output.show(serviceUrlView, ready))
       if (!context.signal.aborted) await once(context.signal, 'abort')
     } finally {
       await service.close()
     }
+  }
+}
+
+/** What a person at a terminal is told instead of a log. */
+function describe(
+  { url, adminUrl, dataDir, created }: Awaited<ReturnType<Context['startService']>>,
+  { data, database }: { data: string | undefined; database: string | undefined },
+): string {
+  const lines = [`The service listens at ${url}; Ctrl-C stops it.`]
+  if (database === undefined) lines.push(`Its data lies in ${dataDir}.`)
+  if (adminUrl !== undefined) lines.push(`Its metrics are at ${adminUrl}/metrics.`)
+  if (created && data === undefined && database === undefined)
+    lines.push('The first admin is made with: chatctl service admin create EMAIL')
+  return lines.join('\n')
+}
+
+function tellOn(output: Output) {
+  return (severity: 'warning' | 'error', text: string): void => {
+    if (severity === 'error') say(`Error: ${text}`)
+    else void output.warn(text)
   }
 }
 

@@ -22,6 +22,7 @@ export type RefusalCode =
   | 'upstream_error'
   | 'upstream_overloaded'
   | 'upstream_timeout'
+  | 'upstream_unreachable'
   | 'service_stopping'
   | 'too_busy'
   | 'storage_busy'

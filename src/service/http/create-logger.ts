@@ -1,17 +1,30 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { pino } from 'pino'
 
+/** Takes what is logged in words, where a person reads it: of warnings and errors, what went wrong. */
+export type Teller = (severity: 'warning' | 'error', text: string) => void
+
 /**
- * JSON lines on stderr. Each names a request by id, method, path, status and the id of its key:
- * never a header, a query or a body, which hold keys, passwords and what people write.
+ * JSON lines on stderr, or words for `tell`. Each line names a request by id, method, path, status
+ * and the id of its key: never a header, a query or a body, which hold keys, passwords and what
+ * people write.
  */
-export function createLogger(level: string): FastifyBaseLogger {
+export function createLogger(level: string, tell?: Teller): FastifyBaseLogger {
   const options = { level, base: null, serializers: { err: describe } }
-  return pino(options, pino.destination({ dest: 2, sync: true })) as FastifyBaseLogger
+  const destination = tell
+    ? { write: (line: string) => putInWords(line, tell) }
+    : pino.destination({ dest: 2, sync: true })
+  return pino(options, destination) as FastifyBaseLogger
 }
 
 /** pino's own serializer copies every property of an error; some libraries put requests there. */
 function describe(error: Error & { code?: unknown }): object {
   const { name, message, code, stack } = error
   return { name, message, code, stack }
+}
+
+function putInWords(line: string, tell: Teller): void {
+  const { level, msg, err } = JSON.parse(line) as { level: number; msg?: string; err?: { message: string } }
+  const words = [msg, err?.message].filter((text, index, all) => text && all.indexOf(text) === index)
+  tell(level >= 50 ? 'error' : 'warning', words.join(': '))
 }

@@ -2,6 +2,9 @@ import { Refusal } from '../domain/refusal.ts'
 
 const timeouts = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 
+/** There was no connection: nothing was asked, and asking again costs nothing. */
+const unconnected = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
+
 /** What a caller is told of a failure between the service and its model server; the signal's reason where it was aborted. */
 export function upstreamRefusal(error: unknown, signal: AbortSignal, shownAs: string | undefined): unknown {
   if (signal.aborted) return signal.reason
@@ -11,10 +14,13 @@ export function upstreamRefusal(error: unknown, signal: AbortSignal, shownAs: st
   if (code && timeouts.has(code)) {
     return new Refusal('upstream_timeout', `${capital(server)} did not answer in time`, { cause: error })
   }
+  if (code && unconnected.has(code)) {
+    return new Refusal('upstream_unreachable', `${capital(server)} cannot be reached (${code})`, {
+      cause: error,
+    })
+  }
   const why = code ? ` (${code})` : ''
-  return new Refusal('upstream_error', `${capital(server)} cannot be reached or broke off${why}`, {
-    cause: error,
-  })
+  return new Refusal('upstream_error', `${capital(server)} broke off${why}`, { cause: error })
 }
 
 export const unusable = (what: string, cause?: unknown): Refusal =>

@@ -3,7 +3,10 @@ import type { Model } from '../../contract/model.ts'
 
 /** What answers: a model server, or the built-in model. An aborted signal ends its work at once. */
 export interface Upstream {
-  /** @throws Refusal `upstream_overloaded`, `upstream_error`, `upstream_timeout`; the signal's reason */
+  /**
+   * @throws Refusal `upstream_overloaded`, `upstream_error`, `upstream_unreachable`,
+   * `upstream_timeout`; the signal's reason
+   */
   listModels(signal: AbortSignal): Promise<Model[]>
   /**
    * The model for a request that names none: the first of the list.
@@ -11,8 +14,7 @@ export interface Upstream {
    */
   defaultModel(signal: AbortSignal): Promise<string>
   /**
-   * @throws Refusal `model_not_found`, `context_too_long`, `upstream_overloaded`, `upstream_error`,
-   * `upstream_timeout`; the signal's reason
+   * @throws Refusal `model_not_found`, `context_too_long`; as `listModels`
    */
   complete(order: Order, signal: AbortSignal): Promise<CompletionResult>
   /**

@@ -302,12 +302,12 @@ describe('a faulty model server', () => {
   }
 
   for (const [kind, run] of Object.entries({ streamed, completed })) {
-    it(`that refuses the connection makes upstream_error (${kind})`, async () => {
+    it(`that refuses the connection makes upstream_unreachable (${kind})`, async () => {
       const server = createServer().listen(0, '127.0.0.1')
       await once(server, 'listening')
       const { port } = server.address() as AddressInfo
       await new Promise((resolve) => server.close(resolve))
-      expect((await run(`http://127.0.0.1:${port}/v1`)).code).to.equal('upstream_error')
+      expect((await run(`http://127.0.0.1:${port}/v1`)).code).to.equal('upstream_unreachable')
     })
 
     it(`that sends without end is left before the memory is full (${kind})`, () =>

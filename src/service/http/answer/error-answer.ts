@@ -22,6 +22,7 @@ const statuses: Record<RefusalCode, number> = {
   internal_error: 500,
   storage_damaged: 500,
   upstream_error: 502,
+  upstream_unreachable: 502,
   upstream_overloaded: 503,
   service_stopping: 503,
   too_busy: 503,

@@ -1,0 +1,16 @@
+import type { FailedRequest } from '../failure.ts'
+
+/** What helps where a page for people came, as from a portal, a sign-in or another address below the host. */
+export function webPageHint(
+  { method, url }: FailedRequest,
+  headers: Record<string, string>,
+  bytes: Uint8Array,
+): string | undefined {
+  if (!isWebPage(headers, bytes)) return undefined
+  return `A web page answered ${method} ${url}: check the base URL, or let chatctl doctor look.`
+}
+
+function isWebPage(headers: Record<string, string>, bytes: Uint8Array): boolean {
+  if (/^(text\/html|application\/xhtml\+xml)\b/i.test(headers['content-type'] ?? '')) return true
+  return /^\s*(<!doctype html|<html)\b/i.test(new TextDecoder().decode(bytes.subarray(0, 200)))
+}
