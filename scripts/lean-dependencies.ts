@@ -129,7 +129,9 @@ export const leanDependencies: Plugin = {
         .replace(requires, 'const $1 = __lazy(() => $2);')
         // A container may run under a user that its system does not know; we use neither.
         .replace('(0, node_os_1.homedir)()', '""')
-        .replace('(0, node_os_1.userInfo)().shell', 'undefined'),
+        .replace('(0, node_os_1.userInfo)().shell', 'undefined')
+        // It throws past everything that could say what happened (src/cli/output/streams.ts).
+        .replace("process.stdout.on('error', ", '(() => {})('),
     }))
   },
 }

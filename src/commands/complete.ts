@@ -23,8 +23,11 @@ export default class Complete extends Command {
       sessions: () => findSessions().catch(() => []),
     }
     const answer = await answerShell(this.argv, { commands, topics }, live)
-    // What cannot be written is nobody's loss; thrown, it would be said over what is being typed.
-    if (answer !== '') await writeData(answer).catch(() => {})
+    if (answer === '') return
+    await writeData(answer).catch(() => {
+      // Nobody's loss; told, it would be told over what is being typed.
+      process.exitCode = 0
+    })
   }
 
   protected override async catch(): Promise<void> {}

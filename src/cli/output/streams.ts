@@ -95,8 +95,6 @@ export async function demandWholeStdout(): Promise<void> {
  * with success; what else goes wrong with it `writeData` throws. Nobody listens to a closed stderr.
  */
 export function watchClosedPipes(): void {
-  // oclif adds a listener that throws, past everything that could say what happened.
-  process.stdout.removeAllListeners('error')
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') endProcess(0)
     stdoutError = error

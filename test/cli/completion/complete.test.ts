@@ -13,7 +13,7 @@ import {
   silent,
   startFaultServer,
 } from '../../support/fault-server.ts'
-import { type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
+import { binary, type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 
 const run = promisify(execFile)
@@ -237,6 +237,13 @@ describe('chatctl autocomplete', function () {
     for (const [open, close] of ['{}', '()', '[]']) {
       expect(bare.split(open ?? '').length, `${open}${close}`).to.equal(bare.split(close ?? '').length)
     }
+  })
+
+  it('says nothing where its answer cannot be written', async function () {
+    if (!existsSync('/dev/full')) return this.skip()
+    const line = `'${process.execPath}' '${binary}' complete -- chat se > /dev/full`
+    const { stderr } = await run('sh', ['-c', line], { env })
+    expect(stderr).to.equal('')
   })
 
   const typed: [line: string, replies: string[]][] = [
