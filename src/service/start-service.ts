@@ -14,7 +14,6 @@ import { observeUpstream } from './metrics/observe-upstream.ts'
 import { announceRun, withdrawRun } from './run-record.ts'
 import { openStore } from './store/open-store.ts'
 import { storageFailure } from './store/storage-failure.ts'
-import { sayIfUnreachable } from './upstream/say-if-unreachable.ts'
 import type { Upstream } from './upstream/upstream.ts'
 import type { UpstreamOptions } from './upstream/upstream-address.ts'
 
@@ -69,8 +68,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const dataDir = resolve(options.dataDir)
   const exposure = await readExposure(host, options)
   const metrics = options.admin && (await loadMetrics(options.version ?? ''))
-  const answering = await createUpstream(options.upstream)
-  const upstream = observe(answering, metrics)
+  const upstream = observe(await createUpstream(options.upstream), metrics)
   const store = await openStore({ dataDir, database: options.database })
   const processKeys = new Set<string>()
   const stopping = new AbortController()
@@ -91,7 +89,6 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     if (announce) await announceRun(dataDir, said)
     if (issuerOf(exposure, url) === undefined) logger?.warn(noSignIn)
     logger?.info({ url, admin: adminUrl, data: dataDir, database: place }, 'listening')
-    if (options.upstream && logger) void sayIfUnreachable(answering, stopping.signal, logger)
 
     let closing: Promise<void> | undefined
     const close = () => {

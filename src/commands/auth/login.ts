@@ -13,7 +13,6 @@ import { sayWhatComesFirst } from '../../cli/sign-in/say-what-comes-first.ts'
 import { signInKeys } from '../../config/configuration-keys.ts'
 import { readAddress } from '../../config/resolve-options.ts'
 import type { ApiKey } from '../../credentials/stored-credential.ts'
-import { Failure } from '../../failure.ts'
 import { loginView } from '../../view/auth.ts'
 
 const signInFlags = {
@@ -115,7 +114,6 @@ async function signInWithBrowser(context: Context, plan: LoginPlan, flags: Brows
   const { authUrl, clientId } = await chooseServer(context, plan)
   const settings = { ...plan.settings, auth_url: authUrl, client_id: clientId }
   const { signIn } = await import('../../auth/sign-in.ts')
-  const inVain = new AbortController()
   return signIn(
     {
       authUrl,
@@ -129,8 +127,8 @@ async function signInWithBrowser(context: Context, plan: LoginPlan, flags: Brows
         path: options.redirect_path.value,
       },
       wait: flags.wait ?? longestWait,
-      transport: { ...transport, signal: AbortSignal.any([transport.signal, inVain.signal]) },
-      onReady: (url) => sendToBrowser(context, url, flags.browser, (reason) => inVain.abort(reason)),
+      transport,
+      onReady: (url) => sendToBrowser(context, url, flags.browser),
       onIgnored: (reason) => output.notice(`Still waiting: ${reason}.`),
       pasted: flags.browser ? undefined : readLines(),
     },
@@ -155,29 +153,16 @@ async function chooseServer({ options, prompter, transport }: Context, { connect
   return { authUrl, clientId }
 }
 
-/** @param giveUp called where nobody is there who could open the address */
-async function sendToBrowser(
-  { output }: Context,
-  url: string,
-  opens: boolean,
-  giveUp: (reason: Failure) => void,
-): Promise<void> {
+async function sendToBrowser({ output }: Context, url: string, opens: boolean): Promise<void> {
   await output.showAddress('Open this address to sign in:', url)
   if (!opens) {
     if (isInteractive()) output.notice('Then wait, or paste here the address that the browser ends on.')
     return
   }
   const { openBrowser } = await import('../../auth/open-browser.ts')
-  await openBrowser(url, process.env['BROWSER'], () => {
-    if (!isInteractive()) return giveUp(nobodyThere())
+  await openBrowser(url, process.env['BROWSER'], () =>
     output.notice(
       'No browser could be opened. Open the address yourself; on another machine, use --no-browser.',
-    )
-  })
-}
-
-function nobodyThere(): Failure {
-  return new Failure('input_needed', 'No browser could be opened, and there is no terminal', {
-    hint: 'In a job, set CHATCTL_API_KEY or use --with-api-key; where somebody reads this, use --no-browser.',
-  })
+    ),
+  )
 }

@@ -13,7 +13,7 @@ import { newUserView, userView } from '../../view/users.ts'
 export default class UsersCreate extends BaseCommand {
   static override summary = 'Create a user.'
   static override description =
-    'The password comes from stdin, a file, a hidden prompt that asks twice, or is made up; it is never an argument, which other users of the machine could read.'
+    'The password comes from stdin, a file, a hidden prompt or is made up; it is never an argument, which other users of the machine could read.'
   static override examples = [
     '<%= config.bin %> users create --email ada@example.com --name "Ada" --generate-password',
     '<%= config.bin %> users create --email ada@example.com --metadata company=Acme --metadata seats:=5 --password-stdin < password.txt',
@@ -49,10 +49,7 @@ export default class UsersCreate extends BaseCommand {
     const generated = flags['generate-password'] ? generatePassword() : undefined
     const password =
       generated ??
-      (await readPassword(
-        { stdin: flags['password-stdin'], file: flags['password-file'], twice: true },
-        context,
-      ))
+      (await readPassword({ stdin: flags['password-stdin'], file: flags['password-file'] }, context))
     const answer = await client.users.create({
       ...(email === undefined ? {} : { email }),
       password,
