@@ -84,10 +84,7 @@ async function sayInWords(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyl
   // Our own details are all in the message.
   if (status !== undefined && saysMore(details, message))
     lines.push(`Details: ${clean(JSON.stringify(details))}`)
-  if (request && status !== undefined) {
-    const id = request.id === undefined ? '' : `, id ${request.id}`
-    lines.push(clean(`Request: ${request.method} ${request.url}${id}`))
-  }
+  if (request?.id) lines.push(clean(`Request: ${request.method} ${request.url}, id ${request.id}`))
   if (hint !== undefined) lines.push(`${colours.cyan('Hint:')} ${clean(hint)}`)
   sayStyled(lines.join('\n'))
 }
