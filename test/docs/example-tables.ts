@@ -25,7 +25,7 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
   { of: /auth login/g, by: () => 'auth login --insecure-storage', why: 'no keychain; test/system has one' },
   { of: /--with-api-key$/g, by: () => '--with-api-key < key.txt', why: 'nobody is there to be asked' },
   {
-    of: /((?:admin create|users reset) ada@example.com(?: --name "Ada")?)(?= --data|$)/g,
+    of: /((?:admin create|users reset) (?:ada|grace)@example.com(?: --name "Ada")?)(?= --data|$)/g,
     by: () => '$1 --password-file password.txt',
     why: 'nobody is there to be asked',
   },

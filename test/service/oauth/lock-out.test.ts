@@ -187,12 +187,9 @@ describe('locking out', () => {
       expect(words(unknown)).to.deep.equal(words(known))
       expect(words(known).map(({ status }) => status)).to.deep.equal([400, 400, 400, 400, 400, 429])
       // A hash takes a multiple of everything else; without it an answer would be there at once.
-      const median = (answers: typeof known) =>
-        answers
-          .slice(1, 5)
-          .map(({ ms }) => ms)
-          .sort((a, b) => a - b)[1] ?? 0
-      expect(median(unknown)).to.be.above(median(known) / 3)
+      // The shortest of them, for a busy machine makes some longer.
+      const least = (answers: typeof known) => Math.min(...answers.slice(1, 5).map(({ ms }) => ms))
+      expect(least(unknown)).to.be.above(least(known) / 3)
     }))
 
   it('keeps out who has no password', () =>
