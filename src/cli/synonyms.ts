@@ -20,7 +20,6 @@ const synonyms: Readonly<Record<string, string>> = {
   plan: 'settings diff FILE --save PLAN',
   'settings plan': 'settings diff FILE --save PLAN',
   apply: 'settings apply FILE',
-  'settings list': 'settings get',
   serve: 'service run',
   'service start': 'service run',
   'users add': 'users create',
@@ -47,6 +46,15 @@ export function findSynonym(words: readonly string[]): string | undefined {
     return `chatctl ${line}`
   }
   return undefined
+}
+
+/**
+ * The same for the one word that is wrong, wherever it stands: what shows something is `list`, `get`
+ * or `status`, as there is.
+ */
+export function findWordSynonym(wrong: string, choices: ReadonlySet<string>): string | undefined {
+  const words = /^(show|view|list|ls)$/.test(wrong) ? ['list', 'get', 'status'] : []
+  return words.find((word) => choices.has(word))
 }
 
 /** Flags as other tools spell them, and ours; a command that has none of the name is not told of it. */

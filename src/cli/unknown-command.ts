@@ -3,7 +3,7 @@ import { nearest } from '../nearest.ts'
 import { flagHint } from './flag-hint.ts'
 import { quoteWord } from './quote-word.ts'
 import { sharedFlags } from './shared-flags.ts'
-import { findSynonym } from './synonyms.ts'
+import { findSynonym, findWordSynonym } from './synonyms.ts'
 
 /**
  * @param argv a command line that names no command
@@ -26,7 +26,7 @@ export function unknownCommand(argv: readonly string[], ids: readonly string[]):
   )
   const typed = ['chatctl', ...known].join(' ')
   const likely = [...choices].filter((choice) => !isOpposite(choice, wrong))
-  const found = synonymOf(wrong, choices) ?? nearest(wrong, likely)
+  const found = findWordSynonym(wrong, choices) ?? nearest(wrong, likely)
   const synonym = findSynonym(words)
   const meant = synonym ?? (found === undefined ? undefined : `${typed} ${found}`)
   // oclif takes the words after a command without arguments for the name of a longer one.
@@ -50,12 +50,6 @@ function hintBeforeCommand(flag: string): string {
   return meant === undefined
     ? 'A command begins with its words: chatctl --help'
     : `${meant} See: chatctl --help`
-}
-
-/** What other tools call it. */
-function synonymOf(wrong: string, choices: ReadonlySet<string>): string | undefined {
-  const words = /^(show|view|list|ls)$/.test(wrong) ? ['list', 'get', 'status'] : []
-  return words.find((word) => choices.has(word))
 }
 
 /** One letter from what was meant, and the reverse of it. */
