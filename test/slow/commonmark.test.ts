@@ -1,5 +1,6 @@
-import { createRequire } from 'node:module'
 import { expect } from 'chai'
+// @ts-expect-error: the package has no types.
+import specification from 'commonmark-spec'
 import { markdownToHtml } from '../../src/export/markdown-to-html.ts'
 import { plainStyle } from '../../src/talk/markdown/text-style.ts'
 import { renderMarkdown } from '../talk/render-markdown.ts'
@@ -11,7 +12,7 @@ interface Example {
   html: string
 }
 
-const { tests } = createRequire(import.meta.url)('commonmark-spec') as { tests: Example[] }
+const { tests } = specification as { tests: Example[] }
 /** The specification prints a tab as an arrow. */
 const examples = tests.map((test) => ({
   ...test,
