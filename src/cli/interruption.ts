@@ -14,6 +14,10 @@ export class Interruption extends Error {
   }
 }
 
+export function isHangup(reason: unknown): boolean {
+  return reason instanceof Interruption && reason.exitCode === exitCodes.SIGHUP
+}
+
 /** Work that does not see the signal gets this long, in ms, before the process ends anyway. */
 let grace = 5_000
 

@@ -11,7 +11,7 @@ import { type AdminServer, startAdminServer } from './http/open/admin-server.ts'
 import { Readiness } from './http/open/readiness.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { observeUpstream } from './metrics/observe-upstream.ts'
-import { announceRun, withdrawRun } from './run-record.ts'
+import { announceRun } from './run-record.ts'
 import { openStore } from './store/open-store.ts'
 import { storageFailure } from './store/storage-failure.ts'
 import type { Upstream } from './upstream/upstream.ts'
@@ -30,8 +30,11 @@ export interface ServiceOptions extends ExposureOptions {
   upstream?: UpstreamOptions | undefined
   /** JSON lines on stderr, or words for `tell`; nothing is the default. */
   log?: 'silent' | { level: string; tell?: Teller | undefined } | undefined
-  /** Writes a record into the data folder by which `service status` finds this service. */
-  announce?: boolean | undefined
+  /**
+   * Writes a record into the data directory, by which commands on this machine find this service, and
+   * another into the default data directory when that is not the same.
+   */
+  announce?: { defaultFolder?: string | undefined } | undefined
   /** Where `/metrics` is served, and `/healthz` and `/readyz` too; nowhere when not given. */
   admin?: { port: number | undefined } | undefined
   /** Of the program, for whoever asks what runs here. */
@@ -64,7 +67,7 @@ const farewell = 500
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   options.signal?.throwIfAborted()
-  const { host = '127.0.0.1', port = 0, log = 'silent', announce = false, drain = 4_000 } = options
+  const { host = '127.0.0.1', port = 0, log = 'silent', announce, drain = 4_000 } = options
   const dataDir = resolve(options.dataDir)
   const exposure = await readExposure(host, options)
   const metrics = options.admin && (await loadMetrics(options.version ?? ''))
@@ -86,7 +89,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const adminUrl = admin?.url
     const { place } = store
     const said = { url, admin_url: adminUrl ?? null, version: version ?? null, place }
-    if (announce) await announceRun(dataDir, said)
+    const withdraw = announce && (await announceRun(dataDir, said, announce.defaultFolder))
     if (issuerOf(exposure, url) === undefined) logger?.warn(noSignIn)
     logger?.info({ url, admin: adminUrl, data: dataDir, database: place }, 'listening')
 
@@ -98,7 +101,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const shutDown = async () => {
       options.signal?.removeEventListener('abort', close)
       readiness.stop()
-      if (announce) await withdrawRun(dataDir)
+      await withdraw?.()
       await stop(server, stopping, drain)
       await admin?.close()
       await upstream.close()

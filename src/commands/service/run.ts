@@ -3,7 +3,7 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/create-context.ts'
 import { integerFlag, portFlag, textFlag } from '../../cli/flag-types.ts'
-import { allowGrace } from '../../cli/interruption.ts'
+import { allowGrace, isHangup } from '../../cli/interruption.ts'
 import type { Output } from '../../cli/output/output.ts'
 import { isWatched, say } from '../../cli/output/streams.ts'
 import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
@@ -88,7 +88,6 @@ export default class ServiceRun extends BaseCommand {
       database: flags.database,
       host: flags.host,
       port: flags.port,
-      announce: true,
       version: this.config.version,
       tls: tlsFiles(flags['tls-cert'], flags['tls-key']),
       behindProxy: flags['behind-proxy'],
@@ -108,6 +107,8 @@ export default class ServiceRun extends BaseCommand {
     } finally {
       await service.close()
     }
+    // Ctrl-C and SIGTERM are orders to stop. A hangup is not: a supervisor must see that the service is gone.
+    if (isHangup(context.signal.reason)) throw context.signal.reason
   }
 }
 
