@@ -10,7 +10,7 @@ import type { OAuth } from '../oauth/open-oauth.ts'
 import type { Store } from '../store/store.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { answerEndpoint, type Serving } from './answer/answer-endpoint.ts'
-import { createErrorHandler } from './answer/error-handler.ts'
+import { createErrorHandler, FailureLog } from './answer/error-handler.ts'
 import { recordAnswer } from './answer/record-answer.ts'
 import { RunningAnswers } from './answer/running-answers.ts'
 import { headerLines } from './listening/connection-limits.ts'
@@ -71,7 +71,8 @@ export function createServer(parts: ServerParts): FastifyInstance {
     store.openCounters((message, err) => logger?.warn({ err }, message)),
     parts.now,
   )
-  const serving = { ...parts, live, running: new RunningAnswers(parts.stopping) }
+  const failures = new FailureLog(parts.now)
+  const serving = { ...parts, live, running: new RunningAnswers(parts.stopping), failures }
   const callers = new RequestCallers((headers) =>
     authenticate(keyCallers, store.db, parts.processKeys, headers),
   )
@@ -80,7 +81,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     namesAddresses: exposure?.namesAddresses === true,
     keyOf: (request: FastifyRequest) => callers.find(request)?.keyId,
   }
-  const answerError = createErrorHandler(metrics)
+  const answerError = createErrorHandler(metrics, failures)
 
   const server = fastify({
     ...serverOptions({ logger, exposure, requestTimeout }),
