@@ -86,7 +86,7 @@ describe('a stream to a client', () => {
         leave = resolve
       })
     }
-    server.get('/', async (_, reply) => {
+    server.post('/', async (_, reply) => {
       // Returns when the model has been silent for so long; the first comment follows after the same time.
       const stream = await openEventStream(new EventStream(silent()), () => {}, 200)
       setTimeout(() => client.destroy(), 20)
@@ -96,7 +96,9 @@ describe('a stream to a client', () => {
     server.server.on('connection', (socket) => socket.once('close', () => leave?.()))
     const address = await server.listen({ host: '127.0.0.1', port: 0 })
     const client = connect(Number(new URL(address).port), '127.0.0.1')
-    client.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+    client.write(
+      'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}',
+    )
     await until(() => refusals.length > 0)
     await server.close()
     expect(lines.filter((line) => JSON.parse(line).level >= 50)).to.deep.equal([])
