@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { generateKey, hashKey } from './domain/access/keys.ts'
 import { Refusal } from './domain/refusal.ts'
@@ -53,8 +54,12 @@ export interface RunningService {
   created: boolean
   /** A new API key that lives only in this process and acts as the admin. */
   createProcessKey(): string
-  /** Stops accepting, lets running answers end, closes the database. */
-  close(): Promise<void>
+  /**
+   * Stops accepting, lets running answers end, closes the database.
+   * @param notice how long, in ms, `/readyz` says that the service stops while requests are still
+   *   answered, so that a proxy sends the next ones elsewhere; only the first call counts
+   */
+  close(notice?: number): Promise<void>
 }
 
 /** How long, in ms, an answer that was cut off may take to say so. */
@@ -94,13 +99,15 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     logger?.info({ url, admin: adminUrl, data: dataDir, database: place }, 'listening')
 
     let closing: Promise<void> | undefined
-    const close = () => {
-      closing ??= shutDown()
+    const close = (notice = 0) => {
+      closing ??= shutDown(notice)
       return closing
     }
-    const shutDown = async () => {
-      options.signal?.removeEventListener('abort', close)
+    const closeNow = () => close()
+    const shutDown = async (notice: number) => {
+      options.signal?.removeEventListener('abort', closeNow)
       readiness.stop()
+      if (notice > 0) await pause(notice)
       await withdraw?.()
       await stop(server, stopping, drain)
       await admin?.close()
@@ -108,7 +115,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       await store.close()
       logger?.info('closed')
     }
-    options.signal?.addEventListener('abort', close, { once: true })
+    options.signal?.addEventListener('abort', closeNow, { once: true })
     // It may have been aborted while the service was starting, which no listener hears of.
     if (options.signal?.aborted) {
       await close()

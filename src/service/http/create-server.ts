@@ -1,4 +1,10 @@
-import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+} from 'fastify'
 import { type EndpointName, endpoints } from '../../contract/endpoints.ts'
 import { createCallers } from '../domain/access/callers.ts'
 import { requiredPermissions } from '../domain/access/permissions.ts'
@@ -109,6 +115,13 @@ export function createServer(parts: ServerParts): FastifyInstance {
     const caller = await callers.identify(request)
     if (caller.isCounted) await holdToLimits(limiter, caller, await live.read(), reply, metrics)
   })
+  // A proxy must not send another request on a connection that is about to be closed.
+  const announceClose = async (_: FastifyRequest, reply: FastifyReply) => {
+    if (readiness.isStopping) reply.header('connection', 'close')
+  }
+  // Twice: what OAuth answers does not pass `onSend`, and the service may stop while a request runs.
+  server.addHook('onRequest', announceClose)
+  server.addHook('onSend', announceClose)
   server.addHook('onClose', async () => {
     await keyCallers.close()
     await limiter.close()
