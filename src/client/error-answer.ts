@@ -61,7 +61,7 @@ export function answerFailure(
   if (complaint.code !== undefined) options.code = complaint.code
   if (complaint.details !== undefined) options.details = complaint.details
   const wasHeld = complaint.code === unreachedUpstream
-  const doubt = doubtHint(request.method, mayHaveDone(status) && !wasHeld)
+  const doubt = doubtHint(request, mayHaveDone(status) && !wasHeld)
   options.inDoubt = doubt !== undefined
   const page = () =>
     status < 500 && status !== 401 ? webPageHint(request, headers, answered.bytes) : undefined
