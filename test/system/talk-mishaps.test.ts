@@ -106,7 +106,7 @@ describe('a session in which things come together badly', () => {
     await resumed.exitCode()
     const { turns } = (await talk.json('chat', 'show', id)) as ShownSession
     expect(turns.map(({ answer, status }) => [answer, status])).to.deep.equal([
-      ['Half and half.', 'complete'],
+      ['Half and half.', 'unverified'],
       ['', 'failed'],
     ])
   })
