@@ -49,7 +49,8 @@ export function readFrame(value: unknown, event?: string): Frame {
   const name = event ?? textOf(value['event']) ?? textOf(value['type']) ?? ''
   const failed = value['error']
   if (isRecord(failed) || (typeof failed === 'string' && failed !== '')) frame.error = readComplaint(value)
-  else if (errorNames.test(name)) frame.error = readComplaint({ error: value, ...value })
+  else if (errorNames.test(name) || value['object'] === 'error')
+    frame.error = readComplaint({ error: value, ...value })
 
   const found = findText(value, choice)
   if (found) Object.assign(frame, found)

@@ -29,6 +29,9 @@ export async function sendInstead(session: Session, prompt: string): Promise<voi
   await session.stoppable((signal) => answerPrompt(session, prompt, signal))
   session.replacesLastPrompt = session.unsent !== undefined
   if (!session.replacesLastPrompt) return
+  if (before.mode === 'context' && conversation.mode === 'completions') {
+    session.voice.note('[the conversation is as it was: the service keeps it, and replies are streamed]')
+  }
   Object.assign(conversation, before)
   recorder.options(conversation)
   recorder.conversation(conversation)
