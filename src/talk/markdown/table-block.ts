@@ -111,7 +111,8 @@ export class TableBlock {
   #showRow(cells: readonly string[], widths: readonly number[], marks: readonly Mark[]): void {
     const wrapped = widths.map((width, index) => this.#wrap(cells[index] ?? '', width, marks))
     const height = wrapped.reduce((most, lines) => Math.max(most, lines.length), 1)
-    const bar = this.#look.style.dim(' │ ')
+    // Spaces outside the style, so that they can be trimmed.
+    const bar = ` ${this.#look.style.dim('│')} `
     for (let line = 0; line < height; line++) {
       const parts = wrapped.map((lines, index) => this.#align(lines[line], widths[index] ?? 0, index))
       this.#put(parts.join(bar).trimEnd())
