@@ -108,7 +108,7 @@ export function createContext(invocation: Invocation): Context {
   const startLocal = once(() => startLocalService(output, closers))
   const transport = {
     userAgent: invocation.userAgent,
-    timeout: options.timeout.value,
+    timeout: options.timeout.source === 'default' ? undefined : options.timeout.value,
     retries: options.retries.value,
     maxWait: options.max_wait.value,
     signal: interruption,

@@ -47,12 +47,16 @@ const cases: Case[] = [
   {
     command: 'chat:send',
     args: ['chat', 'send', 'Hello', '--context', 'c1'],
-    request: { method: 'POST', path: '/api/chat/send', body: { message: 'Hello', context_id: 'c1' } },
+    request: {
+      method: 'POST',
+      path: '/api/chat/send',
+      body: { message: 'Hello', context_id: 'c1', stream: true },
+    },
   },
   {
     command: 'chat:send',
-    args: ['chat', 'send', 'Hello', '--stream'],
-    request: { method: 'POST', path: '/api/chat/send', body: { message: 'Hello', stream: true } },
+    args: ['chat', 'send', 'Hello', '--no-stream'],
+    request: { method: 'POST', path: '/api/chat/send', body: { message: 'Hello' } },
   },
   {
     command: 'chat:complete',

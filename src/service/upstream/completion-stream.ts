@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { EventSourceMessage } from 'eventsource-parser'
-import { messageIn } from './error-message.ts'
+import { messageIn, messageOf } from './error-message.ts'
 import { EventReader } from './event-reader.ts'
 import { readUsage } from './lenient-answers.ts'
 import type { Piece, Usage } from './upstream.ts'
@@ -16,6 +16,7 @@ const lastWords = 2_000
 interface Chunk {
   model?: unknown
   error?: unknown
+  object?: unknown
   usage?: unknown
   choices?: { index?: unknown; delta?: { content?: unknown } | null; finish_reason?: unknown }[] | null
 }
@@ -121,12 +122,14 @@ class StreamedAnswer {
 }
 
 function parseChunk({ event, data }: EventSourceMessage, hidden: readonly string[]): Chunk {
+  if (event === 'error') throw brokeOff(messageOf(data, hidden))
   const chunk = parseObject(data)
-  if (chunk.error || event === 'error') {
-    throw unusable(`broke off: ${messageIn(chunk, hidden) ?? 'it did not say why'}`)
-  }
+  // vLLM sends `{"object":"error","message"}`.
+  if (chunk.error || chunk.object === 'error') throw brokeOff(messageIn(chunk, hidden))
   return chunk
 }
+
+const brokeOff = (words = 'it did not say why') => unusable(`broke off: ${words}`)
 
 function parseObject(data: string): Chunk {
   try {
