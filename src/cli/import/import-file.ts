@@ -138,7 +138,7 @@ function onlyFirstRetry(): (event: ClientEvent) => boolean {
 
 /** What an import needs of its outside: a client, a person, a place for its progress. */
 function outsideOf(context: Context, options: FileOptions) {
-  const { file, kind, yes, concurrency } = options
+  const { file, yes, concurrency } = options
   const { output, prompter, transport } = context
   const name = file === '-' ? 'stdin' : file
   const told = new ToldRows(options.settle)
@@ -157,8 +157,7 @@ function outsideOf(context: Context, options: FileOptions) {
       const service = context.contextOwner().baseUrl ?? 'the embedded service'
       const outline = `${name}: ${describeOutline(prospect)}`
       output.notice(`${outline}.\n${describeProspect(context, prospect, concurrency, sameCommand(options))}`)
-      // Who is created stays; what is assigned can be assigned otherwise, by a script too.
-      if (!yes && (kind === 'users' || prompter.canAsk)) await prompter.confirm(`Send them to ${service}?`)
+      if (!yes) await prompter.confirm(`Send them to ${service}?`)
     },
     onBegin: ({ rows, tally, estimate }: RunStart) => {
       progress = new BulkProgress(output, { noun: 'row', total: rows, estimate })
