@@ -27,8 +27,8 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-function open(window = 3_600_000): Journal {
-  return Journal.open({ path, header, window, release: () => {} })
+function open(): Journal {
+  return Journal.open({ path, header, release: () => {} })
 }
 
 /** A journal with these lines, whole. */
@@ -115,29 +115,19 @@ describe('the journal of an import', () => {
 
   it('is readable by its owner alone', async () => {
     const journal = open()
-    await journal.intend(0, 'create', undefined)
+    await journal.intend(0, 'create', undefined, 'key0')
     await journal.close()
     expect(statSync(path).mode & 0o777).to.equal(0o600)
   })
 
   it('has an intent on disk before it says so', async () => {
     const journal = open()
-    const intents = Array.from({ length: rows }, (_, row) => journal.intend(row, 'create', undefined))
+    const intents = Array.from({ length: rows }, (_, row) =>
+      journal.intend(row, 'create', undefined, `key${row}`),
+    )
     await Promise.race(intents)
     expect(readFileSync(path, 'utf8').split('\n')).to.have.length(rows + 2)
     await Promise.all(intents)
-    await journal.close()
-  })
-
-  it('counts what was sent in the last window of a quota', async () => {
-    const hour = 3_600_000
-    const now = Date.now()
-    const intents = [now - 3 * hour, now - hour / 2, now - 1000].map((at, row) =>
-      JSON.stringify({ row, step: 'create', at }),
-    )
-    writeFileSync(path, [JSON.stringify(header), ...intents, ''].join('\n'))
-    const journal = open(hour)
-    expect(journal.spent).to.deep.equal({ since: now - hour / 2, requests: 2 })
     await journal.close()
   })
 

@@ -12,8 +12,10 @@ import { dirname } from 'node:path'
 import { Failure } from '../../failure.ts'
 import { syncFolder } from '../../sync-folder.ts'
 import { systemWords } from '../../system-words.ts'
+import { RowSet } from '../input/row-set.ts'
 import type { Step } from '../rows/user-row.ts'
 import {
+  type EndLine,
   type FileLine,
   type JournalHeader,
   type JournalLine,
@@ -27,8 +29,6 @@ const newline = 10
 export interface JournalOpening {
   path: string
   header: JournalHeader
-  /** Ms, of the quota that is kept. */
-  window: number
   /** Passes over the one that is there. */
   restart?: boolean
   /** Is called before a journal that begins gets its file: until then nothing is forgotten. */
@@ -46,8 +46,6 @@ export class Journal {
   readonly rows: RowStates
   readonly #path: string
   readonly #header: JournalHeader
-  /** Ms. */
-  readonly #window: number
   readonly #onBegin: (() => void) | undefined
   readonly #release: () => void
   #file: number | undefined
@@ -55,13 +53,13 @@ export class Journal {
   #waiting: ((error?: Error) => void)[] = []
   #isSyncing = false
   readonly #files = new Map<FileLine['type'], FileLine>()
-  #spent = { since: 0, requests: 0 }
+  readonly #requested = new RowSet()
+  #isFinished = false
 
   private constructor(opening: JournalOpening) {
     this.#path = opening.path
     this.#header = opening.header
     this.rows = new RowStates(opening.header.input.rows)
-    this.#window = opening.window
     this.#onBegin = opening.onBegin
     this.#release = opening.release
   }
@@ -84,11 +82,6 @@ export class Journal {
     return this.#files.get(type)
   }
 
-  /** What was sent in the window of the quota that began last. */
-  get spent(): { since: number; requests: number } {
-    return this.#spent
-  }
-
   /** The last that was written of a row: its id and error. */
   lastLine(row: number): StepLine | undefined {
     const offset = this.rows.offsetOf(row)
@@ -97,10 +90,35 @@ export class Journal {
     return line && 'row' in line ? line : undefined
   }
 
-  /** Resolves when the intent is on disk: only then may the request leave. */
-  intend(row: number, step: Step, id: string | undefined): Promise<void> {
-    this.#append({ row, step, at: Date.now(), ...(id !== undefined && { id }) })
+  /** What the import has written: see `fileOf`. */
+  get files(): readonly FileLine[] {
+    return [...this.#files.values()]
+  }
+
+  /** Whether this run, rather than an earlier one, has sent a request for the row. */
+  wasRequested(row: number): boolean {
+    return this.#requested.has(row)
+  }
+
+  /**
+   * Resolves when the intent is on disk: only then may the request leave.
+   * @param key of the row's content
+   */
+  intend(row: number, step: Step, id: string | undefined, key: string): Promise<void> {
+    this.#append({ row, step, at: Date.now(), key, ...(id !== undefined && { id }) })
+    this.#requested.add(row)
     return this.sync()
+  }
+
+  /** Takes over what the journal of an earlier content of the file has of a row. */
+  carryOver(line: StepLine): void {
+    this.#append(line)
+  }
+
+  /** Ends the journal until something is sent again. A run that has sent nothing has none to end. */
+  end(type: EndLine['type']): void {
+    if (this.#size === 0 || (type === 'finished' && this.#isFinished)) return
+    this.#append({ type, at: new Date().toISOString() })
   }
 
   /** What became of a step. It outlasts the process at once, the machine with the next `sync`. */
@@ -148,17 +166,38 @@ export class Journal {
 
   /** Closes it without a wait: for what only read it. */
   abandon(): void {
-    if (this.#file !== undefined) closeSync(this.#file)
+    this.#closeFile()
     this.#release()
   }
 
   /** The header comes with the first line after it: a run that sends nothing leaves no journal. */
   #append(line: JournalLine): void {
-    if (this.#size === 0 && line !== this.#header) this.#append(this.#header)
+    if ('row' in line && this.#isOver) this.#startOver()
+    if (this.#size === 0 && line !== this.#header) {
+      const files = this.files
+      this.#append(this.#header)
+      for (const file of files) this.#append(file)
+    }
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
     guard(this.#path, () => this.#write(this.#file ?? this.#begin(), bytes))
     this.#take(line, this.#size)
     this.#size += bytes.length
+  }
+
+  /** Nothing of a finished run is needed where no user was created: a job that runs daily would add up. */
+  get #isOver(): boolean {
+    return this.#isFinished && this.rows.isUntouched
+  }
+
+  #startOver(): void {
+    this.#closeFile()
+    this.#size = 0
+    this.#isFinished = false
+  }
+
+  #closeFile(): void {
+    if (this.#file !== undefined) closeSync(this.#file)
+    this.#file = undefined
   }
 
   #begin(): number {
@@ -186,14 +225,11 @@ export class Journal {
   #take(line: JournalLine, offset: number): void {
     if ('row' in line) {
       this.rows.take(line, offset)
-      if (line.at !== undefined) this.#count(line.at)
-    } else if (line.type !== 'import') this.#files.set(line.type, line)
-  }
-
-  /** A window begins with its first request. */
-  #count(at: number): void {
-    if (at - this.#spent.since >= this.#window) this.#spent = { since: at, requests: 0 }
-    this.#spent.requests++
+      this.#isFinished = false
+    } else if (line.type === 'finished') {
+      this.rows.forgetUpdates()
+      this.#isFinished = true
+    } else if (line.type !== 'import' && 'path' in line) this.#files.set(line.type, line)
   }
 
   /** Reads what is there, and cuts off a last line that was not written whole: nobody relied on it. */

@@ -46,6 +46,11 @@ export function bulkFlags(...dependsOn: string[]) {
       dependsOn,
       summary: 'Forget what was done of this file, and send all of it.',
     }),
+    close: Flags.boolean({
+      dependsOn,
+      exclusive: ['dry-run', 'format', 'restart', 'results', 'skip-invalid'],
+      summary: 'Send nothing, and close the unfinished import of this file.',
+    }),
     // CHATCTL_YES is set for all commands of a job, so that it needs nothing beside it.
     yes: yesFlag,
   }
