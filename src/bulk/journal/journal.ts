@@ -1,19 +1,11 @@
-import {
-  closeSync,
-  existsSync,
-  fdatasync,
-  fstatSync,
-  ftruncateSync,
-  openSync,
-  readSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, existsSync, fdatasync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Failure } from '../../failure.ts'
 import { syncFolder } from '../../sync-folder.ts'
 import { systemWords } from '../../system-words.ts'
 import { RowSet } from '../input/row-set.ts'
 import type { Step } from '../rows/user-row.ts'
+import { readLineAt, readWholeLines } from './journal-file.ts'
 import {
   type EndLine,
   type FileLine,
@@ -23,8 +15,6 @@ import {
   type StepLine,
 } from './journal-line.ts'
 import { RowStates } from './row-states.ts'
-
-const newline = 10
 
 export interface JournalOpening {
   path: string
@@ -86,7 +76,7 @@ export class Journal {
   lastLine(row: number): StepLine | undefined {
     const offset = this.rows.offsetOf(row)
     if (offset === 0 || this.#file === undefined) return undefined
-    const line = readJournalLine(lineAt(this.#file, offset))
+    const line = readJournalLine(readLineAt(this.#file, offset))
     return line && 'row' in line ? line : undefined
   }
 
@@ -234,37 +224,12 @@ export class Journal {
 
   /** Reads what is there, and cuts off a last line that was not written whole: nobody relied on it. */
   #restore(file: number): void {
-    const end = fstatSync(file).size
-    const chunk = Buffer.allocUnsafe(1024 * 1024)
-    let pending = Buffer.alloc(0)
-    let at = 0
-    while (at < end) {
-      const read = readSync(file, chunk, 0, chunk.length, at)
-      if (read === 0) break
-      at += read
-      const bytes = Buffer.concat([pending, chunk.subarray(0, read)])
-      let from = 0
-      for (let to = bytes.indexOf(newline); to !== -1; to = bytes.indexOf(newline, from)) {
-        const line = readJournalLine(bytes.toString('utf8', from, to))
-        if (line) this.#take(line, this.#size)
-        this.#size += to + 1 - from
-        from = to + 1
-      }
-      pending = bytes.subarray(from)
-    }
-    if (this.#size < end) ftruncateSync(file, this.#size)
-  }
-}
-
-function lineAt(file: number, offset: number): string {
-  const chunk = Buffer.allocUnsafe(4096)
-  let text = Buffer.alloc(0)
-  for (let at = offset; ; ) {
-    const read = readSync(file, chunk, 0, chunk.length, at)
-    text = Buffer.concat([text, chunk.subarray(0, read)])
-    const end = text.indexOf(newline)
-    if (end !== -1 || read === 0) return text.toString('utf8', 0, end === -1 ? text.length : end)
-    at += read
+    const { whole, end } = readWholeLines(file, (text, offset) => {
+      const line = readJournalLine(text)
+      if (line) this.#take(line, offset)
+    })
+    this.#size = whole
+    if (whole < end) ftruncateSync(file, whole)
   }
 }
 

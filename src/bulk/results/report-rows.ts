@@ -57,7 +57,7 @@ export interface Report {
   unknownRows: string | undefined
 }
 
-/** Rows of one status that are told one by one. */
+/** Rows of one kind that are told one by one. */
 const toldRows = 10
 
 /** Says of every row what became of it, and writes the files that say so. */
@@ -96,6 +96,8 @@ class ReportCount {
   readonly #paths: Record<RowListName, string>
   readonly #failed: FailedRows
   readonly #unknown: UnknownRows
+  /** Unknown rows that somebody is asked about, and those that the same command sends again. */
+  readonly #told = { asked: 0, resent: 0 }
   #alreadyDone = 0
   #invalid = 0
   #remaining = 0
@@ -109,7 +111,7 @@ class ReportCount {
       unknown: rowListPath('unknown', input, journal),
     }
     this.#failed = new FailedRows(this.#paths.failed, input.form)
-    this.#unknown = new UnknownRows(this.#paths.unknown, toldRows)
+    this.#unknown = new UnknownRows(this.#paths.unknown)
   }
 
   /** @param isWanted whether a result is written of every row */
@@ -159,8 +161,9 @@ class ReportCount {
 
   async #takeUnknown(row: InputRow, result: RowResult, remains: boolean): Promise<void> {
     const { journal, onUnknown } = this.#reporting
-    if (this.#unknown.count < toldRows) onUnknown(result, remains ? undefined : unsettled(row, journal))
-    await this.#unknown.add({ ...result, line: describePlace(row) })
+    const isTold = this.#told[remains ? 'resent' : 'asked']++ < toldRows
+    if (isTold) onUnknown(result, remains ? undefined : unsettled(row, journal))
+    await this.#unknown.add({ ...result, line: describePlace(row) }, isTold)
   }
 }
 

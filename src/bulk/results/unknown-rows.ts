@@ -6,27 +6,20 @@ import type { RowList } from './row-list-file.ts'
 /** Rows that are held before they are written. */
 const heldRows = 1000
 
-/** The rows whose outcome is unknown, as a file of results. It is needed where they are too many to be told. */
+/** The rows whose outcome is unknown, as a file of results. It is needed where not all of them are told one by one. */
 export class UnknownRows implements RowList {
-  count = 0
+  isNeeded = false
   trouble: Failure | undefined
   readonly #path: string
-  /** Rows that are told one by one. */
-  readonly #told: number
   #held: WrittenResult[] = []
   #writer: ResultsWriter | undefined
 
-  constructor(path: string, told: number) {
+  constructor(path: string) {
     this.#path = path
-    this.#told = told
   }
 
-  get isNeeded(): boolean {
-    return this.count > this.#told
-  }
-
-  async add(result: WrittenResult): Promise<void> {
-    this.count++
+  async add(result: WrittenResult, isTold: boolean): Promise<void> {
+    this.isNeeded ||= !isTold
     if (!this.trouble) this.#held.push(result)
     if (this.#held.length >= heldRows) await this.#guard(() => this.#write())
   }

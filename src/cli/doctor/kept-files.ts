@@ -40,7 +40,7 @@ export async function examineImports({ context, findUnfinishedImports }: Surroun
     const goOn = ['chatctl', ...command, ...serviceFlag(service, context.configuration)]
       .map(quoteWord)
       .join(' ')
-    const hint = `Continue${file === 'stdin' ? ' with the same input' : ''}: ${goOn}, or give it up: ${goOn} --close`
+    const hint = `${file === 'stdin' ? 'With the same input: ' : ''}${goOn} (add --close to give it up)`
     // Rows that were never sent may be those that the import left out for their faults.
     return unknown > 0 ? warning('imports', words, hint) : ok('imports', words, hint)
   })
