@@ -117,6 +117,16 @@ for (const { name, args, row, header, cells, faulty, creates } of fileCommands) 
       expect(existsSync(path)).to.equal(true)
     })
 
+    it('--close gives an unfinished import up, until it is continued', async () => {
+      const path = file('rows.csv', csv(5))
+      expect(await run(path, '--close')).to.include({ exitCode: 2, changes: 0 })
+      expect(await run(path, '--quota', '2/h')).to.include({ exitCode: 75, changes: 2 })
+      const closed = await run(path, '--close', '--fields', 'rows,sent,unknown')
+      expect(closed).to.include({ exitCode: 0, changes: 0, stdout: '5\t2\t0\n' })
+      expect(await run(path, '--close')).to.include({ exitCode: 2, changes: 0 })
+      expect(await run(path)).to.include({ exitCode: 0, changes: 3 })
+    })
+
     it('--restart sends all of it again', async () => {
       const path = file('rows.csv', csv(2))
       expect(await run(path)).to.include({ exitCode: 0, changes: 2 })

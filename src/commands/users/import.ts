@@ -14,7 +14,7 @@ import { closedView, importView } from '../../view/import.ts'
 export default class UsersImport extends BaseCommand {
   static override summary = 'Create and update users from a file of any size, under any quota.'
   static override description =
-    'A row without id is created, one with id updated; role and permissions are assigned after. The whole file is checked before anything is sent. Whatever stops the import, the same command goes on from there, and creates nobody twice.'
+    'A row without id is created, one with id updated; role and permissions are assigned after. The whole file is checked before anything is sent. To resume an import, or to send rows that were added to the file, run the same command again: no user is created twice.'
   static override examples = [
     '<%= config.bin %> users import users.csv --dry-run',
     '<%= config.bin %> users import users.csv --quota 100/h --max-wait 1h --yes',

@@ -12,7 +12,7 @@ import { permissionsView } from '../../../view/users.ts'
 export default class UsersPermissionsAssign extends BaseCommand {
   static override summary = 'Assign permissions and a role to a user, or to those of a file.'
   static override description =
-    'Exactly what is given is sent. Whether a service replaces the earlier permissions or adds to them is its own choice; the embedded one replaces. A file is sent as users import does it: checked first, under a quota, and resumed by the same command.'
+    'Exactly what is given is sent. Whether a service replaces the earlier permissions or adds to them is its own choice; the embedded one replaces. A file is sent as users import does it: checked first, under a quota, and resumed by the same command. After a finished run, the same command sends every row again.'
   static override examples = [
     '<%= config.bin %> users permissions assign ID read:chat write:users --role editor',
     '<%= config.bin %> users permissions assign ID --role admin',
