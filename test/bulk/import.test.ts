@@ -302,7 +302,7 @@ describe('users import', function () {
       expectFailure(
         refused,
         7,
-        '1 row that may have been sent was edited or removed (row 2, user ',
+        '1 row that may have been sent was edited or removed (row 2 of that file, user ',
         '--restart',
       )
       expect(requests).to.deep.equal([])

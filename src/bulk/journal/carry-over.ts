@@ -71,10 +71,10 @@ function assertNoneLost({ header, journal }: EarlierJournal, found: RowSet): voi
   const [first = 0] = lost
   const id = journal.lastLine(first)?.id
   const which = `${countOf(lost.length, 'row')} that may have been sent ${lost.length === 1 ? 'was' : 'were'} edited or removed`
-  const example = `row ${first + 1}${id === undefined ? '' : `, user ${id}`}`
+  const example = `row ${first + 1} of that file${id === undefined ? '' : `, user ${id}`}`
   const message = `${name} has changed since it was imported at ${header.at}: ${which} (${lost.length === 1 ? '' : 'first: '}${example})`
   throw new Failure('conflict', message, {
-    hint: 'Put these rows back as they were; new rows may be added. --restart sends every row again, and creates users again.',
+    hint: 'Restore these rows. You can add rows, and change users that exist with users update. --restart sends every row again, and creates every user again.',
     details: { rows: lost.slice(0, 1000).map((row) => row + 1), count: lost.length },
   })
 }
