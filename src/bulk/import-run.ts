@@ -68,6 +68,10 @@ export class ImportRun {
       signal: options.signal,
       quota: options.quota,
       spent,
+      onWindow: (window) => {
+        const { quota } = options
+        if (quota) journal.noteWindow({ at: Date.now(), length: quota.window, ...window })
+      },
       onPause: options.onPause,
       onGo: options.onGo,
     })

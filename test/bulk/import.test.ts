@@ -408,6 +408,36 @@ describe('users import', function () {
       expect(results(to)[0]).to.include({ status: 'skipped', error: 'the rest of it is not sent yet' })
     })
 
+    it('ends the window of a quota that is given when the service does, in the next run too', async () => {
+      const endsAt = Date.now() + 3500
+      const hourly = await startFaultServer((request, response, incoming) =>
+        json(
+          201,
+          { id: 'u' },
+          {
+            'ratelimit-policy': '"hour";q=2;w=3600',
+            ratelimit: `"hour";r=0;t=${Math.max(0, Math.ceil((endsAt - Date.now()) / 1000))}`,
+          },
+        )(request, response, incoming),
+      )
+      try {
+        const path = file('users.csv', three)
+        const bounded = (...flags: string[]) =>
+          run(['import', path, '--yes', '--json', '--quota', '2/h', '--concurrency', '1', ...flags], {
+            env: { CHATCTL_BASE_URL: hourly.url },
+          })
+        const first = await bounded('--max-wait', '0s')
+        expect(first.exitCode, first.stderr).to.equal(75)
+        expect(first.stderr).to.match(/Try again in \d s/)
+        await sleep(endsAt + 1000 - Date.now())
+        const second = await bounded('--max-wait', '0s')
+        expect(second.exitCode, second.stderr).to.equal(0)
+        expect(counts(second)).to.include({ remaining: 0 })
+      } finally {
+        await hourly.close()
+      }
+    })
+
     it('keeps to the quota that is given', async () => {
       const path = file('users.csv', three)
       const done = await importing(path, '--quota', '2/h', '--json')

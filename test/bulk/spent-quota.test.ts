@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -38,6 +38,16 @@ describe('what imports have spent of a quota', () => {
     expect(await read()).to.deep.equal({ since: now - hour / 2, requests: 3 })
     expect(await read(hour / 3)).to.deep.equal({ since: now - 1000, requests: 1 })
     expect(await read(500)).to.equal(undefined)
+  })
+
+  it('is that of the window that the service has named', async () => {
+    plant('a.jsonl', [now - 70 * 60_000, now - 65 * 60_000, now - 5000])
+    const named = (length: number) => ({
+      ...{ type: 'window', at: now - 66 * 60_000, length, since: now - 110 * 60_000, requests: 1 },
+    })
+    appendFileSync(join(folder, 'a.jsonl'), `${JSON.stringify(named(hour))}\n`)
+    expect(await read()).to.deep.equal({ since: now - 5000, requests: 1 })
+    expect(await read(2 * hour)).to.deep.equal({ since: now - 70 * 60_000, requests: 3 })
   })
 
   it('is what one count of the same requests has, however they are spread over journals', async () => {

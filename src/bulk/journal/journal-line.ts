@@ -52,7 +52,17 @@ export interface EndLine {
   at: string
 }
 
-export type JournalLine = JournalHeader | StepLine | FileLine | EndLine
+/** The window of a quota as the service named it, which may have begun before the first request. Times are ms. */
+export interface WindowLine {
+  type: 'window'
+  at: number
+  /** Of the window. */
+  length: number
+  since: number
+  requests: number
+}
+
+export type JournalLine = JournalHeader | StepLine | FileLine | EndLine | WindowLine
 
 /** @returns undefined for what is no whole line of a journal */
 export function readJournalLine(text: string): JournalLine | undefined {

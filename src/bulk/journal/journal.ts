@@ -13,6 +13,7 @@ import {
   type JournalLine,
   readJournalLine,
   type StepLine,
+  type WindowLine,
 } from './journal-line.ts'
 import { RowStates } from './row-states.ts'
 
@@ -114,6 +115,10 @@ export class Journal {
   /** What became of a step. It outlasts the process at once, the machine with the next `sync`. */
   record(line: StepLine & { did: NonNullable<StepLine['did']> }): void {
     this.#append(line)
+  }
+
+  noteWindow(window: Omit<WindowLine, 'type'>): void {
+    this.#append({ type: 'window', ...window })
   }
 
   noteFile(line: FileLine): void {

@@ -17,25 +17,40 @@ export async function readSpent(
   folder: string,
   { service, window, now }: { service: string; window: number; now: number },
 ): Promise<Spent | undefined> {
-  const times: number[] = []
+  const events: Sent[] = []
   for (const name of readdirSync(folder)) {
     const path = join(folder, name)
     if (!/\.jsonl(\.old)?$/.test(name) || statSync(path).mtimeMs <= now - window) continue
-    for await (const at of readTimes(path, service)) times.push(at)
+    for await (const event of readEvents(path, { service, window })) events.push(event)
   }
   let spent: Spent | undefined
-  for (const at of Float64Array.from(times).sort()) {
-    if (spent && at - spent.since < window) spent.requests++
+  for (const { at, named } of events.sort((one, other) => one.at - other.at)) {
+    if (named) spent = { ...named }
+    else if (spent && at - spent.since < window) spent.requests++
     else spent = { since: at, requests: 1 }
   }
   return spent && now - spent.since < window ? spent : undefined
 }
 
-/** When each request of a journal left; none where it is of another service. */
-async function* readTimes(path: string, service: string): AsyncGenerator<number> {
+/** A request that left, or what was spent when the service named its window. */
+interface Sent {
+  at: number
+  named?: Spent
+}
+
+/** None where the journal is of another service. */
+async function* readEvents(
+  path: string,
+  { service, window }: { service: string; window: number },
+): AsyncGenerator<Sent> {
   for await (const text of readLines(path)) {
     const line = readJournalLine(text)
-    if (line && 'type' in line && line.type === 'import' && line.service !== service) return
-    if (line && 'row' in line && line.at !== undefined) yield line.at
+    if (line === undefined) continue
+    if ('row' in line) {
+      if (line.at !== undefined) yield { at: line.at }
+    } else if (line.type === 'import' && line.service !== service) return
+    else if (line.type === 'window' && line.length === window) {
+      yield { at: line.at, named: { since: line.since, requests: line.requests } }
+    }
   }
 }

@@ -24,6 +24,8 @@ export interface BrakeOptions {
   quota?: Quota | undefined
   /** Of the quota's window, from an earlier run. */
   spent?: Spent | undefined
+  /** Told of the window of the quota where the service names another one than was counted. */
+  onWindow?(spent: Spent): void
   /** Told again where a pause becomes longer. */
   onPause?(pause: Pause): void
   onGo?(): void
@@ -98,7 +100,8 @@ export class Brake {
     if (event.type === 'request' && event.attempt > 1) this.#count?.take(this.#now())
     if (event.type !== 'answer') return
     this.#headers.read(event.headers, this.#now())
-    this.#count?.align(readWindows(event.headers, this.#now()), this.#now())
+    const spent = this.#count?.align(readWindows(event.headers, this.#now()), this.#now())
+    if (spent) this.#options.onWindow?.(spent)
     if (event.status === 429) this.#limited(readWait(event.headers, this.#now()))
     if (event.status === 503 && event.headers['retry-after'] !== undefined) {
       const asked = readWait(event.headers, this.#now())
