@@ -192,6 +192,19 @@ describe('updates and assignments of a file', function () {
     }
   })
 
+  it('have one file of failed rows, also where the file is another each day', async () => {
+    const id = server.add({ email: 'a@x.org' })
+    for (const role of ['editor', 'admin', 'member']) {
+      const path = file('roles.csv', `id,role\n${id},${role}\ngone,${role}\n`)
+      const done = JSON.parse((await run('permissions', 'assign', '--file', path)).stdout)
+      expect(done).to.include({ updated: 1, failed: 1, failed_rows: join(sandbox.home, 'roles.failed.csv') })
+    }
+    expect(journals()).to.have.length(1)
+    const path = file('roles.csv', `id,role\n${id},editor\n`)
+    expect((await run('permissions', 'assign', '--file', path)).exitCode).to.equal(0)
+    expect(existsSync(join(sandbox.home, 'roles.failed.csv'))).to.equal(false)
+  })
+
   it('continue where a run has stopped', async () => {
     const ids = ['a@x.org', 'b@x.org', 'c@x.org'].map((email) => server.add({ email }))
     const path = file('roles.csv', `id,role\n${ids.map((id) => `${id},editor\n`).join('')}`)

@@ -5,6 +5,7 @@ import { syncFolder } from '../../sync-folder.ts'
 import { systemWords } from '../../system-words.ts'
 import { RowSet } from '../input/row-set.ts'
 import type { Step } from '../rows/user-row.ts'
+import { FlushQueue } from './flush-queue.ts'
 import { readLineAt, readWholeLines } from './journal-file.ts'
 import {
   type EndLine,
@@ -22,6 +23,8 @@ export interface JournalOpening {
   header: JournalHeader
   /** Passes over the one that is there. */
   restart?: boolean
+  /** What earlier journals of the file have written. */
+  files?: readonly FileLine[] | undefined
   /** Is called before a journal that begins gets its file: until then nothing is forgotten. */
   onBegin?(): void
   /** Gives back the lock of the path, which the opener has taken. */
@@ -41,8 +44,10 @@ export class Journal {
   readonly #release: () => void
   #file: number | undefined
   #size = 0
-  #waiting: ((error?: Error) => void)[] = []
-  #isSyncing = false
+  readonly #queue = new FlushQueue(
+    () => this.#file,
+    (cause) => unwritable(this.#path, cause),
+  )
   readonly #files = new Map<FileLine['type'], FileLine>()
   readonly #requested = new RowSet()
   #isFinished = false
@@ -53,6 +58,7 @@ export class Journal {
     this.rows = new RowStates(opening.header.input.rows)
     this.#onBegin = opening.onBegin
     this.#release = opening.release
+    for (const file of opening.files ?? []) this.#files.set(file.type, file)
   }
 
   /**
@@ -126,29 +132,9 @@ export class Journal {
     if (last?.path !== line.path || last.mark !== line.mark) this.#append(line)
   }
 
-  /** Resolves when all that was written is on disk: one call of the system for all that wait. */
+  /** Resolves when all that was written is on disk. */
   sync(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push((error) => (error ? reject(error) : resolve()))
-      this.#syncNext()
-    })
-  }
-
-  #syncNext(): void {
-    if (this.#isSyncing || this.#waiting.length === 0) return
-    const waiting = this.#waiting
-    this.#waiting = []
-    if (this.#file === undefined) {
-      for (const settle of waiting) settle()
-      return
-    }
-    this.#isSyncing = true
-    fdatasync(this.#file, (cause) => {
-      this.#isSyncing = false
-      const failure = cause === null ? undefined : unwritable(this.#path, cause)
-      for (const settle of waiting) settle(failure)
-      this.#syncNext()
-    })
+    return this.#queue.flush()
   }
 
   async close(): Promise<void> {

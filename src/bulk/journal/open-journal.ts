@@ -16,7 +16,7 @@ import { syncFolder } from '../../sync-folder.ts'
 import { systemWords } from '../../system-words.ts'
 import { carryOver, type ValidRows } from './carry-over.ts'
 import { Journal } from './journal.ts'
-import { type JournalHeader, readJournalLine } from './journal-line.ts'
+import { type FileLine, type JournalHeader, readJournalLine } from './journal-line.ts'
 import { RowStates } from './row-states.ts'
 
 const extension = '.jsonl'
@@ -58,13 +58,13 @@ export async function openJournal({ header, restart, rows }: JournalRequest): Pr
     try {
       const changed = findChanged(folder, header)
       for (const old of changed) locks.push(lock(old.path, old.header))
-      const isCarriedOver = !restart && (await carryAllOver(changed, { header, path, rows }))
-      if (isCarriedOver) for (const old of changed) retire(old.path)
+      const carried = restart ? undefined : await carryAllOver(changed, { header, path, rows })
+      if (carried?.hasRows) for (const old of changed) retire(old.path)
       const onBegin = () => {
         for (const old of changed) retire(old.path)
         retire(path)
       }
-      return Journal.open({ path, header, restart, onBegin, release })
+      return Journal.open({ path, header, restart, onBegin, release, files: carried?.lists })
     } catch (error) {
       release()
       throw error
@@ -119,36 +119,39 @@ async function readJournal<T>(
 
 /**
  * Makes a journal of what earlier ones have of the rows; whole, or none.
- * @returns whether there was anything
+ * @returns whether there was any row, and the files beside the input that earlier runs have written
  */
 async function carryAllOver(
   changed: readonly Found[],
   { header, path, rows }: { header: JournalHeader; path: string; rows: ValidRows },
-): Promise<boolean> {
+): Promise<{ hasRows: boolean; lists: FileLine[] }> {
   const release = () => {}
   const aside = `${path}.part`
   rmSync(aside, { force: true })
   const made = Journal.open({ path: aside, header, release })
+  const files: FileLine[] = []
   try {
     for (const old of changed) {
       const journal = Journal.open({ path: old.path, header: old.header, release })
       try {
         for await (const line of carryOver({ ...old, journal }, rows)) made.carryOver(line)
-        if (existsSync(aside)) for (const file of journal.files) made.noteFile(file)
+        files.push(...journal.files)
       } finally {
         journal.abandon()
       }
     }
+    const hasRows = existsSync(aside)
+    if (hasRows) for (const file of files) made.noteFile(file)
     await made.close()
+    if (hasRows) renameSync(aside, path)
+    syncFolder(dirname(path))
+    // Passwords that no user was created with are of no use.
+    return { hasRows, lists: files.filter(({ type }) => type !== 'passwords') }
   } catch (error) {
     made.abandon()
     rmSync(aside, { force: true })
     throw error
   }
-  if (!existsSync(aside)) return false
-  renameSync(aside, path)
-  syncFolder(dirname(path))
-  return true
 }
 
 function lock(path: string, { input }: JournalHeader): () => void {
