@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fdatasync, ftruncateSync, openSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Failure } from '../../failure.ts'
 import { syncFolder } from '../../sync-folder.ts'
