@@ -130,12 +130,12 @@ const cases: Case[] = [
     command: 'users:permissions:assign',
     args: ['users', 'permissions', 'assign', '--file', rolesFile],
     answered: 'updated',
-    change: { rows: 1, done: 0, creates: 0, updates: 0, assignments: 1, requests: 1 },
+    change: { rows: 1, already_done: 0, creates: 0, updates: 0, assignments: 1, requests: 1 },
   },
   {
     command: 'users:import',
     args: ['users', 'import', usersFile],
-    change: { rows: 2, done: 0, creates: 2, updates: 0, assignments: 1, requests: 3 },
+    change: { rows: 2, already_done: 0, creates: 2, updates: 0, assignments: 1, requests: 3 },
   },
   {
     command: 'users:settings:set',
