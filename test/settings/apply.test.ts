@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { composePlanFile } from '../../src/plan/saved/plan-file.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import { answer, failing, json, reset } from '../support/fault-server.ts'
+import { answer, delayed, failing, json, reset } from '../support/fault-server.ts'
 import { SettingsRun } from './settings-run.ts'
 
 const patch = { theme: { mode: 'dark' }, limits: { max_tokens: 5 } }
@@ -157,7 +157,7 @@ describe('settings apply', () => {
       expectFailure(await yes('settings.yaml'), 5, 'No')
     })
 
-    it('warns where a lost answer had taken all the same', async () => {
+    it('warns where the response was lost and the settings are as wanted', async () => {
       run.service.otherwise = (method) => {
         if (method !== 'PATCH') return undefined
         run.service.change(patch)
@@ -166,7 +166,19 @@ describe('settings apply', () => {
       const { exitCode, stdout, stderr } = await yes('settings.yaml')
       expect(exitCode, stderr).to.equal(0)
       expect(stdout).to.match(/^Applied and verified/)
-      expect(stderr).to.contain('Warning: The change took effect, although')
+      expect(stderr).to.contain(
+        'Warning: The settings are as wanted, although the request for the change failed',
+      )
+      expect(run.changes).to.have.length(1)
+    })
+
+    it('warns where the service makes the change only after the timeout', async () => {
+      run.service.otherwise = (method) =>
+        method === 'PATCH' ? delayed(500, () => run.service.change(patch)) : undefined
+      const { exitCode, stdout, stderr } = await yes('settings.yaml', '--timeout', '250ms')
+      expect(exitCode, stderr).to.equal(0)
+      expect(stdout).to.match(/^Applied and verified/)
+      expect(stderr).to.contain('Warning: The settings are as wanted').and.contain('no answer within 250 ms')
       expect(run.changes).to.have.length(1)
     })
 
@@ -203,7 +215,7 @@ describe('settings apply', () => {
       expect((await yes('settings.plan')).exitCode).to.equal(0)
       expect(run.changes).to.deep.equal([{ method: 'PATCH', body: patch }])
       run.service.change({ theme: { mode: 'light' }, limits: { max_tokens: 4096 } })
-      expectFailure(await yes('settings.plan'), 7, 'was applied already', 'settings diff FILE --save PLAN')
+      expectFailure(await yes('settings.plan'), 7, 'was sent already', 'settings diff FILE --save PLAN')
       expect(run.changes).to.have.length(1)
     })
 
@@ -268,8 +280,8 @@ describe('settings apply', () => {
       run.service.otherwise = (method) => (method === 'PATCH' ? failing(403, 'forbidden', 'No') : undefined)
       expectFailure(await yes('settings.plan'), 5)
       run.service.otherwise = (method) => (method === 'PATCH' ? answer(500) : undefined)
-      expectFailure(await yes('settings.plan'), 7, 'did not take')
-      expectFailure(await yes('settings.plan'), 7, 'was applied already')
+      expectFailure(await yes('settings.plan'), 69, 'The outcome of the change is unknown', 'settings get')
+      expectFailure(await yes('settings.plan'), 7, 'was sent already')
     })
   })
 
@@ -312,7 +324,12 @@ describe('settings apply', () => {
     it('does not know what was last sent where an answer was lost', async () => {
       await yes('both.json')
       run.service.otherwise = (method) => (method === 'POST' ? reset : undefined)
-      expectFailure(await run.settings(['api', 'set', '--version', 'v3']), 69)
+      expectFailure(
+        await run.settings(['api', 'set', '--version', 'v3']),
+        69,
+        'The outcome of the change is unknown',
+        'cannot be read back. Run the same command again',
+      )
       run.service.otherwise = () => undefined
       const { stdout } = await run.settings(['diff', 'both.json'])
       expect(stdout).to.contain('(nothing yet)')

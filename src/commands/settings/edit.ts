@@ -1,5 +1,6 @@
 import { agreeToPlan } from '../../cli/agree-to-plan.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { commandFor } from '../../cli/command-for.ts'
 import type { Context } from '../../cli/create-context.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
 import { editDocument } from '../../cli/input/edit-document.ts'
@@ -45,6 +46,7 @@ export default class SettingsEdit extends BaseCommand {
       await carryOut(plan, {
         settings: client.settings,
         signal: context.signal,
+        check: commandFor(context, 'settings', 'get'),
         agree: (shown) => agreeToPlan({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),
         driftHint: 'Somebody else changes the settings, too.',
         warn: (words) => context.output.warn(words),

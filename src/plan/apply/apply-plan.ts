@@ -6,7 +6,7 @@ import { Failure } from '../../failure.ts'
 import { visibleJson } from '../../view/strip-controls.ts'
 import { leavesOf } from '../leaves.ts'
 import { fileOf, foundAt, isSame, type Managed, type Plan, requestsOf } from '../plan.ts'
-import { afterSettingsChanged } from './change-failures.ts'
+import { configurationFailure } from './change-failures.ts'
 import { type SentConfiguration, sendConfiguration } from './sent-configuration.ts'
 import { type Changing, changeSettings, verifySettings } from './verify-settings.ts'
 
@@ -89,7 +89,7 @@ async function applyConfiguration(
   } catch (error) {
     const isFailure = error instanceof Failure
     if (isFailure ? error.inDoubt : signal.aborted) await onTaken?.()
-    throw isFailure && afterSettings ? afterSettingsChanged(error) : error
+    throw isFailure ? configurationFailure(error, afterSettings) : error
   }
 }
 

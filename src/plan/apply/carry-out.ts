@@ -10,6 +10,8 @@ import { readSent, type SentConfiguration } from './sent-configuration.ts'
 export interface CarryingOut {
   settings: Pick<SettingsClient, 'get' | 'update' | 'setApi'>
   signal: AbortSignal
+  /** The command that shows what the settings are, for a hint. */
+  check: string
   /** Shows the plan and asks; throws for no. */
   agree(plan: Plan): Promise<void>
   /** Makes a new plan where the old one is out of date; without it that is a failure. */
@@ -30,7 +32,8 @@ const mostRenewals = 5
  * Has a plan agreed to, reads once more whether it still fits, applies it and verifies that it took.
  *
  * @returns the plan that was carried out; where it has no changes, nothing was sent
- * @throws Failure `conflict` where a managed key has changed since the plan was made, or did not take
+ * @throws Failure `conflict` where a managed key has changed since the plan was made, or did not take;
+ *   `unknown_outcome` where it may still take
  */
 export async function carryOut(first: Plan, work: CarryingOut): Promise<Plan> {
   let plan = first
@@ -52,7 +55,7 @@ export async function carryOut(first: Plan, work: CarryingOut): Promise<Plan> {
 }
 
 async function send(plan: Plan, current: Settings, work: CarryingOut): Promise<void> {
-  const { settings, signal, hold, warn, onTaken } = work
+  const { settings, signal, check, hold, warn, onTaken } = work
   if (hold) {
     const { patch, configuration } = requestsOf(plan)
     if (patch) await hold(() => settings.update(patch))
@@ -65,6 +68,7 @@ async function send(plan: Plan, current: Settings, work: CarryingOut): Promise<v
       settings,
       service: plan.service,
       signal,
+      check,
       onDoubt: (failure) => warn(describeDoubt(failure)),
       onSideEffect: (changes) => warn(describeSideEffect(changes)),
       onWarning: warn,

@@ -77,7 +77,7 @@ export function isPlanFile(text: string): boolean {
 
 /**
  * @throws Failure `refused` for what is no plan or was altered; `conflict` for one of another
- *   service, by another version, or that was applied
+ *   service, by another version, or that was sent already
  */
 export function readPlanFile({ name, text }: SettingsSource, about: PlanContext): PlanFile {
   if (!isPlanFile(text)) throw new Failure('refused', `${name} is no plan file`, { hint: savingHint })
@@ -106,7 +106,7 @@ export function readPlanFile({ name, text }: SettingsSource, about: PlanContext)
   if (about.refresh) return { id, plan }
   if (tool !== about.toolVersion) throw madeByAnother(name, tool, about)
   if (isApplied(id)) {
-    throw new Failure('conflict', `The plan ${name} was applied already`, {
+    throw new Failure('conflict', `The plan ${name} was sent already`, {
       hint: `Make a new one: ${savingCommand}`,
     })
   }

@@ -61,13 +61,16 @@ export default class SettingsApiSet extends BaseCommand {
       throw new Failure('usage', 'There is nothing to set', { hint: 'chatctl settings api set --help' })
     }
     const client = await context.connect()
-    const { readSent, sendConfiguration } = await import('../../../plan/apply/sent-configuration.ts')
+    const { readSent, sendConfiguration, unknownHint } = await import(
+      '../../../plan/apply/sent-configuration.ts'
+    )
     const service = serviceOf(context)
     const before = readSent(service)
     const send = () => client.settings.setApi(configuration)
     // What is held back leaves what was last sent from here as it is.
     if (context.dryRun) return void (await send())
-    const answer = await sendConfiguration(service, configuration, send, context.signal)
+    const sending = sendConfiguration(service, configuration, send, context.signal)
+    const answer = await this.change(sending, unknownHint)
     if (before) {
       const { compareSent } = await import('../../../plan/apply/compare-sent.ts')
       await showSentDifference(compareSent(before, configuration), context)
