@@ -1,7 +1,9 @@
 import { expect } from 'chai'
 import { composePlanFile } from '../../src/plan/saved/plan-file.ts'
+import { barrier } from '../support/barrier.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { answer, delayed, failing, json, reset } from '../support/fault-server.ts'
+import type { Run } from '../support/run-chatctl.ts'
 import { SettingsRun } from './settings-run.ts'
 
 const patch = { theme: { mode: 'dark' }, limits: { max_tokens: 5 } }
@@ -122,6 +124,23 @@ describe('settings apply', () => {
       expect(exitCode, stderr).to.equal(0)
       expect(stderr).to.contain('this is a new plan').and.contain('"Other" → "Chat"')
       expect(run.changes).to.deep.equal([{ method: 'PATCH', body: { app_name: 'Chat', ...patch } }])
+    })
+
+    it('applies one of two files that are applied at the same time, and refuses the other', async () => {
+      run.file('other.yaml', 'theme: { mode: contrast }')
+      const bothHaveRead = barrier(2)
+      run.service.otherwise = (method, count) =>
+        method === 'GET' && count < 2
+          ? async (...exchange) => {
+              await bothHaveRead()
+              await json(200, run.service.settings)(...exchange)
+            }
+          : undefined
+      const runs = await Promise.all([yes('settings.yaml'), yes('other.yaml')])
+      const [applied, refused] = runs.toSorted((one, other) => (one.exitCode ?? 0) - (other.exitCode ?? 0))
+      expect(applied?.exitCode, applied?.stderr).to.equal(0)
+      expectFailure(refused as Run, 7, 'Changed since the plan was made: theme.mode was "light"', '--refresh')
+      expect(run.changes).to.have.length(1)
     })
 
     it('gives up on settings that change as fast as they are read', async () => {

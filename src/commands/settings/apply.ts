@@ -6,7 +6,7 @@ import { commandFor } from '../../cli/command-for.ts'
 import type { Context } from '../../cli/create-context.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
 import { readSources } from '../../cli/input/read-sources.ts'
-import { serviceOf, settingsIn } from '../../cli/plan-service.ts'
+import { lockingFor, serviceOf, settingsIn } from '../../cli/plan-service.ts'
 import { expandEnvFlag, settingsFileFlag } from '../../cli/settings-file-flags.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { demandNamedService } from '../../cli/target.ts'
@@ -64,10 +64,9 @@ export default class SettingsApply extends BaseCommand {
     const held = new HeldRequests()
     const done = await carryOut(plan, {
       settings: client.settings,
-      signal: context.signal,
+      ...lockingFor(context),
       check: checkCommand(files, saved !== undefined, flags['expand-env'], context),
       agree: (shown) => agreeToPlan({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),
-      warn: (words) => context.output.warn(words),
       ...(flags.refresh && {
         renew: async (now, sent) => {
           context.output.notice('The settings have changed meanwhile: this is a new plan.')

@@ -5,7 +5,7 @@ import type { Context } from '../../cli/create-context.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
 import { editDocument } from '../../cli/input/edit-document.ts'
 import { keepEdit } from '../../cli/keep-edit.ts'
-import { serviceOf, settingsIn } from '../../cli/plan-service.ts'
+import { lockingFor, serviceOf, settingsIn } from '../../cli/plan-service.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import type { Settings } from '../../contract/settings.ts'
 import type { SettingsFile } from '../../contract/settings-file.ts'
@@ -45,11 +45,10 @@ export default class SettingsEdit extends BaseCommand {
     try {
       await carryOut(plan, {
         settings: client.settings,
-        signal: context.signal,
+        ...lockingFor(context),
         check: commandFor(context, 'settings', 'get'),
         agree: (shown) => agreeToPlan({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),
         driftHint: 'Somebody else changes the settings, too.',
-        warn: (words) => context.output.warn(words),
         ...(context.dryRun && { hold: held.hold }),
       })
     } catch (error) {

@@ -2,6 +2,7 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-for.ts'
 import { readAssignments } from '../../cli/input/settings-assignments.ts'
+import { lockingFor, serviceOf } from '../../cli/plan-service.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { settingsView } from '../../view/settings.ts'
 
@@ -31,15 +32,20 @@ export default class SettingsSet extends BaseCommand {
     const { changeAndVerify } = await import('../../plan/apply/verify-settings.ts')
     const { describeDoubt, describeSideEffect } = await import('../../plan/apply/describe-outcome.ts')
     const { leavesOf } = await import('../../plan/leaves.ts')
+    const { withSettingsLock } = await import('../../plan/apply/settings-lock.ts')
     const leaves = leavesOf(patch)
     const [path = '', ...others] = leaves.keys()
-    const { read, answer } = await changeAndVerify(patch, leaves, undefined, {
-      settings,
-      signal: context.signal,
-      check: commandFor(context, 'settings', 'get', ...(others.length === 0 ? [path] : [])),
-      onDoubt: (failure) => context.output.warn(describeDoubt(failure)),
-      onSideEffect: (changes) => context.output.warn(describeSideEffect(changes)),
-    })
+    const change = () =>
+      changeAndVerify(patch, leaves, undefined, {
+        settings,
+        signal: context.signal,
+        check: commandFor(context, 'settings', 'get', ...(others.length === 0 ? [path] : [])),
+        onDoubt: (failure) => context.output.warn(describeDoubt(failure)),
+        onSideEffect: (changes) => context.output.warn(describeSideEffect(changes)),
+      })
+    // What is held back ends here.
+    if (context.dryRun) return void (await change())
+    const { read, answer } = await withSettingsLock(serviceOf(context), lockingFor(context), change)
     const hasBody = Object.keys(answer?.body ?? {}).length > 0
     if (answer) await context.show(settingsView, hasBody ? answer : { ...answer, body: read })
     else await context.output.show(settingsView, read)
