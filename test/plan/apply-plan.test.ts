@@ -618,27 +618,36 @@ describe('applying settings', () => {
 describe('a plan that is applied later', () => {
   const file = { settings: two, api: { version: '2', rate_limiting: { enabled: true } } }
   const sent = { sentAt: '2026-01-02T03:04:05.000Z', configuration: { version: '1' } }
+  const later = new Date(Date.now() + 60_000).toISOString()
   const plan = makePlan('local', file, someSettings, sent)
 
   it('is current while no managed key has changed, whatever else has', () => {
     const now = lay(someSettings, { app_name: 'other', theme: { primary_color: '#000000' } })
-    assertCurrent(plan, now, { sentAt: 'later', configuration: { version: '1', cors: {} } })
+    assertCurrent(plan, now, { sentAt: later, configuration: { version: '1', cors: {} } })
+  })
+
+  it('is current on a machine that has sent nothing, or something else before the plan was made', () => {
+    assertCurrent(plan, someSettings, undefined)
+    assertCurrent(plan, someSettings, { sentAt: sent.sentAt, configuration: { version: '9' } })
+    const unsent = makePlan('local', file, someSettings, undefined)
+    assertCurrent(unsent, someSettings, sent)
   })
 
   it('is out of date with every managed key that has changed', () => {
     const now = lay(someSettings, { theme: { mode: 'other' }, limits: { max_tokens: 5 } })
-    const failure = thrownFailure(() => assertCurrent(plan, now, undefined))
+    const resent = { sentAt: later, configuration: { version: '9' } }
+    const failure = thrownFailure(() => assertCurrent(plan, now, resent))
     expect(failure.kind).to.equal('conflict')
     expect(failure.message).to.equal(
-      'Changed since the plan was made: theme.mode was "light", is "other"; ' +
-        'limits.max_tokens was 4096, is 5; api.version was "1", is not there',
+      'Changed since the plan was made: theme.mode was "light", is "other"; limits.max_tokens was 4096, is 5; ' +
+        `api.version was sent from this machine as "9" at ${later}`,
     )
     expect(failure.hint).to.contain('--refresh')
     expect(failure.details).to.deep.equal({
       keys: [
         { path: 'theme.mode', was: 'light', is: 'other' },
         { path: 'limits.max_tokens', was: 4096, is: 5 },
-        { path: 'api.version', was: '1', is: null },
+        { path: 'api.version', was: '1', is: '9' },
       ],
     })
   })

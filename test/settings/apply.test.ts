@@ -1,9 +1,11 @@
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { composePlanFile } from '../../src/plan/saved/plan-file.ts'
 import { barrier } from '../support/barrier.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { answer, delayed, failing, json, reset } from '../support/fault-server.ts'
-import type { Run } from '../support/run-chatctl.ts'
+import { type Run, runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { SettingsRun } from './settings-run.ts'
 
 const patch = { theme: { mode: 'dark' }, limits: { max_tokens: 5 } }
@@ -336,8 +338,28 @@ describe('settings apply', () => {
       await run.settings(['diff', 'both.json', '--save', 'both.plan'])
       await run.settings(['api', 'set', '--version', 'v9'])
       run.server.requests.length = 0
-      expectFailure(await yes('both.plan'), 7, 'api.version was not there, is "v9"')
+      expectFailure(await yes('both.plan'), 7, 'api.version was sent from this machine as "v9" at 20')
       expect(run.changes).to.deep.equal([])
+    })
+
+    it('applies a plan on a machine that has sent nothing, and on one that has sent something before', async () => {
+      await yes('both.json')
+      run.file('both.json', JSON.stringify({ api: { ...api, version: 'v3' } }))
+      const fresh = createSandbox()
+      const used = createSandbox()
+      const on = (machine: Sandbox, ...args: string[]) =>
+        runChatctl(machine, ['settings', ...args], { env: run.env })
+      await on(used, 'api', 'set', '--version', 'v9')
+      await run.settings(['diff', 'both.json', '--save', 'both.plan'])
+      for (const machine of [fresh, used]) {
+        run.server.requests.length = 0
+        const plan = join(run.sandbox.home, 'both.plan')
+        const { exitCode, stderr } = await on(machine, 'apply', plan, '--yes')
+        expect(exitCode, stderr).to.equal(0)
+        expect(stderr).to.contain('compared with what was last sent from the machine that made the plan (20')
+        expect(run.changes).to.deep.equal([{ method: 'POST', body: { ...api, version: 'v3' } }])
+        machine.remove()
+      }
     })
 
     it('does not know what was last sent where an answer was lost', async () => {

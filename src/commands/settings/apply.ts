@@ -66,7 +66,10 @@ export default class SettingsApply extends BaseCommand {
       settings: client.settings,
       ...lockingFor(context),
       check: checkCommand(files, saved !== undefined, flags['expand-env'], context),
-      agree: (shown) => agreeToPlan({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),
+      agree: (shown) => {
+        const plan = { ...resultOf(shown), ...coverageOf(shown), isSaved: isAsSaved }
+        return agreeToPlan(plan, flags.yes, context)
+      },
       ...(flags.refresh && {
         renew: async (now, sent) => {
           context.output.notice('The settings have changed meanwhile: this is a new plan.')

@@ -48,7 +48,7 @@ export function composePlanFile(plan: Plan, toolVersion: string): string {
     format,
     v: 1,
     id: randomUUID(),
-    created_at: new Date().toISOString(),
+    created_at: api?.comparedAt ?? new Date().toISOString(),
     tool: toolVersion,
     service,
     base_hash: baseHashOf(plan),
@@ -135,11 +135,11 @@ function nameOf(service: string): string {
   return service === 'local' ? 'the embedded service' : service
 }
 
-function planOf({ service, settings, api }: z.infer<typeof planFile>): Plan {
+function planOf({ service, created_at: comparedAt, settings, api }: z.infer<typeof planFile>): Plan {
   return {
     service,
     settings,
-    ...(api === undefined ? {} : { api: { sentAt: api.sent_at, managed: api.managed } }),
+    ...(api === undefined ? {} : { api: { sentAt: api.sent_at, comparedAt, managed: api.managed } }),
   }
 }
 
