@@ -9,7 +9,7 @@ import { lockingFor, serviceOf, settingsIn } from '../../cli/plan-service.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import type { Settings } from '../../contract/settings.ts'
 import type { SettingsFile } from '../../contract/settings-file.ts'
-import { applicableSettings } from '../../contract/settings-keys.ts'
+import { settingsDocument } from '../../contract/settings-keys.ts'
 import { Failure } from '../../failure.ts'
 import { settingsFileView } from '../../view/settings-file.ts'
 import { appliedView } from '../../view/settings-plan.ts'
@@ -33,7 +33,7 @@ export default class SettingsEdit extends BaseCommand {
     const { carryOut } = await import('../../plan/apply/carry-out.ts')
     const { coverageOf, resultOf } = await import('../../plan/plan-result.ts')
 
-    const original = String(settingsFileView.text?.(applicableSettings(current)))
+    const original = String(settingsFileView.text?.(settingsDocument(current)))
     const giveUp = (text: string, error: unknown) => keepEdit(text, error, context)
     const read = (text: string) => readSettingsFiles([{ name: fileName, text }])
     const edited = await editDocument(original, { fileName, command, read, giveUp }, context)
