@@ -70,10 +70,12 @@ export function notReadBack(reading: Failure, outcome: Outcome, check: string): 
     outcome.failure === undefined
       ? `The ${outcome.what} was answered ${outcome.answer?.status}, but the settings could not be read back`
       : `${unknown(outcome)}. The settings could not be read back`
+  const cause = outcome.failure ?? reading
   return new Failure('unknown_outcome', `${words}: ${reading.message}`, {
     hint: [reading.hint, checkHint(check)].filter(Boolean).join(' '),
     inDoubt: true,
-    cause: outcome.failure ?? reading,
+    cause,
+    ...(cause.request === undefined ? {} : { request: cause.request }),
   })
 }
 
