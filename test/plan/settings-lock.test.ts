@@ -101,6 +101,6 @@ describe('two changes of the settings of one service at the same time', () => {
     mkdirSync(join(state.home(), '.local'), { recursive: true })
     writeFileSync(join(state.home(), '.local', 'state'), 'in the way')
     expect(await withSettingsLock('a', locking, async () => 'done')).to.equal('done')
-    expect(told.join()).to.match(/^Another chatctl on this machine is not kept from .+ \(ENOTDIR\)$/)
+    expect(told.join()).to.match(/^The settings cannot be locked, .+: .+ \(ENOTDIR\)$/)
   })
 })

@@ -119,7 +119,7 @@ function checkHint(check: string): string {
 function describeOutcome(outcome: Outcome): string {
   const status = statusOf(outcome)
   if (status !== undefined) return `the ${outcome.what} was answered ${status}`
-  return `the ${outcome.what} had no answer: ${outcome.failure?.message}`
+  return `the ${outcome.what} had no response: ${outcome.failure?.message}`
 }
 
 function statusOf({ answer, failure }: Outcome): number | undefined {

@@ -51,7 +51,9 @@ async function acquire(
   } catch (cause) {
     if (signal.aborted) throw signal.reason
     const why = cause instanceof Failure ? cause.message : systemWords(cause)
-    await warn(`Another chatctl on this machine is not kept from changing the settings meanwhile: ${why}`)
+    await warn(
+      `The settings cannot be locked, so another chatctl on this machine may change them meanwhile: ${why}`,
+    )
     return undefined
   }
   if (release) return release
