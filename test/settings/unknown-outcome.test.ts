@@ -72,12 +72,13 @@ describe('settings apply, set and edit after a response that was lost', () => {
 })
 
 describe('a single change after a response that was lost', () => {
+  const env = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' })
   let sandbox: Sandbox
   let server: FaultServer
   before(async () => {
     sandbox = createSandbox()
     const elsewhere = redirect(303, 'https://elsewhere.example/')
-    const lost = { '/v1/settings': reset, '/v1/moved': elsewhere }
+    const lost = { '/v1/settings': reset, '/v1/moved': elsewhere, '/v1/users': elsewhere }
     server = await startFaultServer({
       choose: ({ path }) => lost[path as keyof typeof lost] ?? html502,
     })
@@ -102,9 +103,15 @@ describe('a single change after a response that was lost', () => {
   ] as const) {
     it(`${args.join(' ')} exits 69 and says what to check`, async () => {
       const run = await runChatctl(sandbox, [...args, '--retries', '0'], {
-        env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
+        env: env(),
       })
       expectFailure(run, 69, 'Error: The outcome of the change is unknown: ', hint)
     })
   }
+
+  it('is 69 and not a refusal after a redirect to another origin that may follow the change', async () => {
+    const args = ['users', 'create', '--email', 'ada@example.com', '--password-stdin']
+    const run = await runChatctl(sandbox, args, { env: env(), stdin: 'some password' })
+    expectFailure(run, 69, 'redirects to https://elsewhere.example')
+  })
 })
