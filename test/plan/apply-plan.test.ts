@@ -7,7 +7,6 @@ import type { Failure } from '../../src/failure.ts'
 import { applyPlan, assertCurrent } from '../../src/plan/apply/apply-plan.ts'
 import { readSent } from '../../src/plan/apply/sent-configuration.ts'
 import { changeAndVerify } from '../../src/plan/apply/verify-settings.ts'
-import { leavesOf } from '../../src/plan/leaves.ts'
 import { type Change, changesOf, makePlan } from '../../src/plan/plan.ts'
 import { failureOf, hurriedClock, reasonOf } from '../client/capture.ts'
 import {
@@ -110,7 +109,7 @@ describe('applying settings', () => {
 
   /** As `settings set` does it: without a reading before. */
   function set(settings: SettingsPatch) {
-    return changeAndVerify(settings, leavesOf(settings), undefined, applying())
+    return changeAndVerify(settings, applying())
   }
 
   it('sends exactly what differs, and proves it by one reading', async () => {
@@ -511,7 +510,7 @@ describe('applying settings', () => {
     await begin(ignored)
     const { pause: _, ...without } = applying()
     setTimeout(() => abort.abort(new Error('ended')), 50)
-    const reason = await reasonOf(changeAndVerify(dark, leavesOf(dark), undefined, without))
+    const reason = await reasonOf(changeAndVerify(dark, without))
     expect(reason).to.equal(abort.signal.reason)
   })
 

@@ -33,10 +33,9 @@ export default class SettingsSet extends BaseCommand {
     const { describeDoubt, describeSideEffect } = await import('../../plan/apply/describe-outcome.ts')
     const { leavesOf } = await import('../../plan/leaves.ts')
     const { withSettingsLock } = await import('../../plan/apply/settings-lock.ts')
-    const leaves = leavesOf(patch)
-    const [path = '', ...others] = leaves.keys()
+    const [path = '', ...others] = leavesOf(patch).keys()
     const change = () =>
-      changeAndVerify(patch, leaves, undefined, {
+      changeAndVerify(patch, {
         settings,
         signal: context.signal,
         check: commandFor(context, 'settings', 'get', ...(others.length === 0 ? [path] : [])),

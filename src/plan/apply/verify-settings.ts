@@ -4,7 +4,7 @@ import type { Settings as SettingsClient } from '../../client/settings.ts'
 import type { Settings, SettingsPatch } from '../../contract/settings.ts'
 import { settingsKeys } from '../../contract/settings-keys.ts'
 import { Failure } from '../../failure.ts'
-import type { Leaves } from '../leaves.ts'
+import { type Leaves, leavesOf } from '../leaves.ts'
 import { type Change, foundAt, isSame } from '../plan.ts'
 import { didNotTake, mayStillTake, notReadBack, type Outcome, type Reading } from './change-failures.ts'
 
@@ -28,25 +28,21 @@ export interface Changing {
 }
 
 /**
- * Changes settings and proves by reading back that every managed key is as it was wanted, whatever
- * the status of the answer was.
+ * Changes settings without a reading before, and proves by reading back that every key of the patch
+ * is as it was wanted.
  *
- * @param managed all that is to hold afterwards, `patch` and what was right already
- * @param before the settings as they were read just now; undefined where they were not
  * @returns the settings as they were read back, and the response to the PATCH where there was one
  * @throws Failure `conflict` naming each key that did not take; `unknown_outcome` where it may still
- *   take; the PATCH's own failure where it was refused and nothing has changed
+ *   take; the PATCH's own failure where it was refused
  */
 export async function changeAndVerify(
   patch: SettingsPatch,
-  managed: Leaves,
-  before: Settings | undefined,
   changing: Changing,
 ): Promise<{ read: Settings; answer?: Answer<unknown> }> {
   const outcome = await changeSettings(patch, changing)
-  // With nothing to compare, a refusal is taken at its word: what was right already proves nothing.
-  if (!before && outcome.failure && !outcome.failure.inDoubt) throw outcome.failure
-  const read = await verifySettings(managed, before, outcome, changing)
+  // A refusal is taken at its word: what was right already proves nothing.
+  if (outcome.failure && !outcome.failure.inDoubt) throw outcome.failure
+  const read = await verifySettings(leavesOf(patch), undefined, outcome, changing)
   return { read, ...(outcome.answer && { answer: outcome.answer }) }
 }
 
