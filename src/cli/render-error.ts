@@ -43,7 +43,7 @@ function render(error: unknown, refusalHint: string | undefined): Rendered {
   if (error instanceof Failure) {
     const hint = error.hint ?? (error.status === 401 ? refusalHint : hintOfAddress(error))
     return {
-      exitCode: exitCodeOf(error.kind),
+      exitCode: exitCodeOf(error.inDoubt ? 'unknown_outcome' : error.kind),
       code: error.code,
       message: error.message,
       ...(error.status === undefined ? {} : { status: error.status }),

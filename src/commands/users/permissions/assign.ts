@@ -71,10 +71,14 @@ export default class UsersPermissionsAssign extends BaseCommand {
       })
     }
     const client = await context.connect()
-    const answer = await client.users.assignPermissions(id, {
+    const assignment = {
       ...(permissions.length === 0 ? {} : { permissions }),
       ...(flags.role === undefined ? {} : { role: flags.role }),
-    })
+    }
+    const answer = await this.change(
+      client.users.assignPermissions(id, assignment),
+      'Permissions cannot be read back. Run the same command again to assign them once more.',
+    )
     await context.show(permissionsView, answer)
   }
 }
