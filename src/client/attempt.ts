@@ -7,8 +7,10 @@ import { Expired, Interrupted } from './interrupted.ts'
 /** Bytes that are read of an answer that is no success. */
 const mostErrorBytes = 64 * 1024
 
-/** Bytes of an answer that are kept: one that goes on is an attack, or an accident. */
-const mostAnswerBytes = 256 * 1024 * 1024
+const bytesPerMiB = 1024 * 1024
+
+/** Maximum size of a response body, in MiB: a longer one is an attack, or an accident. */
+const defaultMaxBodyMiB = 256
 
 /** An answer as far as it has been read. */
 export interface Arrival {
@@ -28,6 +30,8 @@ export interface AttemptOptions {
   timeout: number
   /** Leave the body of a 2xx to be read as it comes. */
   stream: boolean
+  /** Maximum size of the body, in MiB (default: 256). A stream has none. */
+  maxBodyMiB?: number | undefined
   signal: AbortSignal | undefined
 }
 
@@ -56,7 +60,7 @@ export async function attempt(
     const { status, statusText, headers } = exchange
     const head = { status, statusText, headers }
     if (status < 200 || status > 299) return { ...head, ...(await readSome(exchange)) }
-    if (!options.stream) return { ...head, bytes: await readAll(exchange, envelope.method), cut: false }
+    if (!options.stream) return { ...head, bytes: await readAll(exchange, envelope, options), cut: false }
     const first = await exchange.read()
     return { ...head, bytes: first ?? new Uint8Array(), cut: false, rest: exchange }
   } finally {
@@ -66,15 +70,19 @@ export async function attempt(
 }
 
 /** @throws Failure `unusable_answer` for one that is too long; a change was made all the same */
-async function readAll(exchange: Exchange, method: string): Promise<Uint8Array> {
+async function readAll(
+  exchange: Exchange,
+  { method, url }: Envelope,
+  { maxBodyMiB = defaultMaxBodyMiB }: AttemptOptions,
+): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let length = 0
   for (let chunk = await exchange.read(); chunk; chunk = await exchange.read()) {
     chunks.push(chunk)
     length += chunk.length
-    if (length <= mostAnswerBytes) continue
+    if (length <= maxBodyMiB * bytesPerMiB) continue
     exchange.cancel()
-    throw new Failure('unusable_answer', "the service's answer is longer than 256 MiB", {
+    throw new Failure('unusable_answer', `The response from ${url.origin} is longer than ${maxBodyMiB} MiB`, {
       status: exchange.status,
       inDoubt: method !== 'GET',
     })
