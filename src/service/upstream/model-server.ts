@@ -47,7 +47,7 @@ export async function connectModelServer(
   options: UpstreamOptions,
   timeouts: UpstreamTimeouts,
 ): Promise<ModelServer> {
-  const { base, key, shownAs } = await findUpstream(options)
+  const { base, key, shownAs } = findUpstream(options)
   const prefix = base.pathname.replace(/\/+$/, '')
   const own = {
     accept: 'application/json, text/event-stream',
