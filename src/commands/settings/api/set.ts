@@ -6,6 +6,7 @@ import { lockingFor, serviceOf } from '../../../cli/plan-service.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import type { ApiConfiguration } from '../../../contract/api-configuration.ts'
 import { Failure } from '../../../failure.ts'
+import { maxSettingsBytes } from '../../../system/read-named-file.ts'
 import { apiConfigurationView } from '../../../view/settings.ts'
 
 export default class SettingsApiSet extends BaseCommand {
@@ -43,7 +44,8 @@ export default class SettingsApiSet extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(SettingsApiSet, apiConfigurationView)
-    const file = flags.file === undefined ? undefined : await readDocument(flags.file, context)
+    const file =
+      flags.file === undefined ? undefined : await readDocument(flags.file, context, maxSettingsBytes)
     const base = file === undefined ? {} : asObject(file.value, file.name)
     const configuration: ApiConfiguration = {
       ...base,
