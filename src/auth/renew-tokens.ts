@@ -62,7 +62,7 @@ async function refresh(stored: StoredCredential, renewal: Renewal): Promise<Stor
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const works = stored.access_token !== rejected && isAlive(stored, Date.now())
-    if (error.code === 'invalid_grant') return recover(stored, works, error, renewal)
+    if (error.kind === 'unauthorized') return recover(stored, works, error, renewal)
     if (works) return stored
     throw error
   }
@@ -82,7 +82,7 @@ async function recover(
   }
   // Its last minute, in which the command may well be done.
   if (works) return used
-  throw signedOut(renewal.owner, 'is over: the server does not renew it any more', refusal)
+  throw signedOut(renewal.owner, `is over. ${refusal.message}`, refusal)
 }
 
 async function refreshAndKeep(stored: TokenSet, refreshToken: string, renewal: Renewal): Promise<TokenSet> {

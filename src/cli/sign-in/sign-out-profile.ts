@@ -79,7 +79,7 @@ async function tryToRevoke(
     return true
   } catch (error) {
     await output.warn(
-      `The token is forgotten here, but perhaps still valid at the server: ${(error as Error).message}`,
+      `The token is deleted here, but may still be valid at the server: ${(error as Error).message}`,
     )
     if (!(error instanceof Failure)) throw error
     return false
