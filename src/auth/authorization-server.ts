@@ -19,6 +19,8 @@ export interface AuthorizationServer {
   tokenEndpoint: string
   /** RFC 7009. */
   revocationEndpoint: string | undefined
+  /** The metadata says that revoking a token ends one sign-in alone (docs/service.md, "OAuth"). */
+  grantPerSignIn: boolean
 }
 
 /**
@@ -43,6 +45,7 @@ export async function findAuthorizationServer(
       authorizationEndpoint: documented,
       tokenEndpoint,
       revocationEndpoint: undefined,
+      grantPerSignIn: false,
     }
   }
   const metadata =
@@ -61,6 +64,7 @@ export async function findAuthorizationServer(
     ),
     tokenEndpoint: readEndpoint(metadata.token_endpoint, 'token endpoint'),
     revocationEndpoint: optionalEndpoint(metadata.revocation_endpoint),
+    grantPerSignIn: metadata['chatctl_grant_per_sign_in'] === true,
   }
 }
 

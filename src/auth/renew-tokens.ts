@@ -14,8 +14,12 @@ export interface Renewal {
   /** An access token that the service has answered with 401. */
   rejected: string | undefined
   transport: TransportOptions
-  /** Told when the new tokens could not be kept: this run goes on, the next one will not. */
-  onUnsaved: (failure: Failure) => Promise<void>
+  /**
+   * Told when the new tokens could not be stored. This run continues.
+   *
+   * @param isSpent whether the stored refresh token is replaced, so that only signing in again helps
+   */
+  onUnsaved: (failure: Failure, isSpent: boolean) => Promise<void>
 }
 
 /**
@@ -94,7 +98,7 @@ async function refreshAndKeep(stored: TokenSet, refreshToken: string, renewal: R
     await renewal.store.write(renewal.owner, renewed)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    await renewal.onUnsaved(error)
+    await renewal.onUnsaved(error, renewed.refresh_token !== refreshToken)
   }
   renewal.transport.signal?.throwIfAborted()
   return renewed

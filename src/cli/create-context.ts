@@ -22,7 +22,7 @@ import { type OneTimeSecret, Output } from './output/output.ts'
 import { resolveConfiguration } from './resolve-configuration.ts'
 import { describeRefusal, noCredential } from './sign-in/credential-in-use.ts'
 import { CredentialStores, ownerOf } from './sign-in/credential-stores.ts'
-import { SignedIn } from './sign-in/signed-in.ts'
+import { SignedIn, warnOfUnsaved } from './sign-in/signed-in.ts'
 import { chooseTarget, guardLocalChange, refuseOtherService, type Target } from './target.ts'
 
 /** What a command line said to all commands alike. */
@@ -124,7 +124,14 @@ export function createContext(invocation: Invocation): Context {
       missing: () => noCredential(to),
       renew: async (held, rejected) => {
         const { renewTokens } = await import('../auth/renew-tokens.ts')
-        return renewTokens({ owner, store, held, rejected, transport, onUnsaved: warnOfUnsaved(output) })
+        return renewTokens({
+          owner,
+          store,
+          held,
+          rejected,
+          transport,
+          onUnsaved: warnOfUnsaved(output, to.profile),
+        })
       },
     })
   })
@@ -238,12 +245,4 @@ function credentialOf(
   const credential = to.fromEnvironment?.secret ?? signedIn?.secret
   if (credential === undefined) throw noCredential(to)
   return credential
-}
-
-/** The command goes on: what it came for can still be had. */
-function warnOfUnsaved(output: Output): (failure: Failure) => Promise<void> {
-  return (failure) =>
-    output.warn(
-      `The renewed sign-in could not be kept, so the next command needs a new one: ${failure.message}`,
-    )
 }

@@ -19,7 +19,7 @@ export interface StoredCredential {
 
 interface StoredConfiguration {
   default_profile?: string
-  profiles?: Record<string, Record<string, string>>
+  profiles?: Record<string, Record<string, unknown>>
 }
 
 /** Paths of the credentials in a sandbox. */
