@@ -22,7 +22,9 @@ export async function examineKeychain({ context, bound }: Surroundings): Promise
     // On macOS every look counts as asking, though nobody is asked for an item that is not there.
     const mayAsk = process.platform === 'darwin'
     const keychain = new Keychain({ patience: bound, onWait: () => {}, mayAsk })
-    await keychain.read({ origin: 'https://doctor.invalid', profile: 'doctor' }, context.signal)
+    const owner = { origin: 'https://doctor.invalid', profile: 'doctor' }
+    await keychain.read(owner, context.signal)
+    await keychain.demandPlace(owner)
     return [ok('keychain', `answers${isNeeded ? '' : ', and is not needed now'}`)]
   } catch (error) {
     // What needs it has failed already, and says what to do.
