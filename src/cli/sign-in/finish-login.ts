@@ -75,6 +75,6 @@ async function endReplaced(
   }
   if (secretOf(credential) === old.key) return
   context.output.notice(
-    `The API key that was stored before stays valid at ${origin} until it is revoked there.`,
+    `API keys cannot be revoked from here: the one that was stored before may stay valid at ${origin}.`,
   )
 }
