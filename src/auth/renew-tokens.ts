@@ -68,7 +68,10 @@ async function refresh(stored: StoredCredential, renewal: Renewal): Promise<Stor
     const works = stored.access_token !== rejected && isAlive(stored, Date.now())
     if (error.kind === 'unauthorized') return recover(stored, works, error, renewal)
     if (works) return stored
-    throw error
+    if (error.kind !== 'unusable_answer') throw error
+    // The address of the token endpoint is part of the sign-in.
+    const hints = [error.hint, `To ask the server for its address again: ${signInAgain(owner)}`]
+    throw error.reworded(error.message, hints.filter((hint) => hint !== undefined).join(' '))
   }
 }
 
@@ -104,10 +107,15 @@ async function refreshAndKeep(stored: TokenSet, refreshToken: string, renewal: R
   return renewed
 }
 
-function signedOut({ origin, profile }: CredentialOwner, why: string, cause?: Failure): Failure {
+function signedOut(owner: CredentialOwner, why: string, cause?: Failure): Failure {
+  const { origin, profile } = owner
   return new Failure('unauthorized', `The sign-in of profile "${profile}" on ${origin} ${why}`, {
     code: 'signed_out',
-    hint: `chatctl auth login --profile ${profile}`,
+    hint: signInAgain(owner),
     cause,
   })
+}
+
+function signInAgain({ profile }: CredentialOwner): string {
+  return `chatctl auth login --profile ${profile}`
 }

@@ -150,6 +150,34 @@ describe('a token that is refreshed', () => {
     })
   }
 
+  it('says how to get another token endpoint where the known one answers a page', async () => {
+    expireCredential(sandbox)
+    server.script.token = [webPage]
+    expectFailure(
+      await models(),
+      1,
+      `${server.url}/oauth/token`,
+      /^Hint: .*: chatctl auth login --profile work$/m,
+    )
+  })
+
+  for (const [refreshToken, status, words] of [
+    ['refresh-token-1', 'ok', 'it is renewed with the next request'],
+    [undefined, 'failed', 'has expired, and cannot be renewed'],
+  ] as const) {
+    it(`is ${status} to doctor after its end, ${refreshToken ? 'with' : 'without'} a refresh token`, async () => {
+      changeCredential(sandbox, { refresh_token: refreshToken })
+      expireCredential(sandbox)
+      const { stdout } = await runChatctl(sandbox, ['doctor', '-p', 'work', '--json'])
+      const checks: { check: string; status: string; message: string; hint: string | null }[] =
+        JSON.parse(stdout)
+      const credential = checks.find(({ check }) => check === 'credential')
+      expect(credential).to.include({ status })
+      expect(credential?.message).to.contain(words)
+      if (status === 'failed') expect(credential?.hint).to.contain('chatctl auth login --profile work')
+    })
+  }
+
   it('without a refresh token is signed out when it has ended', async () => {
     server.script.token = [server.tokens({ refresh_token: undefined })]
     await signIn(sandbox, { server, service }, [])

@@ -54,7 +54,7 @@ describe('a renewal that goes wrong', () => {
       expireCredential(sandbox)
       const before = readCredential(sandbox)
       server.script.token = [answer(status)]
-      expectFailure(await models(), 1, server.url)
+      expectFailure(await models(), 1, server.url, /^Hint: .*chatctl auth login --profile work$/m)
       expect(service.requests).to.deep.equal([])
       expect(readCredential(sandbox)).to.deep.equal(before)
     })
