@@ -56,7 +56,7 @@ export interface ClientOptions {
   /** Ends every request and every wait at once. */
   signal?: AbortSignal | undefined
   /** Called once before anything leaves, before the base URL is known; throws to hold it back. */
-  gate?: ((request: OutgoingRequest) => void) | undefined
+  gate?: ((request: OutgoingRequest) => void | Promise<void>) | undefined
   observe?: ((event: ClientEvent) => void) | undefined
   clock?: Clock | undefined
 }
@@ -145,7 +145,7 @@ export class Client implements Caller {
         ? resolvePath(await this.#baseUrl(), request.path, request.query)
         : undefined
     if (typeof options.credential === 'string') bearer(options.credential)
-    options.gate?.(request)
+    await options.gate?.(request)
 
     const base = await this.#baseUrl()
     const url = known ?? resolvePath(base, request.path, request.query)

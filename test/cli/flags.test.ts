@@ -449,6 +449,9 @@ const others: Record<string, () => Promise<void>> = {
     const { stdout } = await runHere(['service', 'backup', '--to', copy, '--data', dir, '--jq', '.file'])
     expect(stdout).to.equal(`${copy}\n`)
     expect(existsSync(copy)).to.equal(true)
+    const refused = await runHere(['service', 'backup', '--to', '-', '--data', dir], { cwd: sandbox.home })
+    expect(refused).to.include({ exitCode: 2, stdout: '' })
+    expect(existsSync(join(sandbox.home, '-'))).to.equal(false)
   },
   'service:restore data, yes': async () => {
     const dir = dataFolder('restore')
