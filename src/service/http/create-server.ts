@@ -40,7 +40,7 @@ export interface ServerParts {
   requestTimeout?: number
   /** How long, in ms, a client may take nothing of its answer; 60,000 when not given. */
   stallTimeout?: number
-  /** The clock of the limits: Unix time in ms. */
+  /** The clock of the limits and of the throttles of the sign-in: Unix time in ms. */
   now?: () => number
   /** Plain HTTP, and nobody in between, when not given. */
   exposure?: Exposure
@@ -144,10 +144,13 @@ function addEndpoints(server: FastifyInstance, callers: RequestCallers, serving:
 }
 
 /** @throws Refusal `not_found` where it is not known under which name people would sign in */
-async function loadOAuth(server: FastifyInstance, { store, exposure, logger }: ServerParts): Promise<OAuth> {
+async function loadOAuth(
+  server: FastifyInstance,
+  { store, exposure, logger, now }: ServerParts,
+): Promise<OAuth> {
   const issuer = issuerOf(exposure, server.listeningOrigin)
   if (issuer === undefined) throw new Refusal('not_found', noSignIn)
   const { openOAuth } = await import('../oauth/open-oauth.ts')
   const onError = (error: unknown) => logger?.error({ err: error }, 'a sign-in failed')
-  return openOAuth({ db: store.db, issuer, onError })
+  return openOAuth({ db: store.db, issuer, onError, now })
 }
