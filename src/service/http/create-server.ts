@@ -26,6 +26,7 @@ import { answerCors } from './request/cors.ts'
 import { acceptJson } from './request/parse-json.ts'
 import { holdToLimits } from './request/rate-limit.ts'
 import { RequestCallers } from './request/request-callers.ts'
+import { RequestMemory } from './request/request-memory.ts'
 import { answerExpectation, answerUnparsed, refuseUnknown } from './unknown-route.ts'
 
 export interface ServerParts {
@@ -71,7 +72,8 @@ export function createServer(parts: ServerParts): FastifyInstance {
     store.openCounters((message, err) => logger?.warn({ err }, message)),
     parts.now,
   )
-  const serving = { ...parts, live, running: new RunningAnswers(parts.stopping) }
+  const running = new RunningAnswers(parts.stopping)
+  const serving = { ...parts, live, running, memory: new RequestMemory() }
   const callers = new RequestCallers((headers) =>
     authenticate(keyCallers, store.db, parts.processKeys, headers),
   )
@@ -133,7 +135,11 @@ function addEndpoints(server: FastifyInstance, callers: RequestCallers, serving:
       url: path.replace('{id}', ':id'),
       config: { endpoint: name },
       // Before the body is read: who may not send it has no use for what is wrong with it.
-      onRequest: async (request) => authorize(callers.of(request), requiredPermissions[name]),
+      onRequest: async (request, reply) => {
+        const caller = callers.of(request)
+        authorize(caller, requiredPermissions[name])
+        serving.memory.holdBody(request.headers, reply, caller)
+      },
       handler: async (request, reply) => {
         // Whoever held a body back must not keep rights by it that were taken away meanwhile.
         if (callers.isLate(request)) authorize(await callers.identify(request), requiredPermissions[name])

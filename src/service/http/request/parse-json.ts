@@ -1,9 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { invalidRequest, Refusal } from '../../domain/refusal.ts'
-import { isJsonNestedAtMost } from './json-depth.ts'
+import { exceededBound } from './json-shape.ts'
 
-/** The body itself, and 100 levels of arrays and objects inside of it. */
-const deepest = 101
+/** The body itself, and 100 levels of arrays and objects inside of it. A conversation has 4 values a message. */
+const bounds = { depth: 101, values: 50_000 }
+
+const faults = {
+  depth: 'must not be nested more than 100 deep',
+  values: 'must not have more than 50,000 values',
+}
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -21,9 +26,8 @@ export function acceptJson(server: FastifyInstance): void {
       return done(new Refusal('unsupported_media_type', `The body must not be compressed (${coding})`))
     }
     if (body.length === 0) return done(null, undefined)
-    if (!isJsonNestedAtMost(body, deepest)) {
-      return done(invalidRequest([{ path: '', message: 'must not be nested more than 100 deep' }]))
-    }
+    const exceeded = exceededBound(body, bounds)
+    if (exceeded) return done(invalidRequest([{ path: '', message: faults[exceeded] }]))
     let text: string
     try {
       text = utf8.decode(body)
