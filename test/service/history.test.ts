@@ -93,7 +93,7 @@ onEachEngine('history of the embedded service', (withService, engine) => {
       for (let before: string | undefined; ; ) {
         let held = 0
         const query = { limit: 100, ...(before !== undefined && { before }) }
-        const page = await listHistory(store.db, adminId, query, (bytes) => {
+        const page = await listHistory(store.db, adminId, query, async (bytes) => {
           held += bytes
         })
         const messages = page.messages ?? []
@@ -152,13 +152,16 @@ onEachEngine('history of the embedded service', (withService, engine) => {
       )
       const theirs = await exchangeOf(store.db, String(other.id))
       const ours = await exchangeOf(store.db, adminId)
-      const page = await listHistory(store.db, adminId, {}, () => {})
+      const page = await listHistory(store.db, adminId, {}, async () => {})
       expect(page.messages?.map(({ id }) => id)).to.deep.equal([ours.messageId, ours.answerId])
-      const refusal = await listHistory(store.db, adminId, { context_id: theirs.contextId }, () => {}).catch(
-        (e) => e,
-      )
+      const refusal = await listHistory(
+        store.db,
+        adminId,
+        { context_id: theirs.contextId },
+        async () => {},
+      ).catch((e) => e)
       expect(refusal.code).to.equal('context_not_found')
-      const foreign = await listHistory(store.db, adminId, { before: theirs.answerId }, () => {}).catch(
+      const foreign = await listHistory(store.db, adminId, { before: theirs.answerId }, async () => {}).catch(
         (e) => e,
       )
       expect(foreign.code).to.equal('invalid_request')

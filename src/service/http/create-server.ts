@@ -73,7 +73,8 @@ export function createServer(parts: ServerParts): FastifyInstance {
     parts.now,
   )
   const running = new RunningAnswers(parts.stopping)
-  const serving = { ...parts, live, running, memory: new RequestMemory() }
+  const memory = new RequestMemory()
+  const serving = { ...parts, live, running, memory }
   const callers = new RequestCallers((headers) =>
     authenticate(keyCallers, store.db, parts.processKeys, headers),
   )
@@ -114,7 +115,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     await keyCallers.close()
     await limiter.close()
   })
-  acceptJson(server)
+  acceptJson(server, memory.work)
   server.setErrorHandler(answerError)
   server.setNotFoundHandler(refuseUnknown)
   server.server.on('checkExpectation', answerExpectation)

@@ -5,8 +5,11 @@ const MiB = 1024 * 1024
 /** Bytes of texts that the requests of one user, and of all users of a process, may hold at once. */
 const defaults = { ofUser: 16 * MiB, ofAll: 64 * MiB }
 
-/** Reserves bytes of memory until the end of the request. @throws Refusal `too_much_at_once`, `too_busy` */
-export type Hold = (bytes: number) => void
+/**
+ * Reserves bytes of memory until the end of the request, and waits until work on so many may begin.
+ * @throws Refusal `too_much_at_once`, `too_busy`
+ */
+export type Hold = (bytes: number) => Promise<void>
 
 /**
  * Admits requests by the bytes that they hold from their body, their conversation, or their page of

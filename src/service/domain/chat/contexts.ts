@@ -38,7 +38,7 @@ export async function readConversation(
     const words = 'The conversation would exceed 4 MiB of text or 10,000 messages; begin a new one'
     throw new Refusal('context_too_long', words)
   }
-  hold(bytes)
+  await hold(bytes)
   return selectConversation(db, { contextId })
 }
 

@@ -38,7 +38,7 @@ export async function listHistory(
   const [newest] = sizes
   if (!newest) return { messages: [], has_more: false }
   const { oldest, count, bytes } = fitPage(sizes, limit, newest)
-  hold(bytes)
+  await hold(bytes)
   const page = { userId, from: oldest.seq, to: newest.seq }
   const rows =
     context_id === undefined
