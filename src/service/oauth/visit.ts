@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Provider from 'oidc-provider'
 import type { Database } from '../store/tables.ts'
 import type { Page } from './pages/page.ts'
+import type { StartLimit } from './start-limit.ts'
 
 /** What answers the pages of the sign-in, for as long as the service runs. */
 export interface Desk {
@@ -12,6 +13,12 @@ export interface Desk {
   issuer: string
   /** Makes the tokens of forms. */
   formKey: string
+  /** Limits how fast sign-ins are begun. */
+  starts: StartLimit
+  /** Removes what has expired, now and then. */
+  sweep(): void
+  /** Unix time in ms. */
+  now(): number
 }
 
 /** One request of a browser. */

@@ -205,7 +205,7 @@ onEachEngine('the second factor', (withService, engine) => {
       await other.close()
     }))
 
-  it('is not waiting to be guessed: wrong codes lock out, and the password between them resets nothing', () =>
+  it('cannot be guessed: wrong codes make the next one wait, and the right password in between forgives none', () =>
     withService(async ({ url, call }) => {
       await createPerson({ call })
       await turnOn(url, new Browser())
