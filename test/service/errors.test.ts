@@ -101,6 +101,7 @@ onEachEngine('errors of the embedded service', (withService) => {
       const key = generateKey()
       const server = createServer({
         store,
+        dataDir: folder,
         upstream: createOffline(),
         processKeys: new Set([hashKey(key)]),
         stopping: new AbortController().signal,
@@ -202,6 +203,7 @@ describe('errors inside of the embedded service', () => {
       const key = generateKey()
       const server = createServer({
         store,
+        dataDir: folder,
         upstream: {
           ...createOffline(),
           listModels: () => Promise.reject(new Error('the secret of the house')),
@@ -226,6 +228,7 @@ describe('errors inside of the embedded service', () => {
       const key = generateKey()
       const server = createServer({
         store,
+        dataDir: folder,
         upstream: createOffline(),
         processKeys: new Set([hashKey(key)]),
         stopping: new AbortController().signal,
