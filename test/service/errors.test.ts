@@ -145,6 +145,7 @@ onEachEngine('errors of the embedded service', (withService) => {
       const key = generateKey()
       const server = createServer({
         store,
+        dataDir: folder,
         upstream: createOffline(),
         processKeys: new Set([hashKey(key)]),
         stopping: new AbortController().signal,
@@ -246,6 +247,7 @@ describe('errors inside of the embedded service', () => {
       const key = generateKey()
       const server = createServer({
         store,
+        dataDir: folder,
         upstream: {
           ...createOffline(),
           listModels: () => Promise.reject(new Error('the secret of the house')),
@@ -270,6 +272,7 @@ describe('errors inside of the embedded service', () => {
       const key = generateKey()
       const server = createServer({
         store,
+        dataDir: folder,
         upstream: createOffline(),
         processKeys: new Set([hashKey(key)]),
         stopping: new AbortController().signal,

@@ -37,6 +37,8 @@ import { answerExpectation, answerUnparsed, refuseUnknown } from './unknown-rout
 
 export interface ServerParts {
   store: Store
+  /** The data directory. */
+  dataDir: string
   upstream: Upstream
   processKeys: ProcessKeys
   /** Aborted when what still runs is to end. */
@@ -167,11 +169,11 @@ function addEndpoints(server: FastifyInstance, callers: RequestCallers, serving:
 /** @throws Refusal `not_found` where it is not known under which name people would sign in */
 async function loadOAuth(
   server: FastifyInstance,
-  { store, exposure, logger, now }: ServerParts,
+  { store, dataDir, exposure, logger, now }: ServerParts,
 ): Promise<OAuth> {
   const issuer = issuerOf(exposure, server.listeningOrigin)
   if (issuer === undefined) throw new Refusal('not_found', noSignIn)
   const { openOAuth } = await import('../oauth/open-oauth.ts')
   const onError = (error: unknown) => logger?.error({ err: error }, 'a sign-in failed')
-  return openOAuth({ db: store.db, issuer, onError, now })
+  return openOAuth({ db: store.db, dataDir, issuer, onError, now })
 }

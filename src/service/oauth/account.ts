@@ -101,18 +101,18 @@ const actions: Record<string, Act> = {
     // Who finds a browser open could else lock its person out for good.
     const refused = await demandPassword(desk, person, form)
     if (refused) return refused
-    await beginSecondFactor(desk.db, person.user.id)
+    await beginSecondFactor(desk.db, desk.seal, person.user.id)
     return {}
   },
   async 'factor-cancel'({ db }, _visit, { user }) {
     await cancelSecondFactor(db, user.id)
     return {}
   },
-  async 'factor-confirm'({ db, now }, visit, { user, session }, form) {
+  async 'factor-confirm'({ db, seal, now }, visit, { user, session }, form) {
     if (await hasSecondFactor(db, user.id)) return {}
     const attempt = await beginAttempt(db, sessionSubjects(user.email, session.uid, 'code'), now())
     if ('wait' in attempt) return askToWait(attempt.wait)
-    if (!(await attempt.judge(takeCode(db, user.id, form.get('code') ?? '')))) {
+    if (!(await attempt.judge(takeCode(db, seal, user.id, form.get('code') ?? '')))) {
       return { alert: 'That code is not right. Wait for the next one.' }
     }
     await attempt.succeed()
@@ -163,7 +163,7 @@ async function findPerson({ db, provider }: Desk, visit: Visit): Promise<Person 
 }
 
 async function show(desk: Desk, visit: Visit, person: Person, outcome: Outcome): Promise<void> {
-  const { db, formKey } = desk
+  const { db, seal, formKey } = desk
   const { user, session, sessionId } = person
   const page = accountPage({
     email: user.email,
@@ -171,7 +171,7 @@ async function show(desk: Desk, visit: Visit, person: Person, outcome: Outcome):
     ownId: sessionId,
     sessions: await listSessions(db, user.id),
     hasSecondFactor: await hasSecondFactor(db, user.id),
-    unconfirmed: await readUnconfirmed(db, user.id, user.email),
+    unconfirmed: await readUnconfirmed(db, seal, user.id, user.email),
     ...outcome,
   })
   sendPage(visit.response, page)

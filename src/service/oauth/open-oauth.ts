@@ -6,6 +6,7 @@ import type { Database } from '../store/tables.ts'
 import { showAccount, takeAccount } from './account.ts'
 import { currentExchange } from './adapter.ts'
 import { createProvider } from './create-provider.ts'
+import { FactorSeal } from './factor-seal.ts'
 import { metadataOf, paths } from './metadata.ts'
 import { errorPage } from './pages/error-page.ts'
 import type { Page } from './pages/page.ts'
@@ -18,6 +19,8 @@ import { type Desk, redirect, sendPage, Unwelcome, type Visit } from './visit.ts
 
 interface OAuthParts {
   db: Database
+  /** Where the key of the second factors is. */
+  dataDir: string
   /** What clients see: an origin, without a path. */
   issuer: string
   /** Told of what is a trouble of the service. */
@@ -30,7 +33,13 @@ interface OAuthParts {
 export type OAuth = (request: IncomingMessage, response: ServerResponse, address: string) => Promise<void>
 
 /** The OAuth server (RFC 6749) with its pages. */
-export async function openOAuth({ db, issuer, onError, now = Date.now }: OAuthParts): Promise<OAuth> {
+export async function openOAuth({
+  db,
+  dataDir,
+  issuer,
+  onError,
+  now = Date.now,
+}: OAuthParts): Promise<OAuth> {
   const sweep = createSweeper(db, now)
   const provider = createProvider({
     db,
@@ -54,7 +63,8 @@ export async function openOAuth({ db, issuer, onError, now = Date.now }: OAuthPa
   // Of Koa, which would else write it to stderr.
   ;(provider as EventEmitter).on('error', onError)
   const formKey = await sharedSecret(db, 'form_key')
-  const desk: Desk = { db, provider, issuer, formKey, starts: new StartLimit(now), sweep, now }
+  const seal = new FactorSeal(dataDir)
+  const desk: Desk = { db, seal, provider, issuer, formKey, starts: new StartLimit(now), sweep, now }
   const serve = provider.callback()
   return (request, response, address) => {
     const agent = (request.headers['user-agent'] ?? '').slice(0, 200)

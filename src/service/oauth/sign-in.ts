@@ -82,10 +82,10 @@ async function takeSecondStep(
   user: UserRow,
   code: string,
 ): Promise<void> {
-  const { db } = desk
+  const { db, seal } = desk
   const attempt = await beginAttempt(db, codeSubjects(guessOf(desk, visit, user.email)), desk.now())
   if ('wait' in attempt) return showStep(desk, visit, interaction, askToWait(attempt.wait), '')
-  if (await attempt.judge(takeCode(db, user.id, code))) {
+  if (await attempt.judge(takeCode(db, seal, user.id, code))) {
     await attempt.succeed()
     return complete(desk, visit, interaction, user, ['pwd', 'otp'])
   }

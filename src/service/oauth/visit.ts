@@ -2,12 +2,15 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Provider from 'oidc-provider'
 import type { Database } from '../store/tables.ts'
+import type { FactorSeal } from './factor-seal.ts'
 import type { Page } from './pages/page.ts'
 import type { StartLimit } from './start-limit.ts'
 
 /** What answers the pages of the sign-in, for as long as the service runs. */
 export interface Desk {
   db: Database
+  /** Protects the secrets of second factors. */
+  seal: FactorSeal
   provider: Provider
   /** An origin: what browsers see. */
   issuer: string

@@ -85,6 +85,7 @@ describe('hostile requests', function () {
           })
           const server = createServer({
             store,
+            dataDir: folder,
             upstream: createOffline(),
             processKeys: new Set([hashKey(key)]),
             stopping: new AbortController().signal,
