@@ -38,8 +38,11 @@ export interface LoopbackListener {
    * @returns the address of that page, which leads to the authorization URL
    */
   bindToFirstBrowser(authorizationUrl: string): string
-  /** Any browser may come back again, unless one was led on already. */
-  unbind(): void
+  /**
+   * Accepts any browser again, unless one has opened the start page.
+   * @returns whether it does
+   */
+  unbind(): boolean
   /** Judges a pasted redirect URL; one that ends the flow settles `outcome`. */
   paste(url: string): Verdict
   /** Shows the browser that waits whether it worked. Resolves when that was sent, or after 2 s. */
@@ -110,9 +113,9 @@ export async function listenOnLoopback(options: LoopbackOptions): Promise<Loopba
       cookies: request.headers.cookie,
       user: findPeerUser(request.socket),
     })
-    if (welcomed.kind === 'led') return renderRedirect(authorizationUrl, welcomed.cookie)
+    if (welcomed.kind === 'redirected') return renderRedirect(authorizationUrl, welcomed.cookie)
     if (welcomed.kind === 'other-user') {
-      onIgnored?.('another user of this machine asked for the sign-in page')
+      onIgnored?.('another user of this machine, or a program that has ended, asked for the sign-in page')
       return renderPage('not-expected')
     }
     over = true
@@ -146,7 +149,9 @@ export async function listenOnLoopback(options: LoopbackOptions): Promise<Loopba
       return `http://${host}${browser.startPath}`
     },
     unbind() {
-      if (!lead?.browser.isLed) lead = undefined
+      if (lead?.browser.isRedirected) return false
+      lead = undefined
+      return true
     },
     paste: (url) => decide(judgePastedUrl(url, expectation)),
     async answer(worked) {
