@@ -110,6 +110,19 @@ describe('a profile that is signed in to one address, and another address', () =
     ])
   })
 
+  it('a sign-in to the other revokes the token of the first, which an earlier version stored and did not record', async () => {
+    editProfile(sandbox, 'work', { credentials: undefined })
+    await storeKey(sandbox, 'key-1', other)
+    expect(server.revocations.map((form) => form.get('token'))).to.deep.equal(['refresh-token-1'])
+    expect(findCredentials(sandbox)).to.have.length(1)
+  })
+
+  it('a sign-in to the other says nothing of a first one that was never signed in to and has an unusable address', async () => {
+    editProfile(sandbox, 'work', { credentials: undefined, base_url: 'ftp://host' })
+    const { stderr } = await storeKey(sandbox, 'key-1', other)
+    expect(stderr).not.to.contain('ftp')
+  })
+
   it('auth logout of the first alone leaves what is stored for the other', async () => {
     await run('config', 'set', 'base_url', other.url, '-p', 'work')
     const words = ['auth', 'login', '--with-api-key', '-p', 'second', '--base-url', other.url]
