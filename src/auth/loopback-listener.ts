@@ -23,7 +23,7 @@ export interface LoopbackOptions {
   state: string
   issuer: string | undefined
   requiresIssuer: boolean
-  /** Hears of a request that knew a secret of ours and is ignored all the same, such as one without a code. */
+  /** Called for a request that has a secret of this sign-in but is ignored, such as one without a code. */
   onIgnored?: (reason: string) => void
 }
 
@@ -34,7 +34,7 @@ export interface LoopbackListener {
   /** What ends the flow. Pending for ever where nothing came before `close`. */
   readonly outcome: Promise<Outcome>
   /**
-   * From now on only the browser may come back that opens the start page first.
+   * Accepts only the browser that opens the start page first.
    * @returns the address of that page, which leads to the authorization URL
    */
   bindToFirstBrowser(authorizationUrl: string): string
@@ -51,7 +51,7 @@ export interface LoopbackListener {
   close(): Promise<void>
 }
 
-/** Several browsers opened the start page: one of them may be somebody else's. */
+/** Several browsers opened the start page: one may belong to another user. */
 interface Contested {
   kind: 'contested'
 }

@@ -195,7 +195,7 @@ describe('another user of the machine', () => {
     expect(stderr).to.contain('Still waiting: it came from another browser than the one that opened')
   })
 
-  it('who opens the start page before the victim ends the sign-in, with nothing stored', async () => {
+  it('ends the sign-in by opening the start page before the victim, and nothing is stored', async () => {
     const { browser, ended } = start()
     const address = await browser.opened()
     await openStartPage(address)

@@ -96,6 +96,13 @@ describe('a profile that is signed in to one address, and another address', () =
     }
   }
 
+  it('auth logout of the first signs out although the profile has an unusable address since', async () => {
+    editProfile(sandbox, 'work', { base_url: 'nonsense' })
+    const logout = await run('auth', 'logout', '-p', 'work', '--base-url', service.url)
+    expect(logout.exitCode, logout.stderr).to.equal(0)
+    expect(findCredentials(sandbox)).to.deep.equal([])
+  })
+
   it('config unset base_url says how to sign out of the first', async () => {
     const unset = await run('config', 'unset', 'base_url', '-p', 'work')
     expect(unset.exitCode).to.equal(0)

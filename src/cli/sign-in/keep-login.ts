@@ -66,7 +66,7 @@ export async function keepLogin(
     throw error
   }
   if (isUnreadable)
-    await output.warn(`The credential stored before could not be read, so it was not revoked.`)
+    await output.warn('The credential stored before could not be read, so it was not revoked.')
   return replaced ? [{ origin: owner.origin, credential: replaced }] : []
 }
 
