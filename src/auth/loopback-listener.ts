@@ -38,10 +38,7 @@ export interface LoopbackListener {
    * @returns the address of that page, which leads to the authorization URL
    */
   bindToFirstBrowser(authorizationUrl: string): string
-  /**
-   * Accepts any browser again, unless one has opened the start page.
-   * @returns whether it does
-   */
+  /** Accepts any browser again and returns true, unless one has opened the start page. */
   unbind(): boolean
   /** Judges a pasted redirect URL; one that ends the flow settles `outcome`. */
   paste(url: string): Verdict
