@@ -1,10 +1,11 @@
-import * as z from 'zod/mini'
+import type * as z from 'zod/mini'
 import type { Endpoint } from '../contract/endpoints.ts'
-import { type Fault, faultsOf } from '../contract/faults.ts'
+import { isRecord } from '../contract/exact-json.ts'
+import { checkShape, type Fault, faultsOf } from '../contract/faults.ts'
 import { type FailedRequest, Failure, type FailureKind } from '../failure.ts'
 import { type Answer, codingOf, requestIdOf } from './answer.ts'
 import { readComplaint } from './error-answer.ts'
-import { isDeeperThan, isRecord, readJson } from './json.ts'
+import { isDeeperThan, readJson } from './json.ts'
 import { webPageHint } from './web-page.ts'
 
 /** Levels of an answer. JSON can be read at any depth, but whoever checks or shows it recurses. */
@@ -45,10 +46,13 @@ export function readAnswer(endpoint: Endpoint, answered: Answered, request: Fail
     throw fail('rejected', words, { ...denial, inDoubt })
   }
   const tooDeep = isDeeperThan(deepest, body)
-  if (body === undefined || tooDeep) {
+  const isUseless = endpoint.answer !== undefined && !isRecord(body)
+  if (body === undefined || tooDeep || isUseless) {
     const unread = tooDeep ? 'is nested too deep to be read' : `is not JSON${typeOf(headers)}`
-    const what = bytes.length === 0 ? 'has no body' : unread
-    if (endpoint.answer) {
+    const noObject = body === undefined || tooDeep ? unread : 'is not a JSON object'
+    const what = bytes.length === 0 ? 'has no body' : noObject
+    // Of a change whose answer nobody needs, the status alone says that it is done.
+    if (endpoint.method === 'GET' || endpoint.needs) {
       const hint = webPageHint(request, headers, bytes)
       throw fail('unusable_answer', `the service's answer ${what}`, hint === undefined ? {} : { hint })
     }
@@ -57,8 +61,6 @@ export function readAnswer(endpoint: Endpoint, answered: Answered, request: Fail
     return answer
   }
 
-  if (endpoint.answer && !isRecord(body))
-    throw fail('unusable_answer', "the service's answer is not a JSON object")
   const useless = uselessness(endpoint, body)
   if (useless !== undefined) throw fail('unusable_answer', `the service's answer ${useless}`)
   answer.body = body
@@ -108,7 +110,7 @@ function uselessness({ needs = {} }: Endpoint, body: unknown): string | undefine
 }
 
 function check(schema: z.ZodMiniType, body: unknown): Fault[] {
-  const result = z.safeParse(schema, body)
+  const result = checkShape(schema, body)
   return result.success ? [] : faultsOf(result.error)
 }
 

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { apiConfiguration } from './api-configuration.ts'
+import { checkShape } from './faults.ts'
 import { type Settings, type SettingsPatch, settingsPatch } from './settings.ts'
 
 /** A leaf of the application settings, as `settings set` names it, or of the API configuration. */
@@ -49,7 +50,7 @@ export function applicableSettings(settings: Settings): SettingsPatch {
       | null
       | undefined
     const value = holder?.[name ?? group]
-    if (!z.safeParse(schema, value).success) continue
+    if (!checkShape(schema, value).success) continue
     if (name === undefined) patch[group] = value
     else patch[group] = { ...(patch[group] as object | undefined), [name]: value }
   }

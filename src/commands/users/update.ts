@@ -2,6 +2,7 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { switchFlag, textFlag } from '../../cli/flag-types.ts'
 import { parseKeyValues } from '../../cli/input/key-values.ts'
+import { showChanged } from '../../cli/output/show-changed.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import type { UpdateUserRequest } from '../../contract/user.ts'
 import { Failure } from '../../failure.ts'
@@ -44,6 +45,8 @@ export default class UsersUpdate extends BaseCommand {
       throw new Failure('usage', 'There is nothing to change', { hint: 'chatctl users update --help' })
     }
     const client = await context.connect()
-    await context.show(userView, await client.users.update(args.id, patch))
+    const answer = await client.users.update(args.id, patch)
+    const changed = { done: `Updated user ${args.id}`, resource: 'the user', id: args.id }
+    await showChanged(userView, answer, changed, context)
   }
 }

@@ -3,6 +3,7 @@ import { BaseCommand } from '../../../cli/base-command.ts'
 import { textFlag } from '../../../cli/flag-types.ts'
 import { bulkFlags, readBulkFlags } from '../../../cli/import/bulk-flags.ts'
 import { importFile } from '../../../cli/import/import-file.ts'
+import { showChanged } from '../../../cli/output/show-changed.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { Failure } from '../../../failure.ts'
 import { importView } from '../../../view/import.ts'
@@ -70,6 +71,7 @@ export default class UsersPermissionsAssign extends BaseCommand {
       ...(permissions.length === 0 ? {} : { permissions }),
       ...(flags.role === undefined ? {} : { role: flags.role }),
     })
-    await context.show(permissionsView, answer)
+    const changed = { done: `Updated the permissions of user ${id}`, resource: 'them', id }
+    await showChanged(permissionsView, answer, changed, context)
   }
 }

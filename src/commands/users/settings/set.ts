@@ -1,6 +1,7 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { textFlag } from '../../../cli/flag-types.ts'
 import { parseSwitches } from '../../../cli/input/key-values.ts'
+import { showChanged } from '../../../cli/output/show-changed.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import type { UserSettingsRequest } from '../../../contract/profile.ts'
 import { Failure } from '../../../failure.ts'
@@ -37,6 +38,7 @@ export default class UsersSettingsSet extends BaseCommand {
       throw new Failure('usage', 'There is nothing to change', { hint: 'chatctl users settings set --help' })
     }
     const client = await context.connect()
-    await context.show(userSettingsView, await client.users.updateSettings(request))
+    const answer = await client.users.updateSettings(request)
+    await showChanged(userSettingsView, answer, { done: 'Updated your settings', resource: 'them' }, context)
   }
 }

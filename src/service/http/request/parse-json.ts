@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { mayHoldExactNumbers, parseJson } from '../../../contract/exact-json.ts'
 import { invalidRequest, Refusal } from '../../domain/refusal.ts'
 import { isJsonNestedAtMost } from './json-depth.ts'
 
@@ -32,7 +33,9 @@ export function acceptJson(server: FastifyInstance): void {
     }
     // The parser's words quote the body, which may hold a password that ends up in somebody's log.
     parse(request as FastifyRequest, text, (error, value) =>
-      error ? done(invalidRequest([{ path: '', message: 'is not valid JSON' }])) : done(null, value),
+      error
+        ? done(invalidRequest([{ path: '', message: 'is not valid JSON' }]))
+        : done(null, mayHoldExactNumbers(text) ? parseJson(text) : value),
     )
   })
 }

@@ -5,7 +5,7 @@ import {
   type QueryOf,
   type RequestOf,
 } from '../../../contract/endpoints.ts'
-import { type Fault, faultsOf } from '../../../contract/faults.ts'
+import { checkShape, type Fault, faultsOf } from '../../../contract/faults.ts'
 import { invalidRequest } from '../../domain/refusal.ts'
 import { bounds } from './bounds.ts'
 
@@ -34,7 +34,7 @@ export function validate<N extends EndpointName>(name: N, body: unknown, query: 
 }
 
 function check(name: EndpointName, schema: NonNullable<Endpoint['request']>, value: unknown): Fault[] {
-  const parsed = schema.safeParse(value)
+  const parsed = checkShape(schema, value)
   const faults = parsed.success ? [] : faultsOf(parsed.error)
   if (faults.some(({ path }) => path === '')) return faults
   const isSound = (path: string) =>
