@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { answer, type FaultServer, type Script, startFaultServer } from '../support/fault-server.ts'
@@ -95,6 +95,22 @@ describe('numbers that no double holds', function () {
     const reply = `{"id":"c1","created":1.0,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":${usage}}`
     const text = await printed(['chat', 'complete', 'hello', '--json', '--fields', 'usage'], reply)
     expect(text.replace(/\s+/g, '')).to.equal(`{"usage":${usage}}`)
+  })
+
+  it('are in a streamed usage as they came', async () => {
+    const usage = '{"prompt_tokens":9007199254740993,"completion_tokens":2.0}'
+    for (const [type, text] of [
+      ['text/event-stream', `data: {"delta":"hi"}\n\ndata: {"usage":${usage}}\n\ndata: [DONE]\n\n`],
+      ['application/x-ndjson', `{"delta":"hi"}\n{"usage":${usage},"done":true}\n`],
+    ] as const) {
+      const { stdout, stderr, exitCode } = await run(
+        ['chat', 'send', 'hello', '--stream', '--json'],
+        answer(200, { 'content-type': type }, text),
+      )
+      expect(exitCode, stderr).to.equal(0)
+      expect(stdout).to.include(`"usage":${usage}`)
+      await server?.close()
+    }
   })
 
   it('are sent as they are typed', async () => {
@@ -201,6 +217,21 @@ describe('numbers that no double holds', function () {
       )
       expect(set.exitCode, set.stderr).to.equal(0)
       expect(sent()).to.deep.equal(['{"limits":{"max_tokens":9007199254740993}}'])
+    })
+
+    it('are edited as they are, and the others left as they are', async () => {
+      const editor = file('editor', '#!/bin/sh\nsed -i s/740993/740995/ "$1"\n')
+      chmodSync(editor, 0o700)
+      let stored = '9007199254740993'
+      const script: Script = {
+        choose: ({ method }) => {
+          if (method === 'PATCH') stored = '9007199254740995'
+          return body(settings(stored))
+        },
+      }
+      const edited = await run(['settings', 'edit', '--yes'], script, { env: { EDITOR: editor } })
+      expect(edited.exitCode, edited.stderr).to.equal(0)
+      expect(sent()).to.deep.equal(['{"limits":{"max_tokens":9007199254740995}}'])
     })
 
     it('are refused where an integer is due and they are none', async () => {
