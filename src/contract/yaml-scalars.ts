@@ -1,4 +1,4 @@
-import type { CreateNodeOptions, DocumentOptions, ParseOptions, ScalarTag, SchemaOptions, Tags } from 'yaml'
+import type { CreateNodeOptions, ParseOptions, ScalarTag, SchemaOptions, Tags, ToStringOptions } from 'yaml'
 import { ExactNumber, numberOf } from './exact-json.ts'
 
 /** YAML 1.2.2 section 10.3.2. */
@@ -46,12 +46,13 @@ const keyTag: ScalarTag = {
 
 /**
  * What is no text to a reader, or ends a line, or is taken for a byte order mark (YAML 1.2.2 sections
- * 5.1 to 5.4; YAML 1.1 section 5.4), the two names of YAML 1.1 that are more than texts, and white
- * space that a block takes for its indentation (YAML 1.2.2 section 8.1.1.1).
+ * 5.1 to 5.4; YAML 1.1 section 5.4), the two names of YAML 1.1 that are more than texts, white space
+ * that a block takes for its indentation (YAML 1.2.2 section 8.1.1.1), and a tab, which PyYAML takes
+ * for the end of a text that is not quoted.
  */
 const unsafe =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]|\p{Cs}|^(?:=|<<|\s+)$|^\s.*\n/su
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]|\p{Cs}|^(?:=|<<|\s+)$|^\s.*\n|^[^\n]*\t[^\n]*$/su
 const unsafeUnits = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g
 
 const unsafeTextTag: ScalarTag = {
@@ -76,9 +77,15 @@ export const yamlReading: ParseOptions & SchemaOptions = {
   customTags: before(keyTag, numberTag, integerTag),
 }
 
-/** How YAML is written: what is in it is the same for readers of YAML 1.1 and 1.2. */
-export const yamlWriting: CreateNodeOptions & DocumentOptions & SchemaOptions = {
-  customTags: before(unsafeTextTag, numberTag),
-  compat: 'yaml-1.1',
-  aliasDuplicateObjects: false,
+/** How a value is written as YAML: what is in it is the same for readers of YAML 1.1 and 1.2. */
+export function yamlWriting(value: unknown): CreateNodeOptions & SchemaOptions & ToStringOptions {
+  return {
+    customTags: before(unsafeTextTag, numberTag),
+    compat: 'yaml-1.1',
+    aliasDuplicateObjects: false,
+    // On its own a block would stand at the margin, which readers of YAML 1.1 refuse.
+    blockQuote: typeof value !== 'string',
+    // Over several lines, yaml 2.9 writes some spaces as others.
+    doubleQuotedAsJSON: true,
+  }
 }

@@ -10,11 +10,12 @@ export const settingsFileView: View = { ...settingsView, text: renderSettingsFil
 function renderSettingsFile(body: unknown): string {
   // Below the {} of an empty document nothing could be added.
   if (Object.keys(body as object).length === 0) return heading.replace(/^/gm, '#')
-  const document = new Document(body, yamlWriting)
+  const options = yamlWriting(body)
+  const document = new Document(body, options)
   document.commentBefore = heading
   if (isMap(document.contents)) comment(document.contents as YAMLMap, [])
   // Folded, a long text could not be changed as what it is.
-  return document.toString({ lineWidth: 0 })
+  return document.toString({ ...options, lineWidth: 0 })
 }
 
 /** Editors look for the first line; the file that it names is made by the second. */

@@ -12,6 +12,14 @@ export const anyNumberText = fc.oneof(
 
 /** Texts that a form of output or its readers may take for something else, among any others. */
 export const anyText = fc.oneof(
+  // Of lines that are too long for one.
+  fc
+    .array(
+      fc.constantFrom('word', ' ', '  ', '\n', ' \n', '\t', '"', "'", ': ', ' #', '\\', 'é', 'w'.repeat(50)),
+      { maxLength: 40 },
+    )
+    .map((pieces) => pieces.join('')),
+
   fc.string({ unit: 'binary', maxLength: 12 }).map((text) => text.toWellFormed()),
   fc
     .array(

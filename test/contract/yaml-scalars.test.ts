@@ -4,9 +4,11 @@ import { CORE_SCHEMA, load, YAML11_SCHEMA } from 'js-yaml'
 import yaml from 'yaml'
 import { ExactNumber, parseJson } from '../../src/contract/exact-json.ts'
 import { yamlReading, yamlWriting } from '../../src/contract/yaml-scalars.ts'
-import { anyJsonText } from './any-json.ts'
+import { readSettingsFiles } from '../../src/plan/file/read-settings-files.ts'
+import { settingsFileView } from '../../src/view/settings-file.ts'
+import { anyJsonText, anyText } from './any-json.ts'
 
-const write = (value: unknown) => yaml.stringify(value, yamlWriting)
+const write = (value: unknown) => yaml.stringify(value, yamlWriting(value))
 const read = (text: string) => yaml.parseDocument(text, yamlReading)
 
 /** With the nearest doubles, as readers have them that are not ours. */
@@ -51,6 +53,16 @@ describe('YAML', () => {
           /[^\n\t\x20-\x7e\xa0-\u2027\u202a-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]/u,
         )
       }),
+    )
+  })
+
+  it('of settings export is what settings apply reads, whatever the text', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const file = String(settingsFileView.text?.({ app_name: text }))
+        expect(readSettingsFiles([{ name: 's.yaml', text: file }]).settings).to.deep.equal({ app_name: text })
+      }),
+      { numRuns: 1_000 },
     )
   })
 

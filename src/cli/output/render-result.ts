@@ -41,7 +41,8 @@ export async function renderResult(view: View, body: unknown, rendering: Renderi
       return renderJsonl(view, body, rendering)
     case 'yaml': {
       const { default: yaml } = await import('yaml')
-      return yaml.stringify(chosen(), yamlWriting)
+      const value = chosen()
+      return yaml.stringify(value, yamlWriting(value))
     }
     case 'csv':
       return renderCsv(gridOf(view, body, fields))
