@@ -1,6 +1,6 @@
 import type { TransportOptions } from '../auth/transport.ts'
 import type { Answer } from '../client/answer.ts'
-import type { Client, ClientOptions, CredentialSource } from '../client/client.ts'
+import type { Client, ClientOptions } from '../client/client.ts'
 import type { Configuration } from '../config/configuration-file.ts'
 import type { ContextOwner } from '../config/last-context.ts'
 import { type DocumentForm, outputForms } from '../config/output-forms.ts'
@@ -11,6 +11,7 @@ import { readEnvironmentCredential } from '../credentials/environment-credential
 import type { Failure } from '../failure.ts'
 import type { Administration } from '../service/administration/administration.ts'
 import type { RunningService, ServiceOptions } from '../service/start-service.ts'
+import type { DataPlace } from '../service/store/open-store.ts'
 import type { View } from '../view/view.ts'
 import { describeFaults } from './describe-faults.ts'
 import { HeldRequest } from './held-request.ts'
@@ -18,12 +19,13 @@ import { Prompter } from './input/prompter.ts'
 import { interruption } from './interruption.ts'
 import { observeClient } from './observe-client.ts'
 import { once } from './once.ts'
+import { type DatabaseFlags, defaultDataFolder, openToChange, openToRead } from './open-data.ts'
 import { type OneTimeSecret, Output } from './output/output.ts'
 import { resolveConfiguration } from './resolve-configuration.ts'
-import { describeRefusal, noCredential } from './sign-in/credential-in-use.ts'
+import { credentialOf, describeRefusal, noCredential } from './sign-in/credential-in-use.ts'
 import { CredentialStores, ownerOf } from './sign-in/credential-stores.ts'
 import { SignedIn } from './sign-in/signed-in.ts'
-import { chooseTarget, guardLocalChange, refuseOtherService, type Target } from './target.ts'
+import { changesService, chooseTarget, guardLocalChange, refuseOtherService, type Target } from './target.ts'
 
 /** What a command line said to all commands alike. */
 export interface Invocation {
@@ -75,16 +77,17 @@ export interface Context {
   readonly transport: TransportOptions & { signal: AbortSignal }
   /** Shows the answer of a documented endpoint, and says what is odd about it. */
   show(view: View, answer: Answer<unknown>, secret?: OneTimeSecret): Promise<void>
+  /** Starts the embedded service, with a record by which commands on this machine find it. */
   startService(
-    options: Omit<ServiceOptions, 'dataDir'> & { dataDir?: string | undefined },
+    options: Omit<ServiceOptions, 'dataDir' | 'announce'> & { dataDir?: string | undefined },
   ): Promise<RunningService>
-  /** @param place what `--data` and `--database` say */
-  openAdministration(place: {
-    data?: string | undefined
-    database?: string | undefined
-  }): Promise<Administration>
-  /** The same for who only looks, and is told where there is nothing to see. */
-  lookAround(place: { data: string | undefined; database: string | undefined }): Promise<Administration>
+  /**
+   * @param place what `--data` and `--database` say
+   * @throws Failure `usage` where the service on this machine uses another database
+   */
+  openAdministration(place: DatabaseFlags): Promise<Administration>
+  /** The same for a command that only reads: it warns of an empty place, and of another database. */
+  lookAround(place: DatabaseFlags): Promise<Administration>
   close(): Promise<void>
 }
 
@@ -105,7 +108,7 @@ export function createContext(invocation: Invocation): Context {
   const startLocal = once(() => startLocalService(output, closers))
   const transport = {
     userAgent: invocation.userAgent,
-    timeout: options.timeout.value,
+    timeout: options.timeout.source === 'default' ? undefined : options.timeout.value,
     retries: options.retries.value,
     maxWait: options.max_wait.value,
     signal: interruption,
@@ -136,6 +139,14 @@ export function createContext(invocation: Invocation): Context {
     return client
   }
 
+  const openAdministration = async (place: DataPlace) => {
+    refuseOtherService(options)
+    const { openAdministration: open } = await import('../service/administration/administration.ts')
+    const administration = await open(place)
+    closers.push(async () => administration.close())
+    return administration
+  }
+
   let refusalHint: string | undefined
   const connectOnce = async (other: Partial<ClientOptions> = {}) => {
     const to = target()
@@ -150,10 +161,16 @@ export function createContext(invocation: Invocation): Context {
             baseUrl: async () => (await startLocal()).url,
             credential: async () => (await startLocal()).key,
           }),
-      gate: (request) => {
+      gate: async (request) => {
         guardLocalChange(to, request)
         const held = invocation.dryRun === 'all' || (invocation.dryRun && request.method !== 'GET')
         if (held) throw new HeldRequest(request, to.kind === 'remote' ? to.baseUrl : undefined)
+        if (to.kind === 'local' && changesService(request))
+          await openToChange(
+            openAdministration,
+            {},
+            ({ url }) => `To change it: chatctl auth login --base-url ${url}`,
+          )
       },
     })
   }
@@ -191,24 +208,14 @@ export function createContext(invocation: Invocation): Context {
       if (secret) await output.showOnce(view, answer.body, secret)
       else await output.show(view, answer.body)
     },
-    startService: async ({ dataDir = dataFolder(), ...rest }) => {
+    startService: async ({ dataDir, ...rest }) => {
       refuseOtherService(options)
       const { startService } = await import('../service/start-service.ts')
-      return startService({ ...rest, dataDir })
+      const announce = { defaultFolder: defaultDataFolder() }
+      return startService({ ...rest, dataDir: dataDir ?? dataFolder(), announce })
     },
-    openAdministration: async ({ data = dataFolder(), database }) => {
-      refuseOtherService(options)
-      const { openAdministration } = await import('../service/administration/administration.ts')
-      const administration = await openAdministration({ dataDir: data, database })
-      closers.push(async () => administration.close())
-      return administration
-    },
-    lookAround: async (place) => {
-      const administration = await context.openAdministration(place)
-      const nothing = await administration.findNothing()
-      if (nothing) output.notice(`There is no data in ${nothing} yet`)
-      return administration
-    },
+    openAdministration: (place) => openToChange(openAdministration, place),
+    lookAround: (place) => openToRead(openAdministration, place, output),
     close: async () => {
       for (const closer of closers.reverse()) await closer()
     },
@@ -229,16 +236,6 @@ async function startLocalService(output: Output, closers: (() => Promise<void>)[
 
 /** Whoever waits for the same promise hears of it. */
 const ignored = (): void => {}
-
-/** @throws Failure `unauthorized` where nobody could ever give one */
-function credentialOf(
-  to: Extract<Target, { kind: 'remote' }>,
-  signedIn: SignedIn | undefined,
-): string | CredentialSource {
-  const credential = to.fromEnvironment?.secret ?? signedIn?.secret
-  if (credential === undefined) throw noCredential(to)
-  return credential
-}
 
 /** The command goes on: what it came for can still be had. */
 function warnOfUnsaved(output: Output): (failure: Failure) => Promise<void> {

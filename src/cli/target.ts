@@ -62,7 +62,11 @@ const chatPaths = /^\/(v1|api)\/chat\//
  * @throws Failure `usage`
  */
 export function guardLocalChange(target: Target, request: OutgoingRequest): void {
-  if (request.method !== 'GET' && !chatPaths.test(request.path)) demandNamedService(target)
+  if (changesService(request)) demandNamedService(target)
+}
+
+export function changesService({ method, path }: OutgoingRequest): boolean {
+  return method !== 'GET' && !chatPaths.test(path)
 }
 
 /**

@@ -1,6 +1,7 @@
 import { Failure } from '../failure.ts'
 import { mayHaveDone } from './error-answer.ts'
 import type { Envelope } from './exchange.ts'
+import { mayChange } from './network-failure.ts'
 import { showUrl } from './redaction.ts'
 
 /** Redirects of one request that are followed. */
@@ -29,7 +30,7 @@ export function followRedirect(
   if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return undefined
   const safe = envelope.method === 'GET' || envelope.method === 'HEAD'
   const request = { method: envelope.method, url: showUrl(envelope.url) }
-  const about = { status, request, inDoubt: !safe && mayHaveDone(status) }
+  const about = { status, request, inDoubt: mayChange(request) && mayHaveDone(status) }
   if (!URL.canParse(location, envelope.url.href)) {
     throw new Failure('rejected', `the service answered ${status} with a Location that is not a URL`, about)
   }

@@ -1,10 +1,14 @@
 import * as z from 'zod/mini'
 import { faultsOf } from '../contract/faults.ts'
 
+/** Whom the service named when the credential was stored. */
+const user = z.optional(z.object({ id: z.nullable(z.string()), email: z.nullable(z.string()) }))
+
 const apiKeySchema = z.object({
   version: z.literal(1),
   kind: z.literal('api_key'),
   key: z.string().check(z.minLength(1)),
+  user,
 })
 
 const tokenSetSchema = z.object({
@@ -20,6 +24,7 @@ const tokenSetSchema = z.object({
   issuer: z.optional(z.string()),
   token_endpoint: z.string(),
   revocation_endpoint: z.optional(z.string()),
+  user,
 })
 
 /** An API key as it is kept. */

@@ -279,18 +279,6 @@ describe('output', function () {
   })
 
   describe('an answer without a body', () => {
-    it('is {} in JSON and nothing in a pipe: settings:set', async () => {
-      const { args, answer: readBack } = findCall('settings:set')
-      const script: Behaviour = (request, ...rest) =>
-        (request.method === 'GET' ? json(200, readBack) : empty)(request, ...rest)
-      expect(await run([...args, '--json'], script)).to.deep.equal({
-        exitCode: 0,
-        stdout: '{}\n',
-        stderr: '',
-      })
-      expect(await run(args, script)).to.deep.equal({ exitCode: 0, stdout: '', stderr: '' })
-    })
-
     it('has the id that a Location header names', async () => {
       const { args, stdin = '' } = findCall('users:create')
       const created = answer(201, { location: '/v1/users/a%20b' })

@@ -114,7 +114,7 @@ async function signInWithBrowser(context: Context, plan: LoginPlan, flags: Brows
   const { authUrl, clientId } = await chooseServer(context, plan)
   const settings = { ...plan.settings, auth_url: authUrl, client_id: clientId }
   const { signIn } = await import('../../auth/sign-in.ts')
-  return signIn(
+  const login = await signIn(
     {
       authUrl,
       clientId,
@@ -128,12 +128,24 @@ async function signInWithBrowser(context: Context, plan: LoginPlan, flags: Brows
       },
       wait: flags.wait ?? longestWait,
       transport,
-      onReady: (url) => sendToBrowser(context, url, flags.browser),
+      openBrowser: flags.browser ? openInBrowser : undefined,
+      onAddress: (url, browser) => showAddress(context, url, browser),
       onIgnored: (reason) => output.notice(`Still waiting: ${reason}.`),
-      pasted: flags.browser ? undefined : readLines(),
+      pasted: readLines,
     },
     (tokens) => finishLogin(context, { ...plan, settings }, tokens, flags.verify),
   )
+  const missing = missingScopes(options.scope.value, login.scope)
+  if (missing.length > 0) {
+    await output.warn(`The server did not grant all that was requested. Missing: ${missing.join(' ')}`)
+  }
+  return login
+}
+
+/** RFC 6749 section 3.3: what the server grants may be less than what was requested. */
+function missingScopes(requested = '', granted: string | null): string[] {
+  const given = new Set(granted?.split(' '))
+  return requested.split(/\s+/).filter((scope) => scope !== '' && !given.has(scope))
 }
 
 /** What was said, else the service itself where it signs people in, else what a person answers. */
@@ -153,16 +165,19 @@ async function chooseServer({ options, prompter, transport }: Context, { connect
   return { authUrl, clientId }
 }
 
-async function sendToBrowser({ output }: Context, url: string, opens: boolean): Promise<void> {
-  await output.showAddress('Open this address to sign in:', url)
-  if (!opens) {
-    if (isInteractive()) output.notice('Then wait, or paste here the address that the browser ends on.')
-    return
-  }
+async function openInBrowser(url: string): Promise<boolean> {
   const { openBrowser } = await import('../../auth/open-browser.ts')
-  await openBrowser(url, process.env['BROWSER'], () =>
-    output.notice(
-      'No browser could be opened. Open the address yourself; on another machine, use --no-browser.',
-    ),
-  )
+  return openBrowser(url, process.env['BROWSER'])
+}
+
+async function showAddress(
+  { output }: Context,
+  url: string,
+  browser: 'opening' | 'failed' | 'none',
+): Promise<void> {
+  if (browser === 'failed') output.notice('No browser could be opened.')
+  await output.showAddress('Open this address to sign in:', url)
+  if (browser !== 'opening' && isInteractive()) {
+    output.notice('Then wait, or paste here the address that the browser ends on.')
+  }
 }

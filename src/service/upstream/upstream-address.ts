@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { isLoopback } from '../../contract/base-url.ts'
 import { Failure } from '../../failure.ts'
-import { systemWords } from '../../system-words.ts'
+import { maxSecretBytes, readNamedFile } from '../../system/read-named-file.ts'
 import { resolvePreset } from './presets.ts'
 
 export interface UpstreamOptions {
@@ -17,21 +16,22 @@ export interface UpstreamOptions {
 export interface UpstreamAddress {
   base: URL
   key: string | undefined
-  /** The server's origin, where a caller may know it: on this machine. */
-  shownAs: string | undefined
+  /** The key and the address, which servers and gateways quote in errors, and which no caller may learn. */
+  hidden: readonly string[]
 }
 
 /** @throws Failure `config` or `refused` for a URL or a key that cannot be used */
-export async function findUpstream(options: UpstreamOptions): Promise<UpstreamAddress> {
+export function findUpstream(options: UpstreamOptions): UpstreamAddress {
   const base = parseBase(resolvePreset(options.url))
-  const key = options.key ?? (options.keyFile === undefined ? undefined : await readKey(options.keyFile))
+  const key = options.key ?? (options.keyFile === undefined ? undefined : readKey(options.keyFile))
   const local = isLoopback(base.hostname)
   if (key !== undefined && base.protocol === 'http:' && !local) {
     throw new Failure('refused', `The upstream key would leave unencrypted for ${base.host}`, {
       hint: 'Use an https:// URL for a model server on another machine',
     })
   }
-  return { base, key, shownAs: local ? base.origin : undefined }
+  const hidden = [key, base.host, base.hostname].filter((text) => text !== undefined)
+  return { base, key, hidden }
 }
 
 function parseBase(text: string): URL {
@@ -48,15 +48,10 @@ function parseBase(text: string): URL {
   )
 }
 
-async function readKey(file: string): Promise<string> {
-  let key: string
-  try {
-    key = (await readFile(file, 'utf8')).trim()
-  } catch (cause) {
-    throw new Failure('config', `The upstream key cannot be read from ${file}: ${systemWords(cause)}`, {
-      cause,
-    })
-  }
+function readKey(file: string): string {
+  const name = `The upstream key file ${file}`
+  const bytes = readNamedFile(file, { name, maxBytes: maxSecretBytes, isSecret: true, kind: 'config' })
+  const key = bytes.toString('utf8').trim()
   // RFC 6750 section 2.1: what may stand behind "Bearer".
   if (/^[A-Za-z0-9\-._~+/]+=*$/.test(key)) return key
   throw new Failure('config', `${file} does not hold one key and nothing else`)

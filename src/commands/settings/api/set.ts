@@ -3,11 +3,12 @@ import { integerFlag, switchFlag, textFlag } from '../../../cli/flag-types.ts'
 import { readDocument } from '../../../cli/input/read-document.ts'
 import { showChanged } from '../../../cli/output/show-changed.ts'
 import { showSentDifference } from '../../../cli/output/show-sent-difference.ts'
-import { serviceOf } from '../../../cli/plan-service.ts'
+import { lockingFor, serviceOf } from '../../../cli/plan-service.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import type { ApiConfiguration } from '../../../contract/api-configuration.ts'
 import { isRecord } from '../../../contract/exact-json.ts'
 import { Failure } from '../../../failure.ts'
+import { maxSettingsBytes } from '../../../system/read-named-file.ts'
 import { apiConfigurationView } from '../../../view/settings.ts'
 
 export default class SettingsApiSet extends BaseCommand {
@@ -45,7 +46,8 @@ export default class SettingsApiSet extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(SettingsApiSet, apiConfigurationView)
-    const file = flags.file === undefined ? undefined : await readDocument(flags.file, context)
+    const file =
+      flags.file === undefined ? undefined : await readDocument(flags.file, context, maxSettingsBytes)
     const base = file === undefined ? {} : asObject(file.value, file.name)
     const configuration: ApiConfiguration = {
       ...base,
@@ -63,13 +65,19 @@ export default class SettingsApiSet extends BaseCommand {
       throw new Failure('usage', 'There is nothing to set', { hint: 'chatctl settings api set --help' })
     }
     const client = await context.connect()
-    const { readSent, sendConfiguration } = await import('../../../plan/apply/sent-configuration.ts')
+    const { readSent, sendConfiguration, unknownHint } = await import(
+      '../../../plan/apply/sent-configuration.ts'
+    )
+    const { withSettingsLock } = await import('../../../plan/apply/settings-lock.ts')
     const service = serviceOf(context)
-    const before = readSent(service)
     const send = () => client.settings.setApi(configuration)
     // What is held back leaves what was last sent from here as it is.
     if (context.dryRun) return void (await send())
-    const answer = await sendConfiguration(service, configuration, send, context.signal)
+    const { before, answer } = await withSettingsLock(service, lockingFor(context), async () => {
+      const before = readSent(service)
+      const sending = sendConfiguration(service, configuration, send, context.signal)
+      return { before, answer: await this.change(sending, unknownHint) }
+    })
     if (before) {
       const { compareSent } = await import('../../../plan/apply/compare-sent.ts')
       await showSentDifference(compareSent(before, configuration), context)

@@ -1,4 +1,5 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
+import { commandFor } from '../../../cli/command-for.ts'
 import { textFlag } from '../../../cli/flag-types.ts'
 import { parseSwitches } from '../../../cli/input/key-values.ts'
 import { showChanged } from '../../../cli/output/show-changed.ts'
@@ -38,7 +39,8 @@ export default class UsersSettingsSet extends BaseCommand {
       throw new Failure('usage', 'There is nothing to change', { hint: 'chatctl users settings set --help' })
     }
     const client = await context.connect()
-    const answer = await client.users.updateSettings(request)
+    const check = `Check your preferences with: ${commandFor(context, 'settings', 'preferences')}`
+    const answer = await this.change(client.users.updateSettings(request), check)
     await showChanged(userSettingsView, answer, { done: 'Updated your settings', resource: 'them' }, context)
   }
 }
