@@ -71,6 +71,7 @@ export async function exchangeCode(
     issuer: server.issuer,
     token_endpoint: server.tokenEndpoint,
     ...(server.revocationEndpoint === undefined ? {} : { revocation_endpoint: server.revocationEndpoint }),
+    ...(server.grantPerSignIn ? { grant_per_sign_in: true } : {}),
   }
 }
 

@@ -24,7 +24,7 @@ import { type OneTimeSecret, Output } from './output/output.ts'
 import { resolveConfiguration } from './resolve-configuration.ts'
 import { credentialOf, describeRefusal, noCredential } from './sign-in/credential-in-use.ts'
 import { CredentialStores, ownerOf } from './sign-in/credential-stores.ts'
-import { SignedIn } from './sign-in/signed-in.ts'
+import { SignedIn, warnOfUnsaved } from './sign-in/signed-in.ts'
 import { changesService, chooseTarget, guardLocalChange, refuseOtherService, type Target } from './target.ts'
 
 /** What a command line said to all commands alike. */
@@ -127,7 +127,14 @@ export function createContext(invocation: Invocation): Context {
       missing: () => noCredential(to),
       renew: async (held, rejected) => {
         const { renewTokens } = await import('../auth/renew-tokens.ts')
-        return renewTokens({ owner, store, held, rejected, transport, onUnsaved: warnOfUnsaved(output) })
+        return renewTokens({
+          owner,
+          store,
+          held,
+          rejected,
+          transport,
+          onUnsaved: warnOfUnsaved(output, to.profile),
+        })
       },
     })
   })
@@ -236,11 +243,3 @@ async function startLocalService(output: Output, closers: (() => Promise<void>)[
 
 /** Whoever waits for the same promise hears of it. */
 const ignored = (): void => {}
-
-/** The command goes on: what it came for can still be had. */
-function warnOfUnsaved(output: Output): (failure: Failure) => Promise<void> {
-  return (failure) =>
-    output.warn(
-      `The renewed sign-in could not be kept, so the next command needs a new one: ${failure.message}`,
-    )
-}

@@ -7,7 +7,7 @@ import { systemWords } from '../system-words.ts'
 import { withFileLock } from './file-lock.ts'
 import { configFolder } from './paths.ts'
 
-/** What a person sets; where a credential is kept only signing in decides. */
+/** What a person sets. Where credentials are stored (`storage`, `credentials`) only signing in and out decide. */
 export const profileKeys = [
   'base_url',
   'auth_url',
@@ -31,6 +31,9 @@ function makeSchema() {
   const profile = z.strictObject({
     ...(Object.fromEntries(texts) as Record<ProfileKey, z.ZodMiniOptional<z.ZodMiniString>>),
     storage: z.optional(z.literal('file')),
+    credentials: z.optional(
+      z.array(z.strictObject({ origin: z.string(), storage: z.enum(['keychain', 'file']) })),
+    ),
   })
   return z.strictObject({
     default_profile: z.optional(z.string()),

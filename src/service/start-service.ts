@@ -86,7 +86,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   try {
     const logger = log === 'silent' ? undefined : await loadLogger(log)
     const { version } = options
-    const parts = { store, upstream, processKeys, logger, exposure, readiness, metrics, version }
+    const parts = { store, dataDir, upstream, processKeys, logger, exposure, readiness, metrics, version }
     const server = createServer({ ...parts, stopping: stopping.signal })
     const url = await listen(server, host, port)
     listening = server

@@ -9,7 +9,7 @@ export interface StoredCredential {
   kind: string
   key?: string
   access_token?: string
-  refresh_token?: string
+  refresh_token?: string | undefined
   /** With the one below: how long it was meant to live. */
   obtained_at?: string
   expires_at?: string
@@ -20,7 +20,7 @@ export interface StoredCredential {
 
 interface StoredConfiguration {
   default_profile?: string
-  profiles?: Record<string, Record<string, string>>
+  profiles?: Record<string, Record<string, unknown>>
 }
 
 /** Paths of the credentials in a sandbox. */

@@ -4,6 +4,7 @@ import { type StoredCredential, secretOf } from '../../credentials/stored-creden
 import { isFresh } from '../../credentials/token-life.ts'
 import type { Failure } from '../../failure.ts'
 import { once } from '../once.ts'
+import type { Output } from '../output/output.ts'
 
 export interface SignedInOptions {
   owner: CredentialOwner
@@ -61,4 +62,14 @@ export class SignedIn {
     if (credential) return credential
     throw this.#options.missing()
   }
+}
+
+/** Says what renewed tokens that cannot be stored mean for the next command; this one has them. */
+export function warnOfUnsaved(output: Output, profile: string | undefined) {
+  return ({ message }: Failure, isSpent: boolean): Promise<void> =>
+    output.warn(
+      isSpent
+        ? `The renewed sign-in could not be stored: ${message}. It may stay valid at the server until it expires; the next command needs a new one: chatctl auth login --profile ${profile}`
+        : `The renewed token could not be stored, so the next command renews it again: ${message}`,
+    )
 }
