@@ -1,7 +1,8 @@
+import { isNumber, isRecord } from '../contract/exact-json.ts'
 import { type FailedRequest, Failure, type FailureKind, type FailureOptions } from '../failure.ts'
 import { requestIdOf } from './answer.ts'
 import { describeDuration } from './clock.ts'
-import { cutDeeperThan, isRecord, readJson } from './json.ts'
+import { cutDeeperThan, readJson } from './json.ts'
 import { doubtHint } from './network-failure.ts'
 import { webPageHint } from './web-page.ts'
 
@@ -129,5 +130,5 @@ function describeAnswer({ status, statusText, headers, bytes }: Answered): strin
 
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() === '' ? undefined : value
-  return typeof value === 'number' ? String(value) : undefined
+  return isNumber(value) ? String(value) : undefined
 }

@@ -6,6 +6,7 @@ import { textFlag } from '../cli/flag-types.ts'
 import { readRequestBody } from '../cli/input/api-body.ts'
 import { quoteWord } from '../cli/quote-word.ts'
 import { dryRunFlag } from '../cli/shared-flags.ts'
+import { parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../failure.ts'
 import { documentView } from '../view/document.ts'
 
@@ -73,7 +74,7 @@ export default class Api extends BaseCommand {
       const head = `HTTP ${answer.status} ${answer.statusText}\n${headers.join('')}\n`
       await context.output.showBytes(new TextEncoder().encode(head))
     }
-    const json = parseJson(answer.text)
+    const json = readBody(answer.text)
     if (json === undefined && context.output.showsText(documentView)) {
       return context.output.showBytes(answer.bytes)
     }
@@ -100,9 +101,9 @@ function readTarget({ method, path }: { method?: string | undefined; path?: stri
   throw new Failure('usage', 'Missing argument PATH', { hint: slip })
 }
 
-function parseJson(text: string): unknown {
+function readBody(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return undefined
   }

@@ -106,3 +106,14 @@ export function watchClosedPipes(): void {
   })
   process.stderr.on('error', () => {})
 }
+
+/** Runs what writes words of its own to stderr, which are not for people. */
+export function withSilentConsole<T>(work: () => T): T {
+  const { error } = console
+  console.error = () => {}
+  try {
+    return work()
+  } finally {
+    console.error = error
+  }
+}

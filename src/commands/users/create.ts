@@ -5,9 +5,9 @@ import { textFlag } from '../../cli/flag-types.ts'
 import { generatePassword } from '../../cli/input/generate-password.ts'
 import { parseKeyValues } from '../../cli/input/key-values.ts'
 import { readPassword } from '../../cli/input/read-password.ts'
+import { showChanged } from '../../cli/output/show-changed.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { idOfCreated } from '../../client/created-id.ts'
-import { isRecord } from '../../client/json.ts'
 import { newUserView, userView } from '../../view/users.ts'
 
 export default class UsersCreate extends BaseCommand {
@@ -57,14 +57,10 @@ export default class UsersCreate extends BaseCommand {
       ...(metadata === undefined ? {} : { metadata }),
     })
     const id = idOfCreated(answer)
-    const sent = isRecord(answer.body) ? answer.body : undefined
-    const body = sent?.['id'] == null && id !== undefined ? { ...sent, id } : answer.body
-    if (generated === undefined) await context.show(userView, { ...answer, body })
-    else {
-      const secret = { name: 'generated_password', value: generated }
-      const shown = { ...(isRecord(body) ? body : {}), generated_password: generated }
-      await context.show(newUserView, { ...answer, body: shown }, secret)
-    }
+    const secret = generated === undefined ? undefined : { name: 'generated_password', value: generated }
+    const done = id === undefined ? 'Created a user' : `Created user ${id}`
+    const changed = { done, resource: 'the user', id, secret }
+    await showChanged(secret ? newUserView : userView, answer, changed, context)
     if (id === undefined) await context.output.warn('The service did not say the id of the new user')
   }
 }

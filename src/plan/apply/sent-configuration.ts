@@ -5,6 +5,8 @@ import * as z from 'zod/mini'
 import type { Answer } from '../../client/answer.ts'
 import { stateFolder } from '../../config/paths.ts'
 import { type ApiConfiguration, apiConfiguration } from '../../contract/api-configuration.ts'
+import { parseJson } from '../../contract/exact-json.ts'
+import { checkShape } from '../../contract/faults.ts'
 import { replaceFile } from '../../document-file.ts'
 import { Failure } from '../../failure.ts'
 import { syncFolder } from '../../sync-folder.ts'
@@ -33,7 +35,7 @@ export const unknownHint =
  */
 export function readSent(service: string): SentConfiguration | undefined {
   try {
-    const { data } = z.safeParse(record, JSON.parse(readFileSync(pathOf(service), 'utf8')))
+    const { data } = checkShape(record, parseJson(readFileSync(pathOf(service), 'utf8')))
     if (data?.service !== service) return undefined
     return { sentAt: data.sent_at, configuration: data.configuration }
   } catch {
