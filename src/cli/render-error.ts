@@ -70,8 +70,8 @@ function hintOfAddress({ status, request }: Failure): string | undefined {
 /** Whatever needs the current folder, to make a path of a name, fails so when it was deleted. */
 function lostFolder(error: unknown): Failure | undefined {
   if (!(error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd')) return undefined
-  return new Failure('storage', 'The folder in which this was started is not there any more', {
-    hint: 'Change to one that is, and run it again.',
+  return new Failure('storage', 'The working directory no longer exists', {
+    hint: 'Change to an existing directory and run the command again.',
     cause: error,
   })
 }

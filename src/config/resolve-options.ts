@@ -2,7 +2,7 @@ import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
 import { Failure, type FailureOptions } from '../failure.ts'
 import { type Configuration, configurationPath, type Profile, type ProfileKey } from './configuration-file.ts'
 import { parseDuration } from './duration.ts'
-import { type DocumentForm, type OutputForm, offeredForm, readOutputForm } from './output-forms.ts'
+import { type DocumentForm, formsFrom, type OutputForm, offeredForm, readOutputForm } from './output-forms.ts'
 import { type RedirectHost, readPorts, readRedirectHost, readRedirectPath } from './redirect-place.ts'
 
 export type Source = 'flag' | 'environment' | 'profile' | 'default'
@@ -113,7 +113,7 @@ export function resolveOptions(
     output: read(
       'output',
       offeredForm(pick('output'), documentForms),
-      (text) => readOutputForm(text, documentForms),
+      (text) => readOutputForm(text, formsFrom(pick('output')?.source, documentForms)),
       undefined,
     ),
     timeout: read('timeout', pick('timeout'), readTimeout, 60_000),

@@ -85,6 +85,13 @@ describe('settings edit', () => {
     expect(run.server.requests).to.deep.equal([])
   })
 
+  it('names the directory in which no file can be made for the editor, and the variable that chooses it', async () => {
+    const missing = join(run.sandbox.home, 'no', 'such', 'directory')
+    const done = await edit('true', ['--yes'], { TMPDIR: missing })
+    expectFailure(done, 1, `Cannot create a file for the editor in ${missing}: `, 'Hint: Set TMPDIR')
+    expect(run.changes).to.deep.equal([])
+  })
+
   it('is over where the editor fails', async () => {
     expectFailure(await edit(`${setMode('dark')}; exit 1`), 2, 'ended with 1')
     expect(run.methods).to.equal('GET')
