@@ -7,9 +7,11 @@ import { heldRequestView, localChangeView } from '../view/dry-run.ts'
 import type { View } from '../view/view.ts'
 import { type Context, createContext } from './create-context.ts'
 import { HeldRequest } from './held-request.ts'
+import { Interruption } from './interruption.ts'
 import { checkFilter } from './output/jq.ts'
 import { watchClosedPipes } from './output/streams.ts'
-import { reportError } from './render-error.ts'
+import { reportError, reportInterruption } from './render-error.ts'
+import type { InterruptedChange } from './sent-changes.ts'
 import { sharedFlags } from './shared-flags.ts'
 import { type Usage, usageFailure } from './usage-error.ts'
 import { refuseValuedSwitches } from './valued-switch.ts'
@@ -123,10 +125,19 @@ export abstract class BaseCommand extends Command {
         await this.showHeld([error])
         return 0
       }
+      if (error instanceof Interruption)
+        return await reportInterruption(error, this.#interrupted(error), style)
       return await reportError(usageFailure(error, this.#usage()), style)
     } catch (nested) {
       return await reportError(nested, style)
     }
+  }
+
+  /** What is known of the changes that this run was to send to a service. */
+  #interrupted(interruption: Interruption): InterruptedChange | undefined {
+    const isToChange =
+      Object.hasOwn(this.ctor.flags ?? {}, 'dry-run') && /^(settings|users):/.test(this.id ?? '')
+    return this.#context?.sentChanges.describe(interruption, isToChange)
   }
 
   #usage(): Usage {

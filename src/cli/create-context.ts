@@ -1,6 +1,6 @@
 import type { TransportOptions } from '../auth/transport.ts'
 import type { Answer } from '../client/answer.ts'
-import type { Client, ClientOptions, CredentialSource } from '../client/client.ts'
+import type { Client, ClientOptions } from '../client/client.ts'
 import type { Configuration } from '../config/configuration-file.ts'
 import type { ContextOwner } from '../config/last-context.ts'
 import { type DocumentForm, outputForms } from '../config/output-forms.ts'
@@ -20,7 +20,8 @@ import { observeClient } from './observe-client.ts'
 import { once } from './once.ts'
 import { type OneTimeSecret, Output } from './output/output.ts'
 import { resolveConfiguration } from './resolve-configuration.ts'
-import { describeRefusal, noCredential } from './sign-in/credential-in-use.ts'
+import { SentChanges } from './sent-changes.ts'
+import { credentialOf, describeRefusal, noCredential } from './sign-in/credential-in-use.ts'
 import { CredentialStores, ownerOf } from './sign-in/credential-stores.ts'
 import { SignedIn } from './sign-in/signed-in.ts'
 import { chooseTarget, guardLocalChange, refuseOtherService, type Target } from './target.ts'
@@ -53,6 +54,8 @@ export interface Context {
   readonly prompter: Prompter
   readonly signal: AbortSignal
   readonly dryRun: boolean
+  /** Of the client that `connect` gives, unless its events go elsewhere. */
+  readonly sentChanges: SentChanges
   /** Where the requests go, and with which key; the same rules for every command. */
   target(): Target
   /** Where the profiles' credentials are kept. */
@@ -137,6 +140,7 @@ export function createContext(invocation: Invocation): Context {
   }
 
   let refusalHint: string | undefined
+  const sentChanges = new SentChanges()
   const connectOnce = async (other: Partial<ClientOptions> = {}) => {
     const to = target()
     refusalHint = describeRefusal(to)
@@ -144,6 +148,7 @@ export function createContext(invocation: Invocation): Context {
     if (!invocation.dryRun) signedIn()?.stored().catch(ignored)
     return open({
       ...other,
+      observe: other.observe ?? sentChanges.follow(transport.observe),
       ...(to.kind === 'remote'
         ? { baseUrl: to.baseUrl, credential: credentialOf(to, signedIn()) }
         : {
@@ -167,6 +172,7 @@ export function createContext(invocation: Invocation): Context {
     prompter,
     signal: interruption,
     dryRun: invocation.dryRun !== undefined,
+    sentChanges,
     target,
     stores,
     signedIn,
@@ -229,16 +235,6 @@ async function startLocalService(output: Output, closers: (() => Promise<void>)[
 
 /** Whoever waits for the same promise hears of it. */
 const ignored = (): void => {}
-
-/** @throws Failure `unauthorized` where nobody could ever give one */
-function credentialOf(
-  to: Extract<Target, { kind: 'remote' }>,
-  signedIn: SignedIn | undefined,
-): string | CredentialSource {
-  const credential = to.fromEnvironment?.secret ?? signedIn?.secret
-  if (credential === undefined) throw noCredential(to)
-  return credential
-}
 
 /** The command goes on: what it came for can still be had. */
 function warnOfUnsaved(output: Output): (failure: Failure) => Promise<void> {

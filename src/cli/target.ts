@@ -53,7 +53,12 @@ export function chooseTarget(options: Options, readCredential: () => Credential 
 }
 
 /** A conversation may start anywhere; only settings and users are worth a guard. */
-const chatPaths = /^\/(v1|api)\/chat\//
+const chatPaths = /\/(v1|api)\/chat\//
+
+/** Whether a request may change settings or users, or anything else that is no conversation. */
+export function isChange(method: string, path: string): boolean {
+  return method !== 'GET' && method !== 'HEAD' && !chatPaths.test(path)
+}
 
 /**
  * Off a terminal, changes reach the embedded service only where it was named: a CI job that forgot
@@ -62,7 +67,7 @@ const chatPaths = /^\/(v1|api)\/chat\//
  * @throws Failure `usage`
  */
 export function guardLocalChange(target: Target, request: OutgoingRequest): void {
-  if (request.method !== 'GET' && !chatPaths.test(request.path)) demandNamedService(target)
+  if (isChange(request.method, request.path)) demandNamedService(target)
 }
 
 /**

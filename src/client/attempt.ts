@@ -29,6 +29,8 @@ export interface AttemptOptions {
   /** Leave the body of a 2xx to be read as it comes. */
   stream: boolean
   signal: AbortSignal | undefined
+  /** Called when the connection is open and the request leaves. */
+  onSent(): void
 }
 
 /**
@@ -52,7 +54,7 @@ export async function attempt(
     given?.addEventListener('abort', pass, { once: true })
   }
   try {
-    const exchange = await openExchange(dispatcher, envelope, signal)
+    const exchange = await openExchange(dispatcher, envelope, signal, options.onSent)
     const { status, statusText, headers } = exchange
     const head = { status, statusText, headers }
     if (status < 200 || status > 299) return { ...head, ...(await readSome(exchange)) }

@@ -120,7 +120,8 @@ describe('settings edit', () => {
 
   it('ends as it is told to, although nothing was changed', async () => {
     const script = 'kill -TERM $(ps -o ppid= -p $PPID); sleep 0.5'
-    expect(await edit(script)).to.deep.equal({ exitCode: 143, stdout: '', stderr: '' })
+    const stderr = 'Error: Interrupted. No change was sent to the service\n'
+    expect(await edit(script)).to.deep.equal({ exitCode: 143, stdout: '', stderr })
   })
 
   describe('where it comes to nothing keeps what was edited, and says how to apply it', () => {

@@ -1,3 +1,4 @@
+import type { CredentialSource } from '../../client/client.ts'
 import { Failure } from '../../failure.ts'
 import type { Target } from '../target.ts'
 import type { SignedIn } from './signed-in.ts'
@@ -68,4 +69,14 @@ export function describeRefusal(target: Target): string | undefined {
   if (fromEnvironment)
     return `The key comes from ${fromEnvironment.source}: it may be mistyped, revoked or past its end.`
   return profile === undefined ? undefined : `Sign in again: chatctl auth login --profile ${profile}`
+}
+
+/** @throws Failure `unauthorized` where nobody could ever give one */
+export function credentialOf(
+  to: Extract<Target, { kind: 'remote' }>,
+  signedIn: SignedIn | undefined,
+): string | CredentialSource {
+  const credential = to.fromEnvironment?.secret ?? signedIn?.secret
+  if (credential === undefined) throw noCredential(to)
+  return credential
 }
