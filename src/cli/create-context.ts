@@ -166,7 +166,9 @@ export function createContext(invocation: Invocation): Context {
 
   const context: Context = {
     options,
-    configuration,
+    get configuration() {
+      return configuration()
+    },
     configurationFailure: failure,
     output,
     prompter,

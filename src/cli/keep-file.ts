@@ -1,6 +1,7 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { makePrivateFolder } from '../config/make-private-folder.ts'
 import { stateFolder } from '../config/paths.ts'
 
 /** What is kept for a person until they have used it. */
@@ -21,7 +22,7 @@ export function keepFile(kept: Kept, name: string, extension: string, text: stri
   for (const place of places) {
     try {
       const path = join(place(), `${name}-${time}-${process.pid}.${extension}`)
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      makePrivateFolder(dirname(path))
       writeFileSync(path, text, { mode: 0o600, flag: 'wx', flush: true })
       return path
     } catch (error) {

@@ -55,12 +55,14 @@ interface Usage {
  * Precedence: flag, then environment, then profile, then default. A profile is used only when it
  * was named, or when no base URL was: an address given for one run keeps clear of other defaults.
  *
+ * @param configuration called only where a profile may be used, so that a run with an address needs no
+ *   configuration file
  * @throws Failure `usage` for an unknown profile or an unreadable value, naming where it stands
  */
 export function resolveOptions(
   flags: FlagValues,
   env: NodeJS.ProcessEnv,
-  configuration: Configuration,
+  configuration: () => Configuration,
   { mayNameNewProfile, takesProfileOfAddress, documentForms }: Usage,
 ): Options {
   const given = (name: OptionName): Resolved<string> | undefined => {
@@ -76,13 +78,15 @@ export function resolveOptions(
   const address = given('base_url')
   const profile =
     given('profile') ??
-    (address && takesProfileOfAddress ? profileOfAddress(address, configuration) : undefined) ??
-    defaultProfile(configuration, address !== undefined)
+    (address && takesProfileOfAddress ? profileOfAddress(address, configuration()) : undefined) ??
+    (address ? undefined : defaultProfile(configuration()))
   // Where nothing is named the embedded service answers, and its defaults are those that
   // `config set` without a profile has set.
   const inForce = profile?.value ?? (address ? undefined : localProfile)
-  const found = findProfile(inForce, configuration) ?? (mayNameNewProfile ? {} : undefined)
-  if (!found) throw unknownProfile(profile, configuration)
+  const found =
+    (inForce === undefined ? {} : findProfile(inForce, configuration())) ??
+    (mayNameNewProfile ? {} : undefined)
+  if (!found) throw unknownProfile(profile, configuration())
   const stored = forAuthorizationServer(given('auth_url')?.value, found)
   const pick = (name: ProfileKey): Resolved<string> | undefined => {
     const value = stored[name]
@@ -171,15 +175,12 @@ function read<T, D>(
   }
 }
 
-function defaultProfile(configuration: Configuration, hasBaseUrl: boolean): Resolved<string> | undefined {
-  const named = configuration.default_profile
-  if (hasBaseUrl || named === undefined) return undefined
+function defaultProfile({ default_profile: named }: Configuration): Resolved<string> | undefined {
+  if (named === undefined) return undefined
   return { value: named, source: 'profile', from: configurationPath() }
 }
 
-function findProfile(name: string | undefined, configuration: Configuration): Profile | undefined {
-  if (name === undefined) return {}
-  const profiles = configuration.profiles ?? {}
+function findProfile(name: string, { profiles = {} }: Configuration): Profile | undefined {
   if (Object.hasOwn(profiles, name)) return profiles[name]
   return name === localProfile ? {} : undefined
 }

@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { makePrivateFolder } from '../config/make-private-folder.ts'
 import { lockFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
 import { tryProcessLock } from '../process-lock.ts'
@@ -50,7 +50,7 @@ async function acquire(path: string, signal: AbortSignal | undefined): Promise<(
 
 function tryAcquire(path: string): (() => void) | undefined {
   try {
-    mkdirSync(lockFolder(), { recursive: true, mode: 0o700 })
+    makePrivateFolder(lockFolder())
     return tryProcessLock(path)
   } catch (cause) {
     throw new Failure('storage', `${path} cannot be used as a lock: ${systemWords(cause)}`, {

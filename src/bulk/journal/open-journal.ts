@@ -1,5 +1,6 @@
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, renameSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
+import { makePrivateFolder } from '../../config/make-private-folder.ts'
 import { stateFolder } from '../../config/paths.ts'
 import { Failure } from '../../failure.ts'
 import { tryProcessLock } from '../../process-lock.ts'
@@ -34,7 +35,7 @@ export function openJournal(
 ): Journal {
   const folder = importsFolder()
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makePrivateFolder(folder)
     const path = join(folder, `${nameOf(header)}${extension}`)
     const locks = [lock(path, header)]
     const release = () => {

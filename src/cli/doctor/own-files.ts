@@ -1,6 +1,7 @@
-import { accessSync, constants, lstatSync, mkdirSync, readdirSync } from 'node:fs'
+import { accessSync, constants, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { configurationPath } from '../../config/configuration-file.ts'
+import { makePrivateFolder } from '../../config/make-private-folder.ts'
 import { cacheFolder, configFolder, dataFolder, sessionsFolder, stateFolder } from '../../config/paths.ts'
 import { isOursAlone } from '../../config/trusted-folder.ts'
 import { systemWords } from '../../system-words.ts'
@@ -58,7 +59,7 @@ export function examineCache(): Examined[] {
   const folder = cacheFolder()
   const slower = 'so every start is slower'
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makePrivateFolder(folder)
     accessSync(folder, constants.W_OK | constants.X_OK)
   } catch (error) {
     const words = `${folder} cannot be written, ${slower}: ${systemWords(error)}`

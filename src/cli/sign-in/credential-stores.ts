@@ -13,11 +13,11 @@ const patience = { withPerson: 30_000, alone: 10_000 }
 
 /** Where the credentials of this configuration's profiles are kept. */
 export class CredentialStores {
-  readonly #configuration: Configuration
+  readonly #configuration: () => Configuration
   readonly #keychain: Keychain
   readonly #file = new InsecureFile()
 
-  constructor(configuration: Configuration, output: Output) {
+  constructor(configuration: () => Configuration, output: Output) {
     this.#configuration = configuration
     const sayOnce = once(() => output.notice('Waiting for the keychain; it may be asking to be unlocked…'))
     this.#keychain = new Keychain({
@@ -32,7 +32,7 @@ export class CredentialStores {
 
   /** The file only where somebody signed in with `--insecure-storage`. */
   ofProfile(profile: string): CredentialStore {
-    const { profiles = {} } = this.#configuration
+    const { profiles = {} } = this.#configuration()
     return this.of((Object.hasOwn(profiles, profile) && profiles[profile]?.storage) || 'keychain')
   }
 }
