@@ -8,6 +8,7 @@ import type { View } from '../view/view.ts'
 import { type Context, createContext } from './create-context.ts'
 import { HeldRequest } from './held-request.ts'
 import { Interruption } from './interruption.ts'
+import { demandOpenStdout } from './output/closed-stdout.ts'
 import { checkFilter } from './output/jq.ts'
 import { watchClosedPipes } from './output/streams.ts'
 import { reportError, reportInterruption } from './render-error.ts'
@@ -65,6 +66,9 @@ export abstract class BaseCommand extends Command {
     view?: View | ((flags: F) => View),
   ): Promise<ParserOutput<F, B, A> & { context: Context }> {
     const parsed = await this.parse(command)
+    // Later it would be too late for a command that changes something.
+    const changes = Object.hasOwn(command.flags ?? {}, 'dry-run')
+    if (view || changes) demandOpenStdout()
     const flags: Values = parsed.flags
     this.#flags = flags
     if (this.documentForms && (flags['fields'] !== undefined || flags['jq'] !== undefined)) {
@@ -89,7 +93,6 @@ export abstract class BaseCommand extends Command {
       userAgent: `chatctl/${this.config.version}`,
     })
     this.#context = context
-    const changes = Object.hasOwn(command.flags ?? {}, 'dry-run')
     const shown = typeof view === 'function' ? view(parsed.flags) : view
     if (shown && changes) context.output.checkFields(shown)
     if (typeof flags['jq'] === 'string') await checkFilter(flags['jq'])
