@@ -18,6 +18,7 @@ export type FailureKind =
   | 'tls'
   | 'server_error'
   | 'truncated'
+  | 'unknown_outcome'
   | 'rate_limited'
   | 'storage'
   | 'incomplete'
@@ -86,4 +87,21 @@ export class Failure extends Error {
       ...(request === undefined ? {} : { request }),
     })
   }
+}
+
+/**
+ * What the failure of a request means for a change that the service may have made all the same.
+ *
+ * @param hint the command that shows whether it was made
+ */
+export function unknownOutcome(failure: Failure, hint: string): Failure {
+  const { status, details, request } = failure
+  return new Failure('unknown_outcome', `The outcome of the change is unknown: ${failure.message}`, {
+    hint,
+    details,
+    inDoubt: true,
+    cause: failure,
+    ...(status === undefined ? {} : { status }),
+    ...(request === undefined ? {} : { request }),
+  })
 }

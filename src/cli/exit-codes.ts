@@ -20,6 +20,7 @@ const exitCodes: Record<FailureKind, number> = {
   tls: 69,
   server_error: 69,
   truncated: 69,
+  unknown_outcome: 69,
   rate_limited: 75,
 }
 
