@@ -109,6 +109,11 @@ describe('files that the user may not touch', () => {
     expect(sent.exitCode).to.equal(0)
     expect(sent.stdout).to.contain('offline model')
     expect(sent.stderr).to.contain('Warning: --continue will not know this conversation')
+    const checks = JSON.parse(run(['doctor', '--json']).stdout)
+    const [finding] = checks.filter(({ check }: { check: string }) => check === 'directories')
+    expect(finding.status).to.equal('warning')
+    expect(finding.hint).to.contain('XDG_STATE_HOME')
+    expect(finding.message).to.contain('users import and history export fail')
   })
 
   it("another user's data is refused by every door, and never taken for none", async () => {

@@ -7,6 +7,7 @@ import { isOursAlone } from '../../config/trusted-folder.ts'
 import { systemWords } from '../../system-words.ts'
 import { quoteWord } from '../quote-word.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
+import { obstacleTo } from './writable-folder.ts'
 
 /** Files that are named at most. */
 const enough = 5
@@ -52,6 +53,26 @@ function isWide(path: string): boolean {
   } catch {
     return false
   }
+}
+
+/** Whether what chatctl keeps can be written, or could be; nothing is made. */
+export function examineFolders(): Examined[] {
+  const uses = [
+    ['XDG_CONFIG_HOME', configFolder(), 'profiles cannot be changed'],
+    ['XDG_DATA_HOME', dataFolder(), 'sessions and the data of the embedded service cannot be kept'],
+    [
+      'XDG_STATE_HOME',
+      stateFolder(),
+      'users import and history export fail, and chat --continue does not know new conversations',
+    ],
+  ] as const
+  const faults = uses.flatMap(([variable, folder, effect]) => {
+    const obstacle = obstacleTo(folder)
+    if (obstacle === undefined) return []
+    const hint = `Set ${variable} to a directory that you can write to.`
+    return [warning('directories', `${obstacle}; ${effect}`, hint)]
+  })
+  return faults.length > 0 ? faults : [ok('directories', 'configuration, data, and state can be written')]
 }
 
 /** Where compiled code is kept between runs: only when it is ours alone is it used (src/load-bundle.ts). */
