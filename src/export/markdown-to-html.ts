@@ -1,43 +1,72 @@
-import { Marked, type Tokens } from 'marked'
+import { Lexer, Marked, Parser, type Token, type Tokens, type TokensList } from 'marked'
 import { escapeHtml } from './escape-html.ts'
 
-/** Characters. Beyond it a message is shown as it is, for a parser may take long over hostile ones. */
-const longest = 100_000
+/** Characters. A longer message is shown as it is. */
+const maximumLength = 100_000
 
 /**
- * Markdown as HTML that is safe whatever the text holds: HTML in it is shown, not taken; a link goes
- * to the web or to a mailbox; an image is a link, so that nothing is loaded.
+ * Markdown as HTML that is safe whatever the text contains: HTML in it is shown as text, links go
+ * only to the web or to a mailbox, and an image is a link, so that nothing is loaded.
  */
 export function markdownToHtml(text: string): string {
-  if (text.length > longest || isHostile(text)) return asItIs(text)
-  try {
-    return parser.parse(text, { async: false })
-  } catch {
-    // Nested so deep that the stack ends.
-    return asItIs(text)
+  if (text.length > maximumLength) return `<pre class="raw" tabindex="0">${escapeHtml(text)}</pre>\n`
+  const tokens = new BoundedLexer(parser.defaults).lex(text)
+  arrangeHeadings(tokens)
+  return parser.parser(tokens)
+}
+
+/** Drops empty headings, and makes the levels follow each other without a gap, below the heading of the message. */
+function arrangeHeadings(tokens: TokensList): void {
+  const open: number[] = []
+  parser.walkTokens(tokens, (token) => {
+    if (token.type !== 'heading') return
+    if (Parser.parseInline(token.tokens ?? [], parser.defaults).trim() === '') {
+      token.type = 'space'
+      return
+    }
+    while ((open.at(-1) ?? 0) >= token.depth) open.pop()
+    open.push(token.depth)
+    token.depth = Math.min(6, messageHeading + open.length)
+  })
+}
+
+/** `<h2>` names the role and the time of a message. */
+const messageHeading = 2
+
+/** Levels of block quotes and lists. What is nested deeper is shown as text. */
+const maximumDepth = 50
+/** Marks in one paragraph or cell. Beyond it the paragraph is shown as text: the lexer takes quadratic time over marks. */
+const maximumMarks = 2_000
+const marks = new Set('*_~`[]<>!|()\\&@:')
+
+/** marked's lexer, without the inputs for which it takes quadratic time or overflows the stack. */
+class BoundedLexer extends Lexer<string, string> {
+  #depth = 0
+
+  override blockTokens(source: string, tokens: Token[] = [], lastParagraphClipped?: boolean): TokensList {
+    if (this.#depth === maximumDepth) {
+      tokens.push({ type: 'paragraph', raw: source, text: source, tokens: [textToken(source)] })
+      return tokens as TokensList
+    }
+    this.#depth += 1
+    super.blockTokens(source, tokens, lastParagraphClipped)
+    this.#depth -= 1
+    return tokens as TokensList
+  }
+
+  override inlineTokens(source: string, tokens: Token[] = []): Token[] {
+    let count = 0
+    for (let index = 0; index < source.length && count <= maximumMarks; index++) {
+      if (marks.has(source.charAt(index))) count += 1
+    }
+    if (count <= maximumMarks) return super.inlineTokens(source, tokens)
+    tokens.push(textToken(source))
+    return tokens
   }
 }
 
-function asItIs(text: string): string {
-  return `<pre class="raw">${escapeHtml(text)}</pre>\n`
-}
-
-/** Marks in one paragraph, over which the parser takes quadratic time. */
-const mostMarks = 2_000
-
-/** Levels of quotes and lists that open in one line. */
-const deepLine = /(?:(?:[>*+-]|\d{1,9}[.)])[ \t]*){50}/
-
-/** Whether it holds what no person writes and what the parser would take long for. */
-function isHostile(text: string): boolean {
-  if (deepLine.test(text)) return true
-  return text.split(/\n[ \t>]*\n/).some((paragraph) => {
-    let marks = 0
-    for (let index = 0; index < paragraph.length && marks <= mostMarks; index++) {
-      if ('*_~`[]<>!|()\\&@:'.includes(paragraph[index] ?? '')) marks += 1
-    }
-    return marks > mostMarks
-  })
+function textToken(source: string): Tokens.Text {
+  return { type: 'text', raw: source, text: source, escaped: false }
 }
 
 const parser = new Marked({
@@ -50,10 +79,10 @@ const parser = new Marked({
       return false
     },
     heading({ tokens, depth }) {
-      const level = Math.min(6, depth + 2)
-      return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>\n`
+      return `<h${depth}>${this.parser.parseInline(tokens)}</h${depth}>\n`
     },
-    code: ({ text }) => `<pre><code>${escapeHtml(text)}\n</code></pre>\n`,
+    // Wide code and wide tables scroll, so the keyboard must be able to reach them (WCAG 2.2, 2.1.1).
+    code: ({ text }) => `<pre tabindex="0"><code>${escapeHtml(text)}\n</code></pre>\n`,
     codespan: ({ text }) => `<code>${escapeHtml(text)}</code>`,
     checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
     link({ href, tokens }) {
@@ -64,7 +93,7 @@ const parser = new Marked({
       const row = (cells: Tokens.TableCell[], name: 'th' | 'td') =>
         `<tr>${cells.map((cell) => cellOf(cell, name, this.parser.parseInline(cell.tokens))).join('')}</tr>\n`
       const body = token.rows.map((cells) => row(cells, 'td')).join('')
-      return `<div class="table"><table>\n<thead>${row(token.header, 'th')}</thead>\n<tbody>${body}</tbody>\n</table></div>\n`
+      return `<div class="table" role="group" aria-label="Table" tabindex="0"><table>\n<thead>${row(token.header, 'th')}</thead>\n<tbody>${body}</tbody>\n</table></div>\n`
     },
   },
 })
@@ -79,5 +108,6 @@ function linkTo(href: string, inner: string): string {
   const address = href.replaceAll('&amp;', '&')
   // Judged as it stands: whatever a browser would first have to decode is not one of these.
   if (!/^(https?:\/\/|mailto:)[^\s\\]+$/i.test(address)) return inner
-  return `<a href="${escapeHtml(address)}" rel="noopener noreferrer nofollow">${inner}</a>`
+  const text = inner.trim() === '' ? escapeHtml(address) : inner
+  return `<a href="${escapeHtml(address)}" rel="noopener noreferrer nofollow">${text}</a>`
 }

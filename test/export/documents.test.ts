@@ -56,8 +56,48 @@ describe('an export as HTML', () => {
     expect(html).to.contain(
       '<a href="https://e.example/?f=1&amp;g=2" rel="noopener noreferrer nofollow">d</a>',
     )
-    expect(html).to.contain('<pre><code>h &lt; 1\n</code></pre>')
+    expect(html).to.contain('<pre tabindex="0"><code>h &lt; 1\n</code></pre>')
     expect(html).to.contain('☑ i')
+  })
+
+  it('renders the Markdown around a line of dashes', () => {
+    const line = '-'.repeat(80)
+    const html = htmlDocument.message(
+      message(`**a**\n\n${line}\n\n| b | c |\n|${line}|--|\n| d | e |\n\n- - ${line}`),
+    )
+    expect(html).to.contain('<strong>a</strong>').and.to.contain('<hr>').and.to.contain('<td>d</td>')
+    expect(html).not.to.contain('class="raw"')
+  })
+
+  it('shows as text only what is nested too deep or has too many marks, not the whole message', () => {
+    const quotes = `${'> '.repeat(200)}deep`
+    const marks = '*a '.repeat(3_000)
+    const code = `\`\`\`json\n${'{"a": [1, "b"]},\n'.repeat(1_000)}\`\`\``
+    const html = htmlDocument.message(message(`**a**\n\n${quotes}\n\n${marks}\n\n${code}\n\n**z**`))
+    expect(html)
+      .to.contain('<strong>a</strong>')
+      .and.to.contain('<strong>z</strong>')
+      .and.to.contain('deep</p>')
+    expect(html).to.contain(marks.trim()).and.to.contain('<pre tabindex="0"><code>{&quot;a&quot;: [1')
+  })
+
+  it('has no empty heading, and heading levels follow each other below the heading of a message', () => {
+    const html = htmlDocument.message(
+      message('#\n\n#### a\n\n###### b\n\n## c\n\n> ##### d\n\n# [](x)\n\n# e\n\n## \n'),
+    )
+    const headings = [...html.matchAll(/<h([1-6])[^>]*>([^<]*)/g)].map(
+      ([, level, text]) => `${level} ${text}`,
+    )
+    expect(headings).to.deep.equal(['2 user', '3 a', '4 b', '3 c', '4 d', '3 e'])
+  })
+
+  it('lets the keyboard reach everything that scrolls', () => {
+    const html = htmlDocument.message(message('```\ncode\n```\n\n| a |\n|--|\n| b |'))
+    expect(html.match(/<pre /g)).to.have.length(1)
+    expect(html)
+      .to.match(/<pre tabindex="0">/)
+      .and.to.match(/<div class="table"[^>]* tabindex="0">/)
+    expect(htmlDocument.message(message('a'.repeat(200_000)))).to.match(/<pre class="raw" tabindex="0">/)
   })
 
   it('shows what is no text, and what lacks its fields', () => {

@@ -9,6 +9,7 @@ import { hostileTexts } from '../export/hostile-texts.ts'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { findPageFaults } from './page-faults.ts'
 
 /** To be looked at by a person. */
 const screenshots = join(tmpdir(), 'chatctl-screenshots')
@@ -105,6 +106,7 @@ describe('an exported page in a real browser', function () {
           expect(await page.evaluate(`${code}.scrollWidth > ${code}.clientWidth`)).to.equal(true)
         await page.evaluate('scrollTo(0, 0)')
         await page.screenshot({ path: join(screenshots, `export-${width}-${scheme}.png`) })
+        expect(await findPageFaults(page)).to.deep.equal([])
         await close()
       })
     }

@@ -8,6 +8,7 @@ import { createFakeBrowser, startLogin } from '../support/login-process.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createUser, runService, type ServiceProcess } from '../support/run-service.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { findPageFaults } from './page-faults.ts'
 
 /** To be looked at by a person. */
 const screenshots = join(tmpdir(), 'chatctl-screenshots')
@@ -162,6 +163,8 @@ async function signIn(page: Page): Promise<void> {
 const scrollsSideways = (page: Page): Promise<boolean> =>
   page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
 
+/** Takes a screenshot, and checks the page that it shows. */
 async function take(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true })
+  expect(await findPageFaults(page), name).to.deep.equal([])
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { type Browser, chromium } from 'playwright-core'
 import { withService } from '../service/temporary-service.ts'
+import { findPageFaults } from './page-faults.ts'
 
 /** To be looked at by a person. */
 const screenshots = join(tmpdir(), 'chatctl-screenshots')
@@ -50,6 +51,7 @@ describe('the status page in a real browser', () => {
             expect(ground.length).to.be.above(2_000)
             expect(complaints.filter((text) => !text.includes('favicon'))).to.deep.equal([])
             expect(requested.filter((each) => !each.endsWith('/favicon.ico'))).to.deep.equal([`${url}/`])
+            expect(await findPageFaults(page)).to.deep.equal([])
             await context.close()
           },
           { version: '1.2.3' },

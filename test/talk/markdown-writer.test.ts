@@ -91,6 +91,12 @@ describe('markdown while it streams', () => {
     )
   })
 
+  it('keeps equals signs that do not underline a heading', () => {
+    expect(render(['Foo\n= =\n'])).to.contain('= =')
+    expect(render(['> foo\nbar\n===\n'])).to.contain('===')
+    expect(render(['Foo\n===\n'])).not.to.contain('=')
+  })
+
   it('ends with one newline, unless there was nothing', () => {
     fc.assert(
       fc.property(markdownish, (text) => {

@@ -48,7 +48,7 @@ export function readLineStart(
       at += indent + (rest.charAt(1) === ' ' ? 2 : 1)
       continue
     }
-    const leaf = readLeaf(rest, isWhole, goesOn)
+    const leaf = readLeaf(rest, isWhole, goesOn && kept === containers.length)
     if (leaf === undefined) return undefined
     const marker = leaf === 'rule' || isDeep ? null : listMarker.exec(rest)
     if (!marker) return found(leaf)
@@ -106,7 +106,8 @@ export function matchContainers(
   return { kept, at }
 }
 
-function readLeaf(rest: string, isWhole: boolean, goesOn: boolean): Leaf | undefined {
+/** @param mayUnderline whether a paragraph continues here in the same containers */
+function readLeaf(rest: string, isWhole: boolean, mayUnderline: boolean): Leaf | undefined {
   const first = rest.charAt(0)
   const length = runLength(rest)
   const mayGrow = !isWhole && length === rest.length
@@ -121,8 +122,9 @@ function readLeaf(rest: string, isWhole: boolean, goesOn: boolean): Leaf | undef
       if (length >= 3) return first === '`' && rest.includes('`', length) ? 'text' : 'fence'
       return mayGrow ? undefined : 'text'
     case '=':
-      // Under a paragraph it makes a heading of it, which has been shown: a rule is what is left.
-      if (!goesOn || !consistsOf(rest, first)) return 'text'
+      // A setext heading underline (CommonMark section 4.3). The text above it is already on the screen,
+      // so only a rule can be drawn below it.
+      if (!mayUnderline || !/^=+ *$/.test(rest)) return 'text'
       return isWhole ? 'rule' : undefined
     case '-':
     case '*':

@@ -17,7 +17,7 @@ export function renderStatusPage(facts: StatusFacts): { headers: Record<string, 
 
 const style = `${pageStyle}
 :root{--well:#f4f5f7}
-.ready{--mark:#12803c;--tint:#e3f5e9}
+.ready{--mark:#0f7035;--tint:#e3f5e9}
 .not-ready{--mark:#a15c07;--tint:#fdf0dc}
 @media (prefers-color-scheme:dark){
 :root{--well:#0e1116}

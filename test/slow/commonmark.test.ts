@@ -1,0 +1,73 @@
+import { expect } from 'chai'
+// @ts-expect-error: the package has no types.
+import specification from 'commonmark-spec'
+import { markdownToHtml } from '../../src/export/markdown-to-html.ts'
+import { plainStyle } from '../../src/talk/markdown/text-style.ts'
+import { renderMarkdown } from '../talk/render-markdown.ts'
+
+interface Example {
+  number: number
+  section: string
+  markdown: string
+  html: string
+}
+
+const { tests } = specification as { tests: Example[] }
+/** The specification prints a tab as an arrow. */
+const examples = tests.map((test) => ({
+  ...test,
+  markdown: test.markdown.replaceAll('→', '\t'),
+  html: test.html.replaceAll('→', '\t'),
+}))
+
+/**
+ * Examples with link reference definitions, which a stream cannot resolve: the text that refers to
+ * one may have been shown before it arrives.
+ */
+const unresolved: ReadonlySet<number> = new Set([216, 534, 535, 564])
+/** Named character references: the terminal shows rare ones as written, an export leaves all to the browser. */
+const namedReferences = 25
+
+describe('the examples of the CommonMark specification', () => {
+  it('were found in the package', () => {
+    expect(examples).to.have.length.above(600)
+  })
+
+  const read = examples.filter(({ number }) => number !== namedReferences)
+  for (const { number, section, markdown, html } of read) {
+    // Raw HTML is shown as text in both renderers, so the marks in it are read as Markdown.
+    if (section === 'HTML blocks' || unresolved.has(number)) continue
+    it(`example ${number} (${section}) loses no text in the terminal`, () => {
+      const shown = renderMarkdown(markdown, { columns: 200, style: plainStyle })
+      expect(charactersMissing(textOf(html), shown)).to.equal('')
+    })
+  }
+
+  for (const { number, section, markdown, html } of read) {
+    if (section === 'HTML blocks' || section === 'Raw HTML') continue
+    it(`example ${number} (${section}) loses no text in an HTML export`, () => {
+      expect(charactersMissing(textOf(html), textOf(markdownToHtml(markdown)))).to.equal('')
+    })
+  }
+})
+
+/** @returns the characters of `expected` that do not appear in `shown` in the same order, without spaces */
+function charactersMissing(expected: string, shown: string): string {
+  let at = 0
+  let missing = ''
+  for (const character of expected.replace(/\s/g, '')) {
+    const found = shown.indexOf(character, at)
+    if (found < 0) missing += character
+    else at = found + character.length
+  }
+  return missing
+}
+
+/** The text between the tags of well-formed HTML. */
+function textOf(html: string): string {
+  return html
+    .replace(/<\/?[a-z][^>"]*(?:"[^"]*"[^>"]*)*>/gi, ' ')
+    .replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => characters[name] ?? '')
+}
+
+const characters: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }

@@ -1,0 +1,43 @@
+import { expect } from 'chai'
+// @ts-expect-error: the package has no types.
+import specification from 'commonmark-spec'
+import { HtmlValidate } from 'html-validate'
+import { renderPage } from '../../src/auth/callback-page.ts'
+import { htmlDocument } from '../../src/export/html-document.ts'
+import { renderStatusPage } from '../../src/service/http/open/status-page.ts'
+import { hostileTexts } from '../export/hostile-texts.ts'
+
+const validator = new HtmlValidate({
+  extends: ['html-validate:standard'],
+  // A name that HTML does not know, such as `&x;`, is shown as written (HTML, section 13.5).
+  rules: { 'unrecognized-char-ref': 'off' },
+})
+
+async function faultsOf(html: string): Promise<string[]> {
+  const { results } = await validator.validateString(html)
+  return results.flatMap(({ messages }) => messages.map(({ line, message }) => `${line}: ${message}`))
+}
+
+describe('html-validate', () => {
+  it('finds no fault in an HTML export of hostile messages and of the CommonMark examples', async () => {
+    const { tests } = specification as { tests: { markdown: string }[] }
+    const contents = [...hostileTexts, ...tests.map(({ markdown }) => markdown)]
+    const messages = contents.map((content) => htmlDocument.message({ role: 'user', content }))
+    expect(await faultsOf(htmlDocument.head('c1') + messages.join('') + htmlDocument.tail())).to.deep.equal(
+      [],
+    )
+  })
+
+  for (const name of ['signed-in', 'not-signed-in', 'not-expected'] as const) {
+    it(`finds no fault in the callback page "${name}"`, async () => {
+      expect(await faultsOf(renderPage(name).body)).to.deep.equal([])
+    })
+  }
+
+  for (const isReady of [true, false]) {
+    it(`finds no fault in the status page of a service that is ${isReady ? 'ready' : 'not ready'}`, async () => {
+      const { body } = renderStatusPage({ version: '1.2.3', url: 'http://127.0.0.1:8080', isReady })
+      expect(await faultsOf(body)).to.deep.equal([])
+    })
+  }
+})

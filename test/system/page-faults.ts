@@ -1,0 +1,42 @@
+import axe from 'axe-core'
+import { HtmlValidate } from 'html-validate'
+import type { Page } from 'playwright-core'
+
+const validator = new HtmlValidate({
+  extends: ['html-validate:standard'],
+  rules: { 'unrecognized-char-ref': 'off' },
+})
+
+interface Violation {
+  id: string
+  nodes: { html: string }[]
+}
+
+/**
+ * What axe-core and html-validate find wrong with a page as it is shown. axe needs JavaScript, which
+ * the tests of our pages turn off, so it looks at a copy in a context that has it.
+ */
+export async function findPageFaults(page: Page): Promise<string[]> {
+  const html = await page.content()
+  const isDark = await page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+  const browser = page.context().browser()
+  if (!browser) throw new Error('the page belongs to no browser')
+  const context = await browser.newContext({
+    colorScheme: isDark ? 'dark' : 'light',
+    viewport: page.viewportSize(),
+  })
+  try {
+    const copy = await context.newPage()
+    await copy.setContent(html)
+    await copy.evaluate(`${axe.source};0`)
+    const run = 'axe.run().then(({ violations }) => violations)'
+    const violations = (await copy.evaluate(run)) as Violation[]
+    const { results } = await validator.validateString(html)
+    return [
+      ...violations.flatMap(({ id, nodes }) => nodes.map((node) => `axe: ${id}: ${node.html.slice(0, 200)}`)),
+      ...results.flatMap(({ messages }) => messages.map(({ ruleId, message }) => `${ruleId}: ${message}`)),
+    ]
+  } finally {
+    await context.close()
+  }
+}
