@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import {
@@ -107,6 +107,24 @@ describe('users create --generate-password', () => {
     expect(run.exitCode, run.stderr).to.equal(0)
     expect(JSON.parse(run.stdout)).to.deep.equal({ id: 'u1', generated_password: run.password })
     expect(kept()).to.deep.equal([])
+  })
+
+  it('uses a temporary directory where the state directory cannot be written, and leaves nothing there', async () => {
+    const temporary = join(sandbox.home, 'tmp')
+    mkdirSync(temporary)
+    sandbox.env = { ...sandbox.env, XDG_STATE_HOME: '/dev/null', TMPDIR: temporary }
+    expect((await create(json(201, { id: 'u1' }))).exitCode).to.equal(0)
+    expect(readdirSync(temporary)).to.deep.equal([])
+    const lost = await create(reset)
+    const [name = ''] = readdirSync(temporary)
+    expect(lost.stderr).to.contain(`The generated password is in ${join(temporary, name)}`)
+  })
+
+  it('sends nothing where the password cannot be written anywhere', async () => {
+    sandbox.env = { ...sandbox.env, XDG_STATE_HOME: '/dev/null', TMPDIR: '/dev/null' }
+    const run = await create(json(201, { id: 'u1' }))
+    expect(run).to.include({ exitCode: 1, password: undefined })
+    expect(run.stderr).to.contain('Cannot write the generated password to a file')
   })
 
   it('leaves no file where no user was created', async () => {

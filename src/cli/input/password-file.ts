@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs'
+import { rmdirSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { Failure } from '../../failure.ts'
 import { systemWords } from '../../system-words.ts'
 import type { Context } from '../create-context.ts'
@@ -33,9 +34,12 @@ export class PasswordFile {
     }
   }
 
-  /** Once the password was shown, or is of no use. */
+  /** Once the password was shown, or is of no use. Its directory goes with it where that is empty. */
   remove(): void {
     rmSync(this.path, { force: true })
+    try {
+      rmdirSync(dirname(this.path))
+    } catch {}
   }
 
   /** @returns the same error, with where the password is */
