@@ -7,6 +7,7 @@ import { parseKeyValues } from '../../cli/input/key-values.ts'
 import { PasswordFile } from '../../cli/input/password-file.ts'
 import { readPassword } from '../../cli/input/read-password.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { demandNamedService } from '../../cli/target.ts'
 import type { Answer } from '../../client/answer.ts'
 import { idOfCreated } from '../../client/created-id.ts'
 import { isRecord } from '../../client/json.ts'
@@ -59,6 +60,7 @@ export default class UsersCreate extends BaseCommand {
       ...(metadata === undefined ? {} : { metadata }),
     }
     if (generated === undefined || context.dryRun) return this.#show(await client.users.create(user), context)
+    demandNamedService(context.target())
     const file = new PasswordFile(generated, { email, service: context.contextOwner().baseUrl })
     let answer: Answer<unknown>
     try {
