@@ -89,6 +89,7 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
       'apply/compare-sent',
       'apply/describe-outcome',
       'apply/sent-configuration',
+      'apply/settings-lock',
       'apply/verify-settings',
       'file/read-settings-files',
       'saved/applied-plans',

@@ -13,6 +13,7 @@ export const dependencyReasons: Record<string, string> = {
   '@types/pg': 'types of pg',
   '@types/wrap-ansi': 'types of wrap-ansi',
   '@xterm/headless': 'tests: a terminal that others wrote',
+  ajv: 'tests: a JSON Schema validator to compare with',
   'axe-core': 'tests: accessibility rules for the pages',
   'big-list-of-naughty-strings': 'tests: strings that break programs',
   c8: 'how much of the source its tests run',

@@ -95,10 +95,12 @@ export class Failure extends Error {
  * @param hint the command that shows whether it was made
  */
 export function unknownOutcome(failure: Failure, hint: string): Failure {
-  const { status, details, request } = failure
+  const { kind, code, status, details, request } = failure
   return new Failure('unknown_outcome', `The outcome of the change is unknown: ${failure.message}`, {
     hint,
     details,
+    // The service's own code says more than ours.
+    code: code === kind ? 'unknown_outcome' : code,
     inDoubt: true,
     cause: failure,
     ...(status === undefined ? {} : { status }),

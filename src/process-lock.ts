@@ -1,4 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { loadSqlite } from './load-sqlite.ts'
 
 /** SQLite's result code for "another one has it". */
@@ -26,6 +27,35 @@ export function tryProcessLock(path: string): (() => void) | undefined {
     database?.close()
     if ((error as { errcode?: number }).errcode === busy) return undefined
     throw error
+  }
+}
+
+interface Waiting {
+  signal: AbortSignal | undefined
+  /** Milliseconds. */
+  patience: number
+  /** Told once where another one holds the lock. */
+  onWait?: (() => void) | undefined
+}
+
+/**
+ * Takes a lock as soon as no other one holds it.
+ *
+ * @returns as `tryProcessLock`; undefined where another one has held it for all that time
+ * @throws as `tryProcessLock`; the signal's reason
+ */
+export async function waitForProcessLock(
+  path: string,
+  { signal, patience, onWait }: Waiting,
+): Promise<(() => void) | undefined> {
+  const deadline = Date.now() + patience
+  for (let attempt = 0; ; attempt++) {
+    const release = tryProcessLock(path)
+    if (release || Date.now() > deadline) return release
+    if (attempt === 0) onWait?.()
+    await sleep(20 + Math.random() * 30, undefined, signal ? { signal } : {}).catch((error) => {
+      throw signal?.aborted ? signal.reason : error
+    })
   }
 }
 

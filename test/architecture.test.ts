@@ -78,6 +78,7 @@ const allowed: Record<string, readonly string[]> = {
     'view',
     'document-file.ts',
     'nearest.ts',
+    'process-lock.ts',
     'sync-folder.ts',
     'system-words.ts',
   ],

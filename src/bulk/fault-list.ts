@@ -1,8 +1,8 @@
 import { Failure } from '../failure.ts'
 import type { RowFault } from './input/input-row.ts'
 
-/** So many are shown; a file of a million rows may have as many faults. */
-const most = 1000
+/** A file of a million rows may have as many faults: so many are given to a program, and described. */
+const most = { shown: 1000, described: 100 }
 
 /** What is wrong with a file of rows, each at its place. */
 export class FaultList {
@@ -17,13 +17,15 @@ export class FaultList {
 
   add(fault: RowFault): void {
     this.count++
-    if (this.shown.length < most) this.shown.push(fault)
+    if (this.shown.length < most.shown) this.shown.push(fault)
   }
 
-  /** A line for each. */
-  describe(): string {
-    const lines = this.shown.map(({ line, column, message }) => `${this.name}:${line}:${column}: ${message}`)
-    if (this.count > most) lines.push(`and ${this.count - most} more`)
+  /** A line for each of the first. */
+  describe(limit = most.described): string {
+    const lines = this.shown
+      .slice(0, limit)
+      .map(({ line, column, message }) => `${this.name}:${line}:${column}: ${message}`)
+    if (this.count > limit) lines.push(`and ${this.count - limit} more`)
     return lines.join('\n')
   }
 }
@@ -31,7 +33,7 @@ export class FaultList {
 export function faultsFailure(faults: FaultList): Failure {
   const what = faults.count === 1 ? 'a fault' : `${faults.count} faults`
   return new Failure('refused', `${faults.name} has ${what}; nothing was sent:\n${faults.describe()}`, {
-    hint: 'Mend them, or go on with the other rows by --skip-invalid.',
+    hint: `Fix ${faults.count === 1 ? 'the row' : 'the rows'}, or skip invalid rows with --skip-invalid.`,
     details: { faults: faults.shown, count: faults.count },
   })
 }

@@ -1,6 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { usualWindow } from '../config/quota.ts'
 import { Failure } from '../failure.ts'
 import { keepHeapSmall } from '../keep-heap-small.ts'
 import { countOf } from '../view/count.ts'
@@ -9,12 +8,16 @@ import type { Imported, ImportOptions } from './import-options.ts'
 import { ImportRun } from './import-run.ts'
 import { type CheckedInput, checkInput } from './input/check-input.ts'
 import { type Input, openInput } from './input/input.ts'
+import type { InputRow } from './input/input-row.ts'
+import { readRows } from './input/read-rows.ts'
 import type { JournalHeader } from './journal/journal-line.ts'
 import { importsFolder, openJournal, readRowStates } from './journal/open-journal.ts'
+import { readSpent } from './journal/spent-quota.ts'
 import { outlineRun } from './outline.ts'
-import { failedRowsPlace } from './results/failed-rows-place.ts'
 import { guardPasswords } from './results/prepare-passwords.ts'
 import { openResults } from './results/report-rows.ts'
+import { rowListPlace } from './results/row-list-file.ts'
+import type { RowKind } from './rows/user-row.ts'
 import { readSettling } from './settling.ts'
 
 /**
@@ -53,8 +56,8 @@ function assertApart(results: string, input: Input): void {
   if (path === input.path) {
     throw new Failure('usage', `--results ${results} is the file of the rows, which would be lost`)
   }
-  if (path === failedRowsPlace(input)) {
-    throw new Failure('usage', `--results ${results} is where the rows that fail are put`, {
+  if (path === rowListPlace('failed', input) || path === rowListPlace('unknown', input)) {
+    throw new Failure('usage', `--results ${results} is the file for failed or unknown rows`, {
       hint: 'Name another file with --results.',
     })
   }
@@ -90,7 +93,7 @@ async function check(
   }
   if (faults.count === 0) return checked
   if (!skipInvalid) throw faultsFailure(faults)
-  await warn(`${countOf(faults.count, 'fault')}, whose rows are skipped:\n${faults.describe()}`)
+  await warn(`${countOf(faults.count, 'fault')}, whose rows are skipped:\n${faults.describe(10)}`)
   return checked
 }
 
@@ -100,27 +103,36 @@ async function importChecked(
   options: ImportOptions,
 ): Promise<Imported | undefined> {
   const { kind, service, quota, restart, results, makePassword, showOutline } = options
-  const { sha256, rows } = checked
+  const { sha256 } = checked
   const header: JournalHeader = {
     v: 1,
     type: 'import',
     kind,
     service,
-    input: { name: input.path ?? input.name, form: input.form, sha256, rows },
+    input: { name: input.path ?? input.name, form: input.form, sha256, rows: checked.rows },
     at: new Date().toISOString(),
   }
+  const rows = () => validRows(input, kind, checked)
   if (showOutline) {
-    const states = readRowStates(header, { restart })
+    const states = await readRowStates({ header, restart, rows })
     const settling = await readSettling(options, { input, kind, states })
     await showOutline(await outlineRun(input, kind, { checked, states, settling }))
     return undefined
   }
-  const journal = openJournal(header, { window: quota?.window ?? usualWindow, restart })
+  const journal = await openJournal({ header, restart, rows })
   try {
     const settling = await readSettling(options, { input, kind, states: journal.rows })
     await guardPasswords(journal, { results, generates: makePassword !== undefined })
-    return await new ImportRun(input, options, checked, journal, settling).go()
+    const now = Date.now()
+    const spent = quota && (await readSpent(importsFolder(), { service, window: quota.window, now }))
+    return await new ImportRun(input, options, checked, journal, settling, spent).go()
   } finally {
     await journal.close()
+  }
+}
+
+async function* validRows(input: Input, kind: RowKind, { faulty }: CheckedInput): AsyncGenerator<InputRow> {
+  for await (const batch of readRows(input, kind)) {
+    for (const row of batch) if (!faulty.has(row.index)) yield row
   }
 }

@@ -1,6 +1,6 @@
 import type { Client } from '../client/client.ts'
 import { systemClock } from '../client/clock.ts'
-import { Failure } from '../failure.ts'
+import { Failure, type FailureKind } from '../failure.ts'
 import { Draining } from './draining.ts'
 import type { Imported, ImportOptions, Prospect, Tally } from './import-options.ts'
 import type { CheckedInput } from './input/check-input.ts'
@@ -14,6 +14,7 @@ import { reportRows } from './results/report-rows.ts'
 import { openPasswords } from './results/stored-passwords.ts'
 import { Brake } from './send/brake.ts'
 import { estimateDuration } from './send/estimate.ts'
+import type { Spent } from './send/quota-count.ts'
 import { runRows } from './send/run-rows.ts'
 import { sendRow } from './send/send-row.ts'
 import { ServiceHealth } from './send/service-health.ts'
@@ -21,6 +22,20 @@ import type { Settling } from './settling.ts'
 
 /** Ms of a request, before any was made. */
 const usualLatency = 100
+
+const busy: readonly FailureKind[] = ['server_error', 'truncated', 'rate_limited']
+
+/** A key need not belong to a user: what counts is that it was accepted. */
+function isLetIn(error: unknown): boolean {
+  const answers: readonly FailureKind[] = [
+    'forbidden',
+    'not_found',
+    'rejected',
+    'conflict',
+    'unusable_answer',
+  ]
+  return error instanceof Failure && answers.includes(error.kind)
+}
 
 /** One run over the rows, from what the journal has to what became of them. */
 export class ImportRun {
@@ -39,6 +54,7 @@ export class ImportRun {
     checked: CheckedInput,
     journal: Journal,
     settling: Settling,
+    spent: Spent | undefined,
   ) {
     this.#input = input
     this.#options = options
@@ -51,7 +67,11 @@ export class ImportRun {
       maxWait: options.maxWait,
       signal: options.signal,
       quota: options.quota,
-      spent: journal.spent,
+      spent,
+      onWindow: (window) => {
+        const { quota } = options
+        if (quota) journal.noteWindow({ at: Date.now(), length: quota.window, ...window })
+      },
       onPause: options.onPause,
       onGo: options.onGo,
     })
@@ -68,14 +88,15 @@ export class ImportRun {
     if (outline.requests > 0 || this.#options.settlement !== undefined) {
       const client = await this.#connect()
       if (outline.requests > 0) {
-        const latency = await this.#probe(client)
+        // Of a quota that was given, it would be the request that is missing in the end.
+        const latency = this.#options.quota ? undefined : await this.#probe(client)
         await this.#options.confirm(this.#prospect(outline, latency))
       }
       // What was asked for is counted, not what we wanted to know.
       this.#requests = 0
       await this.#preparePasswords()
       ended = await this.#send(client, outline)
-    }
+    } else await this.#checkService()
     return this.#report(ended)
   }
 
@@ -105,19 +126,27 @@ export class ImportRun {
    * @returns ms
    */
   async #probe(client: Client): Promise<number | undefined> {
-    // Of a quota that was given, it would be the request that is missing in the end.
-    if (this.#options.quota) return undefined
     const startedAt = performance.now()
     try {
       await client.users.profile()
       return performance.now() - startedAt
     } catch (error) {
-      // A key need not belong to a user: what counts is that it was let in.
-      const kind = error instanceof Failure ? error.kind : undefined
-      const isFatal = kind === undefined || ['unauthorized', 'unreachable', 'timeout', 'tls'].includes(kind)
-      if (isFatal) throw error
+      // A service that is busy now may be ready when the first row is sent.
+      const isBusy = error instanceof Failure && busy.includes(error.kind)
+      if (!isBusy && !isLetIn(error)) throw error
       return undefined
     }
+  }
+
+  /** A run with nothing to send must not succeed where the service cannot be reached, or refuses the key. */
+  async #checkService(): Promise<void> {
+    const client = await this.#connect()
+    try {
+      await this.#brake.through(() => client.users.profile())
+    } catch (error) {
+      if (!isLetIn(error)) throw error
+    }
+    this.#requests = 0
   }
 
   async #preparePasswords(): Promise<void> {
@@ -197,6 +226,7 @@ export class ImportRun {
       onFailed,
       warn,
     })
+    if (report.isFinished) this.#journal.end('finished')
     return {
       ...report,
       rows: this.#checked.rows,

@@ -2,7 +2,7 @@ import { Command } from '@oclif/core/command'
 import type { Input, ParserOutput } from '@oclif/core/interfaces'
 import { profileKeys } from '../config/configuration-file.ts'
 import type { DocumentForm } from '../config/output-forms.ts'
-import { Failure } from '../failure.ts'
+import { Failure, unknownOutcome } from '../failure.ts'
 import { heldRequestView, localChangeView } from '../view/dry-run.ts'
 import type { View } from '../view/view.ts'
 import { type Context, createContext } from './create-context.ts'
@@ -109,6 +109,19 @@ export abstract class BaseCommand extends Command {
     const [first, ...others] = held.map((request) => request.describe())
     const shown = others.length === 0 ? first : [first, ...others]
     await this.#context?.output.withoutFields().show(heldRequestView, shown)
+  }
+
+  /**
+   * Waits for a change that the service makes.
+   *
+   * @param hint what shows whether it was made, where the outcome is unknown
+   */
+  protected async change<T>(change: Promise<T>, hint: string): Promise<T> {
+    try {
+      return await change
+    } catch (error) {
+      throw error instanceof Failure && error.inDoubt ? unknownOutcome(error, hint) : error
+    }
   }
 
   protected override async catch(error: unknown): Promise<void> {

@@ -11,6 +11,7 @@ import { readEnvironmentCredential } from '../credentials/environment-credential
 import type { Failure } from '../failure.ts'
 import type { Administration } from '../service/administration/administration.ts'
 import type { RunningService, ServiceOptions } from '../service/start-service.ts'
+import type { DataPlace } from '../service/store/open-store.ts'
 import type { View } from '../view/view.ts'
 import { describeFaults } from './describe-faults.ts'
 import { HeldRequest } from './held-request.ts'
@@ -18,13 +19,14 @@ import { Prompter } from './input/prompter.ts'
 import { interruption } from './interruption.ts'
 import { observeClient } from './observe-client.ts'
 import { once } from './once.ts'
+import { type DatabaseFlags, defaultDataFolder, openToChange, openToRead } from './open-data.ts'
 import { type OneTimeSecret, Output } from './output/output.ts'
 import { resolveConfiguration } from './resolve-configuration.ts'
 import { SentChanges } from './sent-changes.ts'
 import { credentialOf, describeRefusal, noCredential } from './sign-in/credential-in-use.ts'
 import { CredentialStores, ownerOf } from './sign-in/credential-stores.ts'
-import { SignedIn } from './sign-in/signed-in.ts'
-import { chooseTarget, guardLocalChange, refuseOtherService, type Target } from './target.ts'
+import { SignedIn, warnOfUnsaved } from './sign-in/signed-in.ts'
+import { changesService, chooseTarget, guardLocalChange, refuseOtherService, type Target } from './target.ts'
 
 /** What a command line said to all commands alike. */
 export interface Invocation {
@@ -78,16 +80,17 @@ export interface Context {
   readonly transport: TransportOptions & { signal: AbortSignal }
   /** Shows the answer of a documented endpoint, and says what is odd about it. */
   show(view: View, answer: Answer<unknown>, secret?: OneTimeSecret): Promise<void>
+  /** Starts the embedded service, with a record by which commands on this machine find it. */
   startService(
-    options: Omit<ServiceOptions, 'dataDir'> & { dataDir?: string | undefined },
+    options: Omit<ServiceOptions, 'dataDir' | 'announce'> & { dataDir?: string | undefined },
   ): Promise<RunningService>
-  /** @param place what `--data` and `--database` say */
-  openAdministration(place: {
-    data?: string | undefined
-    database?: string | undefined
-  }): Promise<Administration>
-  /** The same for who only looks, and is told where there is nothing to see. */
-  lookAround(place: { data: string | undefined; database: string | undefined }): Promise<Administration>
+  /**
+   * @param place what `--data` and `--database` say
+   * @throws Failure `usage` where the service on this machine uses another database
+   */
+  openAdministration(place: DatabaseFlags): Promise<Administration>
+  /** The same for a command that only reads: it warns of an empty place, and of another database. */
+  lookAround(place: DatabaseFlags): Promise<Administration>
   close(): Promise<void>
 }
 
@@ -108,7 +111,7 @@ export function createContext(invocation: Invocation): Context {
   const startLocal = once(() => startLocalService(output, closers))
   const transport = {
     userAgent: invocation.userAgent,
-    timeout: options.timeout.value,
+    timeout: options.timeout.source === 'default' ? undefined : options.timeout.value,
     retries: options.retries.value,
     maxWait: options.max_wait.value,
     signal: interruption,
@@ -139,6 +142,14 @@ export function createContext(invocation: Invocation): Context {
     return client
   }
 
+  const openAdministration = async (place: DataPlace) => {
+    refuseOtherService(options)
+    const { openAdministration: open } = await import('../service/administration/administration.ts')
+    const administration = await open(place)
+    closers.push(async () => administration.close())
+    return administration
+  }
+
   let refusalHint: string | undefined
   const sentChanges = new SentChanges()
   const connectOnce = async (other: Partial<ClientOptions> = {}) => {
@@ -155,10 +166,16 @@ export function createContext(invocation: Invocation): Context {
             baseUrl: async () => (await startLocal()).url,
             credential: async () => (await startLocal()).key,
           }),
-      gate: (request) => {
+      gate: async (request) => {
         guardLocalChange(to, request)
         const held = invocation.dryRun === 'all' || (invocation.dryRun && request.method !== 'GET')
         if (held) throw new HeldRequest(request, to.kind === 'remote' ? to.baseUrl : undefined)
+        if (to.kind === 'local' && changesService(request))
+          await openToChange(
+            openAdministration,
+            {},
+            ({ url }) => `To change it: chatctl auth login --base-url ${url}`,
+          )
       },
     })
   }
@@ -199,24 +216,14 @@ export function createContext(invocation: Invocation): Context {
       if (secret) await output.showOnce(view, answer.body, secret)
       else await output.show(view, answer.body)
     },
-    startService: async ({ dataDir = dataFolder(), ...rest }) => {
+    startService: async ({ dataDir, ...rest }) => {
       refuseOtherService(options)
       const { startService } = await import('../service/start-service.ts')
-      return startService({ ...rest, dataDir })
+      const announce = { defaultFolder: defaultDataFolder() }
+      return startService({ ...rest, dataDir: dataDir ?? dataFolder(), announce })
     },
-    openAdministration: async ({ data = dataFolder(), database }) => {
-      refuseOtherService(options)
-      const { openAdministration } = await import('../service/administration/administration.ts')
-      const administration = await openAdministration({ dataDir: data, database })
-      closers.push(async () => administration.close())
-      return administration
-    },
-    lookAround: async (place) => {
-      const administration = await context.openAdministration(place)
-      const nothing = await administration.findNothing()
-      if (nothing) output.notice(`There is no data in ${nothing} yet`)
-      return administration
-    },
+    openAdministration: (place) => openToChange(openAdministration, place),
+    lookAround: (place) => openToRead(openAdministration, place, output),
     close: async () => {
       for (const closer of closers.reverse()) await closer()
     },
@@ -237,11 +244,3 @@ async function startLocalService(output: Output, closers: (() => Promise<void>)[
 
 /** Whoever waits for the same promise hears of it. */
 const ignored = (): void => {}
-
-/** The command goes on: what it came for can still be had. */
-function warnOfUnsaved(output: Output): (failure: Failure) => Promise<void> {
-  return (failure) =>
-    output.warn(
-      `The renewed sign-in could not be kept, so the next command needs a new one: ${failure.message}`,
-    )
-}

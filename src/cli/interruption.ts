@@ -21,6 +21,11 @@ export class Interruption extends Error {
   }
 }
 
+/** Whether the reason of an aborted signal is this signal of the system. */
+export function isEndedBy(signal: keyof typeof exitCodes, reason: unknown): boolean {
+  return reason instanceof Interruption && reason.exitCode === exitCodes[signal]
+}
+
 /** Work that does not see the signal gets this long, in ms, before the process ends anyway. */
 let grace = 5_000
 

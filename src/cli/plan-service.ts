@@ -1,11 +1,22 @@
 import type { Answer } from '../client/answer.ts'
 import type { Settings } from '../contract/settings.ts'
+import type { Locking } from '../plan/apply/settings-lock.ts'
 import type { Context } from './create-context.ts'
 import { describeFaults } from './describe-faults.ts'
 
 /** What a plan is bound to: origin and path of the service, `local` for the embedded one. */
 export function serviceOf(context: Context): string {
   return context.contextOwner().baseUrl ?? 'local'
+}
+
+/** What a person is told while another chatctl changes the settings of the same service. */
+export function lockingFor({ output, signal }: Context): Locking {
+  return {
+    signal,
+    onWait: () =>
+      output.progress('Waiting for another chatctl that is changing the settings of this service'),
+    warn: (words) => output.warn(words),
+  }
 }
 
 /** The settings in an answer; what is odd about it is said. */

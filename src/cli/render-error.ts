@@ -1,5 +1,6 @@
 import type { FailedRequest } from '../failure.ts'
 import { Failure } from '../failure.ts'
+import { describeDetails } from '../view/failure-details.ts'
 import { stripControls } from '../view/strip-controls.ts'
 import { bugExitCode, exitCodeOf } from './exit-codes.ts'
 import { Interruption } from './interruption.ts'
@@ -61,7 +62,7 @@ function render(error: unknown, refusalHint: string | undefined): Rendered {
   if (error instanceof Failure) {
     const hint = error.hint ?? (error.status === 401 ? refusalHint : hintOfAddress(error))
     return {
-      exitCode: exitCodeOf(error.kind),
+      exitCode: exitCodeOf(error.inDoubt ? 'unknown_outcome' : error.kind),
       code: error.code,
       message: error.message,
       ...(error.status === undefined ? {} : { status: error.status }),
@@ -97,23 +98,14 @@ function lostFolder(error: unknown): Failure | undefined {
 
 async function sayInWords(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyle): Promise<void> {
   const colours = await loadColours(wantsColour(process.stderr, process.env, style.noColour))
-  const { message, details, status, hint, request } = rendered
+  const { message, hint, request } = rendered
   const clean = stripControls
   const lines = [`${colours.red('Error:')} ${clean(message)}`]
-  // Our own details are all in the message.
-  if (status !== undefined && saysMore(details, message))
-    lines.push(`Details: ${clean(JSON.stringify(details))}`)
+  const details = describeDetails(rendered)
+  if (details !== undefined) lines.push(clean(details))
   if (request?.id) lines.push(clean(`Request: ${request.method} ${request.url}, id ${request.id}`))
   if (hint !== undefined) lines.push(`${colours.cyan('Hint:')} ${clean(hint)}`)
   sayStyled(lines.join('\n'))
-}
-
-/** Whether a service's details have a text that its message has not. */
-function saysMore(details: unknown, message: string): boolean {
-  if (typeof details !== 'object' || details === null) {
-    return details !== undefined && !message.includes(String(details))
-  }
-  return Object.values(details).some((inner) => saysMore(inner, message))
 }
 
 function stackOf(error: unknown): string {

@@ -2,7 +2,7 @@ import type { ClientEvent } from '../client/client-event.ts'
 import type { FailedRequest } from '../failure.ts'
 import type { Interruption } from './interruption.ts'
 import { outcomeHint } from './outcome-hint.ts'
-import { isChange } from './target.ts'
+import { changesService } from './target.ts'
 
 /** What is told of the changes of a run that a signal ended. */
 export interface InterruptedChange {
@@ -33,7 +33,7 @@ export class SentChanges {
   }
 
   #note({ type, method, url, ...event }: ClientEvent): void {
-    if (!isChange(method, new URL(url).pathname)) return
+    if (!changesService({ method, path: new URL(url).pathname })) return
     this.#isAsked = true
     const key = `${method} ${url}`
     if (type === 'sent') this.#unknown.set(key, { method, url })

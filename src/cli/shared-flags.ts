@@ -69,6 +69,12 @@ export const sharedFlags = {
   'no-color': Flags.boolean({ helpGroup, env: 'CHATCTL_NO_COLOR', summary: 'Write without colour.' }),
 }
 
+/** `--timeout` of the commands that wait for a model. */
+export const replyTimeoutFlag = {
+  ...sharedFlags.timeout,
+  summary: '[env: CHATCTL_TIMEOUT] Timeout of one attempt; for a stream, until its first byte (10m).',
+}
+
 export const dryRunFlag = Flags.boolean({
   env: 'CHATCTL_DRY_RUN',
   summary: 'Show what would be sent or changed, and do neither.',

@@ -56,7 +56,7 @@ export function chooseTarget(options: Options, readCredential: () => Credential 
 const chatPaths = /\/(v1|api)\/chat\//
 
 /** Whether a request may change settings or users, or anything else that is no conversation. */
-export function isChange(method: string, path: string): boolean {
+export function changesService({ method, path }: Pick<OutgoingRequest, 'method' | 'path'>): boolean {
   return method !== 'GET' && method !== 'HEAD' && !chatPaths.test(path)
 }
 
@@ -67,7 +67,7 @@ export function isChange(method: string, path: string): boolean {
  * @throws Failure `usage`
  */
 export function guardLocalChange(target: Target, request: OutgoingRequest): void {
-  if (isChange(request.method, request.path)) demandNamedService(target)
+  if (changesService(request)) demandNamedService(target)
 }
 
 /**

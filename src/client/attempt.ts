@@ -1,14 +1,11 @@
 import type { Dispatcher } from 'undici'
-import { Failure } from '../failure.ts'
+import { AnswerBytes } from './answer-bytes.ts'
 import { startTimer } from './clock.ts'
 import { type Envelope, type Exchange, openExchange } from './exchange.ts'
 import { Expired, Interrupted } from './interrupted.ts'
 
 /** Bytes that are read of an answer that is no success. */
 const mostErrorBytes = 64 * 1024
-
-/** Bytes of an answer that are kept: one that goes on is an attack, or an accident. */
-const mostAnswerBytes = 256 * 1024 * 1024
 
 /** An answer as far as it has been read. */
 export interface Arrival {
@@ -58,7 +55,7 @@ export async function attempt(
     const { status, statusText, headers } = exchange
     const head = { status, statusText, headers }
     if (status < 200 || status > 299) return { ...head, ...(await readSome(exchange)) }
-    if (!options.stream) return { ...head, bytes: await readAll(exchange, envelope.method), cut: false }
+    if (!options.stream) return { ...head, bytes: await readAll(exchange, envelope), cut: false }
     const first = await exchange.read()
     return { ...head, bytes: first ?? new Uint8Array(), cut: false, rest: exchange }
   } finally {
@@ -67,22 +64,14 @@ export async function attempt(
   }
 }
 
-/** @throws Failure `unusable_answer` for one that is too long; a change was made all the same */
-async function readAll(exchange: Exchange, method: string): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for (let chunk = await exchange.read(); chunk; chunk = await exchange.read()) {
-    chunks.push(chunk)
-    length += chunk.length
-    if (length <= mostAnswerBytes) continue
+async function readAll(exchange: Exchange, { method, url }: Envelope): Promise<Uint8Array> {
+  const kept = new AnswerBytes(exchange.status, { method, url: url.href })
+  try {
+    for (let chunk = await exchange.read(); chunk; chunk = await exchange.read()) kept.add(chunk)
+  } finally {
     exchange.cancel()
-    throw new Failure('unusable_answer', "the service's answer is longer than 256 MiB", {
-      status: exchange.status,
-      inDoubt: method !== 'GET',
-    })
   }
-  const [first, ...rest] = chunks
-  return first && rest.length === 0 ? first : Buffer.concat(chunks)
+  return kept.join()
 }
 
 /** The status has said what matters: a body that breaks off is taken as far as it came. */

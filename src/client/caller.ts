@@ -1,11 +1,20 @@
+import type { SendAnswer } from '../contract/conversation.ts'
 import type { AnswerOf, EndpointName } from '../contract/endpoints.ts'
 import type { StreamFormat } from '../contract/stream-event.ts'
 import type { Answer } from './answer.ts'
 import type { Input } from './outgoing-request.ts'
 import type { AnswerStream } from './stream/answer-stream.ts'
 
+export interface CollectOptions {
+  /** What the reply is made of; detected by default. */
+  format?: StreamFormat | undefined
+  /** Is told the conversation as soon as it is known. */
+  onContext?: ((id: string) => void) | undefined
+}
+
 /** What the resources need of a client: a way to call the endpoints of the contract. */
 export interface Caller {
   call<N extends EndpointName>(name: N, input?: Input<N>): Promise<Answer<AnswerOf<N>>>
+  collect(input: Input<'sendMessage'>, options: CollectOptions): Promise<Answer<SendAnswer>>
   stream<N extends EndpointName>(name: N, input?: Input<N>, format?: StreamFormat): Promise<AnswerStream>
 }

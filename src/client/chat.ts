@@ -3,7 +3,7 @@ import type { SendAnswer, SendRequest } from '../contract/conversation.ts'
 import type { ModelList } from '../contract/model.ts'
 import type { StreamFormat } from '../contract/stream-event.ts'
 import type { Answer } from './answer.ts'
-import type { Caller } from './caller.ts'
+import type { Caller, CollectOptions } from './caller.ts'
 import type { AnswerStream } from './stream/answer-stream.ts'
 
 interface Options {
@@ -40,6 +40,11 @@ export class Chat {
    */
   stream(request: SendRequest, { format, ...options }: StreamOptions = {}): Promise<AnswerStream> {
     return this.#caller.stream('sendMessage', { ...options, body: { ...request, stream: true } }, format)
+  }
+
+  /** The same, as the body that `send` resolves with: a reply that takes long is not lost on the way. */
+  collect(request: SendRequest, { format, onContext, ...options }: Options & CollectOptions = {}) {
+    return this.#caller.collect({ ...options, body: { ...request, stream: true } }, { format, onContext })
   }
 
   /** GET /v1/chat/models. */

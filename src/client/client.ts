@@ -1,11 +1,12 @@
 import type { Dispatcher } from 'undici'
 import { readBaseUrl } from '../contract/base-url.ts'
 import { bearer } from '../contract/bearer.ts'
+import type { SendAnswer } from '../contract/conversation.ts'
 import { type AnswerOf, type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.ts'
 import type { StreamFormat } from '../contract/stream-event.ts'
 import { resolvePath } from './address.ts'
 import { type Answer, type RawAnswer, requestIdOf } from './answer.ts'
-import type { Caller } from './caller.ts'
+import type { Caller, CollectOptions } from './caller.ts'
 import { Chat } from './chat.ts'
 import type { ClientEvent } from './client-event.ts'
 import { type Clock, systemClock } from './clock.ts'
@@ -15,6 +16,7 @@ import { History } from './history.ts'
 import {
   composeRawRequest,
   composeRequest,
+  defaultTimeoutOf,
   type Input,
   type OutgoingRequest,
   type RawRequest,
@@ -24,6 +26,7 @@ import { readAnswer } from './read-answer.ts'
 import { passwordOf, type Redact, redactorOf, withoutSecret } from './redaction.ts'
 import { Settings } from './settings.ts'
 import { type AnswerStream, openAnswerStream, streamAccept } from './stream/answer-stream.ts'
+import { collectAnswer } from './stream/collect-answer.ts'
 import { Users } from './users.ts'
 
 /**
@@ -41,7 +44,7 @@ export interface ClientOptions {
   /** Sent as `Authorization: Bearer`. None: sent without. */
   credential?: string | CredentialSource | undefined
   userAgent?: string | undefined
-  /** One attempt; of a stream, until its first byte. 60 s unless said. */
+  /** One attempt; of a stream, until its first byte. By default 10 min for a reply of a model, else 60 s. */
   timeout?: number | undefined
   /** Between two pieces of a stream. 120 s unless said. */
   idleTimeout?: number | undefined
@@ -56,7 +59,7 @@ export interface ClientOptions {
   /** Ends every request and every wait at once. */
   signal?: AbortSignal | undefined
   /** Called once before anything leaves, before the base URL is known; throws to hold it back. */
-  gate?: ((request: OutgoingRequest) => void) | undefined
+  gate?: ((request: OutgoingRequest) => void | Promise<void>) | undefined
   observe?: ((event: ClientEvent) => void) | undefined
   clock?: Clock | undefined
 }
@@ -100,13 +103,25 @@ export class Client implements Caller {
     input: Input<N> = {},
     format?: StreamFormat,
   ): Promise<AnswerStream> {
+    const { source, redact } = await this.#openStream(name, input, format)
+    return withoutSecret(redact, () => openAnswerStream(source))
+  }
+
+  /** Sends a message and reads the reply as it comes, to its end. */
+  async collect(
+    input: Input<'sendMessage'>,
+    { format, onContext = () => {} }: CollectOptions = {},
+  ): Promise<Answer<SendAnswer>> {
+    const { source, redact } = await this.#openStream('sendMessage', input, format)
+    return withoutSecret(redact, () => collectAnswer(source, onContext))
+  }
+
+  async #openStream<N extends EndpointName>(name: N, input: Input<N>, format: StreamFormat | undefined) {
     const request = composeRequest(name, input, streamAccept)
     const { delivered, redact } = await this.#deliver(request, input.signal, true)
-    return withoutSecret(redact, () => {
-      this.#assertSuccess(delivered)
-      const idleTimeout = this.#options.idleTimeout ?? 120_000
-      return openAnswerStream({ delivered, format, idleTimeout, redact })
-    })
+    await withoutSecret(redact, () => this.#assertSuccess(delivered))
+    const idleTimeout = this.#options.idleTimeout ?? 120_000
+    return { source: { delivered, format, idleTimeout, redact }, redact }
   }
 
   /** Sends any request below the base URL; an answer of any status is an answer. */
@@ -145,11 +160,11 @@ export class Client implements Caller {
         ? resolvePath(await this.#baseUrl(), request.path, request.query)
         : undefined
     if (typeof options.credential === 'string') bearer(options.credential)
-    options.gate?.(request)
+    await options.gate?.(request)
 
     const base = await this.#baseUrl()
     const url = known ?? resolvePath(base, request.path, request.query)
-    const timeout = options.timeout ?? 60_000
+    const timeout = options.timeout ?? defaultTimeoutOf(request)
     // The credential may come from another process: it is on its way while the network is loaded.
     const asked = this.#credential()
     asked.catch(() => {})

@@ -67,7 +67,7 @@ export function answerFailure(
   if (complaint.code !== undefined) options.code = complaint.code
   if (complaint.details !== undefined) options.details = complaint.details
   const wasHeld = complaint.code === unreachedUpstream
-  const doubt = doubtHint(request.method, mayHaveDone(status) && !wasHeld)
+  const doubt = doubtHint(request, mayHaveDone(status) && !wasHeld)
   options.inDoubt = doubt !== undefined
   const page = () =>
     status < 500 && status !== 401 ? webPageHint(request, headers, answered.bytes) : undefined
@@ -99,13 +99,14 @@ function waitHint(asked: number, now: number): string {
 
 /**
  * Reads `{error: {code, message, details}}` (interface.md, "Errors") and what gateways send
- * instead: `error` as a string, or `message` and `code` at the top.
+ * instead: `error` as a string, `message` and `code` at the top, or `detail` (RFC 9457 section 3.1.4).
  */
 export function readComplaint(body: unknown): Complaint {
   if (!isRecord(body)) return {}
   const error = body['error']
   const inner = isRecord(error) ? error : {}
-  const outerMessage = textOf(body['message']) ?? textOf(body['error_description'])
+  const outerMessage =
+    textOf(body['message']) ?? textOf(body['error_description']) ?? messageOfDetail(body['detail'])
   const message = textOf(inner['message']) ?? outerMessage ?? textOf(error)
   const bareCode = outerMessage === undefined ? undefined : textOf(error)
   const code = textOf(inner['code']) ?? textOf(body['code']) ?? bareCode
@@ -115,6 +116,12 @@ export function readComplaint(body: unknown): Complaint {
     ...(message === undefined ? {} : { message }),
     ...(details === undefined || details === null ? {} : { details: cutDeeperThan(deepestDetails, details) }),
   }
+}
+
+/** Servers made with FastAPI have a list of faults in the place of the text. */
+function messageOfDetail(detail: unknown): string | undefined {
+  const [first] = Array.isArray(detail) ? detail : []
+  return textOf(isRecord(first) ? first['msg'] : detail)
 }
 
 function describeAnswer({ status, statusText, headers, bytes }: Answered): string {

@@ -1,3 +1,4 @@
+import { endpoints } from '../contract/endpoints.ts'
 import { type FailedRequest, Failure } from '../failure.ts'
 import { describeDuration } from './clock.ts'
 import { Expired, type Interrupted } from './interrupted.ts'
@@ -59,7 +60,7 @@ export function networkFailure(
   const { cause, stage } = interrupted
   const { origin } = new URL(request.url)
   const what = describeInterruption(interrupted)
-  const doubt = doubtHint(request.method, stage !== 'connect')
+  const doubt = doubtHint(request, stage !== 'connect')
   const unknown = doubt === undefined ? {} : { hint: doubt, inDoubt: true }
   const code = codeOf(cause)
   if (tlsCode.test(code)) {
@@ -70,8 +71,10 @@ export function networkFailure(
       hint: 'If the service has a certificate of your own authority, name its file in NODE_EXTRA_CA_CERTS.',
     })
   }
-  if (cause instanceof Expired)
-    return new Failure('timeout', `${what} from ${origin}`, { cause, request, ...unknown })
+  if (cause instanceof Expired) {
+    const hint = [doubt, `Give it longer with --timeout ${longerThan(cause.ms)}.`].filter(Boolean).join(' ')
+    return new Failure('timeout', `${what} from ${origin}`, { cause, request, ...unknown, hint })
+  }
   const proxied = stage === 'connect' ? describeProxy(new URL(request.url), env) : undefined
   if (isConnectTimeout(code)) {
     const to = proxied === undefined ? origin : `${proxied.name} before ${origin}`
@@ -108,12 +111,25 @@ function describeProxy(url: URL, env: NodeJS.ProcessEnv) {
 }
 
 /**
- * The hint for a request of which nobody can say whether it was done.
+ * The hint for a request whose outcome is unknown.
  * @param arrived whether it may have reached the service
  */
-export function doubtHint(method: string, arrived: boolean): string | undefined {
-  if (!arrived || method === 'GET' || method === 'HEAD') return undefined
+export function doubtHint(request: FailedRequest, arrived: boolean): string | undefined {
+  if (!arrived || !mayChange(request)) return undefined
   return 'The request may have taken effect: look before you send it again.'
+}
+
+/** Whether a request can change something. The service keeps nothing of a completion. */
+export function mayChange({ method, url }: FailedRequest): boolean {
+  if (method === 'GET' || method === 'HEAD') return false
+  const { method: completes, path } = endpoints.createCompletion
+  return method !== completes || !new URL(url).pathname.endsWith(path)
+}
+
+/** Twice a timeout, as `--timeout` takes it. */
+function longerThan(ms: number): string {
+  const seconds = Math.ceil((2 * ms) / 1000)
+  return seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`
 }
 
 function isConnectTimeout(code: string): boolean {

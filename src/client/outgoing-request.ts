@@ -77,6 +77,18 @@ function parse(schema: z.ZodMiniType, value: unknown, what: string): unknown {
   })
 }
 
+/** A reply that is not streamed comes when its last word is there. */
+const replyTimeout = 600_000
+const otherTimeout = 60_000
+
+/** Milliseconds that a request may take where nobody has set a timeout. */
+export function defaultTimeoutOf({ method, path }: OutgoingRequest): number {
+  const waitsForReply = [endpoints.createCompletion, endpoints.sendMessage].some(
+    (endpoint) => endpoint.method === method && endpoint.path === path.split('?')[0],
+  )
+  return waitsForReply ? replyTimeout : otherTimeout
+}
+
 /** RFC 9110 section 5.6.2. */
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 

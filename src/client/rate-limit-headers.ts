@@ -55,17 +55,48 @@ export function readQuota(headers: Headers, now: number): Quota {
  * The quota of a whole window, in milliseconds, from `RateLimit-Policy` (`"hour";q=100;w=3600`, or
  * `100;w=3600` as once) or the windows after `RateLimit-Limit`; of several, the one that allows least.
  */
-export function readPolicy(headers: Headers): { limit: number; window: number } | undefined {
+export function readPolicy(headers: Headers): Omit<Policy, 'name'> | undefined {
+  const [first] = readPolicies(headers).sort((a, b) => a.limit / a.window - b.limit / b.window)
+  return first && { limit: first.limit, window: first.window }
+}
+
+interface Policy {
+  /** As `RateLimit` refers to it; undefined for a policy without a name. */
+  name: string | undefined
+  limit: number
+  /** Milliseconds. */
+  window: number
+}
+
+function readPolicies(headers: Headers): Policy[] {
   const value =
     headers['ratelimit-policy'] ?? headers['ratelimit-limit'] ?? headers['x-ratelimit-limit'] ?? ''
-  const policies = value.split(',').flatMap((item) => {
+  return value.split(',').flatMap((item) => {
     const limit = /;\s*q\s*=\s*(\d+)/.exec(item)?.[1] ?? /^\s*(\d+)\s*;/.exec(item)?.[1]
     const seconds = /;\s*w\s*=\s*(\d+)/.exec(item)?.[1]
     const window = Number(seconds) * 1000
-    return limit === undefined || !(window > 0) ? [] : [{ limit: Number(limit), window }]
+    return limit === undefined || !(window > 0) ? [] : [{ name: nameOf(item), limit: Number(limit), window }]
   })
-  policies.sort((a, b) => a.limit / a.window - b.limit / b.window)
-  return policies[0]
+}
+
+function nameOf(item: string): string | undefined {
+  return /^\s*"([^"]*)"/.exec(item)?.[1]
+}
+
+/** Each window that the headers tell of, with all that they say of it. `window` is milliseconds. */
+export function readWindows(headers: Headers, now: number): (Quota & { window?: number })[] {
+  const policies = readPolicies(headers)
+  const combined = headers['ratelimit'] ?? ''
+  const named = combined.split(',').filter((item) => nameOf(item) !== undefined)
+  if (named.length > 0) {
+    return named.map((item) => {
+      const policy = policies.find(({ name }) => name === nameOf(item))
+      return { ...readStructured(item), ...(policy && { limit: policy.limit, window: policy.window }) }
+    })
+  }
+  const quota = readQuota(headers, now)
+  const policy = policies.find(({ limit }) => limit === quota.limit) ?? policies[0]
+  return [{ ...quota, ...(policy && { limit: policy.limit, window: policy.window }) }]
 }
 
 /** `"burst";r=0;t=5, "hour";r=80;t=1800`: the policy that is used up, or the tightest one. */

@@ -5,6 +5,7 @@ import { type FailedRequest, Failure, type FailureKind } from '../failure.ts'
 import { type Answer, codingOf, requestIdOf } from './answer.ts'
 import { readComplaint } from './error-answer.ts'
 import { isDeeperThan, isRecord, readJson } from './json.ts'
+import { mayChange } from './network-failure.ts'
 import { webPageHint } from './web-page.ts'
 
 /** Levels of an answer. JSON can be read at any depth, but whoever checks or shows it recurses. */
@@ -41,7 +42,7 @@ export function readAnswer(endpoint: Endpoint, answered: Answered, request: Fail
   if (denial) {
     const words = denial.message ?? 'the service says that it did not succeed'
     // What it made all the same, it names.
-    const inDoubt = request.method !== 'GET' && (namesId(body) || answer.location !== undefined)
+    const inDoubt = mayChange(request) && (namesId(body) || answer.location !== undefined)
     throw fail('rejected', words, { ...denial, inDoubt })
   }
   const tooDeep = isDeeperThan(deepest, body)

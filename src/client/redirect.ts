@@ -30,7 +30,7 @@ export function followRedirect(
   if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return undefined
   const safe = envelope.method === 'GET' || envelope.method === 'HEAD'
   const request = { method: envelope.method, url: showUrl(envelope.url) }
-  const doubt = doubtHint(envelope.method, mayHaveDone(status))
+  const doubt = doubtHint(request, mayHaveDone(status))
   const rejected = (message: string, hint?: string) => {
     const failure = new Failure('rejected', message, { status, request, ...(hint && { hint }) })
     return doubt === undefined ? failure : unknownOutcome(failure, [doubt, hint].filter(Boolean).join(' '))

@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../cli/base-command.ts'
+import { commandFor } from '../cli/command-for.ts'
 import { textFlag } from '../cli/flag-types.ts'
 import { readRequestBody } from '../cli/input/api-body.ts'
 import { quoteWord } from '../cli/quote-word.ts'
@@ -71,11 +72,14 @@ export default class Api extends BaseCommand {
     }
     const body = await readRequestBody({ data: flags.data, fields: flags.field }, context)
     const client = await context.connect()
-    const answer = await client.request({
+    const request = client.request({
       ...target,
       headers: parseHeaders(flags.header ?? []),
       ...(body === undefined ? {} : { body }),
     })
+    // What is patched can be read at the same path (interface.md, "Endpoints").
+    const check = target.method === 'PATCH' ? ` with: ${commandFor(context, 'api', 'GET', target.path)}` : ''
+    const answer = await this.change(request, `Check whether it was made before you send it again${check}`)
     if (flags.include) {
       const headers = Object.entries(answer.headers).map(([name, value]) => `${name}: ${value}\n`)
       const head = `HTTP ${answer.status} ${answer.statusText}\n${headers.join('')}\n`

@@ -10,7 +10,7 @@ import { loadSessionStyle, wantsColour } from '../cli/output/colours.ts'
 import { linkerFor } from '../cli/output/link.ts'
 import { isConversation } from '../cli/output/streams.ts'
 import { quoteWord } from '../cli/quote-word.ts'
-import { sharedFlags } from '../cli/shared-flags.ts'
+import { replyTimeoutFlag, sharedFlags } from '../cli/shared-flags.ts'
 import { lastContextTime, readLastContext, rememberLastContext } from '../config/last-context.ts'
 import { sessionsFolder, stateFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
@@ -46,6 +46,7 @@ export default class Chat extends BaseCommand {
     json: { ...sharedFlags.json, hidden: true },
     fields: { ...sharedFlags.fields, hidden: true },
     jq: { ...sharedFlags.jq, hidden: true },
+    timeout: replyTimeoutFlag,
   }
   protected override readonly documentForms = ['text'] as const
 

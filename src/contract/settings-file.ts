@@ -8,29 +8,50 @@ export interface SettingsFile {
   api: ApiConfiguration
 }
 
-const schemaLink = z.optional(
-  z.string().check(z.describe('Where an editor finds the JSON Schema of this file')),
-)
+/** What both forms of a file may hold beside what they manage. */
+const notes = {
+  $schema: z.optional(z.string().check(z.describe('Where an editor finds the JSON Schema of this file'))),
+  $unmanaged: z.optional(
+    z
+      .record(z.string(), z.unknown())
+      .check(z.describe('What the service had that chatctl cannot set; diff and apply ignore it')),
+  ),
+}
 
 /** The form of a file with the settings at the top. */
-const bareSettingsFile = z.extend(settingsPatch, { $schema: schemaLink })
+const bareSettingsFile = z.extend(settingsPatch, notes)
 
 /** The form of a file that has a name for each part. */
 export const namedSettingsFile = z.strictObject({
-  $schema: schemaLink,
+  ...notes,
   settings: z.optional(settingsPatch.check(z.describe('Application settings'))),
   api: z.optional(
     apiConfiguration.check(z.describe('API configuration; it can be set, but not be read back')),
   ),
 })
 
-/** JSON Schema (draft 2020-12) of a settings file, in both of its forms: any subset of the keys. */
+/** JSON Schema (draft 2020-12) of a settings file, in both of its forms: any subset of the keys but none. */
 export function settingsJsonSchema(): object {
-  const { $schema, anyOf } = z.toJSONSchema(z.union([bareSettingsFile, namedSettingsFile]))
+  const { $schema, anyOf = [] } = z.toJSONSchema(z.union([bareSettingsFile, namedSettingsFile]))
   return {
     $schema,
     title: 'chatctl settings file',
     description: 'Settings of an AI chat service; only the keys that are in the file are managed.',
-    anyOf,
+    anyOf: anyOf.map((form) => ({ ...form, ...requireKey(form as ObjectSchema) })),
+  }
+}
+
+interface ObjectSchema {
+  properties?: Record<string, ObjectSchema>
+}
+
+/** That an object has a key of its own or in an object within it: a file without any is refused. */
+function requireKey({ properties = {} }: ObjectSchema): object {
+  const managed = Object.entries(properties).filter(([name]) => !name.startsWith('$'))
+  return {
+    anyOf: managed.map(([name, inner]) => ({
+      required: [name],
+      ...(inner.properties && { properties: { [name]: requireKey(inner) } }),
+    })),
   }
 }

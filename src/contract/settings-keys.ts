@@ -39,19 +39,36 @@ export function describeSettingsKey(path: string): string {
   return key ? (z.toJSONSchema(key.schema).description ?? path) : path
 }
 
-/** Of the settings that were read, those that can be set again. */
-export function applicableSettings(settings: Settings): SettingsPatch {
-  const patch: Record<string, Record<string, unknown> | unknown> = {}
-  for (const { path, schema } of settingsKeys) {
-    const [group = '', name] = path.split('.')
-    const holder = (name === undefined ? settings : settings[group]) as
-      | Record<string, unknown>
-      | null
-      | undefined
-    const value = holder?.[name ?? group]
-    if (!z.safeParse(schema, value).success) continue
-    if (name === undefined) patch[group] = value
-    else patch[group] = { ...(patch[group] as object | undefined), [name]: value }
+type Values = Record<string, unknown>
+
+/**
+ * The settings that were read as a settings file: those that can be set again, and below `$unmanaged`
+ * all others.
+ */
+export function settingsDocument(settings: Settings): SettingsPatch & { $unmanaged?: Values } {
+  const { managed, unmanaged } = split(settings, '')
+  return { ...managed, ...(unmanaged && { $unmanaged: unmanaged }) }
+}
+
+/** @param above the dotted path of `values`, with a dot at its end */
+function split(values: Values, above: string): { managed?: Values; unmanaged?: Values } {
+  const managed: [string, unknown][] = []
+  const unmanaged: [string, unknown][] = []
+  for (const [name, value] of Object.entries(values)) {
+    const path = `${above}${name}`
+    const key = settingsKeys.find((known) => known.path === path)
+    const isGroup = settingsKeys.some((known) => known.path.startsWith(`${path}.`))
+    // A documented key that is null is one that the service does not have.
+    if ((key || isGroup) && value === null) continue
+    if (isGroup && typeof value === 'object' && !Array.isArray(value)) {
+      const inner = split(value as Values, `${path}.`)
+      if (inner.managed) managed.push([name, inner.managed])
+      if (inner.unmanaged) unmanaged.push([name, inner.unmanaged])
+    } else if (key && z.safeParse(key.schema, value).success) managed.push([name, value])
+    else unmanaged.push([name, value])
   }
-  return patch as SettingsPatch
+  return {
+    ...(managed.length > 0 && { managed: Object.fromEntries(managed) }),
+    ...(unmanaged.length > 0 && { unmanaged: Object.fromEntries(unmanaged) }),
+  }
 }

@@ -22,10 +22,14 @@ export interface StreamEnd {
   finishReason?: string
   id?: string
   contextId?: string
+  /** As the service wrote it. */
+  createdAt?: string
   /** All of the text. */
   text: string
   /** Why it is not complete. */
   reason?: string
   /** The same, to be thrown by whoever cannot do with a part. */
   failure?: Failure
+  /** Whether one JSON body came: the service did not stream. */
+  isWholeBody?: true
 }

@@ -1,9 +1,8 @@
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { makePrivateFolder } from '../config/make-private-folder.ts'
 import { lockFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
-import { tryProcessLock } from '../process-lock.ts'
+import { waitForProcessLock } from '../process-lock.ts'
 import { systemWords } from '../system-words.ts'
 import { type CredentialOwner, digestOf } from './credential-store.ts'
 
@@ -33,29 +32,19 @@ function lockPath(owner: CredentialOwner): string {
 }
 
 async function acquire(path: string, signal: AbortSignal | undefined): Promise<() => void> {
-  const deadline = Date.now() + patience
-  for (;;) {
-    const release = tryAcquire(path)
-    if (release) return release
-    if (Date.now() > deadline) {
-      throw new Failure('storage', 'Another chatctl has been renewing this sign-in for too long', {
-        hint: `Try again. It holds ${path}`,
-      })
-    }
-    await sleep(20 + Math.random() * 30, undefined, signal ? { signal } : {}).catch((error) => {
-      throw signal?.aborted ? signal.reason : error
-    })
-  }
-}
-
-function tryAcquire(path: string): (() => void) | undefined {
+  let release: (() => void) | undefined
   try {
     makePrivateFolder(lockFolder())
-    return tryProcessLock(path)
+    release = await waitForProcessLock(path, { signal, patience })
   } catch (cause) {
+    if (signal?.aborted) throw signal.reason
     throw new Failure('storage', `${path} cannot be used as a lock: ${systemWords(cause)}`, {
       hint: 'Give HOME a folder that you may write to.',
       cause,
     })
   }
+  if (release) return release
+  throw new Failure('storage', 'Another chatctl has been renewing this sign-in for too long', {
+    hint: `Try again. It holds ${path}`,
+  })
 }

@@ -28,6 +28,8 @@ export interface Plan {
   api?: {
     /** When what `from` holds was sent; null where nothing is known to have been. */
     sentAt: string | null
+    /** ISO 8601, UTC: what is sent from here after it is news. */
+    comparedAt: string
     managed: readonly Managed[]
   }
 }
@@ -47,7 +49,9 @@ export function makePlan(
   return {
     service,
     settings,
-    ...(api.length === 0 ? {} : { api: { sentAt: sent?.sentAt ?? null, managed: api } }),
+    ...(api.length === 0
+      ? {}
+      : { api: { sentAt: sent?.sentAt ?? null, comparedAt: new Date().toISOString(), managed: api } }),
   }
 }
 

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { isAbsolute, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 
 /** Where a service that announced itself can be reached. */
 export interface RunRecord {
@@ -18,53 +18,112 @@ export interface RunRecord {
 /** The same as it lies in the data folder; `place` is the database, as `Store.place` has it. */
 type WrittenRecord = RunRecord & { place: string }
 
-/** One file for each process, so that of two services on one folder neither hides the other. */
-const recordName = /^running-\d+\.json$/
-const recordFile = (folder: string) => join(folder, `running-${process.pid}.json`)
+/** A service that runs on another database than the one that was asked about. */
+export interface OtherRun {
+  url: string
+  /** Without a password. */
+  place: string
+}
 
-/** Says in the data folder that this process serves it, and forgets those that died saying so. */
+/**
+ * One file for each process, so that of two services on one directory neither hides the other. In the
+ * user's default data directory a record with the name `elsewhere-…` is of a service on another one.
+ */
+const recordName = /^(running|elsewhere)-\d+\.json$/
+
+/**
+ * Records in the data directory that this process serves it, and drops the records of dead processes.
+ * @param defaultFolder the data directory of commands that name none, which gets a record too
+ * @returns removes the records
+ */
 export async function announceRun(
   folder: string,
   said: Pick<WrittenRecord, 'url' | 'admin_url' | 'version' | 'place'>,
-): Promise<void> {
-  // Nothing else has made it where the database lies elsewhere.
+  defaultFolder?: string,
+): Promise<() => Promise<void>> {
+  const record: WrittenRecord = { ...said, pid: process.pid, started_at: new Date().toISOString() }
+  const files = [await writeRecord(folder, 'running', record)]
+  try {
+    if (defaultFolder !== undefined && !(await isSameFolder(folder, defaultFolder)))
+      files.push(await writeRecord(defaultFolder, 'elsewhere', record))
+  } catch {
+    // The service of a container or of a system user may have no home that it can write to.
+  }
+  // For a process that ends before the service does: the reader of its stdout is gone, or a second Ctrl-C came.
+  process.once('exit', () => {
+    try {
+      for (const file of files) rmSync(file, { force: true })
+    } catch {
+      // Readers of the record see that this process is gone.
+    }
+  })
+  return async () => {
+    for (const file of files) await rm(file, { force: true })
+  }
+}
+
+async function isSameFolder(one: string, other: string): Promise<boolean> {
+  await makeFolder(other)
+  return (await realpath(one)) === (await realpath(other))
+}
+
+/** Not by `recursive`, with which Node never ends where a folder cannot be made, as below /proc. */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    if (code !== 'ENOENT') throw error
+    await makeFolder(dirname(path))
+    await mkdir(path, { mode: 0o700 })
+  }
+}
+
+async function writeRecord(folder: string, kind: string, record: WrittenRecord): Promise<string> {
+  // Nothing else has made it where the database is on another server.
   await mkdir(folder, { recursive: true, mode: 0o700 })
   for (const name of await listRecords(folder)) {
-    const record = await readRecord(join(folder, name))
-    if (!record || !isAlive(record.pid)) await rm(join(folder, name), { force: true, recursive: true })
+    const known = await readRecord(join(folder, name))
+    if (!known || !isAlive(known.pid)) await rm(join(folder, name), { force: true, recursive: true })
   }
-  const aside = `${recordFile(folder)}.tmp`
-  const record: WrittenRecord = { ...said, pid: process.pid, started_at: new Date().toISOString() }
-  await writeFile(aside, `${JSON.stringify(record)}\n`, { mode: 0o600 })
-  await rename(aside, recordFile(folder))
-  process.once('exit', () => withdrawAtOnce(folder))
+  const file = join(folder, `${kind}-${process.pid}.json`)
+  await writeFile(`${file}.tmp`, `${JSON.stringify(record)}\n`, { mode: 0o600 })
+  await rename(`${file}.tmp`, file)
+  return file
 }
 
-/** Where the process ends before the service does: the reader of its stdout is gone, or a second Ctrl-C came. */
-function withdrawAtOnce(folder: string): void {
-  try {
-    rmSync(recordFile(folder), { force: true })
-  } catch {
-    // Whoever finds it sees that this process is gone.
-  }
-}
-
-export async function withdrawRun(folder: string): Promise<void> {
-  await rm(recordFile(folder), { force: true })
-}
-
-/** The services that run on a data folder and a database; one that died without withdrawing does not count. */
+/** The services that run on a data directory and a database; one that died without withdrawing does not count. */
 export async function findRuns(folder: string, place: string): Promise<RunRecord[]> {
-  const found: RunRecord[] = []
+  const records = await liveRecords(folder, (name, record) => isOwn(name) && isSamePlace(record.place, place))
+  return records.map(({ place: _, name: __, ...shown }) => shown)
+}
+
+/**
+ * The services of this user that run on another database than `place`, when none runs on `place`.
+ * @param named whether the directory was named: then only services on this directory count
+ */
+export async function findOtherRuns(folder: string, place: string, named: boolean): Promise<OtherRun[]> {
+  const records = await liveRecords(folder, (name) => isOwn(name) || !named)
+  const isOther = ({ name, place: other }: { name: string; place: string }) =>
+    !isOwn(name) || !isSamePlace(other, place)
+  return records.every(isOther) ? records.map(({ url, place: other }) => ({ url, place: other })) : []
+}
+
+async function liveRecords(
+  folder: string,
+  matches: (name: string, record: WrittenRecord) => boolean,
+): Promise<(WrittenRecord & { name: string })[]> {
+  const found: (WrittenRecord & { name: string })[] = []
   for (const name of await listRecords(folder)) {
     const record = await readRecord(join(folder, name))
-    if (!record || !isSamePlace(record.place, place)) continue
-    if (!isAlive(record.pid) || !(await answers(record.url))) continue
-    const { place: _, ...shown } = record
-    found.push(shown)
+    if (!record || !matches(name, record) || !isAlive(record.pid)) continue
+    if (await answers(record.url)) found.push({ ...record, name })
   }
   return found
 }
+
+const isOwn = (name: string): boolean => name.startsWith('running-')
 
 /** Of one folder there is one file, whatever the folder is called: links and mounts lead to it, too. */
 const isSamePlace = (one: string, other: string): boolean =>

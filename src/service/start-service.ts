@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { generateKey, hashKey } from './domain/access/keys.ts'
 import { Refusal } from './domain/refusal.ts'
@@ -11,7 +12,7 @@ import { type AdminServer, startAdminServer } from './http/open/admin-server.ts'
 import { Readiness } from './http/open/readiness.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { observeUpstream } from './metrics/observe-upstream.ts'
-import { announceRun, withdrawRun } from './run-record.ts'
+import { announceRun } from './run-record.ts'
 import { openStore } from './store/open-store.ts'
 import { storageFailure } from './store/storage-failure.ts'
 import type { Upstream } from './upstream/upstream.ts'
@@ -30,8 +31,11 @@ export interface ServiceOptions extends ExposureOptions {
   upstream?: UpstreamOptions | undefined
   /** JSON lines on stderr, or words for `tell`; nothing is the default. */
   log?: 'silent' | { level: string; tell?: Teller | undefined } | undefined
-  /** Writes a record into the data folder by which `service status` finds this service. */
-  announce?: boolean | undefined
+  /**
+   * Writes a record into the data directory, by which commands on this machine find this service, and
+   * another into the default data directory when that is not the same.
+   */
+  announce?: { defaultFolder?: string | undefined } | undefined
   /** Where `/metrics` is served, and `/healthz` and `/readyz` too; nowhere when not given. */
   admin?: { port: number | undefined } | undefined
   /** Of the program, for whoever asks what runs here. */
@@ -50,8 +54,12 @@ export interface RunningService {
   created: boolean
   /** A new API key that lives only in this process and acts as the admin. */
   createProcessKey(): string
-  /** Stops accepting, lets running answers end, closes the database. */
-  close(): Promise<void>
+  /**
+   * Stops accepting, lets running answers end, closes the database.
+   * @param notice how long, in ms, `/readyz` says that the service stops while requests are still
+   *   answered, so that a proxy sends the next ones elsewhere; only the first call counts
+   */
+  close(notice?: number): Promise<void>
 }
 
 /** How long, in ms, an answer that was cut off may take to say so. */
@@ -64,7 +72,7 @@ const farewell = 500
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   options.signal?.throwIfAborted()
-  const { host = '127.0.0.1', port = 0, log = 'silent', announce = false, drain = 4_000 } = options
+  const { host = '127.0.0.1', port = 0, log = 'silent', announce, drain = 4_000 } = options
   const dataDir = resolve(options.dataDir)
   const exposure = await readExposure(host, options)
   const metrics = options.admin && (await loadMetrics(options.version ?? ''))
@@ -86,26 +94,28 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const adminUrl = admin?.url
     const { place } = store
     const said = { url, admin_url: adminUrl ?? null, version: version ?? null, place }
-    if (announce) await announceRun(dataDir, said)
+    const withdraw = announce && (await announceRun(dataDir, said, announce.defaultFolder))
     if (issuerOf(exposure, url) === undefined) logger?.warn(noSignIn)
     logger?.info({ url, admin: adminUrl, data: dataDir, database: place }, 'listening')
 
     let closing: Promise<void> | undefined
-    const close = () => {
-      closing ??= shutDown()
+    const close = (notice = 0) => {
+      closing ??= shutDown(notice)
       return closing
     }
-    const shutDown = async () => {
-      options.signal?.removeEventListener('abort', close)
+    const closeNow = () => close()
+    const shutDown = async (notice: number) => {
+      options.signal?.removeEventListener('abort', closeNow)
       readiness.stop()
-      if (announce) await withdrawRun(dataDir)
+      if (notice > 0) await pause(notice)
+      await withdraw?.()
       await stop(server, stopping, drain)
       await admin?.close()
       await upstream.close()
       await store.close()
       logger?.info('closed')
     }
-    options.signal?.addEventListener('abort', close, { once: true })
+    options.signal?.addEventListener('abort', closeNow, { once: true })
     // It may have been aborted while the service was starting, which no listener hears of.
     if (options.signal?.aborted) {
       await close()

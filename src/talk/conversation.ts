@@ -9,6 +9,11 @@ export interface Parameters {
   maxTokens?: number | undefined
 }
 
+/** What /continue asks where the last answer did not come whole; the next one goes on in mid-word. */
+export const goOnExactly = 'Go on exactly where your last answer stopped.'
+/** What /continue asks where nothing shows that something is missing. */
+export const goOnFurther = 'Go on from the end of your last answer.'
+
 /**
  * The conversation as it stands. In `context` mode the service keeps it and gets one message at a
  * time; what that request has no field for (interface.md, "Send-message request") needs
@@ -23,6 +28,8 @@ export class Conversation {
   parameters: Parameters = {}
   /** What was said so far, by user and assistant. */
   messages: Message[] = []
+  /** Whether the service's context has all of `messages`, so that it could go on with them. */
+  isOnService = true
   /** Whether `messages` lacks the beginning, which only the service has. */
   lacksBeginning = false
 
@@ -51,6 +58,7 @@ export class Conversation {
 
   /** Takes up what was said. */
   add(prompt: string, answer: string): void {
+    if (this.mode === 'completions') this.isOnService = false
     this.messages.push({ role: 'user', content: prompt })
     if (answer !== '') this.messages.push({ role: 'assistant', content: answer })
   }
@@ -65,8 +73,28 @@ export class Conversation {
     return this.messages.findLast(({ role }) => role === 'user')?.content
   }
 
+  /** The last answer, from its beginning: /continue may have asked for it in parts. */
   get lastAnswer(): string | undefined {
-    return this.messages.findLast(({ role }) => role === 'assistant')?.content
+    let index = this.messages.findLastIndex(({ role }) => role === 'assistant')
+    let answer = this.messages[index]?.content
+    for (; answer !== undefined; index -= 2) {
+      const [earlier, asked] = [this.messages[index - 2], this.messages[index - 1]]
+      if (asked?.role !== 'user' || earlier?.role !== 'assistant') break
+      if (asked.content === goOnExactly) answer = earlier.content + answer
+      else if (asked.content === goOnFurther) answer = `${earlier.content.trimEnd()}\n\n${answer}`
+      else break
+    }
+    return answer
+  }
+
+  /** Whether only completions have a field for what is set. */
+  get hasParameters(): boolean {
+    return Object.values(this.parameters).some((value) => value !== undefined)
+  }
+
+  /** Whether one question is all that there is. */
+  get hasOnePrompt(): boolean {
+    return !this.lacksBeginning && this.messages.findLastIndex(({ role }) => role === 'user') === 0
   }
 
   /** Takes back the last prompt and all that followed it. */

@@ -71,7 +71,8 @@ async function loadHighlight(session: Session): Promise<void> {
   session.highlight = await loadHighlight()
 }
 
-function sayGoodbye({ recorder, options, turns, voice }: Session): void {
+function sayGoodbye({ recorder, options, voice }: Session): void {
+  const { turns } = recorder
   if (turns === 0) return
   const resume = options.resumeCommand(recorder.id)
   voice.say(`${countOf(turns, 'turn')}. Resume with: ${resume}`)

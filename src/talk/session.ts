@@ -31,8 +31,6 @@ export class Session implements KeyboardHost {
   /** Both are there as soon as the session has begun. */
   recorder!: Recorder
   client!: Client
-  /** Turns since the session was opened. */
-  turns = 0
   /** What could not be sent. */
   unsent: string | undefined
   /** The last answer, where it did not come whole. */
@@ -68,8 +66,11 @@ export class Session implements KeyboardHost {
   createWriter(): AnswerWriter {
     const { isPlain, link } = this.options
     if (isPlain) return new PlainWriter()
+    const { screen } = this
     return new MarkdownWriter({
-      columns: this.screen.columns,
+      get columns() {
+        return screen.columns
+      },
       style: this.style,
       ...(link && { link }),
       ...(this.highlight && { highlight: this.highlight }),
@@ -100,7 +101,8 @@ export class Session implements KeyboardHost {
   /** Gives a prompt back to be sent again or changed. */
   giveBack(prompt: string): void {
     this.unsent = prompt
-    if (!this.keyboard.putBack(asTyped(prompt))) this.voice.note('/retry sends it again.')
+    const isOffered = this.keyboard.offer(asTyped(prompt))
+    this.voice.note(isOffered ? 'Enter sends it again; typing replaces it.' : '/retry sends it again.')
   }
 
   /** The person's own editor for the next prompt. */

@@ -8,6 +8,7 @@ export const importView: View = {
     { path: 'rows' },
     { path: 'created' },
     { path: 'updated' },
+    { path: 'already_done' },
     { path: 'failed' },
     { path: 'unknown' },
     { path: 'skipped' },
@@ -15,6 +16,7 @@ export const importView: View = {
     { path: 'requests' },
     { path: 'results' },
     { path: 'failed_rows' },
+    { path: 'unknown_rows' },
   ],
 }
 
@@ -23,12 +25,18 @@ export const outlineView: View = {
   layout: 'pairs',
   columns: [
     { path: 'rows' },
-    { path: 'done' },
+    { path: 'already_done' },
     { path: 'creates' },
     { path: 'updates' },
     { path: 'assignments' },
     { path: 'requests' },
   ],
+}
+
+/** Imports that were closed, and how far they were. */
+export const closedView: View = {
+  layout: 'records',
+  columns: [{ path: 'file' }, { path: 'service' }, { path: 'rows' }, { path: 'sent' }, { path: 'unknown' }],
 }
 
 /** How many requests a run makes, of which kind. */

@@ -15,8 +15,10 @@ interface Change {
 export interface Comparison {
   /** How many keys the files name. */
   managed: number
-  /** When the API configuration was last sent from here; null for never. */
+  /** When the API configuration was last sent from here, or from where the plan was made; null for never. */
   sentAt: string | null
+  /** Whether the plan was saved, on this machine or another. */
+  isSaved?: boolean
 }
 
 const base: View = {
@@ -35,14 +37,14 @@ export const appliedView: View = { ...base, text: (body) => describeApplied(chan
 
 /** The lines of the API configuration alone, under their heading. */
 export function sentView(sentAt: string | null): View {
-  return { ...base, text: (body) => describeSent(changesIn(body), sentAt) }
+  return { ...base, text: (body) => describeSent(changesIn(body), sentAt, 'here') }
 }
 
 function changesIn(body: unknown): Change[] {
   return (body as { changes: Change[] }).changes
 }
 
-function describeDifference(changes: Change[], { managed, sentAt }: Comparison): Span[] {
+function describeDifference(changes: Change[], { managed, sentAt, isSaved }: Comparison): Span[] {
   const keys = countOf(managed, 'managed key')
   if (changes.length === 0) return [{ text: `No differences in ${keys}.` }]
   const count = changes.length === managed ? countOf(managed, 'key') : `${changes.length} of ${keys}`
@@ -51,16 +53,16 @@ function describeDifference(changes: Change[], { managed, sentAt }: Comparison):
   const ofApi = changes.filter(isApi)
   const parts = [
     ofService.length > 0 ? lines(ofService) : [],
-    ofApi.length > 0 ? describeSent(ofApi, sentAt) : [],
+    ofApi.length > 0 ? describeSent(ofApi, sentAt, isSaved ? 'the machine that made the plan' : 'here') : [],
     [{ text: `${count} ${changes.length === 1 ? 'differs' : 'differ'}.\n` }],
   ].filter((part) => part.length > 0)
   return parts.flatMap((part, index) => (index === 0 ? part : [{ text: '\n' }, ...part]))
 }
 
-function describeSent(changes: Change[], sentAt: string | null): Span[] {
+function describeSent(changes: Change[], sentAt: string | null, from: string): Span[] {
   const when = sentAt === null ? 'nothing yet' : sentAt
   return [
-    { text: `API configuration, compared with what was last sent from here (${when})`, style: 'bold' },
+    { text: `API configuration, compared with what was last sent from ${from} (${when})`, style: 'bold' },
     { text: '\n' },
     ...lines(changes),
   ]

@@ -6,10 +6,10 @@ export function stripControls(text: string): string {
   return text.replace(controls, '')
 }
 
-/** JSON of a value with those characters as escapes: who decides on it sees that they are there. */
+/** JSON of a value in one line, with those characters as escapes: who decides on it sees that they are there. */
 export function visibleJson(value: unknown): string {
   const toEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
-  return JSON.stringify(value).replace(controls, toEscape)
+  return JSON.stringify(value).replace(controls, toEscape).replace(lineBreaks, toEscape)
 }
 
 /**
@@ -112,6 +112,9 @@ const longestString = 4096
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
+
+/** Further line breaks (YAML 1.1 section 4.2), and what no YAML document may hold (YAML 1.2.2 section 5.1). */
+const lineBreaks = /[\u2028\u2029\ufffe\uffff]/g
 
 /** ESC, and the C1 forms of DCS, SOS, CSI, OSC, PM and APC. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for

@@ -17,6 +17,8 @@ interface FileCommand {
   cells(index: number): string
   /** A row with a fault. */
   faulty: string
+  /** Whether its rows create users, which no later run does again. */
+  creates: boolean
 }
 
 const fileCommands: FileCommand[] = [
@@ -27,6 +29,7 @@ const fileCommands: FileCommand[] = [
     header: 'email,name',
     cells: (index) => `user${index}@example.com,User`,
     faulty: 'nobody,User',
+    creates: true,
   },
   {
     name: 'users permissions assign --file',
@@ -35,10 +38,11 @@ const fileCommands: FileCommand[] = [
     header: 'id,permissions',
     cells: (index) => `usr_${index},read:chat`,
     faulty: 'usr_9,read',
+    creates: false,
   },
 ]
 
-for (const { name, args, row, header, cells, faulty } of fileCommands) {
+for (const { name, args, row, header, cells, faulty, creates } of fileCommands) {
   describe(`the flags of ${name}`, function () {
     this.timeout(60_000)
     let sandbox: Sandbox
@@ -88,7 +92,7 @@ for (const { name, args, row, header, cells, faulty } of fileCommands) {
     it('--skip-invalid goes on with the other rows', async () => {
       const path = file('rows.csv', [...csv(3), faulty])
       expect(await run(path)).to.include({ exitCode: 2, changes: 0 })
-      expect(await run(path, '--skip-invalid')).to.include({ exitCode: 0, changes: 3 })
+      expect(await run(path, '--skip-invalid')).to.include({ exitCode: 9, changes: 3 })
     })
 
     it('--concurrency bounds what is in flight', async () => {
@@ -113,10 +117,20 @@ for (const { name, args, row, header, cells, faulty } of fileCommands) {
       expect(existsSync(path)).to.equal(true)
     })
 
+    it('--close gives an unfinished import up, until it is continued', async () => {
+      const path = file('rows.csv', csv(5))
+      expect(await run(path, '--close')).to.include({ exitCode: 2, changes: 0 })
+      expect(await run(path, '--quota', '2/h')).to.include({ exitCode: 75, changes: 2 })
+      const closed = await run(path, '--close', '--fields', 'rows,sent,unknown')
+      expect(closed).to.include({ exitCode: 0, changes: 0, stdout: '5\t2\t0\n' })
+      expect(await run(path, '--close')).to.include({ exitCode: 2, changes: 0 })
+      expect(await run(path)).to.include({ exitCode: 0, changes: 3 })
+    })
+
     it('--restart sends all of it again', async () => {
       const path = file('rows.csv', csv(2))
       expect(await run(path)).to.include({ exitCode: 0, changes: 2 })
-      expect(await run(path)).to.include({ exitCode: 0, changes: 0 })
+      expect(await run(path)).to.include({ exitCode: 0, changes: creates ? 0 : 2 })
       expect(await run(path, '--restart')).to.include({ exitCode: 0, changes: 2 })
     })
   })

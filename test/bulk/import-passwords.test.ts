@@ -116,7 +116,7 @@ describe('passwords that an import makes up', function () {
   it('are not replaced by the rows that failed', async () => {
     const path = file('users.csv', 'email\na@example.com\nbad@example.com\n')
     results = join(sandbox.home, 'users.failed.csv')
-    expectFailure(await importing(path), 2, 'where the rows that fail are put')
+    expectFailure(await importing(path), 2, 'is the file for failed or unknown rows')
     expect(sent().size).to.equal(0)
   })
 })

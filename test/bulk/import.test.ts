@@ -152,8 +152,18 @@ describe('users import', function () {
       const path = file('users.csv', faulty)
       const to = join(sandbox.home, 'results.csv')
       const done = await importing(path, '--skip-invalid', '--json', '--results', to)
-      expect(done.exitCode, done.stderr).to.equal(0)
-      expect(counts(done)).to.include({ rows: 4, created: 1, skipped: 3, remaining: 0 })
+      expect(done.exitCode, done.stderr).to.equal(9)
+      expect(done.stderr).to.contain('3 invalid rows were skipped')
+      const failed = join(sandbox.home, 'users.failed.csv')
+      expect(counts(done)).to.include({ rows: 4, created: 1, skipped: 3, remaining: 0, failed_rows: failed })
+      expect(readFileSync(failed, 'utf8')).to.equal(
+        `id,${faulty.split('\n')[0]}\n${faulty
+          .trim()
+          .split('\n')
+          .slice(2)
+          .map((line) => `,${line}\n`)
+          .join('')}`,
+      )
       expect(results(to).map(({ status }) => status)).to.deep.equal([
         'created',
         'skipped',
@@ -161,6 +171,13 @@ describe('users import', function () {
         'skipped',
       ])
     })
+  })
+
+  it('keeps a valid row whose email an invalid one has, too', async () => {
+    const path = file('users.csv', 'email,permissions\na@example.com,read\nA@example.com,read:chat\n')
+    const done = await importing(path, '--skip-invalid', '--json')
+    expect(counts(done)).to.include({ created: 1, skipped: 1 })
+    expect([...server.report().users.values()].map(({ email }) => email)).to.deep.equal(['A@example.com'])
   })
 
   it('needs --yes where nobody can be asked', async () => {
@@ -202,19 +219,45 @@ describe('users import', function () {
     const done = await run(['import', file('users.csv', three), '--dry-run', '--json'])
     expect(done.exitCode).to.equal(0)
     expect(JSON.parse(done.stdout)).to.deep.equal({
-      ...{ rows: 3, done: 0, creates: 3, updates: 0, assignments: 0, requests: 3 },
+      ...{ rows: 3, already_done: 0, creates: 3, updates: 0, assignments: 0, requests: 3 },
     })
     expect(requests).to.deep.equal([])
   })
 
   describe('run again', () => {
-    it('sends nothing that was done', async () => {
+    it('counts what was done before apart, and says that it was not checked', async () => {
       const path = file('users.csv', three)
       await importing(path)
       const again = await importing(path, '--json')
       expect(again.exitCode).to.equal(0)
-      expect(requests).to.deep.equal([])
-      expect(counts(again)).to.include({ created: 3, requests: 0 })
+      expect(requests).to.deep.equal(['GET /api/user/profile'])
+      expect(counts(again)).to.include({ created: 0, already_done: 3, requests: 0 })
+      expect(again.stderr).to.contain('did not check that the users still exist')
+    })
+
+    it('says nothing of rows where the service refuses the key, or cannot be reached', async () => {
+      const path = file('users.csv', three)
+      await importing(path)
+      const { url } = server
+      await server.close()
+      const down = await run(['import', path, '--yes', '--json'], { env: { CHATCTL_BASE_URL: url } })
+      expect([down.exitCode, down.stdout]).to.deep.equal([69, ''])
+      const bounded = await importing(path, '--quota', 'pro', '--json')
+      expect([bounded.exitCode, bounded.stdout]).to.deep.equal([69, ''])
+      const port = Number(new URL(url).port)
+      for (const [behaviour, code] of [
+        [failing(401, 'invalid_api_key', 'Invalid API key'), 4],
+        [failing(503, 'down', 'The service is down'), 69],
+        [failing(403, 'forbidden', 'No'), 0],
+      ] as const) {
+        const other = await startFaultServer(behaviour, port)
+        try {
+          expect((await importing(path, '--retries', '0')).exitCode).to.equal(code)
+          expect(other.requests.map(({ method }) => method)).to.deep.equal(['GET'])
+        } finally {
+          await other.close()
+        }
+      }
     })
 
     it('tries what failed, and what is behind it', async () => {
@@ -248,20 +291,27 @@ describe('users import', function () {
     it('finds the file under another name', async () => {
       await importing(file('users.csv', three))
       await importing(file('renamed.csv', three))
-      expect(requests).to.deep.equal([])
+      expect(changes()).to.deep.equal([])
     })
 
-    it('refuses a file that has changed, unless it is begun anew', async () => {
+    it('refuses a file of which a row that was sent was edited, unless it is begun anew', async () => {
       const path = file('users.csv', three)
       await importing(path)
-      file('users.csv', `${three}d@example.com,D,pw-d-123\n`)
-      expectFailure(await importing(path), 7, 'has changed since it was imported', '--restart')
+      file('users.csv', three.replace(',B,', ',Bea,'))
+      const refused = await importing(path)
+      expectFailure(
+        refused,
+        7,
+        '1 row that may have been sent was edited or removed (row 2 of that file, user ',
+        '--restart',
+      )
       expect(requests).to.deep.equal([])
-      await serve({ allowsDuplicates: true })
+      const { url } = server
+      await server.close()
+      server = await UsersServer.start({ allowsDuplicates: true }, Number(new URL(url).port))
       const anew = await importing(path, '--restart', '--json')
-      expect(counts(anew)).to.include({ created: 4 })
-      expect((await importing(path)).exitCode).to.equal(0)
-      expect(requests).to.deep.equal([])
+      expect(counts(anew)).to.include({ created: 3 })
+      expect(counts(await importing(path, '--json'))).to.include({ created: 0, already_done: 3 })
     })
 
     it('takes a file that was mended after nothing of it was taken', async () => {
@@ -322,7 +372,7 @@ describe('users import', function () {
     const [id = ''] = server.report().creates.get('a@example.com')?.ids ?? []
     const settled = await importing(path, '--on-unknown', 'created', '--id', id, '--json')
     expect(settled.exitCode, settled.stderr).to.equal(0)
-    expect(counts(settled)).to.include({ created: 2, unknown: 0 })
+    expect(counts(settled)).to.include({ created: 1, already_done: 1, unknown: 0 })
     expect(server.report().assignments.get(id)).to.deep.equal([{ role: 'admin' }])
   })
 
@@ -356,6 +406,36 @@ describe('users import', function () {
       const done = await importing(path, '--quota', '1/h', '--results', to)
       expect(done.exitCode).to.equal(75)
       expect(results(to)[0]).to.include({ status: 'skipped', error: 'the rest of it is not sent yet' })
+    })
+
+    it('ends the window of a quota that is given when the service does, in the next run too', async () => {
+      const endsAt = Date.now() + 3500
+      const hourly = await startFaultServer((request, response, incoming) =>
+        json(
+          201,
+          { id: 'u' },
+          {
+            'ratelimit-policy': '"hour";q=2;w=3600',
+            ratelimit: `"hour";r=0;t=${Math.max(0, Math.ceil((endsAt - Date.now()) / 1000))}`,
+          },
+        )(request, response, incoming),
+      )
+      try {
+        const path = file('users.csv', three)
+        const bounded = (...flags: string[]) =>
+          run(['import', path, '--yes', '--json', '--quota', '2/h', '--concurrency', '1', ...flags], {
+            env: { CHATCTL_BASE_URL: hourly.url },
+          })
+        const first = await bounded('--max-wait', '0s')
+        expect(first.exitCode, first.stderr).to.equal(75)
+        expect(first.stderr).to.match(/Try again in \d s/)
+        await sleep(endsAt + 1000 - Date.now())
+        const second = await bounded('--max-wait', '0s')
+        expect(second.exitCode, second.stderr).to.equal(0)
+        expect(counts(second)).to.include({ remaining: 0 })
+      } finally {
+        await hourly.close()
+      }
     })
 
     it('keeps to the quota that is given', async () => {
@@ -465,7 +545,9 @@ describe('users import', function () {
       const one = server.add({ email: 'one@example.com' })
       const two = server.add({ email: 'two@example.com' })
       const path = file('roles.csv', `id,role,permissions\n${one},admin,\n${two},,read:chat;write:chat\n`)
-      const done = await run(['permissions', 'assign', '--file', path, '--json'])
+      expectFailure(await run(['permissions', 'assign', '--file', path]), 3, '--yes')
+      expect(changes()).to.deep.equal([])
+      const done = await run(['permissions', 'assign', '--file', path, '--json', '--yes'])
       expect(done.exitCode, done.stderr).to.equal(0)
       expect(counts(done)).to.include({ updated: 2, requests: 2 })
       const { assignments } = server.report()

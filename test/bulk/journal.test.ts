@@ -1,10 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { Journal } from '../../src/bulk/journal/journal.ts'
-import type { JournalHeader, StepLine } from '../../src/bulk/journal/journal-line.ts'
+import type { EndLine, JournalHeader, StepLine } from '../../src/bulk/journal/journal-line.ts'
 import { isUnsettled, type RowState } from '../../src/bulk/journal/row-states.ts'
 
 const rows = 5
@@ -27,12 +27,12 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-function open(window = 3_600_000): Journal {
-  return Journal.open({ path, header, window, release: () => {} })
+function open(): Journal {
+  return Journal.open({ path, header, release: () => {} })
 }
 
 /** A journal with these lines, whole. */
-function write(lines: readonly StepLine[]): Buffer {
+function write(lines: readonly (StepLine | EndLine)[]): Buffer {
   const text = [header, ...lines].map((line) => `${JSON.stringify(line)}\n`).join('')
   writeFileSync(path, text)
   return Buffer.from(text)
@@ -49,13 +49,26 @@ const stepLine = fc.record(
   { requiredKeys: ['row', 'step'] },
 ) as fc.Arbitrary<StepLine>
 
+const endLine = fc.record({
+  type: fc.constantFrom('finished' as const, 'closed' as const),
+  at: fc.constant('2026-01-02T03:04:05.000Z'),
+})
+
 /** What the lines that are whole in a beginning of a journal say of each row. */
 function standingsIn(bytes: Buffer): (RowState | undefined)[] {
   const whole = bytes.toString('latin1').split('\n').slice(0, -1)
   const states: (RowState | undefined)[] = Array.from({ length: rows }, () => undefined)
+  const created = new Set<number>()
   for (const text of whole) {
     const line = JSON.parse(Buffer.from(text, 'latin1').toString('utf8'))
-    if ('row' in line) states[line.row] = { step: line.step, phase: line.did ?? 'intended' }
+    if ('row' in line) {
+      states[line.row] = { step: line.step, phase: line.did ?? 'intended' }
+      if (line.step === 'create') created.add(line.row)
+    }
+    // What follows a create is of the row that was created.
+    if (line.type === 'finished') {
+      for (let row = 0; row < rows; row++) if (!created.has(row)) states[row] = undefined
+    }
   }
   return states
 }
@@ -64,7 +77,9 @@ describe('the journal of an import', () => {
   it('says of every beginning of itself what its whole lines say, and goes on from there', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(stepLine, { maxLength: 12 }),
+        fc.array(fc.oneof({ weight: 5, arbitrary: stepLine }, { weight: 1, arbitrary: endLine }), {
+          maxLength: 14,
+        }),
         fc.double({ min: 0, max: 1, noNaN: true }),
         async (lines, share) => {
           const bytes = write(lines)
@@ -84,7 +99,7 @@ describe('the journal of an import', () => {
           await again.close()
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 150 },
     )
   })
 
@@ -108,6 +123,62 @@ describe('the journal of an import', () => {
     await journal.close()
   })
 
+  it('forgets updates when it is finished, and never a create', async () => {
+    write([
+      { row: 0, step: 'create', did: 'took', id: 'u0' },
+      { row: 0, step: 'assign', did: 'took', id: 'u0' },
+      { row: 1, step: 'assign', did: 'took', id: 'u1' },
+    ])
+    const journal = open()
+    journal.end('closed')
+    expect(journal.rows.of(1)).to.deep.equal({ step: 'assign', phase: 'took' })
+    journal.end('finished')
+    journal.end('finished')
+    await journal.close()
+    const again = open()
+    expect([0, 1].map((row) => again.rows.of(row))).to.deep.equal([
+      { step: 'assign', phase: 'took' },
+      undefined,
+    ])
+    expect(again.lastLine(0)?.id).to.equal('u0')
+    await again.intend(1, 'assign', 'u1', 'key1')
+    expect([0, 1].map((row) => again.wasRequested(row))).to.deep.equal([false, true])
+    await again.close()
+    const text = readFileSync(path, 'utf8')
+    expect(text.match(/finished/g)).to.have.length(1)
+    expect(text.match(/"row":0/g)).to.have.length(2)
+  })
+
+  it('begins anew after a run without creates that was finished, and keeps what it has written', async () => {
+    write([{ row: 1, step: 'assign', did: 'took', id: 'u1' }])
+    const journal = open()
+    journal.noteFile({ type: 'failed_rows', path: '/failed.csv', mark: '1' })
+    journal.end('finished')
+    await journal.close()
+    const text = readFileSync(path, 'utf8')
+    const again = Journal.open({
+      path,
+      header,
+      release: () => {},
+      onBegin: () => renameSync(path, `${path}.old`),
+    })
+    // Nothing is replaced before something is sent.
+    again.noteFile({ type: 'failed_rows', path: '/failed.csv', mark: '2' })
+    expect(readFileSync(path, 'utf8').startsWith(text)).to.equal(true)
+    await again.intend(0, 'assign', 'u0', 'key0')
+    await again.close()
+    expect(readFileSync(`${path}.old`, 'utf8').startsWith(text)).to.equal(true)
+    const types = readFileSync(path, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).type ?? 'row')
+    expect(types).to.deep.equal(['import', 'failed_rows', 'row'])
+    const last = open()
+    expect(last.fileOf('failed_rows')?.mark).to.equal('2')
+    expect(last.rows.of(1)).to.equal(undefined)
+    await last.close()
+  })
+
   it('leaves no file where nothing was sent', async () => {
     await open().close()
     expect(statSync(path, { throwIfNoEntry: false })).to.equal(undefined)
@@ -115,29 +186,19 @@ describe('the journal of an import', () => {
 
   it('is readable by its owner alone', async () => {
     const journal = open()
-    await journal.intend(0, 'create', undefined)
+    await journal.intend(0, 'create', undefined, 'key0')
     await journal.close()
     expect(statSync(path).mode & 0o777).to.equal(0o600)
   })
 
   it('has an intent on disk before it says so', async () => {
     const journal = open()
-    const intents = Array.from({ length: rows }, (_, row) => journal.intend(row, 'create', undefined))
+    const intents = Array.from({ length: rows }, (_, row) =>
+      journal.intend(row, 'create', undefined, `key${row}`),
+    )
     await Promise.race(intents)
     expect(readFileSync(path, 'utf8').split('\n')).to.have.length(rows + 2)
     await Promise.all(intents)
-    await journal.close()
-  })
-
-  it('counts what was sent in the last window of a quota', async () => {
-    const hour = 3_600_000
-    const now = Date.now()
-    const intents = [now - 3 * hour, now - hour / 2, now - 1000].map((at, row) =>
-      JSON.stringify({ row, step: 'create', at }),
-    )
-    writeFileSync(path, [JSON.stringify(header), ...intents, ''].join('\n'))
-    const journal = open(hour)
-    expect(journal.spent).to.deep.equal({ since: now - hour / 2, requests: 2 })
     await journal.close()
   })
 

@@ -47,12 +47,16 @@ const cases: Case[] = [
   {
     command: 'chat:send',
     args: ['chat', 'send', 'Hello', '--context', 'c1'],
-    request: { method: 'POST', path: '/api/chat/send', body: { message: 'Hello', context_id: 'c1' } },
+    request: {
+      method: 'POST',
+      path: '/api/chat/send',
+      body: { message: 'Hello', context_id: 'c1', stream: true },
+    },
   },
   {
     command: 'chat:send',
-    args: ['chat', 'send', 'Hello', '--stream'],
-    request: { method: 'POST', path: '/api/chat/send', body: { message: 'Hello', stream: true } },
+    args: ['chat', 'send', 'Hello', '--no-stream'],
+    request: { method: 'POST', path: '/api/chat/send', body: { message: 'Hello' } },
   },
   {
     command: 'chat:complete',
@@ -126,12 +130,12 @@ const cases: Case[] = [
     command: 'users:permissions:assign',
     args: ['users', 'permissions', 'assign', '--file', rolesFile],
     answered: 'updated',
-    change: { rows: 1, done: 0, creates: 0, updates: 0, assignments: 1, requests: 1 },
+    change: { rows: 1, already_done: 0, creates: 0, updates: 0, assignments: 1, requests: 1 },
   },
   {
     command: 'users:import',
     args: ['users', 'import', usersFile],
-    change: { rows: 2, done: 0, creates: 2, updates: 0, assignments: 1, requests: 3 },
+    change: { rows: 2, already_done: 0, creates: 2, updates: 0, assignments: 1, requests: 3 },
   },
   {
     command: 'users:settings:set',

@@ -227,7 +227,6 @@ const additions: Record<string, Addition> = {
     flag: ['-c', 'c1'],
     adds: { body: { context_id: 'c1' } },
   },
-  'chat:send stream': { args: ['chat', 'send', 'x'], flag: ['--stream'], adds: { body: { stream: true } } },
 }
 
 /** Flags with an effect of another kind, each with a test of its own below. */
@@ -258,10 +257,24 @@ const others: Record<string, () => Promise<void>> = {
       env: { CHATCTL_BASE_URL: address, CHATCTL_API_KEY: 'k' },
     })
     expect(again.exitCode, again.stderr).to.equal(0)
-    expect(JSON.parse(server?.requests[1]?.body ?? '')).to.deep.equal({ message: 'y', context_id: 'c-kept' })
+    expect(JSON.parse(server?.requests[1]?.body ?? '')).to.deep.include({
+      message: 'y',
+      context_id: 'c-kept',
+    })
     const elsewhere = await run(['chat', 'send', 'y', '--continue'])
     expect(elsewhere).to.include({ exitCode: 2 })
     expect(elsewhere.requests).to.deep.equal([])
+  },
+  'chat:send stream': async () => {
+    const reply = json(200, { id: 'm', response: 'x', context_id: 'c', created_at: 't' })
+    const bodyOf = async (...flags: string[]) => {
+      const { requests } = await run(['chat', 'send', 'x', ...flags], reply)
+      return JSON.parse(requests[0]?.body ?? '')
+    }
+    expect(await bodyOf('--stream')).to.deep.equal({ message: 'x', stream: true })
+    expect(await bodyOf('--no-stream')).to.deep.equal({ message: 'x' })
+    const { stdout } = await run(['chat', 'send', 'x', '--stream', '--json'], reply)
+    expect(stdout).to.match(/^\{"v":1,"type":"start"/)
   },
   'chat:send stream-format': async () => {
     const body = 'data: {"delta":"Hi"}\n\ndata: [DONE]\n\n'
@@ -449,6 +462,9 @@ const others: Record<string, () => Promise<void>> = {
     const { stdout } = await runHere(['service', 'backup', '--to', copy, '--data', dir, '--jq', '.file'])
     expect(stdout).to.equal(`${copy}\n`)
     expect(existsSync(copy)).to.equal(true)
+    const refused = await runHere(['service', 'backup', '--to', '-', '--data', dir], { cwd: sandbox.home })
+    expect(refused).to.include({ exitCode: 2, stdout: '' })
+    expect(existsSync(join(sandbox.home, '-'))).to.equal(false)
   },
   'service:restore data, yes': async () => {
     const dir = dataFolder('restore')
@@ -616,12 +632,14 @@ const elsewhere: Record<string, string> = {
   'users:import quota': 'test/bulk/import-flags.test.ts',
   'users:import results': 'test/bulk/import-flags.test.ts',
   'users:import restart': 'test/bulk/import-flags.test.ts',
+  'users:import close': 'test/bulk/import-flags.test.ts',
   'users:permissions:assign format': 'test/bulk/import-flags.test.ts',
   'users:permissions:assign skip-invalid': 'test/bulk/import-flags.test.ts',
   'users:permissions:assign concurrency': 'test/bulk/import-flags.test.ts',
   'users:permissions:assign quota': 'test/bulk/import-flags.test.ts',
   'users:permissions:assign results': 'test/bulk/import-flags.test.ts',
   'users:permissions:assign restart': 'test/bulk/import-flags.test.ts',
+  'users:permissions:assign close': 'test/bulk/import-flags.test.ts',
   'users:import yes': 'test/bulk/import.test.ts',
   'users:permissions:assign yes': 'test/system/import-terminal.test.ts',
   'users:permissions:assign file': 'test/bulk/import.test.ts',

@@ -249,7 +249,7 @@ describe('output', function () {
   })
 
   describe('an answer without a body', () => {
-    for (const name of ['settings:set', 'settings:api:set', 'users:update', 'users:permissions:assign']) {
+    for (const name of ['settings:api:set', 'users:update', 'users:permissions:assign']) {
       it(`is {} in JSON and nothing in a pipe: ${name}`, async () => {
         const { args, answer: readBack } = findCall(name)
         const script: Behaviour = (request, ...rest) =>

@@ -220,7 +220,7 @@ describe('safety', () => {
     it('the gate is called once, whatever is sent again', async () => {
       const server = await serve([reset, redirect(307, '/x'), json(200, {})])
       let calls = 0
-      await connect({ baseUrl: server.url, gate: () => calls++ }).settings.get()
+      await connect({ baseUrl: server.url, gate: () => void calls++ }).settings.get()
       expect(calls).to.equal(1)
       expect(server.requests).to.have.lengthOf(3)
     })

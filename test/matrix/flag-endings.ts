@@ -20,6 +20,9 @@ const endings: Record<string, Codes> = {
   'chat resume': [0, 2],
   'users:import id': [0, 2],
   'users:import line': [0, 2],
+  // No import is unfinished.
+  'users:import close': [2],
+  'users:permissions:assign close': [2],
   'settings:diff exit-code': [10],
   // Nobody signs in; where nobody could, it says so at once.
   ...Object.fromEntries(

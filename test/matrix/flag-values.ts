@@ -148,7 +148,18 @@ const bases: Record<string, { args: readonly string[]; stdin?: string }> = {
 
 /** Of a file of rows: these flags belong to it. */
 const ofRows = ['--file', 'roles.csv', '--yes']
-for (const flag of ['file', 'format', 'skip-invalid', 'concurrency', 'quota', 'results', 'restart', 'yes']) {
+const flagsOfRows = [
+  'file',
+  'format',
+  'skip-invalid',
+  'concurrency',
+  'quota',
+  'results',
+  'restart',
+  'close',
+  'yes',
+]
+for (const flag of flagsOfRows) {
   const rows = flag === 'file' ? ofRows.slice(2) : flag === 'yes' ? ofRows.slice(0, 2) : ofRows
   bases[`users:permissions:assign ${flag}`] = { args: ['users', 'permissions', 'assign', ...rows] }
 }

@@ -6,7 +6,14 @@ import { createJobPool } from '../support/job-pool.ts'
 import type { Run } from '../support/run-chatctl.ts'
 import { takeCells } from '../support/take-sample.ts'
 import { type Call, calls } from './calls.ts'
-import { expectedEnding, expectedJson, expectedRequests, reportsFailures, retries } from './expectation.ts'
+import {
+  expectedEnding,
+  expectedJson,
+  expectedRequests,
+  reportsFailures,
+  retries,
+  saysUnknown,
+} from './expectation.ts'
 import { type Ending, type Fault, faults } from './faults.ts'
 import { type Form, formsHere, inWords, leftOut } from './forms.ts'
 import { startGoodService } from './good-service.ts'
@@ -141,7 +148,8 @@ function judgeJson(call: ServiceCall, ending: Ending, { stdout, stderr }: Outcom
       call.readsBack,
     ])
   if (/^own_code_/.test(error.code)) {
-    expect(error.message).to.equal(`In its own words: ${error.status}`)
+    const lost = ending.exitCode === 69 && saysUnknown(call) ? 'The outcome of the change is unknown: ' : ''
+    expect(error.message).to.equal(`${lost}In its own words: ${error.status}`)
   }
   if (keepsWhatCame(call, ending)) readLines(stdout)
   else expect(stdout).to.equal('')

@@ -7,7 +7,6 @@ import type { Failure } from '../../src/failure.ts'
 import { applyPlan, assertCurrent } from '../../src/plan/apply/apply-plan.ts'
 import { readSent } from '../../src/plan/apply/sent-configuration.ts'
 import { changeAndVerify } from '../../src/plan/apply/verify-settings.ts'
-import { leavesOf } from '../../src/plan/leaves.ts'
 import { type Change, changesOf, makePlan } from '../../src/plan/plan.ts'
 import { failureOf, hurriedClock, reasonOf } from '../client/capture.ts'
 import {
@@ -16,9 +15,11 @@ import {
   type FaultServer,
   failing,
   hangUp,
+  html502,
   json,
   reset,
   resetMidBody,
+  silent,
   startFaultServer,
 } from '../support/fault-server.ts'
 import { lay, SettingsService } from '../support/settings-service.ts'
@@ -83,6 +84,7 @@ describe('applying settings', () => {
     settings: client.settings,
     service: server.url,
     signal: abort.signal,
+    check: 'chatctl settings get theme.mode',
     pause: async (ms: number) => {
       told.pauses.push(ms)
     },
@@ -107,7 +109,7 @@ describe('applying settings', () => {
 
   /** As `settings set` does it: without a reading before. */
   function set(settings: SettingsPatch) {
-    return changeAndVerify(settings, leavesOf(settings), undefined, applying())
+    return changeAndVerify(settings, applying())
   }
 
   it('sends exactly what differs, and proves it by one reading', async () => {
@@ -159,7 +161,6 @@ describe('applying settings', () => {
   describe('that did not take', () => {
     for (const [status, said] of [
       [200, json(200, lay(someSettings, two))],
-      [202, answer(202)],
       [204, answer(204)],
     ] as const) {
       it(`is a conflict though the answer was ${status}`, async () => {
@@ -198,33 +199,122 @@ describe('applying settings', () => {
       expect(failure.message).to.contain('theme.mode did not take: it is not there, not "dark"')
     })
 
-    it('and was answered 500 is a conflict that keeps that failure', async () => {
-      await begin({ ...ignored, answerPatch: failing(500, 'oops', 'Broken') })
-      const failure = await failureOf(apply(dark))
-      expect(failure.kind).to.equal('conflict')
-      expect(failure.message).to.contain('(the PATCH was answered 500)')
-      expect(failure.details).to.have.property('status', 500)
-      expect((failure.cause as Failure).message).to.equal('Broken')
-      expect(told.taken).to.equal(1)
-    })
-
-    it('and was answered by a reset or not at all is a conflict', async () => {
-      for (const said of [reset, hangUp, resetMidBody()]) {
-        await begin({ ...ignored, answerPatch: said })
-        const failure = await failureOf(apply(dark))
-        expect(failure.kind).to.equal('conflict')
-        expect(failure.message).to.match(
-          /^theme.mode did not take: it is "light", not "dark" \(the PATCH had no answer: .+\)$/,
-        )
-        expect(failure.details).to.have.property('status', null)
-      }
-    })
-
     it('because nested objects are replaced names the keys that were right before, if they are managed', async () => {
       await begin({ patched: (before, patch) => ({ ...before, ...patch }) })
       const failure = await failureOf(apply({ theme: { mode: 'dark', primary_color: '#3366FF' } }))
       expect(failure.message).to.contain('theme.primary_color did not take: it is not there, not "#3366FF"')
       expect(failure.message).not.to.contain('theme.mode')
+    })
+  })
+
+  describe('whose outcome is unknown', () => {
+    const lost: [string, Behaviour][] = [
+      ['a reset', reset],
+      ['a closed connection', hangUp],
+      ['a truncated response', resetMidBody()],
+      ['500', failing(500, 'oops', 'Broken')],
+      ['502', html502],
+      ['504', failing(504, 'late', 'Gateway timeout')],
+    ]
+    for (const [what, said] of lost) {
+      it(`after ${what} is neither done nor refused while the old value is still there`, async () => {
+        for (const act of [apply, set]) {
+          await begin({ ...ignored, answerPatch: said })
+          const failure = await failureOf(act(two))
+          expect(failure).to.include({ kind: 'unknown_outcome', code: 'unknown_outcome', inDoubt: true })
+          expect(failure.message)
+            .to.match(/^The outcome of the change is unknown: .+/)
+            .and.to.contain(
+              act === apply
+                ? 'theme.mode is still "light", limits.max_tokens is still 4096'
+                : 'theme.mode is "light", not "dark", limits.max_tokens is 4096, not 12',
+            )
+            .and.not.to.contain('did not take')
+          expect(failure.hint).to.contain('chatctl settings get theme.mode')
+          expect(failure.details).to.deep.include({
+            keys: [
+              { path: 'theme.mode', wanted: 'dark', found: 'light' },
+              { path: 'limits.max_tokens', wanted: 12, found: 4096 },
+            ],
+          })
+          expect(told).to.include({ taken: 1 })
+          expect(told.doubts).to.deep.equal([])
+          expect(seen().filter((line) => line !== 'GET')).to.have.length(1)
+        }
+      })
+    }
+
+    it('after a timeout is neither done nor refused while the old value is still there', async () => {
+      await begin({ ...ignored, answerPatch: silent }, undefined, { timeout: 60 })
+      const failure = await failureOf(apply(dark))
+      expect(failure.kind).to.equal('unknown_outcome')
+      expect(failure.message).to.contain('no answer within 60 ms')
+    })
+
+    it('after 202 says so, because the service has only accepted the change', async () => {
+      await begin({ ...ignored, answerPatch: answer(202) })
+      const failure = await failureOf(apply(dark))
+      expect(failure.kind).to.equal('unknown_outcome')
+      expect(failure.details).to.have.property('status', 202)
+      expect(failure.message).to.equal(
+        'The outcome of the change is unknown: the PATCH was answered 202; theme.mode is still "light"',
+      )
+    })
+
+    it('is read back for five seconds', async () => {
+      await begin({ ...ignored, answerPatch: reset })
+      await failureOf(apply(dark))
+      expect(told.pauses.reduce((sum, ms) => sum + ms, 0)).to.equal(5_000)
+    })
+
+    it('is done when a late change is found by any of the readings', async () => {
+      for (const lag of [0, 1, 2, 3, 4]) {
+        await begin({ lag, answerPatch: reset })
+        await apply(two)
+        expect(told.pauses).to.have.length(lag)
+        expect(told.doubts).to.have.length(1)
+      }
+    })
+
+    it('names the keys that have changed and those that have not', async () => {
+      for (const said of [failing(500, 'oops', 'Broken'), reset]) {
+        await begin({ patched: (before) => lay(before, dark), answerPatch: said })
+        const failure = await failureOf(apply(two))
+        expect(failure.kind).to.equal('unknown_outcome')
+        expect(failure.message)
+          .to.contain('limits.max_tokens is still 4096')
+          .and.to.contain('; as wanted: theme.mode')
+        expect(told.taken).to.equal(1)
+      }
+    })
+
+    it('is a conflict for a value that is neither the old nor the new one', async () => {
+      await begin({ patched: (before) => lay(before, { theme: { mode: 'contrast' } }), answerPatch: reset })
+      const failure = await failureOf(apply(two))
+      expect(failure.kind).to.equal('conflict')
+      expect(failure.message)
+        .to.contain('theme.mode is "contrast", neither "light" as before nor "dark"')
+        .and.to.contain('limits.max_tokens is still 4096')
+      expect(failure.details).to.deep.include({
+        keys: [{ path: 'theme.mode', wanted: 'dark', found: 'contrast' }],
+      })
+    })
+
+    it('stays unknown without a reading before, whatever is found', async () => {
+      await begin({ patched: (before) => lay(before, { theme: { mode: 'contrast' } }), answerPatch: reset })
+      const failure = await failureOf(set(dark))
+      expect(failure.kind).to.equal('unknown_outcome')
+      expect(failure.message).to.contain('theme.mode is "contrast", not "dark"')
+    })
+
+    it('stays unknown where nothing can be read back', async () => {
+      const broken = reading(() => failing(403, 'no', 'You may not read'))
+      await begin({ ...ignored, answerPatch: reset, ...broken })
+      const failure = await failureOf(set(dark))
+      expect(failure.kind).to.equal('unknown_outcome')
+      expect(failure.message)
+        .to.match(/^The outcome of the change is unknown: .+ did not answer/)
+        .and.to.contain('The settings could not be read back: You may not read')
     })
   })
 
@@ -277,15 +367,16 @@ describe('applying settings', () => {
       })
     }
 
-    it('in half names the other half, whatever was answered', async () => {
-      for (const said of [failing(403, 'forbidden', 'No'), failing(500, 'oops', 'Broken'), reset]) {
-        await begin({ patched: (before) => lay(before, dark), answerPatch: said })
-        const failure = await failureOf(apply(two))
-        expect(failure.kind).to.equal('conflict')
-        expect(failure.message).to.contain('limits.max_tokens did not take')
-        expect(failure.message).not.to.contain('theme.mode')
-        expect(told.taken).to.equal(1)
-      }
+    it('in half names the other half after a refusal', async () => {
+      await begin({
+        patched: (before) => lay(before, dark),
+        answerPatch: failing(403, 'forbidden', 'No'),
+      })
+      const failure = await failureOf(apply(two))
+      expect(failure.kind).to.equal('conflict')
+      expect(failure.message).to.contain('limits.max_tokens did not take')
+      expect(failure.message).not.to.contain('theme.mode')
+      expect(told.taken).to.equal(1)
     })
   })
 
@@ -324,14 +415,6 @@ describe('applying settings', () => {
       expect(failure.message).to.equal('It may not be')
     })
 
-    it('says when to come back where nothing can be read for so long', async () => {
-      const limit = failing(429, 'limit', 'Too many', { 'retry-after': '3000' })
-      await begin(reading(() => limit))
-      const failure = await failureOf(apply(dark))
-      expect(failure.kind).to.equal('rate_limited')
-      expect(failure.hint).to.match(/^Try again in 50 min .* chatctl settings get shows whether it took\.$/)
-    })
-
     it('is that failure too where nothing can be read back', async () => {
       const no = failing(403, 'forbidden', 'You may not write')
       await begin({ ...ignored, answerPatch: no, ...reading(() => failing(401, 'who', 'Who are you')) })
@@ -344,8 +427,7 @@ describe('applying settings', () => {
         },
       )
       const failure = await failureOf(apply(dark))
-      expect(failure.kind).to.equal('unreachable')
-      expect(failure.inDoubt).to.equal(true)
+      expect(failure.kind).to.equal('unknown_outcome')
       expect(told.taken).to.equal(1)
     })
 
@@ -387,14 +469,18 @@ describe('applying settings', () => {
     })
   })
 
-  it('says that the change was sent where it cannot be read back', async () => {
-    await begin({ answerPatch: answer(204), ...reading(() => failing(403, 'no', 'You may not read')) })
-    const failure = await failureOf(apply(dark))
-    expect(failure.kind).to.equal('forbidden')
-    expect(failure.message).to.equal(
-      'The change was sent and answered 204, but could not be read back: You may not read',
-    )
-    expect(told.taken).to.equal(1)
+  it('says that the change was sent where it cannot be read back, which is no refusal of it', async () => {
+    const limit = failing(429, 'limit', 'Too many', { 'retry-after': '3000' })
+    for (const said of [failing(403, 'no', 'You may not read'), limit]) {
+      await begin({ answerPatch: answer(204), ...reading(() => said) })
+      const failure = await failureOf(apply(dark))
+      expect(failure.kind).to.equal('unknown_outcome')
+      expect(failure.message).to.match(
+        /^The PATCH was answered 204, but the settings could not be read back: (You may not read|Too many)$/,
+      )
+      expect(failure.hint).to.contain('chatctl settings get theme.mode')
+      expect(told.taken).to.equal(1)
+    }
   })
 
   it('passes on what held a request back, and reads nothing', async () => {
@@ -424,15 +510,17 @@ describe('applying settings', () => {
     await begin(ignored)
     const { pause: _, ...without } = applying()
     setTimeout(() => abort.abort(new Error('ended')), 50)
-    const reason = await reasonOf(changeAndVerify(dark, leavesOf(dark), undefined, without))
+    const reason = await reasonOf(changeAndVerify(dark, without))
     expect(reason).to.equal(abort.signal.reason)
   })
 
-  it('gives the answer to the PATCH back', async () => {
+  it('gives the response to the PATCH back, and the settings as they were read', async () => {
     await begin({ answerPatch: json(200, { odd: 1 }) })
-    expect((await set(dark))?.body).to.deep.equal({ odd: 1 })
+    const { answer: said, read } = await set(dark)
+    expect(said?.body).to.deep.equal({ odd: 1 })
+    expect(read).to.deep.equal(lay(someSettings, dark))
     await begin({ answerPatch: failing(500, 'oops', 'Broken') })
-    expect(await set(dark)).to.equal(undefined)
+    expect(await set(dark)).to.deep.equal({ read: lay(someSettings, dark) })
   })
 
   describe('with the API configuration', () => {
@@ -500,12 +588,19 @@ describe('applying settings', () => {
       expect(alone.message).to.equal('You may not')
     })
 
-    it('may have taken effect where nobody knows', async () => {
+    it('has an unknown outcome after a response that was lost, since it cannot be read back', async () => {
       await begin({ answerPost: failing(500, 'oops', 'Broken') })
       const failure = await failureOf(apply({}, { version: '2' }))
-      expect(failure.inDoubt).to.equal(true)
+      expect(failure.kind).to.equal('unknown_outcome')
+      expect(failure.message).to.equal('The outcome of the change is unknown: Broken')
+      expect(failure.hint).to.contain('cannot be read back')
       expect(told.taken).to.equal(1)
       expect(readSent(server.url)).to.equal(undefined)
+      const both = await failureOf(apply(dark, { version: '2' }))
+      expect(both.kind).to.equal('unknown_outcome')
+      expect(both.message).to.equal(
+        'The settings were changed and verified; the outcome of setting the API configuration is unknown: Broken',
+      )
     })
 
     it('says what could not be kept of it', async () => {
@@ -522,27 +617,36 @@ describe('applying settings', () => {
 describe('a plan that is applied later', () => {
   const file = { settings: two, api: { version: '2', rate_limiting: { enabled: true } } }
   const sent = { sentAt: '2026-01-02T03:04:05.000Z', configuration: { version: '1' } }
+  const later = new Date(Date.now() + 60_000).toISOString()
   const plan = makePlan('local', file, someSettings, sent)
 
   it('is current while no managed key has changed, whatever else has', () => {
     const now = lay(someSettings, { app_name: 'other', theme: { primary_color: '#000000' } })
-    assertCurrent(plan, now, { sentAt: 'later', configuration: { version: '1', cors: {} } })
+    assertCurrent(plan, now, { sentAt: later, configuration: { version: '1', cors: {} } })
+  })
+
+  it('is current on a machine that has sent nothing, or something else before the plan was made', () => {
+    assertCurrent(plan, someSettings, undefined)
+    assertCurrent(plan, someSettings, { sentAt: sent.sentAt, configuration: { version: '9' } })
+    const unsent = makePlan('local', file, someSettings, undefined)
+    assertCurrent(unsent, someSettings, sent)
   })
 
   it('is out of date with every managed key that has changed', () => {
     const now = lay(someSettings, { theme: { mode: 'other' }, limits: { max_tokens: 5 } })
-    const failure = thrownFailure(() => assertCurrent(plan, now, undefined))
+    const resent = { sentAt: later, configuration: { version: '9' } }
+    const failure = thrownFailure(() => assertCurrent(plan, now, resent))
     expect(failure.kind).to.equal('conflict')
     expect(failure.message).to.equal(
-      'Changed since the plan was made: theme.mode was "light", is "other"; ' +
-        'limits.max_tokens was 4096, is 5; api.version was "1", is not there',
+      'Changed since the plan was made: theme.mode was "light", is "other"; limits.max_tokens was 4096, is 5; ' +
+        `api.version was sent from this machine as "9" at ${later}`,
     )
     expect(failure.hint).to.contain('--refresh')
     expect(failure.details).to.deep.equal({
       keys: [
         { path: 'theme.mode', was: 'light', is: 'other' },
         { path: 'limits.max_tokens', was: 4096, is: 5 },
-        { path: 'api.version', was: '1', is: null },
+        { path: 'api.version', was: '1', is: '9' },
       ],
     })
   })

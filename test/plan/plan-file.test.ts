@@ -138,7 +138,7 @@ describe('a plan file', () => {
     expect(read(text, { ...about, refresh: true }).plan).to.deep.equal(plan)
   })
 
-  it('is stale once it was applied, unless it is made anew', () => {
+  it('is stale once it was sent, unless it is made anew', () => {
     const text = composePlanFile(plan, '1.2.3')
     const { id } = read(text)
     expect(isApplied(id)).to.equal(false)
@@ -147,7 +147,7 @@ describe('a plan file', () => {
     expect(isApplied(id)).to.equal(true)
     const failure = thrownFailure(() => read(text))
     expect(failure.kind).to.equal('conflict')
-    expect(failure.message).to.equal('The plan a.plan was applied already')
+    expect(failure.message).to.equal('The plan a.plan was sent already')
     expect(read(text, { ...about, refresh: true }).plan).to.deep.equal(plan)
     expect(read(composePlanFile(plan, '1.2.3')).plan, 'another of the same').to.deep.equal(plan)
     const folder = join(state.path(), 'applied-plans')

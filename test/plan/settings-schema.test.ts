@@ -1,6 +1,11 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
+import fc from 'fast-check'
 import { settingsJsonSchema } from '../../src/contract/settings-file.ts'
 import { apiConfigurationKeys, settingsKeys } from '../../src/contract/settings-keys.ts'
+import { Failure } from '../../src/failure.ts'
+import { readSettingsFiles } from '../../src/plan/file/read-settings-files.ts'
+import { anyConfiguration, anyPatch, anySubset } from './any-settings.ts'
 
 interface Schema {
   type?: string
@@ -21,11 +26,12 @@ describe('the JSON Schema of a settings file', () => {
   })
 
   it('has both forms, with every key and nothing else', () => {
-    const { $schema, ...settings } = pathsOf(bare)
-    expect($schema).to.equal('string')
+    const { $schema, $unmanaged, ...settings } = pathsOf(bare)
+    expect({ $schema, $unmanaged }).to.deep.equal({ $schema: 'string', $unmanaged: 'object' })
     expect(settings).to.deep.equal(typesOf(settingsKeys, ''))
     expect(pathsOf(named)).to.deep.equal({
       $schema: 'string',
+      $unmanaged: 'object',
       ...typesOf(settingsKeys, 'settings.'),
       ...typesOf(apiConfigurationKeys, 'api.'),
     })
@@ -39,7 +45,108 @@ describe('the JSON Schema of a settings file', () => {
     visit(bare, '')
     visit(named, '')
   })
+
+  describe('accepts what the reader accepts, and refuses what it refuses', () => {
+    const accepts = new Ajv2020({ strict: false }).compile(settingsJsonSchema())
+    const expectSame = (file: unknown): boolean => {
+      const text = JSON.stringify(file)
+      for (const name of ['settings.json', 'settings.yaml'])
+        expect(isRead(name, text), `${name}: ${text}`).to.equal(accepts(file))
+      return accepts(file)
+    }
+
+    for (const [file, isAccepted] of [
+      [{}, false],
+      [{ $schema: './settings.schema.json' }, false],
+      [{ $unmanaged: { x: 1 } }, false],
+      [{ theme: {} }, false],
+      [{ settings: {} }, false],
+      [{ api: {} }, false],
+      [{ settings: { theme: {} }, api: { cors: {} } }, false],
+      [null, false],
+      [[], false],
+      [{ app_name: 'x', theme: {} }, true],
+      [{ theme: { mode: 'dark' } }, true],
+      [{ settings: {}, api: { version: '2' } }, true],
+      [{ settings: { limits: { max_tokens: 5 } }, api: {} }, true],
+      [{ $schema: 'x', $unmanaged: { x: [null] }, app_name: '' }, true],
+      [{ $unmanaged: 1, app_name: '' }, false],
+    ] as const) {
+      it(`such as ${JSON.stringify(file)}`, () => {
+        expect(expectSame(file)).to.equal(isAccepted)
+      })
+    }
+
+    it('whatever the file holds', () => {
+      const counts = { accepted: 0, refused: 0 }
+      fc.assert(
+        fc.property(anyFile, (file) => {
+          counts[expectSame(file) ? 'accepted' : 'refused']++
+        }),
+        { numRuns: 3_000 },
+      )
+      expect(counts.accepted).to.be.above(300)
+      expect(counts.refused).to.be.above(300)
+    })
+  })
 })
+
+function isRead(name: string, text: string): boolean {
+  try {
+    readSettingsFiles([{ name, text }])
+    return true
+  } catch (error) {
+    if (error instanceof Failure) return false
+    throw error
+  }
+}
+
+type Json = Record<string, unknown>
+
+/** A valid file in one of its forms, or one that differs from it in some places. */
+const anyFile: fc.Arbitrary<unknown> = fc
+  .tuple(
+    fc.oneof(
+      anyPatch,
+      fc.record(
+        { settings: anyPatch, api: anySubset(anyConfiguration) },
+        { requiredKeys: [] },
+      ) as fc.Arbitrary<object>,
+    ),
+    fc.array(
+      fc.record({
+        path: fc.constantFrom(
+          ...['$schema', '$unmanaged', 'app_name', 'theme', 'theme.mode', 'theme.primary_color', 'limits'],
+          ...['limits.max_tokens', 'features.chat', 'settings', 'settings.theme', 'settings.app_name', 'api'],
+          ...['api.version', 'api.cors', 'api.cors.allowed_methods', 'api.cors.allowed_origins', 'x_extra'],
+          ...['theme.x_font', 'version', 'api.x', 'features', 'settings.limits.max_tokens'],
+        ),
+        value: fc.oneof(
+          fc.constantFrom(null, true, 'x', '#3366FF', '#33', 'GET', 'a b', '', 5, -5, 1.5, 1e300, {}, []),
+          fc.constantFrom(2 ** 53 - 1, 2 ** 53, -(2 ** 53), { mode: 'x' }, { x: {} }, ['GET'], ['a b'], [1]),
+          fc.constant(undefined),
+        ),
+      }),
+      { maxLength: 2 },
+    ),
+  )
+  .map(([file, changes]) => {
+    const changed = structuredClone(file) as Json
+    for (const { path, value } of changes) put(changed, path.split('.'), value)
+    return changed
+  })
+
+/** @param value undefined removes what is there */
+function put(holder: Json, [step = '', ...rest]: string[], value: unknown): void {
+  if (rest.length === 0) {
+    if (value === undefined) delete holder[step]
+    else holder[step] = structuredClone(value)
+    return
+  }
+  const inner = holder[step]
+  if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) holder[step] = {}
+  put(holder[step] as Json, rest, value)
+}
 
 function typesOf(keys: readonly { path: string; type: string }[], prefix: string): Record<string, string> {
   return Object.fromEntries(keys.map(({ path, type }) => [prefix + path, type === 'list' ? 'array' : type]))

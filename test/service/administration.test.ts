@@ -153,7 +153,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
         })
         expect(readdirSync(dataDir).filter((name) => name.startsWith('running'))).to.deep.equal([])
       },
-      { announce: true, admin: { port: 0 }, version: '1.2.3' },
+      { announce: {}, admin: { port: 0 }, version: '1.2.3' },
     ))
 
   it('finds the one that is left of two on the same data', () =>
@@ -222,7 +222,7 @@ describe('a data folder that is known by another name', () => {
           rmSync(backup, { force: true })
         }
       },
-      { announce: true },
+      { announce: {} },
     ))
 })
 

@@ -2,8 +2,11 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import type { FastifyRequest } from 'fastify'
 import { errorBody } from '../../src/contract/error-body.ts'
 import { generateKey, hashKey } from '../../src/service/domain/access/keys.ts'
+import { Refusal, type RefusalCode } from '../../src/service/domain/refusal.ts'
+import { FailureLog } from '../../src/service/http/answer/error-handler.ts'
 import { createServer } from '../../src/service/http/create-server.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { createOffline } from '../../src/service/upstream/offline.ts'
@@ -49,6 +52,47 @@ onEachEngine('errors of the embedded service', (withService) => {
         body: Buffer.from([0x22, 0xff, 0x22]),
       })
       expect(response.status).to.equal(400)
+    }))
+
+  it('refuses a charset other than UTF-8, whatever the bytes are', () =>
+    withService(async ({ call }) => {
+      const send = (type: string) =>
+        call('POST', '/api/chat/send', { message: 'x' }, { 'content-type': type })
+      for (const charset of ['latin1', 'UTF-16', '"iso-8859-1"', ' us-ascii'])
+        expectError(await send(`application/json; charset=${charset}`), 415, 'unsupported_media_type')
+      for (const charset of ['utf-8', 'UTF-8', '"utf-8"', 'utf8'])
+        expect((await send(`application/json;charset=${charset}`)).status).to.equal(200)
+    }))
+
+  it('stores no U+0000 and no lone surrogate, in values or in names', () =>
+    withService(async ({ call }) => {
+      const { body: user } = await call('POST', '/v1/users', {
+        email: 'a@example.com',
+        password: 'a password',
+      })
+      for (const bad of ['a\0b', 'a\ud800b']) {
+        const text = JSON.stringify(bad)
+        for (const [method, path, body, at] of [
+          ['PATCH', '/v1/settings', `{"app_name":${text}}`, 'app_name'],
+          ['PATCH', '/v1/settings', `{"theme":{"primary_color":${text}}}`, 'theme.primary_color'],
+          ['POST', '/v1/settings/api', `{"version":${text}}`, 'version'],
+          ['POST', '/v1/settings/api', `{"cors":{"allowed_methods":[${text}]}}`, 'cors.allowed_methods.0'],
+          [
+            'POST',
+            '/v1/users',
+            `{"email":"b@c.d","password":"a password","metadata":{"k":[${text}]}}`,
+            'metadata.k.0',
+          ],
+          ['PATCH', `/v1/users/${user.id}`, `{"metadata":{"k":{${text}:1}}}`, 'metadata.k'],
+          ['POST', `/v1/users/${user.id}/permissions`, `{"permissions":[${text}]}`, 'permissions.0'],
+          ['POST', '/api/chat/send', `{"message":${text}}`, 'message'],
+        ] as const) {
+          const answer = await call(method, path, body)
+          expectError(answer, 400, 'invalid_request')
+          const paths = answer.body.error.details.faults.map((fault: { path: string }) => fault.path)
+          expect(paths, `${method} ${path} ${body}`).to.include(at)
+        }
+      }
     }))
 
   it('does not repeat a malformed body in its answer', () =>
@@ -248,4 +292,28 @@ describe('errors inside of the embedded service', () => {
       await server.close()
       await store.close()
     }))
+})
+
+describe('the log of failures', () => {
+  it('has one line for many requests while the database is down, and says how many it omitted', () => {
+    let now = 0
+    const failures = new FailureLog(() => now)
+    const lines: { code: string; omitted?: number }[] = []
+    const request = {
+      log: { error: (line: { code: string }) => lines.push(line) },
+    } as unknown as FastifyRequest
+    const fail = (code: RefusalCode) => failures.write(request, new Refusal(code, 'It failed'))
+    for (let count = 0; count < 1_000; count++) fail('storage_unavailable')
+    fail('internal_error')
+    fail('internal_error')
+    now = 10_000
+    fail('storage_unavailable')
+    fail('not_found')
+    expect(lines.map(({ code, omitted }) => [code, omitted])).to.deep.equal([
+      ['storage_unavailable', undefined],
+      ['internal_error', undefined],
+      ['internal_error', undefined],
+      ['storage_unavailable', 999],
+    ])
+  })
 })

@@ -206,6 +206,42 @@ onEachEngine('sending a message to the embedded service', (withService) => {
         ),
     ))
 
+  it('passes a refusal of the model server on as 400, without the address and the key of that server', () =>
+    withUpstream(
+      (response, { headers }) => {
+        const message = `top_k is unknown to http://${headers.host}/v1 (key sk-upstream)`
+        response.writeHead(400).end(JSON.stringify({ error: { message } }))
+      },
+      ({ url }) =>
+        withService(
+          async ({ call }) => {
+            for (const stream of [true, false]) {
+              const { status, body, text } = await call('POST', '/api/chat/send', { message: 'x', stream })
+              expect(status).to.equal(400)
+              expect(body.error.code).to.equal('invalid_request')
+              expect(body.error.message).to.match(/refused the request: top_k is unknown to http:\/\/…/)
+              expect(text).not.to.contain(new URL(url).port).and.not.to.contain('sk-upstream')
+            }
+          },
+          { upstream: { url, key: 'sk-upstream' } },
+        ),
+    ))
+
+  it('does not tell the address of a model server that cannot be reached', async () => {
+    const url = await withUpstream(
+      () => {},
+      async (upstream) => upstream.url,
+    )
+    await withService(
+      async ({ call }) => {
+        const { status, text } = await call('POST', '/api/chat/send', { message: 'x', model: 'm' })
+        expect(status).to.equal(502)
+        expect(text).not.to.contain(new URL(url).port).and.not.to.contain('127.0.0.1')
+      },
+      { upstream: { url } },
+    )
+  })
+
   for (const [how, breakOff] of Object.entries({
     'ends without being finished': (response: import('node:http').ServerResponse) => response.end(),
     'loses its connection': (response: import('node:http').ServerResponse) => response.destroy(),

@@ -70,7 +70,7 @@ describe('starting and closing the embedded service', () => {
   it('does not go on running when its signal was aborted during the start', () =>
     withFolder(async (folder) => {
       const controller = new AbortController()
-      const starting = startService({ dataDir: folder, signal: controller.signal, announce: true })
+      const starting = startService({ dataDir: folder, signal: controller.signal, announce: {} })
       controller.abort()
       expect((await starting.catch((error) => error)).name).to.equal('AbortError')
       expect(existsSync(join(folder, 'chatctl.db-wal'))).to.equal(false)

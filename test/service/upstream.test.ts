@@ -109,7 +109,8 @@ describe('a model server behind the embedded service', () => {
 
   for (const [what, answer, status, code] of [
     ['does not know the model', { status: 404, body: '{"error":"model not found"}' }, 404, 'model_not_found'],
-    ['refuses', { status: 400, body: '{"error":{"message":"too long"}}' }, 502, 'upstream_error'],
+    ['refuses the request', { status: 400, body: '{"error":{"message":"no"}}' }, 400, 'invalid_request'],
+    ['cannot process the request', { status: 422, body: '{"detail":"no"}' }, 400, 'invalid_request'],
     ['is overloaded', { status: 429, body: '' }, 503, 'upstream_overloaded'],
     ['sends a page of HTML', { status: 200, body: '<html>' }, 502, 'upstream_error'],
     ['sends JSON of another form', { status: 200, body: '{"choices":"x"}' }, 502, 'upstream_error'],
@@ -138,13 +139,13 @@ describe('a model server behind the embedded service', () => {
       ))
   }
 
-  it('that does not run makes 502 and is named, being on this machine', () =>
+  it('that does not run makes 502 and its address is not told', () =>
     withService(
       async ({ call }) => {
         const { status, body } = await call('POST', '/v1/chat/completions', { messages })
         expect(status).to.equal(502)
         expect(body.error.code).to.equal('upstream_unreachable')
-        expect(body.error.message).to.include('http://127.0.0.1:9').and.include('ECONNREFUSED')
+        expect(body.error.message).to.include('ECONNREFUSED').and.not.include('127.0.0.1')
       },
       { upstream: { url: 'http://127.0.0.1:9/v1' } },
     ))

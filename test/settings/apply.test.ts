@@ -1,7 +1,11 @@
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { composePlanFile } from '../../src/plan/saved/plan-file.ts'
+import { barrier } from '../support/barrier.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import { answer, failing, json, reset } from '../support/fault-server.ts'
+import { answer, delayed, failing, json, reset } from '../support/fault-server.ts'
+import { type Run, runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { SettingsRun } from './settings-run.ts'
 
 const patch = { theme: { mode: 'dark' }, limits: { max_tokens: 5 } }
@@ -124,6 +128,23 @@ describe('settings apply', () => {
       expect(run.changes).to.deep.equal([{ method: 'PATCH', body: { app_name: 'Chat', ...patch } }])
     })
 
+    it('applies one of two files that are applied at the same time, and refuses the other', async () => {
+      run.file('other.yaml', 'theme: { mode: contrast }')
+      const bothHaveRead = barrier(2)
+      run.service.otherwise = (method, count) =>
+        method === 'GET' && count < 2
+          ? async (...exchange) => {
+              await bothHaveRead()
+              await json(200, run.service.settings)(...exchange)
+            }
+          : undefined
+      const runs = await Promise.all([yes('settings.yaml'), yes('other.yaml')])
+      const [applied, refused] = runs.toSorted((one, other) => (one.exitCode ?? 0) - (other.exitCode ?? 0))
+      expect(applied?.exitCode, applied?.stderr).to.equal(0)
+      expectFailure(refused as Run, 7, 'Changed since the plan was made: theme.mode was "light"', '--refresh')
+      expect(run.changes).to.have.length(1)
+    })
+
     it('gives up on settings that change as fast as they are read', async () => {
       let turn = 0
       run.service.otherwise = (method) => {
@@ -157,7 +178,7 @@ describe('settings apply', () => {
       expectFailure(await yes('settings.yaml'), 5, 'No')
     })
 
-    it('warns where a lost answer had taken all the same', async () => {
+    it('warns where the response was lost and the settings are as wanted', async () => {
       run.service.otherwise = (method) => {
         if (method !== 'PATCH') return undefined
         run.service.change(patch)
@@ -166,7 +187,19 @@ describe('settings apply', () => {
       const { exitCode, stdout, stderr } = await yes('settings.yaml')
       expect(exitCode, stderr).to.equal(0)
       expect(stdout).to.match(/^Applied and verified/)
-      expect(stderr).to.contain('Warning: The change took effect, although')
+      expect(stderr).to.contain(
+        'Warning: The settings are as wanted, although the request for the change failed',
+      )
+      expect(run.changes).to.have.length(1)
+    })
+
+    it('warns where the service makes the change only after the timeout', async () => {
+      run.service.otherwise = (method) =>
+        method === 'PATCH' ? delayed(500, () => run.service.change(patch)) : undefined
+      const { exitCode, stdout, stderr } = await yes('settings.yaml', '--timeout', '250ms')
+      expect(exitCode, stderr).to.equal(0)
+      expect(stdout).to.match(/^Applied and verified/)
+      expect(stderr).to.contain('Warning: The settings are as wanted').and.contain('no answer within 250 ms')
       expect(run.changes).to.have.length(1)
     })
 
@@ -203,7 +236,7 @@ describe('settings apply', () => {
       expect((await yes('settings.plan')).exitCode).to.equal(0)
       expect(run.changes).to.deep.equal([{ method: 'PATCH', body: patch }])
       run.service.change({ theme: { mode: 'light' }, limits: { max_tokens: 4096 } })
-      expectFailure(await yes('settings.plan'), 7, 'was applied already', 'settings diff FILE --save PLAN')
+      expectFailure(await yes('settings.plan'), 7, 'was sent already', 'settings diff FILE --save PLAN')
       expect(run.changes).to.have.length(1)
     })
 
@@ -268,8 +301,8 @@ describe('settings apply', () => {
       run.service.otherwise = (method) => (method === 'PATCH' ? failing(403, 'forbidden', 'No') : undefined)
       expectFailure(await yes('settings.plan'), 5)
       run.service.otherwise = (method) => (method === 'PATCH' ? answer(500) : undefined)
-      expectFailure(await yes('settings.plan'), 7, 'did not take')
-      expectFailure(await yes('settings.plan'), 7, 'was applied already')
+      expectFailure(await yes('settings.plan'), 69, 'The outcome of the change is unknown', 'settings get')
+      expectFailure(await yes('settings.plan'), 7, 'was sent already')
     })
   })
 
@@ -305,14 +338,39 @@ describe('settings apply', () => {
       await run.settings(['diff', 'both.json', '--save', 'both.plan'])
       await run.settings(['api', 'set', '--version', 'v9'])
       run.server.requests.length = 0
-      expectFailure(await yes('both.plan'), 7, 'api.version was not there, is "v9"')
+      expectFailure(await yes('both.plan'), 7, 'api.version was sent from this machine as "v9" at 20')
       expect(run.changes).to.deep.equal([])
+    })
+
+    it('applies a plan on a machine that has sent nothing, and on one that has sent something before', async () => {
+      await yes('both.json')
+      run.file('both.json', JSON.stringify({ api: { ...api, version: 'v3' } }))
+      const fresh = createSandbox()
+      const used = createSandbox()
+      const on = (machine: Sandbox, ...args: string[]) =>
+        runChatctl(machine, ['settings', ...args], { env: run.env })
+      await on(used, 'api', 'set', '--version', 'v9')
+      await run.settings(['diff', 'both.json', '--save', 'both.plan'])
+      for (const machine of [fresh, used]) {
+        run.server.requests.length = 0
+        const plan = join(run.sandbox.home, 'both.plan')
+        const { exitCode, stderr } = await on(machine, 'apply', plan, '--yes')
+        expect(exitCode, stderr).to.equal(0)
+        expect(stderr).to.contain('compared with what was last sent from the machine that made the plan (20')
+        expect(run.changes).to.deep.equal([{ method: 'POST', body: { ...api, version: 'v3' } }])
+        machine.remove()
+      }
     })
 
     it('does not know what was last sent where an answer was lost', async () => {
       await yes('both.json')
       run.service.otherwise = (method) => (method === 'POST' ? reset : undefined)
-      expectFailure(await run.settings(['api', 'set', '--version', 'v3']), 69)
+      expectFailure(
+        await run.settings(['api', 'set', '--version', 'v3']),
+        69,
+        'The outcome of the change is unknown',
+        'cannot be read back. Run the same command again',
+      )
       run.service.otherwise = () => undefined
       const { stdout } = await run.settings(['diff', 'both.json'])
       expect(stdout).to.contain('(nothing yet)')

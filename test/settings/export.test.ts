@@ -1,6 +1,8 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
+import { settingsDocument } from '../../src/contract/settings-keys.ts'
 import { readSettingsFiles } from '../../src/plan/file/read-settings-files.ts'
+import { leavesOf } from '../../src/plan/leaves.ts'
 import { settingsFileView } from '../../src/view/settings-file.ts'
 import { SettingsRun } from './settings-run.ts'
 
@@ -36,20 +38,28 @@ describe('settings export', () => {
     }
   })
 
-  it('leaves out what cannot be set again, and names what is documented of it', async () => {
+  it('keeps what chatctl cannot set, as comments or below $unmanaged, and can be applied as it is', async () => {
     run.service.change({ theme: { primary_color: 'tomato', x_font: 'serif' }, limits: { max_tokens: null } })
     const { stdout, stderr } = await run.settings(['export'])
-    expect(stdout).not.to.match(/primary_color|x_font|x_extra|max_tokens/)
-    expect(stderr).to.contain('theme.primary_color').and.not.contain('max_tokens')
-    run.file('settings.yaml', stdout)
-    expect((await run.settings(['diff', 'settings.yaml', '--exit-code'])).exitCode).to.equal(0)
+    expect(stdout).to.contain(
+      '# The service also has the following, which chatctl cannot set:\n' +
+        '#   theme: {"primary_color":"tomato","x_font":"serif"}\n#   x_extra: 1\n',
+    )
+    expect(stdout).not.to.contain('max_tokens')
+    expect(stderr).to.equal('The service has values that chatctl would not set: theme.primary_color\n')
     const { stdout: json } = await run.settings(['export', '--json', '--quiet'])
     expect(JSON.parse(json)).to.deep.equal({
       app_name: 'Chat',
       theme: { mode: 'light' },
       features: { chat: true, file_upload: false, code_completion: true },
       limits: { max_requests_per_min: 60 },
+      $unmanaged: { theme: { primary_color: 'tomato', x_font: 'serif' }, x_extra: 1 },
     })
+    run.file('settings.yaml', stdout)
+    run.file('settings.json', json)
+    run.file('plain.yaml', (await run.settings(['export', '-o', 'yaml'])).stdout)
+    for (const file of ['settings.yaml', 'settings.json', 'plain.yaml'])
+      expect((await run.settings(['diff', file, '--exit-code'])).exitCode, file).to.equal(0)
   })
 
   it('is comments alone where there is nothing to set, to be written below', async () => {
@@ -58,6 +68,47 @@ describe('settings export', () => {
     expect(stdout).to.match(/^(#.*\n)+$/)
     run.file('settings.yaml', `${stdout}app_name: New\n`)
     expect((await run.settings(['apply', 'settings.yaml', '--yes'])).exitCode).to.equal(0)
+  })
+
+  it('loses nothing that a service has, and is read again as what can be set of it', () => {
+    const keys = [
+      'app_name',
+      'theme',
+      'mode',
+      'features',
+      'chat',
+      'limits',
+      'max_tokens',
+      '__proto__',
+      'a\u2028b',
+    ]
+    const { value: anything } = fc.letrec<{ value: unknown }>((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 3 },
+        fc.constantFrom(null, true, 5, 'x', '\n', '\u2028app_name: x', '\u0085'),
+        fc.array(tie('value'), { maxLength: 2 }),
+        fc.dictionary(fc.constantFrom(...keys), tie('value'), { maxKeys: 4 }),
+      ),
+    }))
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom(...keys), anything, { minKeys: 1 }), (settings) => {
+        const { $unmanaged = {}, ...managed } = settingsDocument(settings)
+        const isNull = ([, value]: [string, unknown]) => value === null
+        const left = [...leavesOf(managed), ...leavesOf($unmanaged)]
+        const all = [...leavesOf(settings)]
+        expect(left).to.have.deep.members(
+          all.filter((leaf) => left.some(([path]) => path === leaf[0]) || !isNull(leaf)),
+        )
+        const text = String(settingsFileView.text?.({ ...managed, $unmanaged }))
+        const readBack = () => readSettingsFiles([{ name: 'settings.yaml', text }]).settings
+        if (leavesOf(managed).size > 0) expect(readBack()).to.deep.equal(managed)
+        else expect(readBack).to.throw('There is no setting')
+        // YAML 1.1 knows more line breaks than YAML 1.2, and each would end a comment.
+        const comments = text.slice(text.indexOf('# The service also has')).trimEnd()
+        for (const line of comments.split(/[\n\r\u0085\u2028\u2029]/)) expect(line).to.match(/^#/)
+      }),
+      { numRuns: 500 },
+    )
   })
 
   it('is read again as what it was, whatever the texts are', () => {

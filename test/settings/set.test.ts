@@ -21,13 +21,22 @@ describe('settings set', () => {
     expect(run.changes[0]?.body).to.deep.equal({ theme: { mode: 'light' } })
   })
 
-  it('shows the answer to the change, and none as none', async () => {
-    run.service.otherwise = (method) => {
-      if (method !== 'PATCH') return undefined
-      run.service.change({ theme: { mode: 'dark' } })
-      return noContent
+  it('shows the response to the change', async () => {
+    run.service.answerPatch = json(200, { restart_required: true })
+    const { exitCode, stdout } = await set('theme.mode=dark', '--json')
+    expect({ exitCode, body: JSON.parse(stdout) }).to.deep.equal({
+      exitCode: 0,
+      body: { restart_required: true },
+    })
+  })
+
+  it('shows the settings as they were read back where the response has nothing to show', async () => {
+    for (const said of [noContent, json(200, {})]) {
+      run.service.answerPatch = said
+      const { exitCode, stdout, stderr } = await set('theme.mode=dark', '--json')
+      expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
+      expect(JSON.parse(stdout)).to.deep.equal(run.service.settings)
     }
-    expect(await set('theme.mode=dark', '--json')).to.deep.equal({ exitCode: 0, stdout: '{}\n', stderr: '' })
   })
 
   it('is 7 for a key that did not take, whatever was answered', async () => {

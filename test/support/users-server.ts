@@ -117,8 +117,10 @@ export class UsersServer {
     this.#quota = options.quota && new RequestQuota(options.quota)
   }
 
-  static async start(options: UsersServerOptions = {}): Promise<UsersServer> {
+  /** @param port of a server that was closed, whose place it takes; else a free one */
+  static async start(options: UsersServerOptions = {}, port?: number): Promise<UsersServer> {
     const server = new UsersServer(options)
+    if (port !== undefined) server.#url = `http://127.0.0.1:${port}`
     await server.open()
     return server
   }

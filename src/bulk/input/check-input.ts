@@ -68,15 +68,19 @@ async function tellFaults(
   for (let number = 0; ; number++) {
     const round = new DuplicateRound(sightings, number)
     const tally = emptyTally()
-    const judgeMore: JudgeMore = (row, index, line, say) => {
+    const judgeMore: JudgeMore = (row, { index, line, isFaulty }, say) => {
+      let isSent = !isFaulty
       for (const field of uniqueFields) {
         const text = row[field]
-        if (text === undefined) continue
-        const first = round.firstLine(field, text, line) ?? decided[field].get(index)
+        const first =
+          text === undefined ? undefined : (decided[field].get(index) ?? round.firstLine(field, text))
         if (first === undefined) continue
+        isSent = false
         if (number < last) decided[field].set(index, first)
         else say([field], `${field} is that of line ${first} too`)
       }
+      // A row that is not sent takes no email or id from one that is.
+      if (isSent) round.claim(row, line)
     }
     for await (const batch of readRows(input, kind, judgeMore)) {
       if (number < last) continue

@@ -62,7 +62,7 @@ export class CsvRows implements RowReader {
       if (cell) put[at]?.(row, cell, say)
     }
     judgeRow(row, this.#kind, true, say)
-    this.#judgeMore?.(row, index, line, say)
+    this.#judgeMore?.(row, { index, line, isFaulty: faults !== undefined }, say)
     return { index, line, row, faults: inOrder(faults), raw, csv }
   }
 }

@@ -64,14 +64,19 @@ export class DuplicateRound {
     this.#round = round
   }
 
-  /** The line of the first row with that text, if it is not this one. */
-  firstLine(field: UniqueField, text: string, line: number): number | undefined {
-    const key = keyOf(field, text)
-    if (this.#sightings.roundOf(field, key) !== this.#round) return undefined
-    const lines = this.#lines[field]
-    const first = lines.get(key)
-    if (first === undefined) lines.set(ownCopy(key), line)
-    return first
+  /** The line of the earlier row that has claimed that text. */
+  firstLine(field: UniqueField, text: string): number | undefined {
+    return this.#lines[field].get(keyOf(field, text))
+  }
+
+  /** Takes the email and the id of a row, which no later one may have. */
+  claim(row: UserRow, line: number): void {
+    for (const field of uniqueFields) {
+      const text = row[field]
+      const key = text === undefined ? undefined : keyOf(field, text)
+      if (key === undefined || this.#sightings.roundOf(field, key) !== this.#round) continue
+      this.#lines[field].set(ownCopy(key), line)
+    }
   }
 }
 

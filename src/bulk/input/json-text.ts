@@ -49,6 +49,36 @@ export function endOfScalar(text: string, at: number): number {
   return scalar.lastIndex
 }
 
+/** A name that an object has already, and where it begins in the text. */
+interface RepeatedName {
+  name: string
+  offset: number
+}
+
+/** The first name that comes twice in one object of a text that is JSON: `JSON.parse` keeps the last value only. */
+export function findRepeatedName(text: string): RepeatedName | undefined {
+  /** The names of each object around the place; of a list, undefined. */
+  const around: (Set<string> | undefined)[] = []
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === brace || code === bracket) around.push(code === brace ? new Set() : undefined)
+    else if (code === brace + 2 || code === bracket + 2) around.pop()
+    else if (code === quote) {
+      const offset = at
+      const end = endOfString(text, at)
+      at = skipSpace(text, end)
+      if (text.charAt(at) !== ':') at = end - 1
+      else {
+        const name: string = JSON.parse(text.slice(offset, end))
+        const names = around.at(-1)
+        if (names?.has(name)) return { name, offset }
+        names?.add(name)
+      }
+    }
+  }
+  return undefined
+}
+
 /**
  * Where a field, or an item of a list, begins in a text that is JSON. Of a key that comes twice the
  * last counts, as it does for `JSON.parse`.

@@ -3,7 +3,7 @@ import { readObject } from '../rows/read-object.ts'
 import type { RowKind } from '../rows/user-row.ts'
 import type { InputRow, RowFault } from './input-row.ts'
 import { findJsonBreak } from './json-break.ts'
-import { offsetOf } from './json-text.ts'
+import { findRepeatedName, offsetOf } from './json-text.ts'
 import { type Place, placeAfter } from './place.ts'
 import { inOrder } from './row-faults.ts'
 
@@ -38,7 +38,7 @@ export function objectRow(
   const row = readObject(value, kind, say)
   if (row) {
     judgeRow(row, kind, faults === undefined, say)
-    more?.(row, index, start.line, say)
+    more?.(row, { index, line: start.line, isFaulty: faults !== undefined }, say)
   }
   return { index, line: start.line, row, faults: inOrder(faults), raw }
 }
@@ -46,13 +46,18 @@ export function objectRow(
 /** The row of a text of JSON. */
 export function jsonRow(source: RowSource, judgement: Judgement): InputRow {
   const { index, raw, start } = source
+  const broken = (offset: number, message: string): InputRow => {
+    const fault = { ...placeAfter(start, raw.slice(0, offset)), message }
+    return { index, line: start.line, row: undefined, faults: [fault], raw }
+  }
   let value: unknown
   try {
     value = JSON.parse(raw)
   } catch {
     const { offset, message } = findJsonBreak(raw)
-    const fault = { ...placeAfter(start, raw.slice(0, offset)), message }
-    return { index, line: start.line, row: undefined, faults: [fault], raw }
+    return broken(offset, message)
   }
+  const repeated = findRepeatedName(raw)
+  if (repeated) return broken(repeated.offset, `${JSON.stringify(repeated.name)} comes twice in one object`)
   return objectRow(source, value, judgement, (path) => placeAfter(start, raw.slice(0, offsetOf(raw, path))))
 }

@@ -1,3 +1,4 @@
+import { Failure } from '../../failure.ts'
 import { largestRow, rowTooLarge } from './largest-row.ts'
 import { type TextLine, TextLines } from './text-lines.ts'
 
@@ -12,6 +13,8 @@ const blank = /^\s*(#.*)?$/
 const documentStart = /^---(\s|$)/
 const documentEnd = /^\.\.\.(\s|$)/
 const item = /^-(\s|$)/
+/** YAML 1.2.2 section 6.8.1. */
+const version = /^%YAML\s+(\S+)/
 
 /**
  * Takes YAML apart before it is parsed, so that one row is parsed at a time: a line with `- ` at the
@@ -30,7 +33,7 @@ export class YamlParts {
 
   /**
    * @param isLast nothing comes after this
-   * @throws Failure `refused` for a part that is too large
+   * @throws Failure `refused` for a part that is too large, and for another version of YAML
    */
   take(text: string, isLast: boolean): YamlPart[] {
     const parts: YamlPart[] = []
@@ -49,7 +52,21 @@ export class YamlParts {
       this.#close(parts)
       this.#begin('item', whole)
     } else if (this.#open) this.#append(text)
-    else if (!blank.test(text) && !text.startsWith('%')) this.#begin('document', whole)
+    else if (text.startsWith('%')) this.#checkDirective(whole)
+    else if (!blank.test(text)) this.#begin('document', whole)
+  }
+
+  /** Rows are parsed without their directives. In YAML 1.1 `yes` is true, and 010 is 8. */
+  #checkDirective({ line, text }: TextLine): void {
+    const said = version.exec(text)?.[1] ?? '1.2'
+    if (said === '1.2') return
+    throw new Failure(
+      'refused',
+      `${this.#name}:${line}:1: the file is YAML ${said}; rows are read as YAML 1.2`,
+      {
+        hint: 'Convert it to YAML 1.2, then remove the %YAML line.',
+      },
+    )
   }
 
   #begin(type: YamlPart['type'], { line, text }: TextLine): void {

@@ -25,6 +25,8 @@ export interface StepLine {
   step: Step
   /** Ms since the epoch, of an intent. */
   at?: number
+  /** Digest of the row's content, in every intent: by it the row is found in a file that has grown. */
+  key?: string
   did?: Outcome
   /** The user's, in every line since it is known. */
   id?: string
@@ -32,15 +34,35 @@ export interface StepLine {
   error?: string
 }
 
-/** A file that the import has written: the one with the passwords that it made up, or the failed rows. */
+/** A file that the import has written: generated passwords, failed rows, or rows whose outcome is unknown. */
 export interface FileLine {
-  type: 'passwords' | 'failed_rows'
+  type: 'passwords' | 'failed_rows' | 'unknown_rows'
   path: string
   /** Its size and time when it was written: with others it is somebody else's work. */
   mark?: string
 }
 
-export type JournalLine = JournalHeader | StepLine | FileLine
+/**
+ * `finished`: every row was sent and answered. The next run sends updates and assignments again, and
+ * no create. `closed`: somebody has given the import up; a later run of the same file continues it.
+ */
+export interface EndLine {
+  type: 'finished' | 'closed'
+  /** ISO 8601 UTC. */
+  at: string
+}
+
+/** The window of a quota as the service named it, which may have begun before the first request. Times are ms. */
+export interface WindowLine {
+  type: 'window'
+  at: number
+  /** Of the window. */
+  length: number
+  since: number
+  requests: number
+}
+
+export type JournalLine = JournalHeader | StepLine | FileLine | EndLine | WindowLine
 
 /** @returns undefined for what is no whole line of a journal */
 export function readJournalLine(text: string): JournalLine | undefined {

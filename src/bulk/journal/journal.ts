@@ -1,36 +1,30 @@
-import {
-  closeSync,
-  existsSync,
-  fdatasync,
-  fstatSync,
-  ftruncateSync,
-  openSync,
-  readSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, existsSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Failure } from '../../failure.ts'
 import { syncFolder } from '../../sync-folder.ts'
 import { systemWords } from '../../system-words.ts'
+import { RowSet } from '../input/row-set.ts'
 import type { Step } from '../rows/user-row.ts'
+import { FlushQueue } from './flush-queue.ts'
+import { readLineAt, readWholeLines } from './journal-file.ts'
 import {
+  type EndLine,
   type FileLine,
   type JournalHeader,
   type JournalLine,
   readJournalLine,
   type StepLine,
+  type WindowLine,
 } from './journal-line.ts'
 import { RowStates } from './row-states.ts'
-
-const newline = 10
 
 export interface JournalOpening {
   path: string
   header: JournalHeader
-  /** Ms, of the quota that is kept. */
-  window: number
   /** Passes over the one that is there. */
   restart?: boolean
+  /** What earlier journals of the file have written. */
+  files?: readonly FileLine[] | undefined
   /** Is called before a journal that begins gets its file: until then nothing is forgotten. */
   onBegin?(): void
   /** Gives back the lock of the path, which the opener has taken. */
@@ -46,24 +40,25 @@ export class Journal {
   readonly rows: RowStates
   readonly #path: string
   readonly #header: JournalHeader
-  /** Ms. */
-  readonly #window: number
   readonly #onBegin: (() => void) | undefined
   readonly #release: () => void
   #file: number | undefined
   #size = 0
-  #waiting: ((error?: Error) => void)[] = []
-  #isSyncing = false
+  readonly #queue = new FlushQueue(
+    () => this.#file,
+    (cause) => unwritable(this.#path, cause),
+  )
   readonly #files = new Map<FileLine['type'], FileLine>()
-  #spent = { since: 0, requests: 0 }
+  readonly #requested = new RowSet()
+  #isFinished = false
 
   private constructor(opening: JournalOpening) {
     this.#path = opening.path
     this.#header = opening.header
     this.rows = new RowStates(opening.header.input.rows)
-    this.#window = opening.window
     this.#onBegin = opening.onBegin
     this.#release = opening.release
+    for (const file of opening.files ?? []) this.#files.set(file.type, file)
   }
 
   /**
@@ -84,23 +79,43 @@ export class Journal {
     return this.#files.get(type)
   }
 
-  /** What was sent in the window of the quota that began last. */
-  get spent(): { since: number; requests: number } {
-    return this.#spent
-  }
-
   /** The last that was written of a row: its id and error. */
   lastLine(row: number): StepLine | undefined {
     const offset = this.rows.offsetOf(row)
     if (offset === 0 || this.#file === undefined) return undefined
-    const line = readJournalLine(lineAt(this.#file, offset))
+    const line = readJournalLine(readLineAt(this.#file, offset))
     return line && 'row' in line ? line : undefined
   }
 
-  /** Resolves when the intent is on disk: only then may the request leave. */
-  intend(row: number, step: Step, id: string | undefined): Promise<void> {
-    this.#append({ row, step, at: Date.now(), ...(id !== undefined && { id }) })
+  /** What the import has written: see `fileOf`. */
+  get files(): readonly FileLine[] {
+    return [...this.#files.values()]
+  }
+
+  /** Whether this run, rather than an earlier one, has sent a request for the row. */
+  wasRequested(row: number): boolean {
+    return this.#requested.has(row)
+  }
+
+  /**
+   * Resolves when the intent is on disk: only then may the request leave.
+   * @param key of the row's content
+   */
+  intend(row: number, step: Step, id: string | undefined, key: string): Promise<void> {
+    this.#append({ row, step, at: Date.now(), key, ...(id !== undefined && { id }) })
+    this.#requested.add(row)
     return this.sync()
+  }
+
+  /** Takes over what the journal of an earlier content of the file has of a row. */
+  carryOver(line: StepLine): void {
+    this.#append(line)
+  }
+
+  /** Ends the journal until something is sent again. A run that has sent nothing has none to end. */
+  end(type: EndLine['type']): void {
+    if (this.#size === 0 || (type === 'finished' && this.#isFinished)) return
+    this.#append({ type, at: new Date().toISOString() })
   }
 
   /** What became of a step. It outlasts the process at once, the machine with the next `sync`. */
@@ -108,34 +123,18 @@ export class Journal {
     this.#append(line)
   }
 
+  noteWindow(window: Omit<WindowLine, 'type'>): void {
+    this.#append({ type: 'window', ...window })
+  }
+
   noteFile(line: FileLine): void {
     const last = this.#files.get(line.type)
     if (last?.path !== line.path || last.mark !== line.mark) this.#append(line)
   }
 
-  /** Resolves when all that was written is on disk: one call of the system for all that wait. */
+  /** Resolves when all that was written is on disk. */
   sync(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push((error) => (error ? reject(error) : resolve()))
-      this.#syncNext()
-    })
-  }
-
-  #syncNext(): void {
-    if (this.#isSyncing || this.#waiting.length === 0) return
-    const waiting = this.#waiting
-    this.#waiting = []
-    if (this.#file === undefined) {
-      for (const settle of waiting) settle()
-      return
-    }
-    this.#isSyncing = true
-    fdatasync(this.#file, (cause) => {
-      this.#isSyncing = false
-      const failure = cause === null ? undefined : unwritable(this.#path, cause)
-      for (const settle of waiting) settle(failure)
-      this.#syncNext()
-    })
+    return this.#queue.flush()
   }
 
   async close(): Promise<void> {
@@ -148,17 +147,38 @@ export class Journal {
 
   /** Closes it without a wait: for what only read it. */
   abandon(): void {
-    if (this.#file !== undefined) closeSync(this.#file)
+    this.#closeFile()
     this.#release()
   }
 
   /** The header comes with the first line after it: a run that sends nothing leaves no journal. */
   #append(line: JournalLine): void {
-    if (this.#size === 0 && line !== this.#header) this.#append(this.#header)
+    if ('row' in line && this.#isOver) this.#startOver()
+    if (this.#size === 0 && line !== this.#header) {
+      const files = this.files
+      this.#append(this.#header)
+      for (const file of files) this.#append(file)
+    }
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
     guard(this.#path, () => this.#write(this.#file ?? this.#begin(), bytes))
     this.#take(line, this.#size)
     this.#size += bytes.length
+  }
+
+  /** Nothing of a finished run is needed where no user was created: a job that runs daily would add up. */
+  get #isOver(): boolean {
+    return this.#isFinished && this.rows.isUntouched
+  }
+
+  #startOver(): void {
+    this.#closeFile()
+    this.#size = 0
+    this.#isFinished = false
+  }
+
+  #closeFile(): void {
+    if (this.#file !== undefined) closeSync(this.#file)
+    this.#file = undefined
   }
 
   #begin(): number {
@@ -186,49 +206,21 @@ export class Journal {
   #take(line: JournalLine, offset: number): void {
     if ('row' in line) {
       this.rows.take(line, offset)
-      if (line.at !== undefined) this.#count(line.at)
-    } else if (line.type !== 'import') this.#files.set(line.type, line)
-  }
-
-  /** A window begins with its first request. */
-  #count(at: number): void {
-    if (at - this.#spent.since >= this.#window) this.#spent = { since: at, requests: 0 }
-    this.#spent.requests++
+      this.#isFinished = false
+    } else if (line.type === 'finished') {
+      this.rows.forgetUpdates()
+      this.#isFinished = true
+    } else if (line.type !== 'import' && 'path' in line) this.#files.set(line.type, line)
   }
 
   /** Reads what is there, and cuts off a last line that was not written whole: nobody relied on it. */
   #restore(file: number): void {
-    const end = fstatSync(file).size
-    const chunk = Buffer.allocUnsafe(1024 * 1024)
-    let pending = Buffer.alloc(0)
-    let at = 0
-    while (at < end) {
-      const read = readSync(file, chunk, 0, chunk.length, at)
-      if (read === 0) break
-      at += read
-      const bytes = Buffer.concat([pending, chunk.subarray(0, read)])
-      let from = 0
-      for (let to = bytes.indexOf(newline); to !== -1; to = bytes.indexOf(newline, from)) {
-        const line = readJournalLine(bytes.toString('utf8', from, to))
-        if (line) this.#take(line, this.#size)
-        this.#size += to + 1 - from
-        from = to + 1
-      }
-      pending = bytes.subarray(from)
-    }
-    if (this.#size < end) ftruncateSync(file, this.#size)
-  }
-}
-
-function lineAt(file: number, offset: number): string {
-  const chunk = Buffer.allocUnsafe(4096)
-  let text = Buffer.alloc(0)
-  for (let at = offset; ; ) {
-    const read = readSync(file, chunk, 0, chunk.length, at)
-    text = Buffer.concat([text, chunk.subarray(0, read)])
-    const end = text.indexOf(newline)
-    if (end !== -1 || read === 0) return text.toString('utf8', 0, end === -1 ? text.length : end)
-    at += read
+    const { whole, end } = readWholeLines(file, (text, offset) => {
+      const line = readJournalLine(text)
+      if (line) this.#take(line, offset)
+    })
+    this.#size = whole
+    if (whole < end) ftruncateSync(file, whole)
   }
 }
 

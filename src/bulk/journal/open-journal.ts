@@ -1,12 +1,14 @@
-import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { makePrivateFolder } from '../../config/make-private-folder.ts'
 import { stateFolder } from '../../config/paths.ts'
 import { Failure } from '../../failure.ts'
 import { tryProcessLock } from '../../process-lock.ts'
+import { syncFolder } from '../../sync-folder.ts'
 import { systemWords } from '../../system-words.ts'
+import { carryOver, type ValidRows } from './carry-over.ts'
 import { Journal } from './journal.ts'
-import { type JournalHeader, readJournalLine } from './journal-line.ts'
+import { type FileLine, type JournalHeader, readJournalLine } from './journal-line.ts'
 import { RowStates } from './row-states.ts'
 
 const extension = '.jsonl'
@@ -21,37 +23,40 @@ export function importsFolder(): string {
   return join(stateFolder(), 'imports')
 }
 
+/** What is imported, and how its journal is opened. */
+export interface JournalRequest {
+  header: JournalHeader
+  /** Forgets what was done of the file, whatever it held then, once something is sent. */
+  restart: boolean
+  rows: ValidRows
+}
+
 /**
- * The journal of these rows for that service: a file keeps it when it is renamed or copied.
+ * The journal of these rows for that service: a file keeps it when it is renamed or copied, and what
+ * it has of the rows of the file when others are added.
  *
- * @param window ms, of the quota that is kept
- * @param restart forgets what was done of the file, whatever it held then, once something is sent
- * @throws Failure `conflict` where another process has it, or where the file has changed since it was
- *   imported; `storage`
+ * @throws Failure `conflict` where another process has it, or where a row that was sent was edited or
+ *   removed; `storage`
  */
-export function openJournal(
-  header: JournalHeader,
-  { window, restart }: { window: number; restart: boolean },
-): Journal {
+export async function openJournal({ header, restart, rows }: JournalRequest): Promise<Journal> {
   const folder = importsFolder()
   try {
     makePrivateFolder(folder)
-    const path = join(folder, `${nameOf(header)}${extension}`)
+    const path = pathOf(header)
     const locks = [lock(path, header)]
     const release = () => {
       for (const unlock of locks) unlock()
     }
     try {
       const changed = findChanged(folder, header)
-      for (const old of changed) {
-        locks.push(lock(old.path, old.header))
-        if (!restart) assertNothingTaken(old, header, () => {})
-      }
+      for (const old of changed) locks.push(lock(old.path, old.header))
+      const carried = restart ? undefined : await carryAllOver(changed, { header, path, rows })
+      if (carried?.hasRows) for (const old of changed) retire(old.path)
       const onBegin = () => {
         for (const old of changed) retire(old.path)
-        if (restart) retire(path)
+        retire(path)
       }
-      return Journal.open({ path, header, window, restart, onBegin, release })
+      return Journal.open({ path, header, restart, onBegin, release, files: carried?.lists })
     } catch (error) {
       release()
       throw error
@@ -67,23 +72,78 @@ export function openJournal(
  *
  * @throws Failure as `openJournal` does
  */
-export function readRowStates(header: JournalHeader, { restart }: { restart: boolean }): RowStates {
+export async function readRowStates({ header, restart, rows }: JournalRequest): Promise<RowStates> {
   const folder = importsFolder()
-  const path = join(folder, `${nameOf(header)}${extension}`)
-  if (!restart && existsSync(path)) return statesIn({ path, header }, lock(path, header))
-  if (!restart && existsSync(folder)) {
-    for (const old of findChanged(folder, header)) {
-      assertNothingTaken(old, header, lock(old.path, old.header))
-    }
+  const path = pathOf(header)
+  if (!restart && existsSync(path)) return readJournal({ path, header }, (journal) => journal.rows)
+  const states = new RowStates(header.input.rows)
+  if (restart || !existsSync(folder)) return states
+  for (const old of findChanged(folder, header)) {
+    await readJournal(old, async (journal) => {
+      for await (const line of carryOver({ ...old, journal }, rows)) states.take(line, 0)
+    })
   }
-  return new RowStates(header.input.rows)
+  return states
 }
 
-/** @param release gives back the lock of the journal, where it was taken for this */
-function statesIn({ path, header }: Found, release: () => void): RowStates {
-  const journal = Journal.open({ path, header, window: 0, release })
-  journal.abandon()
-  return journal.rows
+/** Records that the import was given up. @throws Failure `conflict` where it runs; `storage` */
+export async function closeJournal(path: string): Promise<void> {
+  const header = readHeader(path)
+  if (header === undefined) return
+  const journal = Journal.open({ path, header, release: lock(path, header) })
+  journal.end('closed')
+  await journal.close()
+}
+
+/** Has a journal read, under its lock. */
+async function readJournal<T>(
+  { path, header }: Found,
+  read: (journal: Journal) => T | Promise<T>,
+): Promise<T> {
+  const release = lock(path, header)
+  const journal = Journal.open({ path, header, release })
+  try {
+    return await read(journal)
+  } finally {
+    journal.abandon()
+  }
+}
+
+/**
+ * Makes a journal of what earlier ones have of the rows; whole, or none.
+ * @returns whether there was any row, and the files beside the input that earlier runs have written
+ */
+async function carryAllOver(
+  changed: readonly Found[],
+  { header, path, rows }: { header: JournalHeader; path: string; rows: ValidRows },
+): Promise<{ hasRows: boolean; lists: FileLine[] }> {
+  const release = () => {}
+  const aside = `${path}.part`
+  rmSync(aside, { force: true })
+  const made = Journal.open({ path: aside, header, release })
+  const files: FileLine[] = []
+  try {
+    for (const old of changed) {
+      const journal = Journal.open({ path: old.path, header: old.header, release })
+      try {
+        for await (const line of carryOver({ ...old, journal }, rows)) made.carryOver(line)
+        files.push(...journal.files)
+      } finally {
+        journal.abandon()
+      }
+    }
+    const hasRows = existsSync(aside)
+    if (hasRows) for (const file of files) made.noteFile(file)
+    await made.close()
+    if (hasRows) renameSync(aside, path)
+    syncFolder(dirname(path))
+    // Passwords that no user was created with are of no use.
+    return { hasRows, lists: files.filter(({ type }) => type !== 'passwords') }
+  } catch (error) {
+    made.abandon()
+    rmSync(aside, { force: true })
+    throw error
+  }
 }
 
 function lock(path: string, { input }: JournalHeader): () => void {
@@ -92,6 +152,10 @@ function lock(path: string, { input }: JournalHeader): () => void {
   throw new Failure('conflict', `Another chatctl is importing ${input.name}`, {
     hint: 'Wait until it is done: what it leaves, the same command goes on with.',
   })
+}
+
+function pathOf(header: JournalHeader): string {
+  return join(importsFolder(), `${nameOf(header)}${extension}`)
 }
 
 function nameOf({ kind, service, input }: JournalHeader): string {
@@ -129,18 +193,6 @@ function readHeader(path: string): JournalHeader | undefined {
   } finally {
     closeSync(file)
   }
-}
-
-/**
- * A file that was mended after nothing of it was taken is as good as new.
- *
- * @throws Failure `conflict` where some of it was, and would be sent again
- */
-function assertNothingTaken({ path, header }: Found, { input }: JournalHeader, release: () => void): void {
-  if (!statesIn({ path, header }, release).mayHaveTaken) return
-  throw new Failure('conflict', `${input.name} has changed since it was imported at ${header.at}`, {
-    hint: 'Import what is new from a file of its own; --restart sends all of this one, also what is done.',
-  })
 }
 
 /** What is forgotten can still be looked at, until the next is. */

@@ -11,7 +11,10 @@ export interface RowState {
   phase: Outcome | 'intended'
 }
 
-/** Where every row stands, in nine bytes each: a million rows are no reason for much memory. */
+/** Of a state: the row began with a create. */
+const createdFlag = 0x80
+
+/** The state of every row, in nine bytes each: a million rows are no reason for much memory. */
 export class RowStates {
   readonly #states: Uint8Array
   /** Byte of the journal where a row's last line begins. */
@@ -25,14 +28,24 @@ export class RowStates {
   /** @param offset of the line in the journal */
   take({ row, step, did }: StepLine, offset: number): void {
     if (row >= this.#states.length) return
-    this.#states[row] = 1 + phases.indexOf(did ?? 'intended') * steps.length + steps.indexOf(step)
+    const flag = step === 'create' ? createdFlag : (this.#states[row] ?? 0) & createdFlag
+    this.#states[row] = flag | (1 + phases.indexOf(did ?? 'intended') * steps.length + steps.indexOf(step))
     this.#offsets[row] = offset
+  }
+
+  /** Every row was answered: updates and assignments may be sent again, creates may not. */
+  forgetUpdates(): void {
+    for (let row = 0; row < this.#states.length; row++) {
+      if ((this.#states[row] ?? 0) & createdFlag) continue
+      this.#states[row] = 0
+      this.#offsets[row] = 0
+    }
   }
 
   /** Undefined for a row of which nothing was tried. */
   of(row: number): RowState | undefined {
-    const state = this.#states[row]
-    if (!state) return undefined
+    const state = (this.#states[row] ?? 0) & ~createdFlag
+    if (state === 0) return undefined
     const step = steps[(state - 1) % steps.length]
     const phase = phases[Math.floor((state - 1) / steps.length)]
     return step && phase && { step, phase }
@@ -49,10 +62,16 @@ export class RowStates {
 
   /** Whether any row was, or may have been, changed or created. */
   get mayHaveTaken(): boolean {
-    return this.#states.some((_, row) => {
-      const phase = this.of(row)?.phase
-      return phase !== undefined && phase !== 'refused' && phase !== 'unsent'
-    })
+    return this.#states.some((_, row) => this.mayHaveTakenRow(row))
+  }
+
+  /** Whether a row was, or may have been, changed or created. */
+  mayHaveTakenRow(row: number): boolean {
+    const state = this.of(row)
+    if (state === undefined) return false
+    // A refused step after a create leaves the user that was created.
+    const isAfterCreate = state.step !== 'create' && ((this.#states[row] ?? 0) & createdFlag) !== 0
+    return isAfterCreate || (state.phase !== 'refused' && state.phase !== 'unsent')
   }
 
   /** How many rows wait for somebody to say what became of their user. */

@@ -1,11 +1,14 @@
-import { createReadStream, readdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { type JournalHeader, readJournalLine } from './journal-line.ts'
-import { importsFolder } from './open-journal.ts'
+import { existsSync, readdirSync, realpathSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { readLines } from '../read-lines.ts'
+import { type EndLine, type JournalHeader, readJournalLine } from './journal-line.ts'
+import { closeJournal, importsFolder } from './open-journal.ts'
 import { isUnsettled, RowStates } from './row-states.ts'
 
 /** An import that was begun and is not known to be done. */
 export interface UnfinishedImport {
+  /** Of its journal. */
+  path: string
   /** Path of what was imported; `stdin`. */
   file: string
   kind: string
@@ -21,9 +24,11 @@ export interface UnfinishedImport {
 export async function findUnfinishedImports(): Promise<UnfinishedImport[]> {
   const found: UnfinishedImport[] = []
   for (const name of journals()) {
-    const read = await readStates(join(importsFolder(), name)).catch(() => undefined)
+    const path = join(importsFolder(), name)
+    const read = await readStates(path).catch(() => undefined)
     if (!read) continue
-    const { header, states } = read
+    const { header, states, ended } = read
+    if (ended === 'closed') continue
     const { rows, name: file } = header.input
     let tried = 0
     let open = 0
@@ -35,11 +40,33 @@ export async function findUnfinishedImports(): Promise<UnfinishedImport[]> {
       if (isUnsettled(state)) unknown++
       else if (['intended', 'unsent', 'unknown'].includes(state.phase)) open++
     }
-    if (tried < rows || open > 0 || unknown > 0) {
-      found.push({ file, kind: header.kind, service: header.service, rows, tried, unknown })
+    const isOpen = ended === undefined && (tried < rows || open > 0)
+    if (isOpen || unknown > 0) {
+      found.push({ path, file, kind: header.kind, service: header.service, rows, tried, unknown })
     }
   }
   return found
+}
+
+/**
+ * Gives the unfinished imports of a file up, until it is imported again: what was sent stays recorded.
+ *
+ * @param which.file need not be there any more; `-` is stdin
+ * @returns those that were closed
+ * @throws Failure `conflict` where one of them runs; `storage`
+ */
+export async function closeImports(which: {
+  file: string
+  kind: string
+  service: string
+}): Promise<UnfinishedImport[]> {
+  const { file, kind, service } = which
+  const name = file === '-' ? 'stdin' : existsSync(file) ? realpathSync(file) : resolve(file)
+  const closed = (await findUnfinishedImports()).filter(
+    (found) => found.file === name && found.kind === kind && found.service === service,
+  )
+  for (const { path } of closed) await closeJournal(path)
+  return closed
 }
 
 function journals(): string[] {
@@ -50,22 +77,24 @@ function journals(): string[] {
   }
 }
 
-async function readStates(path: string): Promise<{ header: JournalHeader; states: RowStates } | undefined> {
-  let header: JournalHeader | undefined
-  let states: RowStates | undefined
-  let rest = ''
-  for await (const chunk of createReadStream(path, { encoding: 'utf8', highWaterMark: 1024 * 1024 })) {
-    const lines = (rest + chunk).split('\n')
-    rest = lines.pop() ?? ''
-    for (const text of lines) {
-      const line = readJournalLine(text)
-      if (line === undefined) continue
-      if ('row' in line) states?.take(line, 0)
-      else if (line.type === 'import') {
-        header = line
-        states = new RowStates(line.input.rows)
-      }
-    }
+interface ReadJournal {
+  header: JournalHeader
+  states: RowStates
+  /** Undefined where something was sent since. */
+  ended: EndLine['type'] | undefined
+}
+
+async function readStates(path: string): Promise<ReadJournal | undefined> {
+  let read: ReadJournal | undefined
+  for await (const text of readLines(path)) {
+    const line = readJournalLine(text)
+    if (line === undefined) continue
+    if ('row' in line) {
+      read?.states.take(line, 0)
+      if (read) read.ended = undefined
+    } else if (line.type === 'import') {
+      read = { header: line, states: new RowStates(line.input.rows), ended: undefined }
+    } else if (read && (line.type === 'finished' || line.type === 'closed')) read.ended = line.type
   }
-  return header && states && { header, states }
+  return read
 }

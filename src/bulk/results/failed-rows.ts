@@ -3,15 +3,16 @@ import { Failure } from '../../failure.ts'
 import type { InputForm } from '../input/input-form.ts'
 import type { InputRow } from '../input/input-row.ts'
 import { failedRowText } from './failed-row-text.ts'
+import type { RowList } from './row-list-file.ts'
 
 /** UTF-16 units that are held before they are written. */
 const heldText = 64 * 1024
 
 /**
- * The rows that failed, in the form of the input, ready to be given again. What cannot be written is
+ * The rows that failed or have faults, in the form of the input, ready to be given again. What cannot be written is
  * no reason to say nothing of the others: see `trouble`.
  */
-export class FailedRows {
+export class FailedRows implements RowList {
   count = 0
   /** Why there is no file; `storage`. */
   trouble: Failure | undefined
@@ -24,6 +25,10 @@ export class FailedRows {
   constructor(path: string, form: InputForm) {
     this.#path = path
     this.#form = form
+  }
+
+  get isNeeded(): boolean {
+    return this.count > 0
   }
 
   /**

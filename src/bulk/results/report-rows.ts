@@ -7,10 +7,11 @@ import type { Journal } from '../journal/journal.ts'
 import type { RowKind } from '../rows/user-row.ts'
 import { describePlace } from '../settling.ts'
 import { FailedRows } from './failed-rows.ts'
-import { failedRowsPath, keepFailedRows } from './failed-rows-place.ts'
 import { formOfResults, ResultsWriter, type WrittenResult } from './results-file.ts'
+import { keepRowList, type RowListName, rowListPath } from './row-list-file.ts'
 import { type RowResult, type RowStatus, resultOf, rowStatuses, standingOf } from './row-result.ts'
 import { openPasswords } from './stored-passwords.ts'
+import { UnknownRows } from './unknown-rows.ts'
 
 export interface Reporting {
   input: Input
@@ -21,11 +22,11 @@ export interface Reporting {
   results: string | undefined
   hasPasswords: boolean
   /**
-   * Is told of each row of which nobody knows what became of it, in the order of the input.
+   * Is told of the first rows whose outcome is unknown, in the order of the input.
    * @param settling undefined where the same command sends what is missing
    */
   onUnknown(result: RowResult, settling: Unsettled | undefined): void
-  /** Is told of each row that was refused, in the order of the input. */
+  /** Is told of the first rows that were refused, in the order of the input. */
   onFailed(result: RowResult): void
   warn(text: string): Promise<void>
 }
@@ -38,60 +39,132 @@ export interface Unsettled {
   mayRetry: boolean
 }
 
-/** Counts of rows, all runs of the journal together. */
+/** Counts of rows. */
 export interface Report {
+  /** Rows by what became of them; what earlier runs have done is not in it. */
   counts: Record<RowStatus, number>
+  /** Rows that earlier runs have created or updated. Nothing was asked of the service about them. */
+  alreadyDone: number
+  /** Of the skipped: rows with faults. */
+  invalid: number
   /** Of the skipped: what the same command would still send. */
   remaining: number
-  /** Path of the file of failed rows, where there are any. */
+  /** Whether every row was answered, so that nothing is left to send and nothing is unknown. */
+  isFinished: boolean
+  /** Path of the file of rows that failed or have faults, where there are any. */
   failedRows: string | undefined
+  /** Path of the file of unknown rows, where there are more than are told one by one. */
+  unknownRows: string | undefined
 }
+
+/** Rows of one kind that are told one by one. */
+const toldRows = 10
 
 /** Says of every row what became of it, and writes the files that say so. */
 export async function reportRows(reporting: Reporting): Promise<Report> {
-  const { input, kind, checked, journal, results, hasPasswords } = reporting
-  const counts = Object.fromEntries(rowStatuses.map((status) => [status, 0])) as Report['counts']
-  const path = failedRowsPath(input, journal)
-  const failed = new FailedRows(path, input.form)
+  const { input, kind, journal, results, hasPasswords, warn } = reporting
   const writer = results === undefined ? undefined : openResults(results, hasPasswords)
   const passwords = results !== undefined && hasPasswords ? openPasswords(journal, results) : undefined
-  let remaining = 0
+  const counting = new ReportCount(reporting)
   try {
     for await (const batch of readRows(input, kind)) {
       const written: WrittenResult[] = []
       for (const row of batch) {
-        const standing = standingOf(row, checked.faulty, journal)
-        const { status, remains } = standing
-        counts[status]++
-        if (status === 'skipped' && remains) remaining++
-        const isTold = status === 'unknown' || status === 'failed'
-        const result = writer || isTold ? resultOf(row, checked.faulty, journal, standing) : undefined
-        if (result && status === 'unknown')
-          reporting.onUnknown(result, remains ? undefined : unsettled(row, journal))
-        if (result && status === 'failed') {
-          reporting.onFailed(result)
-          await failed.add(row, result.id === '' ? undefined : result.id)
-        }
-        if (result && writer) {
-          const password = await passwords?.of(row)
-          written.push(password === undefined ? result : { ...result, password })
-        }
+        const result = await counting.take(row, writer !== undefined)
+        if (result === undefined || writer === undefined) continue
+        const password = await passwords?.of(row)
+        written.push(password === undefined ? result : { ...result, password })
       }
       await writer?.write(written)
     }
     await passwords?.end()
     await writer?.finish()
-    await keepFailedRows(failed, path, journal)
+    return await counting.finish(warn)
   } catch (error) {
-    await failed.discard()
+    await counting.discard()
     await writer?.discard()
     throw error
   } finally {
     await passwords?.close()
   }
-  const { trouble } = failed
-  if (trouble) await reporting.warn(`${trouble.message}: there is no file of the rows that failed`)
-  return { counts, remaining, failedRows: failed.count > 0 && !trouble ? path : undefined }
+}
+
+/** Counts the rows by what became of them, and lists those that somebody has to see to. */
+class ReportCount {
+  readonly #reporting: Reporting
+  readonly #counts = Object.fromEntries(rowStatuses.map((status) => [status, 0])) as Report['counts']
+  readonly #paths: Record<RowListName, string>
+  readonly #failed: FailedRows
+  readonly #unknown: UnknownRows
+  /** Unknown rows that somebody is asked about, and those that the same command sends again. */
+  readonly #told = { asked: 0, resent: 0 }
+  #alreadyDone = 0
+  #invalid = 0
+  #remaining = 0
+  #isFinished = true
+
+  constructor(reporting: Reporting) {
+    const { input, journal } = reporting
+    this.#reporting = reporting
+    this.#paths = {
+      failed: rowListPath('failed', input, journal),
+      unknown: rowListPath('unknown', input, journal),
+    }
+    this.#failed = new FailedRows(this.#paths.failed, input.form)
+    this.#unknown = new UnknownRows(this.#paths.unknown)
+  }
+
+  /** @param isWanted whether a result is written of every row */
+  async take(row: InputRow, isWanted: boolean): Promise<RowResult | undefined> {
+    const { checked, journal } = this.#reporting
+    const standing = standingOf(row, checked.faulty, journal)
+    const { status, remains } = standing
+    const isInvalid = checked.faulty.has(row.index)
+    if (status === 'unknown' || (status === 'skipped' && remains)) this.#isFinished = false
+    if (status === 'skipped' && remains) this.#remaining++
+    if (isInvalid) this.#invalid++
+    const isDone = status === 'created' || status === 'updated'
+    if (isDone && !journal.wasRequested(row.index)) this.#alreadyDone++
+    else this.#counts[status]++
+    const isListed = isInvalid || status === 'unknown' || status === 'failed'
+    if (!isListed && !isWanted) return undefined
+    const result = resultOf(row, checked.faulty, journal, standing)
+    if (status === 'unknown') await this.#takeUnknown(row, result, remains)
+    if (status === 'failed' && this.#counts.failed <= toldRows) this.#reporting.onFailed(result)
+    if (status === 'failed' || isInvalid)
+      await this.#failed.add(row, isInvalid ? undefined : result.id || undefined)
+    return result
+  }
+
+  async finish(warn: Reporting['warn']): Promise<Report> {
+    const { journal } = this.#reporting
+    await keepRowList('failed', this.#failed, this.#paths.failed, journal)
+    await keepRowList('unknown', this.#unknown, this.#paths.unknown, journal)
+    const [failed, unknown] = [this.#failed.trouble, this.#unknown.trouble]
+    if (failed) await warn(`${failed.message}: there is no file of the rows that failed`)
+    if (unknown) await warn(`${unknown.message}: there is no file of the unknown rows`)
+    return {
+      counts: this.#counts,
+      alreadyDone: this.#alreadyDone,
+      invalid: this.#invalid,
+      remaining: this.#remaining,
+      isFinished: this.#isFinished,
+      failedRows: this.#failed.isNeeded && !failed ? this.#paths.failed : undefined,
+      unknownRows: this.#unknown.isNeeded && !unknown ? this.#paths.unknown : undefined,
+    }
+  }
+
+  async discard(): Promise<void> {
+    await this.#failed.discard()
+    await this.#unknown.discard()
+  }
+
+  async #takeUnknown(row: InputRow, result: RowResult, remains: boolean): Promise<void> {
+    const { journal, onUnknown } = this.#reporting
+    const isTold = this.#told[remains ? 'resent' : 'asked']++ < toldRows
+    if (isTold) onUnknown(result, remains ? undefined : unsettled(row, journal))
+    await this.#unknown.add({ ...result, line: describePlace(row) }, isTold)
+  }
 }
 
 function unsettled(row: InputRow, journal: Journal): Unsettled {

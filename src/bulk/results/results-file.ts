@@ -11,8 +11,8 @@ export function formOfResults(path: string): ResultsForm {
   throw new Failure('usage', `--results ${path} says no form`, { hint: 'End its name in .csv or .jsonl.' })
 }
 
-/** A result, with the password where one was made up. */
-export type WrittenResult = RowResult & { password?: string }
+/** A result, with the password where one was made up, and the column in its place where rows share a line. */
+export type WrittenResult = Omit<RowResult, 'line'> & { line: number | string; password?: string }
 
 const columns = ['line', 'email', 'id', 'status', 'error'] as const
 

@@ -1,11 +1,11 @@
 import { createReadStream, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { createInterface } from 'node:readline'
 import { Failure } from '../../failure.ts'
 import { systemWords } from '../../system-words.ts'
 import { CsvRecords } from '../input/csv-records.ts'
 import type { InputRow } from '../input/input-row.ts'
 import type { Journal } from '../journal/journal.ts'
+import { readLines } from '../read-lines.ts'
 import { formOfResults } from './results-file.ts'
 
 /** What a file of results says of a row. */
@@ -47,11 +47,11 @@ export async function holdsPasswords(path: string): Promise<boolean> {
 }
 
 async function* readResultRows(path: string): AsyncIterable<Record<string, unknown>> {
-  const pieces = createReadStream(path, 'utf8')
   if (formOfResults(path) === 'jsonl') {
-    for await (const line of createInterface({ input: pieces })) if (line !== '') yield readObject(line)
+    for await (const line of readLines(path)) if (line !== '') yield readObject(line)
     return
   }
+  const pieces = createReadStream(path, 'utf8')
   const records = new CsvRecords(path)
   let header: readonly string[] | undefined
   for await (const piece of allWithEnd(pieces)) {

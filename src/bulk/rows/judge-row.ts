@@ -8,8 +8,12 @@ export type FieldPath = readonly (string | number)[]
 /** Is told of each fault of a row. */
 export type SayFault = (path: FieldPath, message: string) => void
 
-/** Judges a row by more than itself. */
-export type JudgeMore = (row: UserRow, index: number, line: number, say: SayFault) => void
+/** Judges a row by more than itself. `isFaulty`: the row has other faults, so that it is not sent. */
+export type JudgeMore = (
+  row: UserRow,
+  place: { index: number; line: number; isFaulty: boolean },
+  say: SayFault,
+) => void
 
 /**
  * What a row of its types must still be: forms of values, and fields that need each other.

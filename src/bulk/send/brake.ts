@@ -1,10 +1,10 @@
 import type { ClientEvent } from '../../client/client-event.ts'
 import type { Clock } from '../../client/clock.ts'
-import { readWait } from '../../client/rate-limit-headers.ts'
+import { readWait, readWindows } from '../../client/rate-limit-headers.ts'
 import type { Quota } from '../../config/quota.ts'
 import { Failure } from '../../failure.ts'
 import { Bell } from './bell.ts'
-import type { KnownQuota } from './known-quota.ts'
+import { type KnownQuota, tighterOf } from './known-quota.ts'
 import { pausedTooLong } from './paused-too-long.ts'
 import { QuotaCount, type Spent } from './quota-count.ts'
 import { QuotaHeaders } from './quota-headers.ts'
@@ -24,6 +24,8 @@ export interface BrakeOptions {
   quota?: Quota | undefined
   /** Of the quota's window, from an earlier run. */
   spent?: Spent | undefined
+  /** Told of the window of the quota where the service names another one than was counted. */
+  onWindow?(spent: Spent): void
   /** Told again where a pause becomes longer. */
   onPause?(pause: Pause): void
   onGo?(): void
@@ -98,6 +100,8 @@ export class Brake {
     if (event.type === 'request' && event.attempt > 1) this.#count?.take(this.#now())
     if (event.type !== 'answer') return
     this.#headers.read(event.headers, this.#now())
+    const spent = this.#count?.align(readWindows(event.headers, this.#now()), this.#now())
+    if (spent) this.#options.onWindow?.(spent)
     if (event.status === 429) this.#limited(readWait(event.headers, this.#now()))
     if (event.status === 503 && event.headers['retry-after'] !== undefined) {
       const asked = readWait(event.headers, this.#now())
@@ -106,9 +110,10 @@ export class Brake {
     this.#changed.ring()
   }
 
-  /** What is known of the quota: the one that was given, else what the headers of answers say. */
+  /** What is known of the quota: of the one that was given and what the headers of answers say, the tighter. */
   get known(): KnownQuota | undefined {
-    return this.#count?.known(this.#now()) ?? this.#headers.known(this.#now())
+    const [given, said] = [this.#count?.known(this.#now()), this.#headers.known(this.#now())]
+    return given && said ? tighterOf(given, said) : (given ?? said)
   }
 
   #now(): number {

@@ -1,3 +1,4 @@
+import type { Quota as SaidQuota } from '../../client/rate-limit-headers.ts'
 import type { Quota } from '../../config/quota.ts'
 import type { KnownQuota } from './known-quota.ts'
 
@@ -6,6 +7,9 @@ export interface Spent {
   since: number
   requests: number
 }
+
+/** Ms between a time that an answer names and ours: resets are whole seconds. */
+const tolerance = 1500
 
 /** A quota that was given, kept by counting. All times are milliseconds since the epoch. */
 export class QuotaCount {
@@ -21,6 +25,31 @@ export class QuotaCount {
   take(now: number): void {
     const { since, requests } = this.#open(now) ?? { since: now, requests: 0 }
     this.#spent = { since, requests: requests + 1 }
+  }
+
+  /**
+   * Has the window end when the service's own does, where an answer tells of a window of this length:
+   * the service may have counted from the full hour, or from a request of another program.
+   *
+   * @returns what was spent of that window; undefined where nothing changes
+   */
+  align(windows: readonly (SaidQuota & { window?: number })[], now: number): Spent | undefined {
+    const { requests, window } = this.#quota
+    const spent = this.#open(now)
+    const said = windows.find((quota) =>
+      quota.window === undefined ? quota.limit === requests : quota.window === window,
+    )
+    if (!spent || said?.reset === undefined || said.reset > window + tolerance) return undefined
+    const since = now + said.reset - window
+    if (Math.abs(since - spent.since) <= tolerance) return undefined
+    // A late answer may be of the window before.
+    if (since < spent.since && said.reset <= tolerance) return undefined
+    const { limit, remaining } = said
+    const isKnown = since > spent.since && limit !== undefined && remaining !== undefined
+    // What was sent before the service's window began is not counted in it.
+    const counted = isKnown ? Math.min(spent.requests, limit - remaining) : spent.requests
+    this.#spent = { since, requests: counted }
+    return this.#spent
   }
 
   /** Milliseconds until a request may leave. */

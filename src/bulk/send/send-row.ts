@@ -6,6 +6,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { Outcome } from '../journal/journal-line.ts'
 import { isUnsettled, type RowState } from '../journal/row-states.ts'
 import { remainingSteps } from '../rows/remaining-steps.ts'
+import { rowKey } from '../rows/row-key.ts'
 import type { Step, UserRow } from '../rows/user-row.ts'
 import type { Brake } from './brake.ts'
 import { isOfAllRows, type ServiceHealth } from './service-health.ts'
@@ -96,7 +97,7 @@ async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string |
     answer = await brake.through(
       async () => {
         isUnderWay = false
-        await journal.intend(index, step, sent.id)
+        await journal.intend(index, step, sent.id, rowKey(sent.row))
         isUnderWay = true
         return request(sending.users, sent)
       },

@@ -32,14 +32,15 @@ export async function examineImports({ context, findUnfinishedImports }: Surroun
     ]
   }
   return unfinished.map(({ file, kind, service, rows, tried, unknown }) => {
-    const doubt = unknown === 0 ? '' : `; of ${countOf(unknown, 'row')} nobody knows what became`
+    const doubt = unknown === 0 ? '' : `; the outcome of ${countOf(unknown, 'row')} is unknown`
     const words = `${file}: ${tried} of ${rows} rows were sent to ${service}${doubt}`
+    const path = file === 'stdin' ? '-' : file
     const command =
-      kind === 'users' ? ['users', 'import', file] : ['users', 'permissions', 'assign', '--file', file]
+      kind === 'users' ? ['users', 'import', path] : ['users', 'permissions', 'assign', '--file', path]
     const goOn = ['chatctl', ...command, ...serviceFlag(service, context.configuration)]
       .map(quoteWord)
       .join(' ')
-    const hint = file === 'stdin' ? `With the same input: ${goOn}` : goOn
+    const hint = `${file === 'stdin' ? 'With the same input: ' : ''}${goOn} (add --close to give it up)`
     // Rows that were never sent may be those that the import left out for their faults.
     return unknown > 0 ? warning('imports', words, hint) : ok('imports', words, hint)
   })

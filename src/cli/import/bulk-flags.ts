@@ -31,11 +31,14 @@ export function bulkFlags(...dependsOn: string[]) {
       helpValue: '<form>',
       summary: 'csv, jsonl, json or yaml, where the name of the file does not say.',
     })(),
-    'skip-invalid': Flags.boolean({ dependsOn, summary: 'Leave out the rows that have faults.' }),
+    'skip-invalid': Flags.boolean({
+      dependsOn,
+      summary: 'Skip invalid rows, write them to a file, and exit with code 9.',
+    }),
     concurrency: concurrencyFlag(dependsOn),
     quota: quotaFlag({
       dependsOn,
-      summary: 'Send no more than that, such as 100/h; free or pro for those tiers.',
+      summary: 'Maximum number of requests, such as 100/h; free or pro for those tiers.',
     }),
     results: textFlag({
       dependsOn,
@@ -45,6 +48,11 @@ export function bulkFlags(...dependsOn: string[]) {
     restart: Flags.boolean({
       dependsOn,
       summary: 'Forget what was done of this file, and send all of it.',
+    }),
+    close: Flags.boolean({
+      dependsOn,
+      exclusive: ['dry-run', 'format', 'restart', 'results', 'skip-invalid'],
+      summary: 'Give up the unfinished import of this file, without sending anything.',
     }),
     // CHATCTL_YES is set for all commands of a job, so that it needs nothing beside it.
     yes: yesFlag,

@@ -13,17 +13,20 @@ export type Settle = (as: 'created' | 'retry' | 'skip', place: string) => string
  *
  * @param count of all, where `rows` are only the first
  * @param settle absent where nothing is created
+ * @param list path of the file that lists all of them, where there is one
  */
 export function describeUnknown(
   rows: readonly UnknownRow[],
   count: number,
   settle: Settle | undefined,
+  list: string | undefined,
 ): string {
   const lines = rows.flatMap(({ line, email, id, error, settling }) => {
     const what = `Line ${line} (${email || id}) is unknown: ${error}`
     return settling && settle ? [what, `  ${settle('created', settling.place)}`] : [what]
   })
-  if (count > rows.length) lines.push(`and ${count - rows.length} more; --results FILE lists them`)
+  if (count > rows.length)
+    lines.push(`and ${count - rows.length} more, all listed in ${list ?? '--results FILE'}`)
   const asked = rows.flatMap(({ settling }) => settling ?? [])
   const doubtful = asked.find(({ mayRetry }) => mayRetry)
   const [first] = asked

@@ -4,7 +4,6 @@ import type { Unsettled } from '../../bulk/results/report-rows.ts'
 import type { RowResult } from '../../bulk/results/row-result.ts'
 import type { Pause } from '../../bulk/send/brake.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
-import { dataFolder } from '../../config/paths.ts'
 import { Failure } from '../../failure.ts'
 import { countOf } from '../../view/count.ts'
 import { describeOutline, importView, outlineView } from '../../view/import.ts'
@@ -13,6 +12,7 @@ import type { Context } from '../create-context.ts'
 import { allowGrace } from '../interruption.ts'
 import { BulkProgress } from '../output/bulk-progress.ts'
 import { demandNamedService } from '../target.ts'
+import { serviceOf } from './close-import.ts'
 import { describeProspect } from './describe-prospect.ts'
 import type { Settle } from './describe-unknown.ts'
 import { ToldRows } from './told-rows.ts'
@@ -55,7 +55,7 @@ export async function importFile(
       place: undefined,
       ...options,
       ...outside,
-      service: context.contextOwner().baseUrl ?? `local ${dataFolder()}`,
+      service: serviceOf(context),
       showOutline: context.dryRun ? (outline) => showOutline(context, outline) : undefined,
       maxWait: context.options.max_wait.value,
       signal: context.signal,
@@ -64,12 +64,9 @@ export async function importFile(
     outside.endProgress()
   }
   if (!imported) return
-  await outside.tell()
+  await outside.tell(imported)
   await showImported(context, imported, options.results)
-  const { requests, remaining, counts } = imported
-  if (requests + remaining + counts.failed + counts.unknown === 0) {
-    context.output.notice('Nothing was left to send.')
-  }
+  sayWhatWasNotChecked(context, imported)
   throwWhatIsLeft(context, imported, options)
 }
 
@@ -78,30 +75,47 @@ function sameCommand({ restart }: Pick<FileOptions, 'restart'>): string {
   return restart ? 'the same command without --restart' : 'the same command'
 }
 
+/** What earlier runs have done is known from the journal alone. */
+function sayWhatWasNotChecked({ output }: Context, imported: Imported): void {
+  const { requests, remaining, counts, alreadyDone } = imported
+  const words = [
+    ...(requests + remaining + counts.failed + counts.unknown === 0 ? ['Nothing was left to send.'] : []),
+    ...(alreadyDone > 0
+      ? [
+          `${countOf(alreadyDone, 'row')} ${alreadyDone === 1 ? 'was' : 'were'} done by earlier runs; chatctl did not check ${alreadyDone === 1 ? 'that the user still exists' : 'that the users still exist'}.`,
+        ]
+      : []),
+  ]
+  if (words.length > 0) output.notice(words.join(' '))
+}
+
 async function showImported(
   { output }: Context,
   imported: Imported,
   results: string | undefined,
 ): Promise<void> {
-  const { counts, rows, remaining, requests, failedRows: failed_rows } = imported
+  const { counts, rows, remaining, requests, alreadyDone: already_done } = imported
+  const { failedRows: failed_rows, unknownRows: unknown_rows } = imported
   const { created, updated, failed, unknown } = counts
   const files = {
     ...(results !== undefined && { results }),
     ...(failed_rows !== undefined && { failed_rows }),
+    ...(unknown_rows !== undefined && { unknown_rows }),
   }
   const skipped = counts.skipped - remaining
   await output.show(importView, {
-    ...{ rows, created, updated, failed, unknown, skipped, remaining, requests },
+    ...{ rows, created, updated, already_done, failed, unknown, skipped, remaining, requests },
     ...files,
   })
 }
 
 /** @throws Failure, or what ended the run */
 function throwWhatIsLeft(context: Context, imported: Imported, options: FileOptions): void {
-  const { counts, ended, remaining, failedRows } = imported
+  const { counts, ended, remaining, failedRows, invalid } = imported
   const words = [
     ...(counts.failed > 0 ? [`${countOf(counts.failed, 'row')} failed`] : []),
-    ...(counts.unknown > 0 ? [`nobody knows what became of ${countOf(counts.unknown, 'row')}`] : []),
+    ...(counts.unknown > 0 ? [`the outcome of ${countOf(counts.unknown, 'row')} is unknown`] : []),
+    ...(invalid > 0 ? [`${countOf(invalid, 'invalid row')} ${invalid === 1 ? 'was' : 'were'} skipped`] : []),
   ]
   if (ended !== undefined) {
     const left = `${countOf(remaining, 'row')} ${remaining === 1 ? 'is' : 'are'} left`
@@ -110,11 +124,12 @@ function throwWhatIsLeft(context: Context, imported: Imported, options: FileOpti
     throw ended instanceof Failure && ended.inDoubt ? ended.reworded(ended.message, `Then ${again}`) : ended
   }
   if (words.length === 0) return
-  const again = `Run ${sameCommand(options)} again`
+  if (failedRows === undefined) throw new Failure('incomplete', words.join(', and '))
+  // Sent again, an invalid row is as invalid as before.
+  const again = counts.failed > 0 ? `Run ${sameCommand(options)} again, or fix` : 'Fix'
+  const rows = counts.failed > 0 ? 'the failed rows' : 'these rows'
   throw new Failure('incomplete', words.join(', and '), {
-    ...(failedRows !== undefined && {
-      hint: `${again}, or mend the failed rows and: ${mendedCommand(context, options.kind, failedRows)}`,
-    }),
+    hint: `${again} ${rows} and run: ${mendedCommand(context, options.kind, failedRows)}`,
   })
 }
 
@@ -138,7 +153,7 @@ function onlyFirstRetry(): (event: ClientEvent) => boolean {
 
 /** What an import needs of its outside: a client, a person, a place for its progress. */
 function outsideOf(context: Context, options: FileOptions) {
-  const { file, kind, yes, concurrency } = options
+  const { file, yes, concurrency } = options
   const { output, prompter, transport } = context
   const name = file === '-' ? 'stdin' : file
   const told = new ToldRows(options.settle)
@@ -157,8 +172,7 @@ function outsideOf(context: Context, options: FileOptions) {
       const service = context.contextOwner().baseUrl ?? 'the embedded service'
       const outline = `${name}: ${describeOutline(prospect)}`
       output.notice(`${outline}.\n${describeProspect(context, prospect, concurrency, sameCommand(options))}`)
-      // Who is created stays; what is assigned can be assigned otherwise, by a script too.
-      if (!yes && (kind === 'users' || prompter.canAsk)) await prompter.confirm(`Send them to ${service}?`)
+      if (!yes) await prompter.confirm(`Send them to ${service}?`)
     },
     onBegin: ({ rows, tally, estimate }: RunStart) => {
       progress = new BulkProgress(output, { noun: 'row', total: rows, estimate })
@@ -172,12 +186,14 @@ function outsideOf(context: Context, options: FileOptions) {
     endProgress: () => progress?.end(),
     onUnknown: (result: RowResult, settling: Unsettled | undefined) => told.addUnknown(result, settling),
     onFailed: (result: RowResult) => told.addFailed(result),
-    tell: () => told.tell(output),
+    tell: (imported: Imported) => told.tell(output, imported),
     warn: (text: string) => output.warn(text),
   }
 }
 
-async function showOutline({ output }: Context, { rows, done, steps, requests }: Outline): Promise<void> {
-  const { create: creates, update: updates, assign: assignments } = steps
-  await output.withoutFields().show(outlineView, { rows, done, creates, updates, assignments, requests })
+async function showOutline({ output }: Context, outline: Outline): Promise<void> {
+  const { rows, done: already_done, requests } = outline
+  const { create: creates, update: updates, assign: assignments } = outline.steps
+  const shown = { rows, already_done, creates, updates, assignments, requests }
+  await output.withoutFields().show(outlineView, shown)
 }

@@ -69,7 +69,9 @@ export class BulkProgress {
   #show(): void {
     if (this.#pause && !this.#output.drawsOver) return
     this.#pace.measure(Date.now(), this.#settled)
-    this.#line.show(() => this.#describe())
+    const { total } = this.#options
+    const part = total === undefined ? undefined : this.#settled / Math.max(1, total)
+    this.#line.show(() => this.#describe(), part)
   }
 
   #describe(): string {

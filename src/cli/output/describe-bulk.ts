@@ -3,7 +3,6 @@ import type { Pause } from '../../bulk/send/brake.ts'
 import { describeSpan } from '../../config/duration.ts'
 import { countOf, groupDigits } from '../../view/count.ts'
 import { describeTime } from './describe-time.ts'
-import { drawBar } from './progress-line.ts'
 
 export interface BulkState {
   /** What is counted, in the singular. */
@@ -24,19 +23,17 @@ export function describeBulk(
   now = Date.now(),
 ): string {
   const { done, failed, unknown } = tally
-  const settled = done + failed + unknown
-  const bar = total === undefined ? '' : `${drawBar(settled / Math.max(1, total))}  `
   const counts = [
     `${total === undefined ? countOf(done, noun) : `${groupDigits(done)} of ${countOf(total, noun)}`} done`,
     ...(failed > 0 ? [`${groupDigits(failed)} failed`] : []),
     ...(unknown > 0 ? [`${groupDigits(unknown)} unknown`] : []),
   ]
   // A narrow terminal cuts the end off: what it waits for comes first.
-  if (pause) return `${bar}${[describePause(pause, now), ...counts].join(', ')}`
+  if (pause) return [describePause(pause, now), ...counts].join(', ')
   const rate = perSecond > 0 ? [`${perSecond < 9.95 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`] : []
   const rest =
     left === undefined || !Number.isFinite(left) ? [] : [`${describeSpan(Math.max(1000, left))} left`]
-  return `${bar}${[...counts, ...rate, ...rest].join(', ')}`
+  return [...counts, ...rate, ...rest].join(', ')
 }
 
 function describePause({ until, why }: Pause, now: number): string {

@@ -1,6 +1,6 @@
 import { countOf } from '../../view/count.ts'
 import type { Output } from './output.ts'
-import { drawBar, ProgressLine } from './progress-line.ts'
+import { ProgressLine } from './progress-line.ts'
 
 /** How far an export is: how many messages, how fast, back to when. */
 export class ExportProgress {
@@ -29,21 +29,21 @@ export class ExportProgress {
     this.#line.show(() => {
       const rate = Math.round((this.#messages * 1000) / Math.max(1, Date.now() - this.#startedAt))
       const back = oldest === undefined ? '' : `, back to ${new Date(oldest).toISOString().slice(0, 10)}`
-      return `${this.#bar(oldest)}${countOf(this.#earlier + this.#messages, 'message')}, ${rate}/s${back}`
-    })
+      return `${countOf(this.#earlier + this.#messages, 'message')}, ${rate}/s${back}`
+    }, this.#part(oldest))
   }
 
   write(messages: number, total: number): void {
-    this.#line.show(() => `${drawBar(messages / total)}  writing ${countOf(total, 'message')}`)
+    this.#line.show(() => `writing ${countOf(total, 'message')}`, messages / total)
   }
 
   end(): void {
     this.#line.end()
   }
 
-  /** Messages come evenly enough for time to stand for them. */
-  #bar(oldest: number | undefined): string {
-    if (this.#since === undefined || oldest === undefined || this.#newest === undefined) return ''
-    return `${drawBar((this.#newest - oldest) / Math.max(1, this.#newest - this.#since))}  `
+  /** Messages come evenly enough for time to measure them. */
+  #part(oldest: number | undefined): number | undefined {
+    if (this.#since === undefined || oldest === undefined || this.#newest === undefined) return undefined
+    return (this.#newest - oldest) / Math.max(1, this.#newest - this.#since)
   }
 }

@@ -18,8 +18,11 @@ export class ProgressLine {
     this.#dueAt = now + (this.#isDrawn ? 0 : intervals.lines)
   }
 
-  /** @param describe is asked only when something is shown */
-  show(describe: () => string, now = Date.now()): void {
+  /**
+   * @param describe is asked only when something is shown
+   * @param part 0 to 1, for a bar; a pipe or a file gets none
+   */
+  show(describe: () => string, part?: number, now = Date.now()): void {
     if (now < this.#dueAt) return
     this.#dueAt = now + (this.#isDrawn ? intervals.drawn : intervals.lines)
     if (!this.#isDrawn) {
@@ -27,7 +30,8 @@ export class ProgressLine {
       return
     }
     this.#isShown = true
-    drawStatus(describe().slice(0, (process.stderr.columns || 80) - 1))
+    const bar = part === undefined ? '' : `${drawBar(part)}  `
+    drawStatus(`${bar}${describe()}`.slice(0, (process.stderr.columns || 80) - 1))
   }
 
   /** Leaves an empty line to go on from. */

@@ -71,7 +71,7 @@ export function describeRefusal(target: Target): string | undefined {
   return profile === undefined ? undefined : `Sign in again: chatctl auth login --profile ${profile}`
 }
 
-/** @throws Failure `unauthorized` where nobody could ever give one */
+/** What the client sends. @throws Failure `unauthorized` where neither the environment nor the profile has one */
 export function credentialOf(
   to: Extract<Target, { kind: 'remote' }>,
   signedIn: SignedIn | undefined,

@@ -4,6 +4,7 @@ import { type StoredCredential, secretOf } from '../../credentials/stored-creden
 import { isFresh } from '../../credentials/token-life.ts'
 import type { Failure } from '../../failure.ts'
 import { once } from '../once.ts'
+import type { Output } from '../output/output.ts'
 
 export interface SignedInOptions {
   owner: CredentialOwner
@@ -61,4 +62,12 @@ export class SignedIn {
     if (credential) return credential
     throw this.#options.missing()
   }
+}
+
+/** For a renewed sign-in that cannot be stored: the command itself can go on. */
+export function warnOfUnsaved(output: Output): (failure: Failure) => Promise<void> {
+  return (failure) =>
+    output.warn(
+      `The renewed sign-in could not be kept, so the next command needs a new one: ${failure.message}`,
+    )
 }

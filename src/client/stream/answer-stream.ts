@@ -23,7 +23,7 @@ const afterword = 1000
 /** Milliseconds for the end of a body whose answer is over, so that the connection can serve again. */
 const farewell = 250
 
-interface Source {
+export interface StreamSource {
   delivered: Delivered
   /** What the answer is made of; found out unless said. */
   format?: StreamFormat | undefined
@@ -37,7 +37,7 @@ interface Source {
  * is told by `end`; an abort alone throws, the signal's reason.
  * @throws Failure `unusable_answer` for a content coding, since we ask for none
  */
-export function openAnswerStream(source: Source): AnswerStream {
+export function openAnswerStream(source: StreamSource): AnswerStream {
   const { status, headers, request, rest } = source.delivered
   const coding = codingOf(headers)
   if (coding !== undefined) {
@@ -53,7 +53,7 @@ async function* readEvents({
   format,
   idleTimeout,
   redact,
-}: Source): AsyncGenerator<StreamEvent, void> {
+}: StreamSource): AsyncGenerator<StreamEvent, void> {
   const { status, headers, request, rest: exchange } = delivered
   const assembly = new Assembly({ contentType: headers['content-type'] ?? '', format, status, request })
   const end = (cut?: Cut) => assembly.end(cut).map((event) => conceal(event, redact))

@@ -32,7 +32,7 @@ export class Assembly {
   #form: Form | undefined
   #decoder: Decoder | undefined
   #started = false
-  #seen: { id?: string; contextId?: string; model?: string; finishReason?: string } = {}
+  #seen: { id?: string; contextId?: string; createdAt?: string; model?: string; finishReason?: string } = {}
   /** Frames that are JSON objects: their kind of stream says when it is finished. */
   #objects = 0
   /** Whether one of them held a part of the answer. */
@@ -122,7 +122,7 @@ export class Assembly {
   }
 
   #take(frame: Frame): StreamEvent[] {
-    for (const key of ['id', 'contextId', 'model', 'finishReason'] as const) {
+    for (const key of ['id', 'contextId', 'createdAt', 'model', 'finishReason'] as const) {
       const value = frame[key]
       if (value !== undefined) this.#seen[key] = value
     }
@@ -145,13 +145,14 @@ export class Assembly {
 
   #start(): StreamEvent {
     this.#started = true
-    const { finishReason: _, ...known } = this.#seen
+    const { finishReason: _, createdAt: __, ...known } = this.#seen
     return { type: 'start', ...known }
   }
 
   #conclude(cut: { reason: string; cause?: unknown } | undefined): StreamEnd {
     const { model: _, ...known } = this.#seen
     const end: StreamEnd = { type: 'end', complete: true, verified: true, ...known, text: this.#text.text }
+    if (!cut && this.#isWhole()) end.isWholeBody = true
     const fault = this.#findFault(cut)
     if (!fault) return this.#isVerified() ? end : { ...end, verified: false }
     const { kind, reason, ...more } = fault

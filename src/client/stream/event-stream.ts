@@ -21,7 +21,15 @@ export class EventStream implements Decoder {
   /** The end of what came. */
   #tail = ''
   readonly #holdsText: (value: unknown) => boolean
-  readonly #parser = createParser({ onEvent: (message) => this.#read(message) })
+  readonly #parser = createParser({
+    onEvent: (message) => this.#read(message),
+    onError: ({ type, field, value = '', line = '' }) => {
+      if (type !== 'unknown-field') return
+      // llama.cpp has sent `error: {…}` as a field of its own; others end with the body of an error.
+      const words = field === 'error' ? value : /^\{\s*"error"/.test(line) ? line : undefined
+      if (words !== undefined) this.#read({ id: undefined, event: 'error', data: words })
+    },
+  })
 
   /** @param holdsText whether a JSON value holds a part of the answer */
   constructor(holdsText: (value: unknown) => boolean) {

@@ -17,6 +17,7 @@ export interface Frame {
   source?: TextSource
   id?: string
   contextId?: string
+  createdAt?: string
   model?: string
   usage?: Usage
   finishReason?: string
@@ -48,7 +49,8 @@ export function readFrame(value: unknown, event?: string): Frame {
   const name = event ?? textOf(value['event']) ?? textOf(value['type']) ?? ''
   const failed = value['error']
   if (isRecord(failed) || (typeof failed === 'string' && failed !== '')) frame.error = readComplaint(value)
-  else if (errorNames.test(name)) frame.error = readComplaint({ error: value, ...value })
+  else if (errorNames.test(name) || value['object'] === 'error')
+    frame.error = readComplaint({ error: value, ...value })
 
   const found = findText(value, choice)
   if (found) Object.assign(frame, found)
@@ -62,6 +64,7 @@ export function readFrame(value: unknown, event?: string): Frame {
   const inner = [value['message'], value['response']].find(isRecord)
   assign(frame, 'id', textOf(value['id']) ?? textOf(inner?.['id']))
   assign(frame, 'contextId', textOf(value['context_id']) ?? textOf(inner?.['context_id']))
+  assign(frame, 'createdAt', textOf(value['created_at']) ?? textOf(inner?.['created_at']))
   assign(frame, 'model', textOf(value['model']) ?? textOf(inner?.['model']))
   assign(frame, 'finishReason', finish)
   const usage = cutDeeperThan(deepestUsage, value['usage'] ?? inner?.['usage'])
@@ -106,7 +109,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-function assign<K extends 'id' | 'contextId' | 'model' | 'finishReason'>(
+function assign<K extends 'id' | 'contextId' | 'createdAt' | 'model' | 'finishReason'>(
   frame: Frame,
   key: K,
   value?: string,

@@ -3,7 +3,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { integerFlag, numberFlag, textFlag } from '../../cli/flag-types.ts'
 import { readMessages } from '../../cli/input/read-messages.ts'
 import { demandText, readText } from '../../cli/input/read-text.ts'
-import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { dryRunFlag, replyTimeoutFlag } from '../../cli/shared-flags.ts'
 import { completionView } from '../../view/chat.ts'
 
 export default class ChatComplete extends BaseCommand {
@@ -28,6 +28,7 @@ export default class ChatComplete extends BaseCommand {
     temperature: numberFlag({ char: 't', helpValue: '<number>', summary: 'Sampling temperature.' }),
     'max-tokens': integerFlag({ helpValue: '<n>', summary: 'Most tokens to generate.' }),
     'dry-run': dryRunFlag,
+    timeout: replyTimeoutFlag,
   }
   protected override readonly takesText = true
 

@@ -5,7 +5,7 @@ import { continueContext, rememberContext } from '../../cli/continue-context.ts'
 import { streamFormatFlag, textFlag } from '../../cli/flag-types.ts'
 import { demandText, readText } from '../../cli/input/read-text.ts'
 import { showStream } from '../../cli/output/show-stream.ts'
-import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { dryRunFlag, replyTimeoutFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../failure.ts'
 import { sendView, streamEventView } from '../../view/chat.ts'
 
@@ -32,12 +32,13 @@ export default class ChatSend extends BaseCommand {
     continue: Flags.boolean({ summary: 'Go on with the last conversation of this profile.' }),
     stream: Flags.boolean({
       allowNo: true,
-      summary: 'Print the answer as it comes; the default on a terminal.',
+      summary: 'Print the reply as it comes (default on a terminal); --no-stream requests it in one piece.',
     }),
     'stream-format': streamFormatFlag({
       summary: 'auto, sse, ndjson, json, json-seq or text: its form, if misread; implies --stream.',
     }),
     'dry-run': dryRunFlag,
+    timeout: replyTimeoutFlag,
   }
   protected override readonly takesText = true
 
@@ -61,23 +62,27 @@ export default class ChatSend extends BaseCommand {
       ...(model === undefined ? {} : { model }),
     }
     const client = await context.connect()
-    if (streams) {
-      let answeredIn = contextId
-      const onContext = (id: string) => {
-        answeredIn = id
-      }
-      try {
+    let answeredIn: string | undefined
+    const onContext = (id: string) => {
+      answeredIn = id
+    }
+    try {
+      if (streams) {
         const events = await client.chat.stream(request, { format })
+        answeredIn = contextId
         const end = await showStream(events, { output, asText, onContext })
         if (end.failure) throw end.failure
-      } finally {
-        await rememberContext(context, answeredIn)
+      } else {
+        const asksForWhole = flags.stream === false
+        const answer = await (asksForWhole
+          ? client.chat.send(request)
+          : client.chat.collect(request, { onContext }))
+        answeredIn = answer.body?.context_id ?? answeredIn ?? contextId
+        await context.show(sendView, answer)
       }
-      return
+    } finally {
+      await rememberContext(context, answeredIn)
     }
-    const answer = await client.chat.send(request)
-    await context.show(sendView, answer)
-    await rememberContext(context, answer.body?.context_id ?? contextId)
   }
 }
 

@@ -2,6 +2,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { textFlag } from '../../cli/flag-types.ts'
 import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { Failure } from '../../failure.ts'
 import { backupView } from '../../view/service.ts'
 
 export default class ServiceBackup extends BaseCommand {
@@ -18,6 +19,15 @@ export default class ServiceBackup extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceBackup, backupView)
+    if (flags.to === '-') {
+      throw new Failure(
+        'usage',
+        'A backup cannot be written to stdout: it is checked before it gets its name',
+        {
+          hint: 'Name a file: --to chatctl-backup.db',
+        },
+      )
+    }
     const administration = await context.openAdministration(flags)
     if (context.dryRun) return this.showLocalChange({ back_up_to: flags.to })
     await context.output.show(backupView, await administration.backUp(flags.to))

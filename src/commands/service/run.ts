@@ -3,7 +3,7 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/create-context.ts'
 import { integerFlag, portFlag, textFlag } from '../../cli/flag-types.ts'
-import { allowGrace } from '../../cli/interruption.ts'
+import { allowGrace, isEndedBy } from '../../cli/interruption.ts'
 import type { Output } from '../../cli/output/output.ts'
 import { isWatched, say } from '../../cli/output/streams.ts'
 import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
@@ -16,6 +16,9 @@ const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
  * stored where the database is slow. Docker kills after 10 s.
  */
 const grace = 9_000
+
+/** How long, in ms, a proxy has to notice that `/readyz` is 503 before connections are refused. */
+const proxyNotice = 3_000
 
 export default class ServiceRun extends BaseCommand {
   static override summary = 'Serve the embedded service in the foreground until it is stopped.'
@@ -88,7 +91,6 @@ export default class ServiceRun extends BaseCommand {
       database: flags.database,
       host: flags.host,
       port: flags.port,
-      announce: true,
       version: this.config.version,
       tls: tlsFiles(flags['tls-cert'], flags['tls-key']),
       behindProxy: flags['behind-proxy'],
@@ -106,8 +108,11 @@ export default class ServiceRun extends BaseCommand {
       await (output.isJson ? output.showEvent(ready) : output.show(serviceUrlView, ready))
       if (!context.signal.aborted) await once(context.signal, 'abort')
     } finally {
-      await service.close()
+      const isRestart = flags['behind-proxy'] && isEndedBy('SIGTERM', context.signal.reason)
+      await service.close(isRestart ? proxyNotice : 0)
     }
+    // Ctrl-C and SIGTERM are orders to stop. A hangup is not: a supervisor must see that the service is gone.
+    if (isEndedBy('SIGHUP', context.signal.reason)) throw context.signal.reason
   }
 }
 

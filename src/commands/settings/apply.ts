@@ -2,10 +2,11 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { agreeToPlan } from '../../cli/agree-to-plan.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { commandFor } from '../../cli/command-for.ts'
 import type { Context } from '../../cli/create-context.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
 import { readSources } from '../../cli/input/read-sources.ts'
-import { serviceOf, settingsIn } from '../../cli/plan-service.ts'
+import { lockingFor, serviceOf, settingsIn } from '../../cli/plan-service.ts'
 import { expandEnvFlag, settingsFileFlag } from '../../cli/settings-file-flags.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { demandNamedService } from '../../cli/target.ts'
@@ -18,7 +19,7 @@ import { appliedView } from '../../view/settings-plan.ts'
 export default class SettingsApply extends BaseCommand {
   static override summary = 'Apply a settings file or a plan, and verify that it took.'
   static override description =
-    'Exactly the keys that differ are sent, and read back. Where a key has changed since the plan was made, nothing is sent and the exit code is 7.'
+    'Only the keys that differ are sent. chatctl then reads them back: the exit code is 7 if a change did not take effect, and 69 if its outcome is unknown. If a key has changed since the plan was made, nothing is sent and the exit code is 7.'
   static override examples = [
     '<%= config.bin %> settings apply settings.yaml',
     '<%= config.bin %> settings apply base.yaml --file production.yaml --yes',
@@ -40,7 +41,8 @@ export default class SettingsApply extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(SettingsApply, appliedView)
-    const sources = await readSources([args.file, ...(flags.file ?? [])], context)
+    const files = [args.file, ...(flags.file ?? [])].filter((name) => name !== undefined)
+    const sources = await readSources(files, context)
     const service = serviceOf(context)
     const { wanted, saved } = await this.#read(sources, service, flags)
     // A difference from the wrong service would be read as that from the right one.
@@ -62,9 +64,12 @@ export default class SettingsApply extends BaseCommand {
     const held = new HeldRequests()
     const done = await carryOut(plan, {
       settings: client.settings,
-      signal: context.signal,
-      agree: (shown) => agreeToPlan({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),
-      warn: (words) => context.output.warn(words),
+      ...lockingFor(context),
+      check: checkCommand(files, saved !== undefined, flags['expand-env'], context),
+      agree: (shown) => {
+        const plan = { ...resultOf(shown), ...coverageOf(shown), isSaved: isAsSaved }
+        return agreeToPlan(plan, flags.yes, context)
+      },
       ...(flags.refresh && {
         renew: async (now, sent) => {
           context.output.notice('The settings have changed meanwhile: this is a new plan.')
@@ -117,4 +122,16 @@ export default class SettingsApply extends BaseCommand {
     const saved = readPlanFile(plan, about)
     return { wanted: fileOf(saved.plan), saved }
   }
+}
+
+/** The command that shows whether what is wanted is there; stdin and a plan cannot be compared again. */
+function checkCommand(
+  [first = '-', ...others]: readonly string[],
+  isPlan: boolean,
+  expandEnv: boolean,
+  context: Context,
+): string {
+  if (isPlan || first === '-' || others.includes('-')) return commandFor(context, 'settings', 'get')
+  const more = others.flatMap((name) => ['--file', name])
+  return commandFor(context, 'settings', 'diff', first, ...more, ...(expandEnv ? ['--expand-env'] : []))
 }

@@ -1,14 +1,15 @@
 import { agreeToPlan } from '../../cli/agree-to-plan.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { commandFor } from '../../cli/command-for.ts'
 import type { Context } from '../../cli/create-context.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
 import { editDocument } from '../../cli/input/edit-document.ts'
 import { keepEdit } from '../../cli/keep-edit.ts'
-import { serviceOf, settingsIn } from '../../cli/plan-service.ts'
+import { lockingFor, serviceOf, settingsIn } from '../../cli/plan-service.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import type { Settings } from '../../contract/settings.ts'
 import type { SettingsFile } from '../../contract/settings-file.ts'
-import { applicableSettings } from '../../contract/settings-keys.ts'
+import { settingsDocument } from '../../contract/settings-keys.ts'
 import { Failure } from '../../failure.ts'
 import { settingsFileView } from '../../view/settings-file.ts'
 import { appliedView } from '../../view/settings-plan.ts'
@@ -32,7 +33,7 @@ export default class SettingsEdit extends BaseCommand {
     const { carryOut } = await import('../../plan/apply/carry-out.ts')
     const { coverageOf, resultOf } = await import('../../plan/plan-result.ts')
 
-    const original = String(settingsFileView.text?.(applicableSettings(current)))
+    const original = String(settingsFileView.text?.(settingsDocument(current)))
     const giveUp = (text: string, error: unknown) => keepEdit(text, error, context)
     const read = (text: string) => readSettingsFiles([{ name: fileName, text }])
     const edited = await editDocument(original, { fileName, command, read, giveUp }, context)
@@ -44,10 +45,10 @@ export default class SettingsEdit extends BaseCommand {
     try {
       await carryOut(plan, {
         settings: client.settings,
-        signal: context.signal,
+        ...lockingFor(context),
+        check: commandFor(context, 'settings', 'get'),
         agree: (shown) => agreeToPlan({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),
         driftHint: 'Somebody else changes the settings, too.',
-        warn: (words) => context.output.warn(words),
         ...(context.dryRun && { hold: held.hold }),
       })
     } catch (error) {

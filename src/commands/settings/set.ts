@@ -1,13 +1,15 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { commandFor } from '../../cli/command-for.ts'
 import { readAssignments } from '../../cli/input/settings-assignments.ts'
+import { lockingFor, serviceOf } from '../../cli/plan-service.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { settingsView } from '../../view/settings.ts'
 
 export default class SettingsSet extends BaseCommand {
   static override summary = 'Change application settings: exactly the keys that are named.'
   static override description =
-    'KEY=@FILE takes the value from a file, KEY=- from stdin, KEY=@@TEXT is a value that begins with an @. What the service answers is shown; then the keys are read back, and one that did not take is a failure (7).'
+    'KEY=@FILE takes the value from a file, KEY=- from stdin, KEY=@@TEXT is a value that begins with an @. Only the keys you name are sent. chatctl then reads them back: the exit code is 7 if a change did not take effect, and 69 if its outcome is unknown.'
   static override examples = [
     '<%= config.bin %> settings set theme.mode=dark limits.max_tokens=4096',
     '<%= config.bin %> settings set features.chat=on --dry-run',
@@ -30,13 +32,21 @@ export default class SettingsSet extends BaseCommand {
     const { changeAndVerify } = await import('../../plan/apply/verify-settings.ts')
     const { describeDoubt, describeSideEffect } = await import('../../plan/apply/describe-outcome.ts')
     const { leavesOf } = await import('../../plan/leaves.ts')
-    const answer = await changeAndVerify(patch, leavesOf(patch), undefined, {
-      settings,
-      signal: context.signal,
-      onDoubt: (failure) => context.output.warn(describeDoubt(failure)),
-      onSideEffect: (changes) => context.output.warn(describeSideEffect(changes)),
-    })
-    if (answer) await context.show(settingsView, answer)
-    else await context.output.show(settingsView, undefined)
+    const { withSettingsLock } = await import('../../plan/apply/settings-lock.ts')
+    const [path = '', ...others] = leavesOf(patch).keys()
+    const change = () =>
+      changeAndVerify(patch, {
+        settings,
+        signal: context.signal,
+        check: commandFor(context, 'settings', 'get', ...(others.length === 0 ? [path] : [])),
+        onDoubt: (failure) => context.output.warn(describeDoubt(failure)),
+        onSideEffect: (changes) => context.output.warn(describeSideEffect(changes)),
+      })
+    // What is held back ends here.
+    if (context.dryRun) return void (await change())
+    const { read, answer } = await withSettingsLock(serviceOf(context), lockingFor(context), change)
+    const hasBody = Object.keys(answer?.body ?? {}).length > 0
+    if (answer) await context.show(settingsView, hasBody ? answer : { ...answer, body: read })
+    else await context.output.show(settingsView, read)
   }
 }

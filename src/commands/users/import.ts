@@ -4,16 +4,17 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { commandWith } from '../../cli/command-with.ts'
 import { placeFlag, textFlag } from '../../cli/flag-types.ts'
 import { bulkFlags, readBulkFlags } from '../../cli/import/bulk-flags.ts'
+import { closeImport } from '../../cli/import/close-import.ts'
 import { importFile } from '../../cli/import/import-file.ts'
 import { generatePassword } from '../../cli/input/generate-password.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../failure.ts'
-import { importView } from '../../view/import.ts'
+import { closedView, importView } from '../../view/import.ts'
 
 export default class UsersImport extends BaseCommand {
   static override summary = 'Create and update users from a file of any size, under any quota.'
   static override description =
-    'A row without id is created, one with id updated; role and permissions are assigned after. The whole file is checked before anything is sent. Whatever stops the import, the same command goes on from there, and creates nobody twice.'
+    'A row without id is created, one with id updated; role and permissions are assigned after. The whole file is checked before anything is sent. To resume an import, or to send rows that were added to the file, run the same command again: no user is created twice.'
   static override examples = [
     '<%= config.bin %> users import users.csv --dry-run',
     '<%= config.bin %> users import users.csv --quota 100/h --max-wait 1h --yes',
@@ -35,9 +36,9 @@ export default class UsersImport extends BaseCommand {
     }),
     'on-unknown': Flags.option({
       options: ['retry', 'created', 'skip'] as const,
-      exclusive: ['restart'],
+      exclusive: ['restart', 'close'],
       helpValue: '<how>',
-      summary: 'retry, created (with --id) or skip: rows of which nobody knows if they were created.',
+      summary: 'Settle rows whose outcome is unknown: retry, created (with --id), or skip.',
     })(),
     id: textFlag({
       helpValue: '<id>',
@@ -53,7 +54,13 @@ export default class UsersImport extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(UsersImport, importView)
+    const { args, flags, context } = await this.start(UsersImport, ({ close }) =>
+      close ? closedView : importView,
+    )
+    if (flags.close) {
+      const { closeImports } = await import('../../bulk/journal/unfinished-imports.ts')
+      return closeImport(context, closeImports, { file: args.file, kind: 'users' })
+    }
     const { importRows } = await import('../../bulk/import-rows.ts')
     await importFile(context, importRows, {
       ...readBulkFlags(flags),

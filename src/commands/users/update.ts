@@ -1,5 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { commandFor } from '../../cli/command-for.ts'
 import { switchFlag, textFlag } from '../../cli/flag-types.ts'
 import { parseKeyValues } from '../../cli/input/key-values.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
@@ -44,6 +45,7 @@ export default class UsersUpdate extends BaseCommand {
       throw new Failure('usage', 'There is nothing to change', { hint: 'chatctl users update --help' })
     }
     const client = await context.connect()
-    await context.show(userView, await client.users.update(args.id, patch))
+    const check = `Check the user with: ${commandFor(context, 'users', 'get', args.id)}`
+    await context.show(userView, await this.change(client.users.update(args.id, patch), check))
   }
 }

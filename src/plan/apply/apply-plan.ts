@@ -6,7 +6,7 @@ import { Failure } from '../../failure.ts'
 import { visibleJson } from '../../view/strip-controls.ts'
 import { leavesOf } from '../leaves.ts'
 import { fileOf, foundAt, isSame, type Managed, type Plan, requestsOf } from '../plan.ts'
-import { afterSettingsChanged } from './change-failures.ts'
+import { configurationFailure } from './change-failures.ts'
 import { type SentConfiguration, sendConfiguration } from './sent-configuration.ts'
 import { type Changing, changeSettings, verifySettings } from './verify-settings.ts'
 
@@ -21,7 +21,8 @@ export interface Applying extends Changing {
 
 /**
  * @param settings as they were read just now
- * @param sent what was last sent from here
+ * @param sent what was last sent from here: another machine may have sent something else, so that it
+ *   counts only where it was sent after the plan was made
  * @param hint what helps
  * @throws Failure `conflict` naming each managed key that has changed since the plan was made
  */
@@ -31,14 +32,16 @@ export function assertCurrent(
   sent: SentConfiguration | undefined,
   hint = 'Use --refresh to make a new plan of what is there now.',
 ): void {
-  const keys = [
-    ...driftOf(plan.settings, settings, ''),
-    ...driftOf(plan.api?.managed ?? [], sent?.configuration ?? {}, 'api.'),
-  ]
-  if (keys.length === 0) return
-  const words = keys.map(({ path, was, is }) => `${path} was ${shown(was)}, is ${shown(is)}`)
+  const drift = driftOf(plan.settings, settings, '')
+  const words = drift.map(({ path, was, is }) => `${path} was ${shown(was)}, is ${shown(is)}`)
+  if (plan.api && sent && sent.sentAt >= plan.api.comparedAt) {
+    const sentSince = driftOf(plan.api.managed, sent.configuration, 'api.')
+    drift.push(...sentSince)
+    words.push(...sentSince.map(({ path, is }) => describeSent(path, is, sent.sentAt)))
+  }
+  if (drift.length === 0) return
   throw new Failure('conflict', `Changed since the plan was made: ${words.join('; ')}`, {
-    details: { keys },
+    details: { keys: drift },
     hint,
   })
 }
@@ -48,6 +51,12 @@ function driftOf(managed: readonly Managed[], current: object, prefix: string) {
     const is = foundAt(current, path)
     return isSame(path, is, from) ? [] : [{ path: `${prefix}${path}`, was: from, is }]
   })
+}
+
+function describeSent(path: string, value: unknown, sentAt: string): string {
+  return value === null
+    ? `${path} was not part of what was sent from this machine at ${sentAt}`
+    : `${path} was sent from this machine as ${visibleJson(value)} at ${sentAt}`
 }
 
 function shown(value: unknown): string {
@@ -89,7 +98,7 @@ async function applyConfiguration(
   } catch (error) {
     const isFailure = error instanceof Failure
     if (isFailure ? error.inDoubt : signal.aborted) await onTaken?.()
-    throw isFailure && afterSettings ? afterSettingsChanged(error) : error
+    throw isFailure ? configurationFailure(error, afterSettings) : error
   }
 }
 

@@ -1,8 +1,11 @@
 import type { Answer } from '../../client/answer.ts'
-import { Failure } from '../../failure.ts'
+import type { Settings } from '../../contract/settings.ts'
+import { Failure, unknownOutcome } from '../../failure.ts'
 import { visibleJson } from '../../view/strip-controls.ts'
+import { foundAt, isSame } from '../plan.ts'
+import { unknownHint } from './sent-configuration.ts'
 
-/** What came of a request that changes something: an answer, or a failure that may have changed it too. */
+/** What came of a request that changes something: a response, or a failure that may have changed it too. */
 export interface Outcome {
   what: 'PATCH' | 'POST'
   answer?: Answer<unknown>
@@ -10,46 +13,113 @@ export interface Outcome {
 }
 
 /** A managed key that is not as it was wanted. */
-export interface Untaken {
+interface Untaken {
   path: string
   wanted: unknown
   /** null where the service has none. */
   found: unknown
 }
 
-/** Failure `conflict` naming every key; details `{keys, status}`, the status null without an answer. */
-export function didNotTake(keys: readonly Untaken[], outcome: Outcome): Failure {
-  const words = keys.map(
-    ({ path, wanted, found }) =>
-      `${path} did not take: it is ${found === null ? 'not there' : shown(found)}, not ${shown(wanted)}`,
+/** The managed keys as they were read back last. */
+export interface Reading {
+  /** All settings before the change; undefined where they were not read. */
+  before: Settings | undefined
+  taken: readonly string[]
+  untaken: readonly Untaken[]
+}
+
+/**
+ * Failure `conflict` naming every key; details `{keys, status}`, the status null without a response.
+ *
+ * @param check the command that shows what the settings are
+ */
+export function didNotTake({ untaken }: Reading, outcome: Outcome, check: string): Failure {
+  const words = untaken.map(
+    ({ path, wanted, found }) => `${path} did not take: it is ${shown(found)}, not ${shown(wanted)}`,
   )
+  return aboutKeys('conflict', `${words.join('; ')} (${describeOutcome(outcome)})`, untaken, outcome, check)
+}
+
+/**
+ * The failure of a change that the service may still make: its response was lost, or only accepts it.
+ *
+ * @returns `conflict` where a key is neither as before nor as wanted; else `unknown_outcome`
+ */
+export function mayStillTake({ before, taken, untaken }: Reading, outcome: Outcome, check: string): Failure {
+  const was = (path: string) => (before === undefined ? undefined : foundAt(before, path))
+  const isOld = ({ path, found }: Untaken) => before !== undefined && isSame(path, found, was(path))
+  const old = untaken.filter(isOld).map(({ path, found }) => `${path} is still ${shown(found)}`)
+  const others = untaken.filter((key) => !isOld(key))
+  if (before !== undefined && others.length > 0) {
+    const drifted = others.map(
+      ({ path, wanted, found }) =>
+        `${path} is ${shown(found)}, neither ${shown(was(path))} as before nor ${shown(wanted)}`,
+    )
+    const words = `${[...drifted, ...old].join('; ')} (${describeOutcome(outcome)})`
+    return aboutKeys('conflict', words, others, outcome, check)
+  }
+  const found = others.map(({ path, wanted, found }) => `${path} is ${shown(found)}, not ${shown(wanted)}`)
+  const changed = taken.length > 0 ? `; as wanted: ${taken.join(', ')}` : ''
+  const words = `${unknown(outcome)}; ${[...old, ...found].join(', ')}${changed}`
+  return aboutKeys('unknown_outcome', words, untaken, outcome, check)
+}
+
+/** Failure `unknown_outcome` of a change that was answered, or may have been made, and cannot be read back. */
+export function notReadBack(reading: Failure, outcome: Outcome, check: string): Failure {
+  const words =
+    outcome.failure === undefined
+      ? `The ${outcome.what} was answered ${outcome.answer?.status}, but the settings could not be read back`
+      : `${unknown(outcome)}. The settings could not be read back`
+  const cause = outcome.failure ?? reading
+  return new Failure('unknown_outcome', `${words}: ${reading.message}`, {
+    hint: [reading.hint, checkHint(check)].filter(Boolean).join(' '),
+    inDoubt: true,
+    cause,
+    ...(cause.request === undefined ? {} : { request: cause.request }),
+  })
+}
+
+/** The failure of the API configuration, which nothing shows but the response to it. */
+export function configurationFailure(failure: Failure, afterSettings: boolean): Failure {
+  const judged = failure.inDoubt ? unknownOutcome(failure, unknownHint) : failure
+  if (!afterSettings) return judged
+  const done = 'The settings were changed and verified; '
+  return judged.reworded(
+    failure.inDoubt
+      ? `${done}the outcome of setting the API configuration is unknown: ${failure.message}`
+      : `${done}setting the API configuration failed: ${failure.message}`,
+  )
+}
+
+function aboutKeys(
+  kind: 'conflict' | 'unknown_outcome',
+  words: string,
+  keys: readonly Untaken[],
+  outcome: Outcome,
+  check: string,
+): Failure {
   const { failure } = outcome
-  return new Failure('conflict', `${words.join('; ')} (${describeOutcome(outcome)})`, {
+  return new Failure(kind, words, {
     details: { keys, status: statusOf(outcome) ?? null },
-    hint: 'chatctl settings get shows what the service has.',
+    hint: checkHint(check),
+    inDoubt: kind === 'unknown_outcome',
     ...(failure?.request === undefined ? {} : { request: failure.request }),
     ...(failure === undefined ? {} : { cause: failure }),
   })
 }
 
-/** The failure of a reading after a change that is not in doubt. */
-export function notReadBack(failure: Failure, outcome: Outcome): Failure {
-  return failure.reworded(
-    `The change was sent and answered ${outcome.answer?.status}, but could not be read back: ${failure.message}`,
-    [failure.hint, 'chatctl settings get shows whether it took.'].filter(Boolean).join(' '),
-  )
+function unknown(outcome: Outcome): string {
+  return `The outcome of the change is unknown: ${outcome.failure?.message ?? describeOutcome(outcome)}`
 }
 
-/** The failure of the API configuration, where the settings were changed before it. */
-export function afterSettingsChanged(failure: Failure): Failure {
-  const words = 'The settings were changed and verified; setting the API configuration failed'
-  return failure.reworded(`${words}: ${failure.message}`)
+function checkHint(check: string): string {
+  return `Check the current settings with: ${check}`
 }
 
 function describeOutcome(outcome: Outcome): string {
   const status = statusOf(outcome)
   if (status !== undefined) return `the ${outcome.what} was answered ${status}`
-  return `the ${outcome.what} had no answer: ${outcome.failure?.message}`
+  return `the ${outcome.what} had no response: ${outcome.failure?.message}`
 }
 
 function statusOf({ answer, failure }: Outcome): number | undefined {
@@ -57,6 +127,7 @@ function statusOf({ answer, failure }: Outcome): number | undefined {
 }
 
 function shown(value: unknown): string {
+  if (value === null) return 'not there'
   const text = visibleJson(value)
   return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }

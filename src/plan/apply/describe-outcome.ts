@@ -2,10 +2,10 @@ import type { Failure } from '../../failure.ts'
 import { visibleJson } from '../../view/strip-controls.ts'
 import type { Change } from '../plan.ts'
 
-/** A change that was answered with a failure and took all the same. */
+/** A change whose request failed, although the settings are as wanted. */
 export function describeDoubt(failure: Failure): string {
   const answer = failure.status === undefined ? failure.message : `it was answered ${failure.status}`
-  return `The change took effect, although the request for it failed: ${answer}`
+  return `The settings are as wanted, although the request for the change failed: ${answer}`
 }
 
 /** What changed without having been asked for. */

@@ -4,17 +4,19 @@ import type { Settings as SettingsClient } from '../../client/settings.ts'
 import type { Settings, SettingsPatch } from '../../contract/settings.ts'
 import { settingsKeys } from '../../contract/settings-keys.ts'
 import { Failure } from '../../failure.ts'
-import type { Leaves } from '../leaves.ts'
+import { type Leaves, leavesOf } from '../leaves.ts'
 import { type Change, foundAt, isSame } from '../plan.ts'
-import { didNotTake, notReadBack, type Outcome, type Untaken } from './change-failures.ts'
+import { didNotTake, mayStillTake, notReadBack, type Outcome, type Reading } from './change-failures.ts'
 
 /** What changing settings needs of its surroundings. */
 export interface Changing {
   settings: Pick<SettingsClient, 'get' | 'update'>
   signal: AbortSignal
+  /** The command that shows what the settings are, for a hint. */
+  check: string
   /** Milliseconds; a real wait unless given. */
   pause?(ms: number): Promise<void>
-  /** Told where a request took effect although it failed. */
+  /** Told where the settings are as wanted although the request failed. */
   onDoubt(failure: Failure): void | Promise<void>
   /** Told of keys that nobody named and that have changed alongside. */
   onSideEffect(changes: Change[]): void | Promise<void>
@@ -26,26 +28,22 @@ export interface Changing {
 }
 
 /**
- * Changes settings and proves by reading back that every managed key is as it was wanted, whatever
- * the status of the answer was.
+ * Changes settings without a reading before, and proves by reading back that every key of the patch
+ * is as it was wanted.
  *
- * @param managed all that is to hold afterwards, `patch` and what was right already
- * @param before the settings as they were read just now; undefined where they were not
- * @returns the answer to the PATCH, undefined where it failed and took effect all the same
- * @throws Failure `conflict` naming each key that did not take; the PATCH's own failure where it
- *   was refused and nothing has changed; what is thrown besides passes through
+ * @returns the settings as they were read back, and the response to the PATCH where there was one
+ * @throws Failure `conflict` naming each key that did not take; `unknown_outcome` where it may still
+ *   take; the PATCH's own failure where it was refused
  */
 export async function changeAndVerify(
   patch: SettingsPatch,
-  managed: Leaves,
-  before: Settings | undefined,
   changing: Changing,
-): Promise<Answer<unknown> | undefined> {
+): Promise<{ read: Settings; answer?: Answer<unknown> }> {
   const outcome = await changeSettings(patch, changing)
-  // With nothing to compare, a refusal is taken at its word: what was right already proves nothing.
-  if (!before && outcome.failure && !outcome.failure.inDoubt) throw outcome.failure
-  await verifySettings(managed, before, outcome, changing)
-  return outcome.answer
+  // A refusal is taken at its word: what was right already proves nothing.
+  if (outcome.failure && !outcome.failure.inDoubt) throw outcome.failure
+  const read = await verifySettings(leavesOf(patch), undefined, outcome, changing)
+  return { read, ...(outcome.answer && { answer: outcome.answer }) }
 }
 
 /**
@@ -79,8 +77,16 @@ function mayHaveDoneSome({ kind, status }: Failure): boolean {
 /** Milliseconds before each further reading: a service may answer for a while with what was there before. */
 const pauses = [300, 1_000]
 
+/** The same where the service may still be at work on a change: five seconds in all. */
+const patientPauses = [300, 700, 1_500, 2_500]
+
+/** Whether the change may be made after this: the response was lost, or says so (RFC 9110 section 15.3.3). */
+function isOpen({ what, answer, failure }: Outcome): boolean {
+  return failure?.inDoubt ?? (what === 'PATCH' && answer?.status === 202)
+}
+
 /**
- * Reads until all that is managed is as it was wanted, or it is certain that it is not.
+ * Reads until all that is managed is as it was wanted, or for as long as that may come.
  *
  * @returns what was read last
  */
@@ -91,19 +97,20 @@ export async function verifySettings(
   changing: Changing,
 ): Promise<Settings> {
   const { failure } = outcome
+  const open = isOpen(outcome)
   let read = await readBack(outcome, changing, undefined)
-  let untaken = untakenOf(managed, read)
-  for (const ms of pauses) {
-    if (untaken.length === 0) break
-    if (failure && !failure.inDoubt && isAsBefore(managed, before, read)) throw failure
+  let reading = compare(managed, before, read)
+  for (const ms of open ? patientPauses : pauses) {
+    if (reading.untaken.length === 0) break
+    if (failure && !open && isAsBefore(managed, before, read)) throw failure
     await pause(ms, changing)
     read = await readBack(outcome, changing, read)
-    untaken = untakenOf(managed, read)
+    reading = compare(managed, before, read)
   }
-  if (failure && !failure.inDoubt) await changing.onTaken?.()
+  if (failure && !open) await changing.onTaken?.()
   const sideEffects = before ? changesAlongside(managed, before, read) : []
   if (sideEffects.length > 0) await changing.onSideEffect(sideEffects)
-  if (untaken.length > 0) throw didNotTake(untaken, outcome)
+  if (reading.untaken.length > 0) throw (open ? mayStillTake : didNotTake)(reading, outcome, changing.check)
   if (failure) await changing.onDoubt(failure)
   return read
 }
@@ -115,7 +122,7 @@ function pause(ms: number, changing: Changing): Promise<void> {
 /** @param last what an earlier reading found, which has to do where this one fails */
 async function readBack(
   outcome: Outcome,
-  { settings }: Changing,
+  { settings, check }: Changing,
   last: Settings | undefined,
 ): Promise<Settings> {
   try {
@@ -124,15 +131,18 @@ async function readBack(
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     if (last) return last
-    throw outcome.failure ?? notReadBack(error, outcome)
+    throw outcome.failure && !isOpen(outcome) ? outcome.failure : notReadBack(error, outcome, check)
   }
 }
 
-function untakenOf(managed: Leaves, settings: Settings): Untaken[] {
-  return [...managed].flatMap(([path, wanted]) => {
-    const found = foundAt(settings, path)
-    return isSame(path, found, wanted) ? [] : [{ path, wanted, found }]
-  })
+function compare(managed: Leaves, before: Settings | undefined, now: Settings): Reading {
+  const keys = [...managed].map(([path, wanted]) => ({ path, wanted, found: foundAt(now, path) }))
+  const untaken = keys.filter(({ path, wanted, found }) => !isSame(path, found, wanted))
+  const changed = keys.filter(
+    ({ path }) => !before || !isSame(path, foundAt(before, path), foundAt(now, path)),
+  )
+  const taken = changed.filter((key) => !untaken.includes(key)).map(({ path }) => path)
+  return { before, taken, untaken }
 }
 
 function isAsBefore(managed: Leaves, before: Settings | undefined, now: Settings): boolean {

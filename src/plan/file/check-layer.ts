@@ -57,7 +57,10 @@ class LayerCheck {
     const link = root.entries.find(({ key }) => key === '$schema')
     if (link && (link.value.kind !== 'scalar' || typeof link.value.value !== 'string'))
       this.#fault(link.value.at, '$schema', 'must be a string')
-    const entries = root.entries.filter((entry) => entry !== link)
+    const unmanaged = root.entries.find(({ key }) => key === '$unmanaged')
+    if (unmanaged && unmanaged.value.kind !== 'map')
+      this.#fault(unmanaged.value.at, '$unmanaged', 'must be an object')
+    const entries = root.entries.filter((entry) => entry !== link && entry !== unmanaged)
     const parts = entries.filter(({ key }) => key === 'settings' || key === 'api')
     if (parts.length === 0) {
       this.#readGroup(entries, '', settings)

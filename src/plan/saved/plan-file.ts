@@ -48,7 +48,7 @@ export function composePlanFile(plan: Plan, toolVersion: string): string {
     format,
     v: 1,
     id: randomUUID(),
-    created_at: new Date().toISOString(),
+    created_at: api?.comparedAt ?? new Date().toISOString(),
     tool: toolVersion,
     service,
     base_hash: baseHashOf(plan),
@@ -77,7 +77,7 @@ export function isPlanFile(text: string): boolean {
 
 /**
  * @throws Failure `refused` for what is no plan or was altered; `conflict` for one of another
- *   service, by another version, or that was applied
+ *   service, by another version, or that was sent already
  */
 export function readPlanFile({ name, text }: SettingsSource, about: PlanContext): PlanFile {
   if (!isPlanFile(text)) throw new Failure('refused', `${name} is no plan file`, { hint: savingHint })
@@ -106,7 +106,7 @@ export function readPlanFile({ name, text }: SettingsSource, about: PlanContext)
   if (about.refresh) return { id, plan }
   if (tool !== about.toolVersion) throw madeByAnother(name, tool, about)
   if (isApplied(id)) {
-    throw new Failure('conflict', `The plan ${name} was applied already`, {
+    throw new Failure('conflict', `The plan ${name} was sent already`, {
       hint: `Make a new one: ${savingCommand}`,
     })
   }
@@ -135,11 +135,11 @@ function nameOf(service: string): string {
   return service === 'local' ? 'the embedded service' : service
 }
 
-function planOf({ service, settings, api }: z.infer<typeof planFile>): Plan {
+function planOf({ service, created_at: comparedAt, settings, api }: z.infer<typeof planFile>): Plan {
   return {
     service,
     settings,
-    ...(api === undefined ? {} : { api: { sentAt: api.sent_at, managed: api.managed } }),
+    ...(api === undefined ? {} : { api: { sentAt: api.sent_at, comparedAt, managed: api.managed } }),
   }
 }
 

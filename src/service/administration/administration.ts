@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { sql } from 'kysely'
 import { Failure } from '../../failure.ts'
-import { findRuns, type RunRecord } from '../run-record.ts'
+import { findOtherRuns, findRuns, type OtherRun, type RunRecord } from '../run-record.ts'
 import { type DataPlace, describePlace, openExistingStore, openStore } from '../store/open-store.ts'
 import { type Backup, backUp, checkBackup, type Restored, restore } from '../store/sqlite/back-up.ts'
 import { storageFailure } from '../store/storage-failure.ts'
@@ -43,6 +43,10 @@ export interface Administration
     SessionAdministration,
     AuditAdministration {
   status(): Promise<ServiceStatus>
+  /** The database: a file, or `postgres://host:port/name`. */
+  readonly place: string
+  /** Services of this user on other databases, as `findOtherRuns`. */
+  findOthers(isNamed: boolean): Promise<OtherRun[]>
   /** Where data would lie, if there is none yet. */
   findNothing(): Promise<string | undefined>
   /**
@@ -116,6 +120,8 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
           also_running: others.map(({ url }) => url),
         }
       }),
+    place,
+    findOthers: (isNamed) => findOtherRuns(folder, place, isNamed),
     findNothing: () => guarded(async () => ((await openExisting()) ? undefined : place)),
     backUp: (file) => {
       requireSqlite(given)

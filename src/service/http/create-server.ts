@@ -1,4 +1,10 @@
-import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+} from 'fastify'
 import { type EndpointName, endpoints } from '../../contract/endpoints.ts'
 import { createCallers } from '../domain/access/callers.ts'
 import { requiredPermissions } from '../domain/access/permissions.ts'
@@ -10,7 +16,7 @@ import type { OAuth } from '../oauth/open-oauth.ts'
 import type { Store } from '../store/store.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { answerEndpoint, type Serving } from './answer/answer-endpoint.ts'
-import { createErrorHandler } from './answer/error-handler.ts'
+import { createErrorHandler, FailureLog } from './answer/error-handler.ts'
 import { recordAnswer } from './answer/record-answer.ts'
 import { RunningAnswers } from './answer/running-answers.ts'
 import { headerLines } from './listening/connection-limits.ts'
@@ -71,7 +77,8 @@ export function createServer(parts: ServerParts): FastifyInstance {
     store.openCounters((message, err) => logger?.warn({ err }, message)),
     parts.now,
   )
-  const serving = { ...parts, live, running: new RunningAnswers(parts.stopping) }
+  const failures = new FailureLog(parts.now)
+  const serving = { ...parts, live, running: new RunningAnswers(parts.stopping), failures }
   const callers = new RequestCallers((headers) =>
     authenticate(keyCallers, store.db, parts.processKeys, headers),
   )
@@ -80,7 +87,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     namesAddresses: exposure?.namesAddresses === true,
     keyOf: (request: FastifyRequest) => callers.find(request)?.keyId,
   }
-  const answerError = createErrorHandler(metrics)
+  const answerError = createErrorHandler(metrics, failures)
 
   const server = fastify({
     ...serverOptions({ logger, exposure, requestTimeout }),
@@ -108,6 +115,13 @@ export function createServer(parts: ServerParts): FastifyInstance {
     const caller = await callers.identify(request)
     if (caller.isCounted) await holdToLimits(limiter, caller, await live.read(), reply, metrics)
   })
+  // A proxy must not send another request on a connection that is about to be closed.
+  const announceClose = async (_: FastifyRequest, reply: FastifyReply) => {
+    if (readiness.isStopping) reply.header('connection', 'close')
+  }
+  // Twice: what OAuth answers does not pass `onSend`, and the service may stop while a request runs.
+  server.addHook('onRequest', announceClose)
+  server.addHook('onSend', announceClose)
   server.addHook('onClose', async () => {
     await keyCallers.close()
     await limiter.close()

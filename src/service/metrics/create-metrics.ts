@@ -12,6 +12,10 @@ export function createMetrics(version: string): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
+  // Gauges with the suffix of a counter, which the naming rules of Prometheus forbid. The same counts,
+  // by type, are in nodejs_active_handles, nodejs_active_requests, and nodejs_active_resources.
+  for (const kind of ['handles', 'requests', 'resources'])
+    registry.removeSingleMetric(`nodejs_active_${kind}_total`)
   new Gauge({
     name: 'chatctl_build_info',
     help: 'The version that runs; always 1',

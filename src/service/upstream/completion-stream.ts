@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { EventSourceMessage } from 'eventsource-parser'
-import { messageIn } from './error-message.ts'
+import { messageIn, messageOf } from './error-message.ts'
 import { EventReader } from './event-reader.ts'
 import { readUsage } from './lenient-answers.ts'
 import type { Piece, Usage } from './upstream.ts'
@@ -16,6 +16,7 @@ const lastWords = 2_000
 interface Chunk {
   model?: unknown
   error?: unknown
+  object?: unknown
   usage?: unknown
   choices?: { index?: unknown; delta?: { content?: unknown } | null; finish_reason?: unknown }[] | null
 }
@@ -24,15 +25,15 @@ interface Chunk {
  * The pieces of an OpenAI stream; text that arrives together is one piece. It is whole when a
  * `finish_reason` or `[DONE]` came: whatever goes wrong after that takes nothing from it, and
  * nobody is kept waiting for its end. Left early, the body is destroyed.
- * @param key as `messageIn` has it
+ * @param hidden as `UpstreamAddress` has it
  * @throws Refusal `upstream_error` when it is not whole, or carries an error; whatever reading throws
  */
 export async function* readPieces(
   body: Readable,
   asked: string,
-  key?: string | undefined,
+  hidden: readonly string[],
 ): AsyncGenerator<Piece> {
-  const answer = new StreamedAnswer(asked, key)
+  const answer = new StreamedAnswer(asked, hidden)
   const reader = new EventReader(maxText)
   let lingering: NodeJS.Timeout | undefined
   // Destroyed while nobody iterates, its error would be an uncaught one.
@@ -75,13 +76,13 @@ class StreamedAnswer {
   usage: Usage | undefined
   /** `[DONE]` came. */
   isDone = false
-  readonly #key: string | undefined
+  readonly #hidden: readonly string[]
   #length = 0
   #failure: unknown
 
-  constructor(asked: string, key: string | undefined) {
+  constructor(asked: string, hidden: readonly string[]) {
     this.model = asked
-    this.#key = key
+    this.#hidden = hidden
   }
 
   /** The text in some events, up to the one that is a failure; `throwFailure` tells of that. */
@@ -94,7 +95,7 @@ class StreamedAnswer {
           this.isDone = true
           break
         }
-        text += this.#takeChunk(parseChunk(event, this.#key))
+        text += this.#takeChunk(parseChunk(event, this.#hidden))
       }
     } catch (error) {
       this.#failure = error
@@ -120,13 +121,15 @@ class StreamedAnswer {
   }
 }
 
-function parseChunk({ event, data }: EventSourceMessage, key: string | undefined): Chunk {
+function parseChunk({ event, data }: EventSourceMessage, hidden: readonly string[]): Chunk {
+  if (event === 'error') throw brokeOff(messageOf(data, hidden))
   const chunk = parseObject(data)
-  if (chunk.error || event === 'error') {
-    throw unusable(`broke off: ${messageIn(chunk, key) ?? 'it did not say why'}`)
-  }
+  // vLLM sends `{"object":"error","message"}`.
+  if (chunk.error || chunk.object === 'error') throw brokeOff(messageIn(chunk, hidden))
   return chunk
 }
+
+const brokeOff = (words = 'it did not say why') => unusable(`broke off: ${words}`)
 
 function parseObject(data: string): Chunk {
   try {

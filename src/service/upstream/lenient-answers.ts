@@ -39,11 +39,11 @@ const completion = z.looseObject({
 })
 
 /**
- * @param key as `messageIn` has it
+ * @param hidden as `UpstreamAddress` has it
  * @throws Refusal `upstream_error` for what is no list of models
  */
-export function readModels(body: unknown, key: string | undefined): Model[] {
-  return parse(modelList, body, key).data.map(({ id, created, owned_by }) => ({
+export function readModels(body: unknown, hidden: readonly string[]): Model[] {
+  return parse(modelList, body, hidden).data.map(({ id, created, owned_by }) => ({
     id,
     created: created ?? 0,
     object: 'model',
@@ -53,11 +53,11 @@ export function readModels(body: unknown, key: string | undefined): Model[] {
 
 /**
  * @param asked the model, for a server that does not say which one answered
- * @param key as `messageIn` has it
+ * @param hidden as `UpstreamAddress` has it
  * @throws Refusal `upstream_error` for what is no completion
  */
-export function readCompletion(body: unknown, asked: string, key: string | undefined): CompletionResult {
-  const { choices, created, model, usage } = parse(completion, body, key)
+export function readCompletion(body: unknown, asked: string, hidden: readonly string[]): CompletionResult {
+  const { choices, created, model, usage } = parse(completion, body, hidden)
   if (choices.length === 0) throw unusable('sent an answer without choices')
   return {
     created: created ?? Math.floor(Date.now() / 1000),
@@ -82,11 +82,11 @@ export function readUsage(given: unknown): Usage | undefined {
   return { prompt_tokens, completion_tokens, total_tokens }
 }
 
-function parse<S extends z.ZodMiniType>(schema: S, body: unknown, key: string | undefined): z.infer<S> {
+function parse<S extends z.ZodMiniType>(schema: S, body: unknown, hidden: readonly string[]): z.infer<S> {
   const result = schema.safeParse(body)
   if (result.success) return result.data
   // Some gateways report what failed behind them with a status of 200.
-  const words = Object(body).error ? messageIn(body, key) : undefined
+  const words = Object(body).error ? messageIn(body, hidden) : undefined
   throw words === undefined
     ? unusable('sent an answer of another form than the OpenAI one', result.error)
     : unusable(`failed: ${words}`)

@@ -31,10 +31,8 @@ interface CompletionBody {
 
 /** A connection to one model server, over which nothing but JSON and event streams goes. */
 export interface ModelServer {
-  /** The server's origin, where a caller may know it: on this machine. */
-  shownAs: string | undefined
-  /** What this service shows there, and nobody here. */
-  key: string | undefined
+  /** As `UpstreamAddress` has it. */
+  hidden: readonly string[]
   /** @throws Refusal, as `Upstream` says; the signal's reason */
   get(path: string, signal: AbortSignal): Promise<Dispatcher.ResponseData>
   /** The same; a stream is asked for its usage as well, unless the server is known to refuse that. */
@@ -47,7 +45,7 @@ export async function connectModelServer(
   options: UpstreamOptions,
   timeouts: UpstreamTimeouts,
 ): Promise<ModelServer> {
-  const { base, key, shownAs } = await findUpstream(options)
+  const { base, key, hidden } = await findUpstream(options)
   const prefix = base.pathname.replace(/\/+$/, '')
   const own = {
     accept: 'application/json, text/event-stream',
@@ -79,7 +77,7 @@ export async function connectModelServer(
       answer.body.on('error', () => {}).destroy()
       throw unusable(`sent a compressed answer (${coding}), which it was not asked for`)
     } catch (error) {
-      throw upstreamRefusal(error, signal, shownAs)
+      throw upstreamRefusal(error, signal)
     }
   }
 
@@ -94,13 +92,12 @@ export async function connectModelServer(
   }
 
   return {
-    shownAs,
-    key,
+    hidden,
     async get(path, signal) {
       const request = { method: 'GET', headers: own, headersTimeout: timeouts.firstByte } as const
       const answer = await send(path, request, signal)
       if ('statusCode' in answer) return answer
-      throw refuseStatus(answer, undefined, key)
+      throw refuseStatus(answer, undefined, hidden)
     },
     async post(path, body, signal) {
       const asksForUsage = body.stream && takesUsageRequest
@@ -110,7 +107,7 @@ export async function connectModelServer(
         answer = await sendCompletion(path, body, signal)
       }
       if ('statusCode' in answer) return answer
-      throw refuseStatus(answer, body.model, key)
+      throw refuseStatus(answer, body.model, hidden)
     },
     close: () => connections.close(),
   }

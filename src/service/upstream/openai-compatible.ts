@@ -26,7 +26,7 @@ export async function createOpenAiCompatible(
 
   async function listModels(signal: AbortSignal) {
     const answer = await server.get('/models', signal)
-    return readModels(await read(server, answer, signal), server.key)
+    return readModels(await read(answer, signal), server.hidden)
   }
 
   return {
@@ -34,7 +34,7 @@ export async function createOpenAiCompatible(
     defaultModel: rememberFirstModel(() => listModels(closing.signal)),
     async complete(order, signal) {
       const answer = await server.post('/chat/completions', bodyOf(order, false), signal)
-      return readCompletion(await read(server, answer, signal), order.model, server.key)
+      return readCompletion(await read(answer, signal), order.model, server.hidden)
     },
     stream: (order, signal) => stream(server, order, signal),
     close() {
@@ -49,16 +49,16 @@ async function* stream(server: ModelServer, order: Order, signal: AbortSignal): 
   const answer = await server.post('/chat/completions', bodyOf(order, true), signal)
   try {
     if (String(answer.headers['content-type']).includes('text/event-stream')) {
-      yield* readPieces(answer.body, order.model, server.key)
+      yield* readPieces(answer.body, order.model, server.hidden)
       return
     }
     // Some servers know no streaming and send the whole answer at once.
-    const { choices, model, usage } = readCompletion(await readJson(answer.body), order.model, server.key)
+    const { choices, model, usage } = readCompletion(await readJson(answer.body), order.model, server.hidden)
     const { message, finish_reason } = choices[0] ?? { message: { content: '' }, finish_reason: 'stop' }
     if (message.content !== '') yield { kind: 'delta', text: message.content, model }
     yield { kind: 'finish', reason: finish_reason, model, usage }
   } catch (error) {
-    throw upstreamRefusal(error, signal, server.shownAs)
+    throw upstreamRefusal(error, signal)
   }
 }
 
@@ -67,14 +67,10 @@ function bodyOf({ model, messages, temperature, max_tokens }: Order, stream: boo
   return { model, messages, temperature, max_tokens, stream }
 }
 
-async function read(
-  { shownAs }: ModelServer,
-  answer: Dispatcher.ResponseData,
-  signal: AbortSignal,
-): Promise<unknown> {
+async function read(answer: Dispatcher.ResponseData, signal: AbortSignal): Promise<unknown> {
   try {
     return await readJson(answer.body)
   } catch (error) {
-    throw upstreamRefusal(error, signal, shownAs)
+    throw upstreamRefusal(error, signal)
   }
 }

@@ -36,12 +36,12 @@ export async function readFailure(answer: Dispatcher.ResponseData): Promise<Fail
 /**
  * What a caller is told of it. A model server's 401, 403 and 429 are between it and this service:
  * passed on as they are they would say that the caller's own key is wrong, or its quota used up.
- * @param key as `messageIn` has it
+ * @param hidden as `UpstreamAddress` has it
  */
 export function refuseStatus(
   { status, text, retryAfter }: FailedAnswer,
   model: string | undefined,
-  key: string | undefined,
+  hidden: readonly string[],
 ): Refusal {
   if (status === 404 && model !== undefined) {
     return new Refusal('model_not_found', `There is no model ${model}`)
@@ -52,10 +52,14 @@ export function refuseStatus(
       details: { upstream_status: status },
     })
   }
-  const message = messageOf(text, key)
+  const message = messageOf(text, hidden)
   const details = { upstream_status: status, ...(message !== undefined && { upstream_message: message }) }
   if (isTooLong(status, text)) {
     return new Refusal('context_too_long', 'The conversation is longer than the model can take', { details })
+  }
+  if (status === 400 || status === 422) {
+    const why = message === undefined ? '' : `: ${message}`
+    return new Refusal('invalid_request', `The model server refused the request${why}`, { details })
   }
   if (status === 429 || status === 503) {
     return new Refusal('upstream_overloaded', 'The model server has too much to do; try again later', {

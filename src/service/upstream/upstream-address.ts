@@ -17,8 +17,8 @@ export interface UpstreamOptions {
 export interface UpstreamAddress {
   base: URL
   key: string | undefined
-  /** The server's origin, where a caller may know it: on this machine. */
-  shownAs: string | undefined
+  /** The key and the address, which servers and gateways quote in errors, and which no caller may learn. */
+  hidden: readonly string[]
 }
 
 /** @throws Failure `config` or `refused` for a URL or a key that cannot be used */
@@ -31,7 +31,8 @@ export async function findUpstream(options: UpstreamOptions): Promise<UpstreamAd
       hint: 'Use an https:// URL for a model server on another machine',
     })
   }
-  return { base, key, shownAs: local ? base.origin : undefined }
+  const hidden = [key, base.host, base.hostname].filter((text) => text !== undefined)
+  return { base, key, hidden }
 }
 
 function parseBase(text: string): URL {

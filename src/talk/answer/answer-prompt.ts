@@ -1,6 +1,7 @@
 import type { StreamEnd } from '../../contract/stream-event.ts'
 import type { Failure } from '../../failure.ts'
 import { countOf } from '../../view/count.ts'
+import { describeFailure } from '../../view/failure-details.ts'
 import { showAnswer } from '../resume/show-earlier.ts'
 import type { Session } from '../session.ts'
 import { AnswerDisplay } from './answer-display.ts'
@@ -19,6 +20,9 @@ export async function answerPrompt(session: Session, prompt: string, signal: Abo
   session.unsent = undefined
   session.cutAnswer = undefined
   const stopWatch = watchSilence(session, display)
+  if (conversation.mode === 'completions') {
+    session.status.during('waiting for the whole reply, which is not streamed (Ctrl-C discards it)…')
+  }
   const { streamFormat } = options
   // Also for `--continue` after a session that does not live to the end of this answer. Its words go first.
   const onContext = (id: string): void => {
@@ -32,20 +36,19 @@ export async function answerPrompt(session: Session, prompt: string, signal: Abo
   const failure = outcome.failure ?? (display.text === '' ? refusalIn(end) : undefined)
   if (failure) {
     session.voice.sayFailure(failure, failure.kind === 'unauthorized' ? options.refusalHint() : undefined)
-    session.screen.separate()
-    return session.giveBack(prompt)
+    session.giveBack(prompt)
+    return session.screen.separate()
   }
   if (!end && display.text === '') {
     session.voice.note('[stopped before an answer came]')
-    session.screen.separate()
-    return session.giveBack(prompt)
+    session.giveBack(prompt)
+    return session.screen.separate()
   }
-  session.turns++
   const cut = { prompt, part: display.text, answerId: end?.id }
   if (!end) session.voice.note('[interrupted]')
   else if (!end.complete)
     session.voice.note(
-      `[truncated after ${countOf(Array.from(display.text).length, 'character')}: ${end.reason}]`,
+      `[truncated after ${countOf(Array.from(display.text).length, 'character')}: ${end.failure ? describeFailure(end.failure) : end.reason}]`,
     )
   if (!end?.complete) session.cutAnswer = cut
   if (end && !end.complete) {
@@ -122,7 +125,7 @@ export async function recover(session: Session, cut: CutAnswer, signal: AbortSig
   session.status.clear()
   switch (recovery.kind) {
     case 'more': {
-      session.voice.note('[the service finished it; this is the rest]')
+      session.voice.note("[the service's history has more of it; this is the rest]")
       showAnswer(session, recovery.rest)
       if (cut.part === '') conversation.add(cut.prompt, recovery.text)
       else conversation.replaceAnswer(recovery.text)

@@ -14,12 +14,32 @@ export async function keepHere(session: Session, why: string): Promise<void> {
   if (conversation.mode === 'completions') return
   if (conversation.lacksBeginning) await fetchBeginning(session)
   if (conversation.lacksBeginning) throw new Failure('declined', 'Stopped; the conversation is as it was')
+  const { contextId, messages } = conversation
+  conversation.isOnService = contextId !== undefined || messages.length === 0
   conversation.mode = 'completions'
   recorder.options(conversation)
   recorder.conversation(conversation)
-  const left =
-    conversation.contextId === undefined ? '' : ` Context ${conversation.contextId} stays as it is.`
-  session.voice.note(`[from here the conversation is kept on this machine and sent whole: ${why}.${left}]`)
+  const left = contextId === undefined ? '' : ` Context ${contextId} stays as it is.`
+  session.voice.note(
+    `[from here the conversation is kept on this machine and sent whole, and replies are not streamed: ${why}.${left}]`,
+  )
+}
+
+/**
+ * Goes back to the service's own conversation, whose replies are streamed, where the service has all
+ * that was said and nothing is set that only completions have a field for.
+ *
+ * @returns whether replies are streamed from here
+ */
+export function keepOnService({ conversation, recorder, voice }: Session): boolean {
+  const { mode, messages, hasParameters, isOnService } = conversation
+  if (mode === 'context') return true
+  if (hasParameters || !isOnService) return false
+  if (messages.length === 0) conversation.contextId = undefined
+  conversation.mode = 'context'
+  recorder.options(conversation)
+  voice.note('[from here the service keeps the conversation again, and replies are streamed]')
+  return true
 }
 
 async function fetchBeginning(session: Session): Promise<void> {

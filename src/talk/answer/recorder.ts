@@ -1,6 +1,7 @@
 import type { Usage } from '../../contract/completion.ts'
 import type { StreamEvent } from '../../contract/stream-event.ts'
 import { Failure } from '../../failure.ts'
+import { describeFailure } from '../../view/failure-details.ts'
 import type { Conversation } from '../conversation.ts'
 import type { TranscriptLine } from '../transcript/transcript-line.ts'
 import type { TranscriptWriter } from '../transcript/transcript-writer.ts'
@@ -66,7 +67,7 @@ export class Recorder {
     this.#append({ type: 'delta', turn: this.turns, text })
   }
 
-  /** The whole answer of the last turn, which came later. */
+  /** The answer of the last turn as the service's history has it. */
   recovered(text: string): void {
     this.#append({ type: 'recovered', turn: this.turns, at: now(), text })
     this.#sync()
@@ -118,9 +119,9 @@ function describeEnd({ end, failure, firstMs, totalMs }: TurnOutcome, isStopped:
     ...(end?.finishReason !== undefined && { finish_reason: end.finishReason }),
     ...(end?.id !== undefined && { id: end.id }),
     ...(end?.contextId !== undefined && { context_id: end.contextId }),
-    ...(end?.reason !== undefined && { reason: end.reason }),
+    ...(end?.reason !== undefined && { reason: end.failure ? describeFailure(end.failure) : end.reason }),
     ...(isStopped && !end && { interrupted: true as const }),
-    ...(failure && { error: { code: failure.code, message: failure.message } }),
+    ...(failure && { error: { code: failure.code, message: describeFailure(failure) } }),
     ...(firstMs !== undefined && { first_ms: firstMs }),
     total_ms: totalMs,
   }

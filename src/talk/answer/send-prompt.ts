@@ -15,18 +15,34 @@ export async function sendPrompt(session: Session, prompt: string): Promise<void
 export async function sendInstead(session: Session, prompt: string): Promise<void> {
   const { conversation, recorder } = session
   session.replacesLastPrompt = true
+  const before = { ...conversation, messages: [...conversation.messages] }
   try {
-    await keepHere(session, 'the context would remember what was asked and answered first')
+    if (conversation.hasOnePrompt && !conversation.hasParameters) beginAnew(session)
+    else await keepHere(session, 'the context would remember what was asked and answered first')
   } catch (error) {
     session.giveBack(prompt)
     throw error
   }
-  const before = [...conversation.messages]
   conversation.takeBackLastPrompt()
+  conversation.isOnService = conversation.mode === 'context'
   recorder.conversation(conversation)
   await session.stoppable((signal) => answerPrompt(session, prompt, signal))
   session.replacesLastPrompt = session.unsent !== undefined
   if (!session.replacesLastPrompt) return
-  conversation.messages = before
+  if (before.mode === 'context' && conversation.mode === 'completions') {
+    session.voice.note('[the conversation is as it was: the service keeps it, and replies are streamed]')
+  }
+  Object.assign(conversation, before)
+  recorder.options(conversation)
   recorder.conversation(conversation)
+}
+
+/** Where nothing comes before the question, another context does without it, and streams the reply. */
+function beginAnew({ conversation, recorder, voice }: Session): void {
+  const { contextId } = conversation
+  conversation.mode = 'context'
+  conversation.contextId = undefined
+  recorder.options(conversation)
+  const left = contextId === undefined ? '' : `: context ${contextId} stays as it is`
+  voice.note(`[asked in a new conversation${left}]`)
 }

@@ -21,7 +21,7 @@ export function describeTurn(outcome: TurnOutcome, conversation: Conversation): 
 }
 
 function whereaboutsOf({ mode, contextId }: Conversation): string | undefined {
-  if (mode === 'completions') return 'kept here'
+  if (mode === 'completions') return 'kept here, not streamed'
   return contextId === undefined ? undefined : `context ${contextId}`
 }
 

@@ -10,6 +10,8 @@ export type EditorEvent =
   | { type: 'suspend' }
   | { type: 'edit-outside' }
   | { type: 'clear-screen' }
+  /** Something was typed in place of a text that was offered. */
+  | { type: 'replace' }
   /** There was nothing to do. */
   | { type: 'bell' }
 

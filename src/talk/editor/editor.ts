@@ -16,6 +16,8 @@ export class Editor {
   readonly #completer: Completer
   readonly #bindings: Record<string, () => boolean>
   #search: RecallSearch | undefined
+  /** Whether the text was offered, and nothing has been done with it. */
+  #isOffered = false
   /** Columns of the last view, by which Up and Down find their rows. */
   #columns = 80
   #top = 0
@@ -50,6 +52,7 @@ export class Editor {
 
   /** The cursor is at the end then. */
   setText(text: string): void {
+    this.#isOffered = false
     this.#search = undefined
     this.#completer.leave()
     this.#walk.end()
@@ -58,7 +61,18 @@ export class Editor {
     this.#options.onChange()
   }
 
+  /** Puts a text there that the next thing typed replaces; any other key makes it a text to be edited. */
+  offer(text: string): void {
+    this.setText(text)
+    this.#isOffered = true
+  }
+
   handle(key: Key): void {
+    if (this.#isOffered && key.type !== 'key') {
+      this.#buffer.setText('')
+      this.#options.onEvent({ type: 'replace' })
+    }
+    this.#isOffered = false
     // A key that finds nothing still takes the list away, or leaves its mark on the search.
     const extra = this.#search !== undefined || this.#completer.list !== undefined
     const done = this.#search ? this.#handleInSearch(this.#search, key) : this.#handleInText(key)

@@ -92,15 +92,20 @@ export class Keyboard {
   }
 
   /**
-   * Gives a text back, before what was typed since.
-   * @returns whether the terminal can be given one
+   * Offers a text to be submitted again, unless something was typed since, which stays.
+   * @returns whether it is in the input
    */
-  putBack(text: string): boolean {
+  offer(text: string): boolean {
+    this.#putBack()
+    return this.input.text === '' && this.input.offer(text)
+  }
+
+  /** Gives back what was typed ahead, before what is being typed. */
+  #putBack(): void {
     const ahead = this.#queue.splice(0).map((entry) => entry.text)
-    const texts = [text, ...ahead, this.input.text].filter((part) => part !== '')
-    if (texts.length === 0 || this.input.setText(texts.join('\n'))) return true
+    const texts = [...ahead, this.input.text].filter((part) => part !== '')
+    if (ahead.length === 0 || this.input.setText(texts.join('\n'))) return
     for (const one of ahead) this.#session.voice.note(`[not sent: ${one}]`)
-    return false
   }
 
   submit(text: string): void {
@@ -146,6 +151,9 @@ export class Keyboard {
       case 'end':
         this.leave()
         break
+      case 'replace':
+        this.#session.replacesLastPrompt = false
+        break
       case 'suspend':
         screen.show(undefined)
         screen.endLine()
@@ -189,7 +197,7 @@ export class Keyboard {
       session.stop()
       // What was cleared was typed after what waits.
       if (cleared !== '') this.input.setText(cleared)
-      this.putBack('')
+      this.#putBack()
       return
     }
     session.replacesLastPrompt = false

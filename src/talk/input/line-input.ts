@@ -25,6 +25,11 @@ export class LineInput implements SessionInput {
     return text === ''
   }
 
+  /** The terminal cannot be given a line. */
+  offer(): boolean {
+    return false
+  }
+
   feed(typed: string): void {
     const lines = typed.split('\n')
     const rest = lines.pop() ?? ''

@@ -23,6 +23,10 @@ export function openInput(options: SessionOptions, style: SessionStyle, hooks: H
       editor.setText(text)
       return true
     },
+    offer(text) {
+      editor.offer(text)
+      return true
+    },
     feed: (typed) => decoder.push(typed),
     view: (columns, rows) => editor.view(columns, rows),
     close: () => decoder.close(),

@@ -6,6 +6,8 @@ export interface SessionInput {
   readonly text: string
   /** @returns whether it could be put there */
   setText(text: string): boolean
+  /** The same for a text that what is typed next replaces. @returns whether it could be put there */
+  offer(text: string): boolean
   /** Takes what the terminal sent, as it came. */
   feed(typed: string): void
   /** Undefined where the terminal shows it. */

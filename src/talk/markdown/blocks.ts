@@ -25,7 +25,11 @@ export class Blocks {
 
   constructor(options: MarkdownOptions) {
     this.#options = options
-    this.page = new Page(Math.max(2, options.columns), options)
+    this.page = new Page(() => Math.max(2, options.columns), options)
+  }
+
+  get #proseWidth(): number {
+    return Math.min(this.page.room, widestProse)
   }
 
   get isInParagraph(): boolean {
@@ -134,7 +138,7 @@ export class Blocks {
   }
 
   #openText(): InlineText {
-    const filler = new LineFiller(Math.min(this.page.room, widestProse), this.page, this.#options)
+    const filler = new LineFiller(() => this.#proseWidth, this.page, this.#options)
     return new InlineText((piece, isGlued) => filler.add(inlineRuns(piece, unmarked, this.#options), isGlued))
   }
 
@@ -160,7 +164,7 @@ export class Blocks {
 
   /** The table is over; what only looked like its header is text. */
   #settleTable(): void {
-    this.#table?.show()
+    this.#table?.end()
     this.#table = undefined
     const header = this.#header
     if (header === undefined) return
@@ -175,15 +179,14 @@ export class Blocks {
     // The marks tell the levels apart, and show a heading even without colour.
     this.page.write(style.dim(`${'#'.repeat(level)} `))
     const marks: readonly Mark[] = level === 1 ? ['bold', 'underline'] : ['bold']
-    const filler = new LineFiller(Math.min(this.page.room, widestProse), this.page, this.#options)
+    const filler = new LineFiller(() => this.#proseWidth, this.page, this.#options)
     filler.skip(level + 1)
     filler.add(inlineRunsOf(withoutClosingMarks(content.slice(level).trim()), marks, this.#options))
     this.page.endLine()
   }
 
   #showRule(): void {
-    const width = Math.min(this.page.room, widestProse)
-    this.page.write(this.#options.style.dim('─'.repeat(width)))
+    this.page.write(this.#options.style.dim('─'.repeat(this.#proseWidth)))
     this.page.newLine()
   }
 

@@ -20,7 +20,9 @@ interface Fragment {
  */
 export class LineFiller {
   #lines: Lines
-  #width: number
+  #width: () => number
+  /** The width when the last words were added. */
+  #lastWidth: number
   #look: Look
   #column = 0
   #spaces: Fragment[] = []
@@ -29,9 +31,10 @@ export class LineFiller {
   #textWidth = 0
   #run: Run = { text: '', marks: unmarked }
 
-  /** @param width in columns; characters that are wider than all of it stand alone */
-  constructor(width: number, lines: Lines, look: Look) {
+  /** @param width in columns, which may change; characters that are wider than all of it stand alone */
+  constructor(width: () => number, lines: Lines, look: Look) {
     this.#width = width
+    this.#lastWidth = width()
     this.#lines = lines
     this.#look = look
   }
@@ -46,6 +49,7 @@ export class LineFiller {
    * @param isGlued whether the first word goes on where the last call stopped
    */
   add(runs: readonly Run[], isGlued = false): void {
+    this.#followWidth()
     let word: Fragment[] = []
     let isFirst = isGlued
     const endWord = (): void => {
@@ -78,16 +82,24 @@ export class LineFiller {
     this.#flush()
   }
 
+  /** A terminal of another width may have wrapped the line: what comes next begins a new one. */
+  #followWidth(): void {
+    const width = this.#width()
+    if (width === this.#lastWidth) return
+    this.#lastWidth = width
+    if (this.#column > 0) this.#breakLine()
+  }
+
   #addWord(word: readonly Fragment[], isGlued: boolean): void {
     const widths = word.map(({ text }) => displayWidth(text))
     const width = widths.reduce((sum, one) => sum + one, 0)
     const space = this.#spaces.reduce((sum, { text }) => sum + text.length, 0)
-    if (this.#column > 0 && !isGlued && this.#column + space + width > this.#width) this.#breakLine()
+    if (this.#column > 0 && !isGlued && this.#column + space + width > this.#lastWidth) this.#breakLine()
     if (this.#column > 0) for (const { text, run } of this.#spaces) this.#put(text, text.length, run)
     this.#spaces = []
     for (const [index, { text, run }] of word.entries()) {
       const columns = widths[index] ?? 0
-      if (this.#column + columns <= this.#width) this.#put(text, columns, run)
+      if (this.#column + columns <= this.#lastWidth) this.#put(text, columns, run)
       else this.#putBroken(text, run)
     }
   }
@@ -95,7 +107,7 @@ export class LineFiller {
   #putBroken(text: string, run: Run): void {
     for (const { segment } of characters.segment(text)) {
       const width = displayWidth(segment)
-      if (this.#column > 0 && this.#column + width > this.#width) this.#breakLine()
+      if (this.#column > 0 && this.#column + width > this.#lastWidth) this.#breakLine()
       this.#put(segment, width, run)
     }
   }

@@ -5,7 +5,7 @@ import type { MarkdownOptions } from './markdown-options.ts'
 import type { AnswerWriter } from './plain-writer.ts'
 
 /**
- * Renders markdown while it comes: prose by words, code by lines, tables when they are whole. What
+ * Renders markdown while it comes: prose by words, code by lines, tables by rows. What
  * was given out stays as it is, and all of it together is the same however the text was cut: each
  * decision falls at the character that makes it certain.
  *

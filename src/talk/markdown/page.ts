@@ -11,7 +11,7 @@ interface Level {
 /** The lines of an answer on their way to the screen: what has been written is never touched again. */
 export class Page implements Lines {
   #look: Look
-  #width: number
+  #width: () => number
   #levels: Level[] = []
   #out = ''
   #hasShown = false
@@ -19,8 +19,8 @@ export class Page implements Lines {
   /** Empty lines, which are written when something follows. */
   #gap = ''
 
-  /** @param width in columns */
-  constructor(width: number, look: Look) {
+  /** @param width in columns, which may change */
+  constructor(width: () => number, look: Look) {
     this.#width = width
     this.#look = look
   }
@@ -57,7 +57,7 @@ export class Page implements Lines {
 
   /** Columns that are left for text inside the containers. */
   get room(): number {
-    return Math.max(2, this.#width - this.#shownLevels().reduce((sum, level) => sum + widthOf(level), 0))
+    return Math.max(2, this.#width() - this.#shownLevels().reduce((sum, level) => sum + widthOf(level), 0))
   }
 
   write(text: string): void {
@@ -107,7 +107,7 @@ export class Page implements Lines {
     for (; from > 0; from--) {
       const level = this.#levels[from - 1]
       width += level === undefined ? 0 : widthOf(level)
-      if (width > this.#width / 2) break
+      if (width > this.#width() / 2) break
     }
     return this.#levels.slice(Math.min(from, Math.max(0, this.#levels.length - 1)))
   }

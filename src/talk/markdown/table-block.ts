@@ -7,10 +7,12 @@ import { type Alignment, splitRow } from './table-row.ts'
 import type { Mark } from './text-style.ts'
 
 /** Rows, and UTF-16 units, after which the widths are settled and each row is shown as it comes. */
-const enoughRows = 100
+const enoughRows = 3
 const enoughText = 16_384
 /** Columns that would have to be narrower cannot be read. */
 const narrowest = 6
+/** Columns by which any column may grow for the rows to come. */
+const leastGrowth = 4
 const gap = 3
 const bold: readonly Mark[] = ['bold']
 
@@ -20,7 +22,8 @@ interface CellLine {
 }
 
 /**
- * A table, fitted into the width with its cells wrapped. Where not even narrow columns fit, each row
+ * A table, fitted into the width with its cells wrapped. Its first rows decide the widths, with room
+ * for longer cells to come, so that each of the others can be shown as soon as it has come. Where not even narrow columns fit, each row
  * is a list of its cells, each after the name of its column.
  */
 export class TableBlock {
@@ -30,8 +33,13 @@ export class TableBlock {
   #alignments: readonly Alignment[]
   #waiting: string[][] = []
   #length = 0
+  /** What each column would take, by the rows so far. */
+  #natural: number[] = []
   /** Of the columns, once they are settled; empty for a list. */
   #widths: number[] | undefined
+  /** The room that they were fitted into. */
+  #room = 0
+  #hasRows = false
 
   constructor(header: string, alignments: readonly Alignment[], page: Page, look: Look) {
     this.#page = page
@@ -48,33 +56,50 @@ export class TableBlock {
     if (cells.length > count) cells.push(cells.splice(count - 1).join(' | '))
     this.#waiting.push(cells)
     this.#length += row.length
-    if (this.#widths || this.#waiting.length >= enoughRows || this.#length >= enoughText) this.show()
+    if (this.#widths || this.#waiting.length >= enoughRows || this.#length >= enoughText) this.#show(true)
   }
 
-  /** Shows all rows that there are. */
-  show(): void {
-    const isFirst = this.#widths === undefined
-    this.#widths ??= this.#fit()
-    const isTable = this.#widths.length > 0
-    if (isFirst && isTable) this.#showHeader(this.#widths)
-    if (isFirst && !isTable && this.#waiting.length === 0) this.#showList([])
+  /** The table is over: shows what has not been shown. */
+  end(): void {
+    if (this.#widths === undefined || this.#waiting.length > 0) this.#show(false)
+  }
+
+  /** Shows all rows that there are, below a header of their own where the room is another than before. */
+  #show(mayGoOn: boolean): void {
+    const isFitted = this.#widths !== undefined && this.#page.room === this.#room
+    const widths = isFitted && this.#widths ? this.#widths : this.#fit(mayGoOn)
+    this.#widths = widths
+    this.#hasRows ||= this.#waiting.length > 0
+    const isTable = widths.length > 0
+    if (!isFitted && isTable) this.#showHeader(widths)
+    if (!isTable && !this.#hasRows) this.#showList([])
     for (const cells of this.#waiting) {
-      if (isTable) this.#showRow(cells, this.#widths, unmarked)
+      if (isTable) this.#showRow(cells, widths, unmarked)
       else this.#showList(cells)
     }
     this.#waiting = []
   }
 
-  #fit(): number[] {
-    const natural = this.#names.map((name) => widest(this.#wrap(name, Number.POSITIVE_INFINITY, bold)))
+  #fit(mayGoOn: boolean): number[] {
+    const natural = this.#names.map((name, index) =>
+      Math.max(this.#natural[index] ?? 0, widest(this.#wrap(name, Number.POSITIVE_INFINITY, bold))),
+    )
     for (const cells of this.#waiting) {
       for (const [index, cell] of cells.entries()) {
         const width = widest(this.#wrap(cell, Number.POSITIVE_INFINITY, unmarked))
         natural[index] = Math.max(natural[index] ?? 0, width)
       }
     }
-    const limit = widestColumn(natural, this.#page.room - gap * (natural.length - 1))
-    return limit < narrowest ? [] : natural.map((width) => Math.max(1, Math.min(width, limit)))
+    this.#natural = natural
+    this.#room = this.#page.room
+    const room = this.#room - gap * (natural.length - 1)
+    const limit = widestColumn(natural, room)
+    if (limit < narrowest) return []
+    const widths = natural.map((width) => Math.max(1, Math.min(width, limit)))
+    if (!mayGoOn) return widths
+    const wanted = widths.map((width) => Math.max(leastGrowth, width))
+    const growth = widestColumn(wanted, room - widths.reduce((sum, width) => sum + width, 0))
+    return widths.map((width, index) => width + Math.max(0, Math.min(wanted[index] ?? 0, growth)))
   }
 
   #showHeader(widths: readonly number[]): void {
@@ -86,7 +111,8 @@ export class TableBlock {
   #showRow(cells: readonly string[], widths: readonly number[], marks: readonly Mark[]): void {
     const wrapped = widths.map((width, index) => this.#wrap(cells[index] ?? '', width, marks))
     const height = wrapped.reduce((most, lines) => Math.max(most, lines.length), 1)
-    const bar = this.#look.style.dim(' │ ')
+    // Spaces outside the style, so that they can be trimmed.
+    const bar = ` ${this.#look.style.dim('│')} `
     for (let line = 0; line < height; line++) {
       const parts = wrapped.map((lines, index) => this.#align(lines[line], widths[index] ?? 0, index))
       this.#put(parts.join(bar).trimEnd())
@@ -103,7 +129,7 @@ export class TableBlock {
 
   #showList(cells: readonly string[]): void {
     for (const [index, name] of this.#names.entries()) {
-      const filler = new LineFiller(this.#page.room, this.#page, this.#look)
+      const filler = new LineFiller(() => this.#page.room, this.#page, this.#look)
       this.#read(`${name}:`, bold, filler)
       this.#read(` ${cells[index] ?? ''}`, unmarked, filler)
       this.#page.endLine()
@@ -114,7 +140,7 @@ export class TableBlock {
   #wrap(cell: string, width: number, marks: readonly Mark[]): CellLine[] {
     const lines: CellLine[] = [{ text: '', width: 0 }]
     const filler = new LineFiller(
-      width,
+      () => width,
       {
         write: (text, columns) => {
           const last = lines.at(-1)

@@ -27,9 +27,8 @@ export async function beginConversation(
   session.recorder = new Recorder(begun.writer, begun.turns, (failure) =>
     session.voice.sayFailure(failure, 'The session goes on, but nothing more of it is kept on this machine.'),
   )
-  session.turns = 0
-  session.unsent = undefined
-  session.cutAnswer = undefined
+  session.unsent = begun.unsent
+  session.cutAnswer = begun.cutAnswer
   session.replacesLastPrompt = false
   greet()
   begun.show()

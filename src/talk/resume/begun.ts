@@ -1,3 +1,4 @@
+import type { CutAnswer } from '../answer/recover-answer.ts'
 import type { Conversation } from '../conversation.ts'
 import type { TranscriptWriter } from '../transcript/transcript-writer.ts'
 
@@ -7,5 +8,9 @@ export interface Begun {
   writer: TranscriptWriter
   /** Turns that the transcript has already. */
   turns: number
+  /** The last answer, where it did not come whole. */
+  cutAnswer?: CutAnswer | undefined
+  /** The last question, where no answer came at all. */
+  unsent?: string | undefined
   show(): void
 }

@@ -1,5 +1,12 @@
 import type { Message } from '../../contract/completion.ts'
 
+/** A message of one account of a conversation. */
+export interface Said {
+  message: Message
+  /** When it was said, in ms; undefined where nothing tells. */
+  at?: number | undefined
+}
+
 /** A message of the merged conversation, and where the two accounts of it differ. */
 export interface Reconciled {
   message: Message
@@ -15,17 +22,13 @@ const compared = 200
 
 /**
  * Merges what this machine recorded with the end of what the service says: in the order of both,
- * nothing left out.
+ * nothing left out. Where one account has what the other lacks, the times decide the order.
  *
  * @param local all of it
  * @param remote the newest page, oldest first
  * @param isWhole whether nothing comes before `remote`
  */
-export function reconcile(
-  local: readonly Message[],
-  remote: readonly Message[],
-  isWhole: boolean,
-): Reconciled[] {
+export function reconcile(local: readonly Said[], remote: readonly Said[], isWhole: boolean): Reconciled[] {
   const here = local.slice(-compared)
   const there = remote.slice(-compared)
   const merged = align(here, there)
@@ -35,44 +38,95 @@ export function reconcile(
   // Where ours is compared whole, what precedes the service's end is older than all of it.
   const older = before.length > 0 ? [] : remote.slice(0, remote.length - there.length)
   return [
-    ...older.map((message): Reconciled => ({ message, mark: 'service' })),
-    ...before.map((message): Reconciled => ({ message, mark: 'none' })),
+    ...older.map(({ message }): Reconciled => ({ message, mark: 'service' })),
+    ...before.map(({ message }): Reconciled => ({ message, mark: 'none' })),
     ...merged.map((entry, index): Reconciled => (index < firstShared ? { ...entry, mark: 'none' } : entry)),
   ]
 }
 
 /** By the longest common subsequence. */
-function align(here: readonly Message[], there: readonly Message[]): Reconciled[] {
+function align(here: readonly Said[], there: readonly Said[]): Reconciled[] {
   const width = there.length + 1
   const lengths = new Uint16Array((here.length + 1) * width)
   const at = (row: number, column: number): number => lengths[row * width + column] ?? 0
   for (let row = here.length - 1; row >= 0; row--) {
     for (let column = there.length - 1; column >= 0; column--) {
-      lengths[row * width + column] = match(here[row], there[column])
+      lengths[row * width + column] = match(here[row]?.message, there[column]?.message)
         ? at(row + 1, column + 1) + 1
         : Math.max(at(row + 1, column), at(row, column + 1))
     }
   }
   const merged: Reconciled[] = []
+  /** What each account alone has since the last message of both. */
+  let alone: { ours: Said[]; theirs: Said[] } = { ours: [], theirs: [] }
   let row = 0
   let column = 0
   while (row < here.length || column < there.length) {
     const ours = here[row]
     const theirs = there[column]
-    const mark = match(ours, theirs)
+    const mark = match(ours?.message, theirs?.message)
     if (ours && theirs && mark) {
-      merged.push({ message: mark === 'longer' ? theirs : ours, mark })
+      merged.push(...mergeByTime(alone, merged.length > 0))
+      alone = { ours: [], theirs: [] }
+      merged.push({ message: mark === 'longer' ? theirs.message : ours.message, mark })
       row++
       column++
     } else if (ours && (!theirs || at(row + 1, column) >= at(row, column + 1))) {
-      merged.push({ message: ours, mark: 'here' })
+      alone.ours.push(ours)
       row++
     } else if (theirs) {
-      merged.push({ message: theirs, mark: 'service' })
+      alone.theirs.push(theirs)
       column++
     }
   }
-  return merged
+  return [...merged, ...mergeByTime(alone, merged.length > 0)]
+}
+
+interface Exchange {
+  messages: Reconciled[]
+  /** Of its question, or else of what follows it. */
+  at: number
+}
+
+/**
+ * Puts what only one account has into one order, question and answer together.
+ *
+ * @param isAfterShared whether a message of both comes before it
+ */
+function mergeByTime(alone: { ours: Said[]; theirs: Said[] }, isAfterShared: boolean): Reconciled[] {
+  const ours = exchangesOf(alone.ours, 'here')
+  const theirs = exchangesOf(alone.theirs, 'service')
+  const isTimed = [ours, theirs].every((exchanges) => exchanges.some(({ at }) => Number.isFinite(at)))
+  const merged: Exchange[] = []
+  if (isTimed) {
+    for (let [mine, other] = [ours.shift(), theirs.shift()]; mine ?? other; ) {
+      if (mine && (!other || mine.at < other.at)) {
+        merged.push(mine)
+        mine = ours.shift()
+      } else if (other) {
+        merged.push(other)
+        other = theirs.shift()
+      }
+    }
+  } else {
+    // Without times: a history that shares nothing with ours is older, for ours began later.
+    merged.push(...(isAfterShared ? [...ours, ...theirs] : [...theirs, ...ours]))
+  }
+  return merged.flatMap(({ messages }) => messages)
+}
+
+function exchangesOf(said: readonly Said[], mark: 'here' | 'service'): Exchange[] {
+  const exchanges: Exchange[] = []
+  for (const { message, at = Number.POSITIVE_INFINITY } of said) {
+    const last = exchanges.at(-1)
+    if (last && message.role !== 'user') last.messages.push({ message, mark })
+    else exchanges.push({ messages: [{ message, mark }], at })
+  }
+  for (let index = exchanges.length - 2; index >= 0; index--) {
+    const [one, next] = [exchanges[index], exchanges[index + 1]]
+    if (one && next && one.at === Number.POSITIVE_INFINITY) one.at = next.at
+  }
+  return exchanges
 }
 
 /** Whether two accounts are of one message: one may have been cut off. */

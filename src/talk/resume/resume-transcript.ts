@@ -1,15 +1,19 @@
+import type { HistoryMessage } from '../../contract/conversation.ts'
+import { timeOf } from '../../contract/history-order.ts'
 import { Failure } from '../../failure.ts'
+import type { CutAnswer } from '../answer/recover-answer.ts'
 import { Conversation } from '../conversation.ts'
 import type { Session } from '../session.ts'
 import { belongsTo } from '../transcript/list-transcripts.ts'
 import { readTranscript } from '../transcript/read-transcript.ts'
-import type { Transcript } from '../transcript/transcript.ts'
+import type { Transcript, Turn } from '../transcript/transcript.ts'
 import { TranscriptWriter } from '../transcript/transcript-writer.ts'
+import { findTurns } from './answered-turns.ts'
 import type { Begun } from './begun.ts'
 import { createTranscript } from './create-transcript.ts'
 import { asMessage } from './history-message.ts'
-import { type Reconciled, reconcile } from './reconcile.ts'
-import { showEarlier } from './show-earlier.ts'
+import { type Reconciled, reconcile, type Said } from './reconcile.ts'
+import { showEarlier, showUnanswered } from './show-earlier.ts'
 
 /**
  * Goes on with a session of this machine, after a look at what the service's history says of it.
@@ -25,7 +29,9 @@ export async function resumeTranscript(session: Session, path: string, signal: A
   const conversation = conversationOf(transcript)
   const { model, isModelAsked } = session.options
   if (isModelAsked || conversation.model === undefined) conversation.model = model
-  const { entries, doubt } = await compareWithHistory(session, conversation, signal)
+  const turns = findTurns(conversation.messages, transcript.turns)
+  const said = conversation.messages.map((message): Said => ({ message, at: timeOfTurn(turns.get(message)) }))
+  const { entries, doubt } = await compareWithHistory(session, conversation, said, signal)
   conversation.messages = entries.map(({ message }) => message)
 
   const { writer, isShared } = openWriter(session, path)
@@ -40,17 +46,42 @@ export async function resumeTranscript(session: Session, path: string, signal: A
     const { content: text } = last.message
     writer.append({ type: 'recovered', turn: cut.number, at: new Date().toISOString(), text })
   }
+  const unanswered = findUnanswered(transcript, entries)
   return {
     conversation,
     writer,
     turns: isShared ? 0 : turn,
+    cutAnswer: cutOf(last && turns.get(last.message)),
+    unsent: unanswered?.user,
     show: () => {
-      showEarlier(session, entries)
+      showEarlier(session, entries, turns)
+      if (unanswered) showUnanswered(session, unanswered)
       if (doubt !== undefined) session.voice.note(`[the service's history could not be compared: ${doubt}]`)
       if (isShared)
         session.voice.note('[it is open in another terminal, so that this one keeps a transcript of its own]')
     },
   }
+}
+
+function timeOfTurn(turn: Turn | undefined): number | undefined {
+  const time = Date.parse(turn?.at ?? '')
+  return Number.isNaN(time) ? undefined : time
+}
+
+/** What /continue goes on with. */
+function cutOf(turn: Turn | undefined): CutAnswer | undefined {
+  if (!turn || turn.status === 'complete' || turn.status === 'unverified') return undefined
+  return { prompt: turn.user, part: turn.answer, answerId: turn.id }
+}
+
+/** The last question, where no word of an answer came and the service's history does not have it. */
+function findUnanswered({ turns }: Transcript, entries: readonly Reconciled[]): Turn | undefined {
+  const last = turns.at(-1)
+  if (last?.answer !== '' || last.status === 'complete') return undefined
+  const isOnService = entries.some(
+    ({ message, mark }) => mark === 'service' && message.role === 'user' && message.content === last.user,
+  )
+  return isOnService ? undefined : last
 }
 
 /** Of two sessions on one transcript each keeps its own. */
@@ -89,22 +120,26 @@ function conversationOf(transcript: Transcript): Conversation {
   }
   conversation.messages = [...transcript.conversation]
   conversation.lacksBeginning = transcript.lacksBeginning
+  conversation.isOnService = transcript.isOnService
   return conversation
 }
 
 /** Where the conversation is kept here, or the service cannot be asked, ours is the only account. */
 async function compareWithHistory(
   { client }: Session,
-  { mode, contextId, messages }: Conversation,
+  { mode, contextId }: Conversation,
+  said: readonly Said[],
   signal: AbortSignal,
 ): Promise<{ entries: Reconciled[]; doubt?: string }> {
-  const ours = messages.map((message): Reconciled => ({ message, mark: 'none' }))
+  const ours = said.map(({ message }): Reconciled => ({ message, mark: 'none' }))
   if (mode !== 'context' || contextId === undefined) return { entries: ours }
   try {
     const pages = client.history.pages({ context_id: contextId }, { signal })
     const { value: newest } = await pages.next()
-    const remote = (newest?.messages ?? []).flatMap(asMessage)
-    return { entries: reconcile(messages, remote, newest?.answer.body?.has_more !== true) }
+    const remote = (newest?.messages ?? []).flatMap((one: HistoryMessage) =>
+      asMessage(one).map((message): Said => ({ message, at: timeOf(one) || undefined })),
+    )
+    return { entries: reconcile(said, remote, newest?.answer.body?.has_more !== true) }
   } catch (error) {
     if (signal.aborted || !(error instanceof Failure)) throw error
     return { entries: ours, doubt: error.message }

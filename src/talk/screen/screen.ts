@@ -24,6 +24,8 @@ export class Screen {
   #footer: Footer | undefined
   /** Columns of the terminal when the footer was drawn. */
   #drawnColumns = 0
+  /** Whether a resized terminal has ended the unfinished line. */
+  #hasBroken = false
   /** Whether the last line is empty. */
   #isSeparate = true
 
@@ -39,16 +41,14 @@ export class Screen {
   /** Appends to the text; a footer stays below it. */
   append(text: string): void {
     if (text === '') return
-    this.#isSeparate = text === '\n' || text.endsWith('\n\n')
     const footer = this.#footer
-    if (!footer) {
-      this.#advance(text)
-      this.#terminal.write(asLines(text))
-      return
-    }
     const back = this.#leaveFooter()
-    this.#advance(text)
-    this.#write(back + eraseBelow + asLines(text) + this.#enterFooter(footer))
+    const added = this.#hasBroken ? text.replace(/^\n/, '') : text
+    this.#hasBroken = false
+    this.#isSeparate = added === '\n' || added.endsWith('\n\n')
+    this.#advance(added)
+    if (footer) this.#write(back + eraseBelow + asLines(added) + this.#enterFooter(footer))
+    else this.#terminal.write(asLines(added))
   }
 
   /** Whole lines of text, on lines of their own. */
@@ -119,7 +119,10 @@ export class Screen {
     // Behind the last character of a full row the cursor is still on that row.
     const within = Math.min(Math.floor(cursor.column / columns), rowsOf(lines[cursor.row] ?? '', columns) - 1)
     // Where a resized terminal has put the end of an unfinished line is anybody's guess: a new one begins.
-    if (this.#drawnColumns !== columns) this.#line = ''
+    if (this.#drawnColumns !== columns) {
+      this.#hasBroken = this.#isMidLine
+      this.#line = ''
+    }
     const column = stringWidth(this.#line)
     const up = above + within + (column > 0 ? 1 : 0)
     return `${up > 0 ? `\u001b[${up}A` : ''}\r${column > 0 ? `\u001b[${column}C` : ''}`

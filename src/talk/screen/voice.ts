@@ -1,5 +1,6 @@
 import wrapAnsi from 'wrap-ansi'
 import type { Failure } from '../../failure.ts'
+import { describeDetails } from '../../view/failure-details.ts'
 import { stripControls } from '../../view/strip-controls.ts'
 import type { SessionStyle } from '../session-options.ts'
 import type { Screen } from './screen.ts'
@@ -32,6 +33,8 @@ export class Voice {
   sayFailure(failure: Failure, hint?: string): void {
     const words = this.#wrap(`Error: ${failure.message}`)
     this.#screen.appendLines(words.replace(/^Error:/, this.#style.red('Error:')))
+    const details = describeDetails(failure)
+    if (details !== undefined) this.say(details)
     const next = failure.hint ?? hint
     if (next) this.say(`Hint: ${next}`)
   }

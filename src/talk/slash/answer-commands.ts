@@ -1,14 +1,13 @@
 import { Failure } from '../../failure.ts'
 import { recover } from '../answer/answer-prompt.ts'
 import { sendInstead, sendPrompt } from '../answer/send-prompt.ts'
+import { goOnExactly, goOnFurther } from '../conversation.ts'
 import { asTyped } from '../input/as-typed.ts'
 import { showPrompt } from '../resume/show-earlier.ts'
 import type { Session } from '../session.ts'
 import { copyText } from './copy-text.ts'
 import { saveText } from './save-text.ts'
 import type { SlashCommand } from './slash-command.ts'
-
-const goOn = 'Go on exactly where your last answer stopped.'
 
 /** What can be done about the last answer. */
 export const answerCommands: readonly SlashCommand[] = [
@@ -17,10 +16,7 @@ export const answerCommands: readonly SlashCommand[] = [
     summary: 'Ask the last question again, as if it had not been answered',
     run: async (session) => {
       const { unsent } = session
-      if (unsent !== undefined) {
-        session.keyboard.input.setText('')
-        return sendPrompt(session, unsent)
-      }
+      if (unsent !== undefined) return sendPrompt(session, unsent)
       const prompt = demandPrompt(session)
       showPrompt(session, prompt)
       await sendInstead(session, prompt)
@@ -53,6 +49,7 @@ export const answerCommands: readonly SlashCommand[] = [
       if (isOver) return
       demandPrompt(session)
       if (!cutAnswer) session.voice.note('Nothing was cut off, as far as anybody can tell; asking for more.')
+      const goOn = cutAnswer ? goOnExactly : goOnFurther
       showPrompt(session, goOn)
       await sendPrompt(session, goOn)
     },

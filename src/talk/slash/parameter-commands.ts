@@ -1,5 +1,5 @@
 import { Failure } from '../../failure.ts'
-import { keepHere } from '../answer/keep-here.ts'
+import { keepHere, keepOnService } from '../answer/keep-here.ts'
 import type { Parameters } from '../conversation.ts'
 import type { Session } from '../session.ts'
 import type { SlashCommand } from './slash-command.ts'
@@ -63,6 +63,11 @@ async function change(session: Session, parameters: Parameters): Promise<void> {
   Object.assign(session.conversation.parameters, parameters)
   session.recorder.options(session.conversation)
   session.voice.note(describeParameters(session.conversation.parameters))
+  if (!keepOnService(session) && !session.conversation.hasParameters) {
+    session.voice.note(
+      '[replies are still not streamed: only this machine has all that was said; /new begins another conversation]',
+    )
+  }
 }
 
 function readAssignment(assignment: string): Parameters {

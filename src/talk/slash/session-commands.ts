@@ -66,7 +66,10 @@ function showInfo(session: Session): void {
     ['profile', options.owner.profile],
     ['session', recorder.id],
     ['turns', recorder.turns],
-    ['conversation', conversation.mode === 'context' ? 'kept by the service' : 'kept on this machine'],
+    [
+      'conversation',
+      conversation.mode === 'context' ? 'kept by the service' : 'kept on this machine, not streamed',
+    ],
     ['context', conversation.contextId],
     ['model', conversation.model ?? conversation.answeredBy],
     ['system', system],

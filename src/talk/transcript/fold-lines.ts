@@ -23,6 +23,7 @@ export function foldLines(id: string, lines: Iterable<TranscriptLine>): Transcri
     turns: [],
     conversation: [],
     lacksBeginning: false,
+    isOnService: true,
   }
   let told: Message[] = []
   /** The first turn that is not in `told`. */
@@ -51,6 +52,7 @@ export function foldLines(id: string, lines: Iterable<TranscriptLine>): Transcri
         break
       case 'user':
         transcript.turns.push(openTurn(line))
+        if (transcript.mode === 'completions') transcript.isOnService = false
         break
       default:
         addToTurn(transcript, line)
@@ -75,6 +77,10 @@ function beginsAnew({ contextId }: Transcript, { mode, context_id }: LineOf<'opt
 }
 
 function setOptions(transcript: Transcript, line: LineOf<'options'>): void {
+  if (line.mode === 'context') transcript.isOnService = true
+  else if (transcript.mode === 'context') {
+    transcript.isOnService = transcript.contextId !== undefined || transcript.turns.length === 0
+  }
   transcript.mode = line.mode
   set(transcript, 'contextId', line.context_id)
   set(transcript, 'model', line.model)
@@ -146,7 +152,7 @@ function statusOf({ interrupted, error, complete, verified }: LineOf<'end'>): Tu
   return verified ? 'complete' : 'unverified'
 }
 
-/** The service has the answer whole: it counts, and what had come of it is its beginning, or wrong. */
+/** The service has more of the answer: that counts, and what had come is its beginning, or wrong. */
 function recover(turn: Turn, text: string): void {
   const others = turn.events.filter(({ type }) => type !== 'delta')
   const goesOn = text.startsWith(turn.answer)
@@ -154,7 +160,8 @@ function recover(turn: Turn, text: string): void {
   turn.events = goesOn ? turn.events : others
   if (rest !== '') turn.events.push({ type: 'delta', text: rest })
   turn.answer = text
-  turn.status = 'complete'
+  // The history does not say whether it has all of it.
+  turn.status = 'unverified'
   delete turn.reason
 }
 

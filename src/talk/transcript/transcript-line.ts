@@ -67,7 +67,7 @@ const transcriptLine = z.discriminatedUnion('type', [
     first_ms: z.optional(z.number()),
     total_ms: z.optional(z.number()),
   }),
-  /** The whole answer, found later in the service's history. */
+  /** The answer from its beginning, as the service's history had it later. */
   z.object({ type: z.literal('recovered'), turn: z.number(), at: z.string(), text: z.string() }),
 ])
 

@@ -56,6 +56,8 @@ export interface Transcript {
    * question that got no word of an answer is left out.
    */
   conversation: Message[]
+  /** Whether the service's context has all of it, though replies come from completions. */
+  isOnService: boolean
   /** Whether what came before that is on the service alone. */
   lacksBeginning: boolean
 }

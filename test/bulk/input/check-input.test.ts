@@ -49,12 +49,24 @@ describe('checking a file of users', () => {
       '8:3 email is that of line 2 too',
       '9:2 email must be an e-mail address',
       '10:2 email is that of line 3 too',
-      '11:1 id is that of line 8 too',
     ])
     const faulty = Array.from({ length: checked.rows }, (_, index) => index).filter((index) =>
       checked.faulty.has(index),
     )
-    expect(faulty).to.deep.equal([3, 4, 5, 6, 7, 8, 9])
+    expect(faulty).to.deep.equal([3, 4, 5, 6, 7, 8])
+  })
+
+  it('finds no duplicate of a row that has faults, which is not sent', async () => {
+    const { checked, faults } = await check(
+      'email,password,permissions\na@x,,read\na@x,,read:chat\nb@x,,read:chat\nb@x,,read\nA@x,,\n',
+    )
+    expect(faults).to.deep.equal([
+      '2:6 permission must have the form <action>:<resource>, such as read:chat',
+      '5:1 email is that of line 4 too',
+      '5:6 permission must have the form <action>:<resource>, such as read:chat',
+      '6:1 email is that of line 3 too',
+    ])
+    expect(checked.steps.create).to.equal(2)
   })
 
   it('is exact whatever the fingerprints are', async () => {

@@ -2,7 +2,9 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import yaml from 'yaml'
 import type { InputForm } from '../../../src/bulk/input/input-form.ts'
+import { findRepeatedName } from '../../../src/bulk/input/json-text.ts'
 import type { UserRow } from '../../../src/bulk/rows/user-row.ts'
+import { locateJson } from '../../../src/plan/file/locate-json.ts'
 import { failureOf, faultsOf, outcomeOf, rowsOf, textInput } from './text-input.ts'
 
 const text = fc.string({ unit: fc.constantFrom(...'ab-#:"\'[]{},\\\n\t é😀&*!') })
@@ -152,6 +154,45 @@ describe('rows as objects', () => {
     for (const [line, fault] of texts) expect(await faultsOf('jsonl', line), line).to.deep.equal([fault])
   })
 
+  it('are refused where a name comes twice in one object of JSON, at the second one', async () => {
+    const texts: [string, string[]][] = [
+      [
+        '{"email":"a@x","metadata":{"a":1},"metadata":{"a":2}}',
+        ['1:35 "metadata" comes twice in one object'],
+      ],
+      ['{"email":"a@x","metadata":{"a":[{"b":1, "\\u0062":2}]}}', ['1:41 "b" comes twice in one object']],
+      ['{"email":"a@x","metadata":{"a":{"email":1},"b":["a","a"],"c":"\\"email\\":{"}}', []],
+    ]
+    for (const [text, faults] of texts) {
+      expect(await faultsOf('jsonl', text), text).to.deep.equal(faults)
+      const inList = faults.map((fault) => fault.replace(/:(\d+)/, (_, column) => `:${Number(column) + 1}`))
+      expect(await faultsOf('json', `[${text}]`), text).to.deep.equal(inList)
+    }
+  })
+
+  it('have a repeated name exactly where one object of JSON has it', () => {
+    const name = fc.constantFrom('a', 'b', '"', '\\', '{', ':', '')
+    const { value } = fc.letrec<{ value: string; object: string; list: string }>((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 3 },
+        fc.constantFrom('1', 'null', '"a"', '"\\""', '"{"', '"a:"'),
+        tie('object'),
+        tie('list'),
+      ),
+      object: fc
+        .array(fc.tuple(name, tie('value')), { maxLength: 3 })
+        .map((pairs) => `{${pairs.map(([key, text]) => `${JSON.stringify(key)} : ${text}`).join(', ')}}`),
+      list: fc.array(tie('value'), { maxLength: 3 }).map((items) => `[${items.join()}]`),
+    }))
+    fc.assert(
+      fc.property(value, (text) => {
+        const repeats = /is there twice/.test(reasonOf(() => locateJson(text)) ?? '')
+        expect(findRepeatedName(text) !== undefined, text).to.equal(repeats)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
   it('of broken YAML are one fault each, and quote nothing of it', async () => {
     const items = [
       '- email: a@x\n  email: b@x',
@@ -202,6 +243,12 @@ describe('rows as objects', () => {
     ['json', '[{"email":"a@x"}] x', 'rows:1:19: something follows the list'],
     ['json', '{"users":[],"a":1}', 'rows:1:12: only "users" may be in the object of the list'],
     ['yaml', '# nothing\n---\n', 'rows holds no users'],
+    ['yaml', '%YAML 1.1\n---\n- email: a@x\n', 'rows:1:1: the file is YAML 1.1; rows are read as YAML 1.2'],
+    [
+      'yaml',
+      '- email: a@x\n...\n%YAML 1.1 # old\n---\nemail: b@x\nmetadata: {a: yes, b: 010}\n',
+      'rows:3:1: the file is YAML 1.1; rows are read as YAML 1.2',
+    ],
     ['yaml', 'users:\n- email: a@x', 'rows:1:1: this is no list of users'],
     ['yaml', '- email: a@x\n---\nhello', 'rows:3:1: this is no list of users'],
     ['jsonl', `{"email":"${'a'.repeat(2_000_000)}"}`, 'rows has a row at line 1 that is longer than 1 MiB'],
@@ -223,3 +270,12 @@ describe('rows as objects', () => {
     })
   }
 })
+
+function reasonOf(act: () => unknown): string | undefined {
+  try {
+    act()
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}

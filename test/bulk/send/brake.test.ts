@@ -252,6 +252,52 @@ describe('the brake of all workers', () => {
       expect(brake.known).to.include({ remaining: 2 })
     })
 
+    it('follows the window that the service names', async () => {
+      // The service counts from the full hour; ten minutes of it are over when the import begins.
+      const headers: LimitedServiceOptions['headers'] = ({ remaining, reset }) => ({
+        'ratelimit-policy': '"hour";q=100;w=3600, "minute";q=1000;w=60',
+        ratelimit: `"hour";r=${remaining};t=${Math.ceil(reset / 1000)}, "minute";r=900;t=7`,
+      })
+      const { clock, brake, service, pauses, send } = stage({
+        headers,
+        brake: { quota: { requests: 50, window: hour } },
+      })
+      await clock.run(clock.sleep(50 * 60_000))
+      const begin = clock.now()
+      await send(120)
+      expect(service).to.include({ taken: 120, refused: 0 })
+      expect(pauses.map(({ until }) => Math.round((until - begin) / 60_000))).to.deep.equal([10, 70])
+      expect(brake.known).to.include({ limit: 50, window: hour, remaining: 30 })
+    })
+
+    it('is not begun anew by windows of another length, or by a late answer', async () => {
+      const { clock, brake } = stage({ brake: { quota: { requests: 10, window: hour } } })
+      await brake.through(answers(undefined))
+      const minute = { 'ratelimit-policy': '"m";q=60;w=60', ratelimit: '"m";r=59;t=30' }
+      for (const headers of [
+        minute,
+        { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '59', 'x-ratelimit-reset': '30' },
+        { 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '9', 'x-ratelimit-reset': '9999' },
+        { 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '9', 'x-ratelimit-reset': '1' },
+      ]) {
+        answered(brake, 200, headers)
+        await clock.run(clock.sleep(40_000))
+      }
+      expect(brake.known).to.include({ limit: 10, remaining: 9, reset: hour - 160_000 })
+    })
+
+    it('gives way to headers that leave less', async () => {
+      const { clock, brake } = stage({ brake: { quota: { requests: 1000, window: hour } } })
+      await brake.through(answers(undefined))
+      answered(brake, 200, {
+        'ratelimit-policy': '"hour";q=100;w=3600',
+        ratelimit: '"hour";r=37;t=600',
+      })
+      expect(brake.known).to.deep.equal({ limit: 100, window: hour, remaining: 37, reset: 600_000 })
+      await clock.run(clock.sleep(600_000))
+      expect(brake.known).to.include({ limit: 100 })
+    })
+
     it('is not used up by a window that is over', () => {
       const clock = new SteppedClock()
       const spent = { since: clock.now() - 5000, requests: 10 }

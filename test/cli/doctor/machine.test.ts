@@ -171,6 +171,9 @@ describe('doctor, and the machine', () => {
     plant('a.jsonl', [header('/srv/done.csv', 1), took(0)])
     plant('b.jsonl', [header('/srv/half done.csv', 3), took(0)])
     plant('c.jsonl', [header('/srv/doubt.csv', 2), took(0), { row: 1, step: 'create', at: 1 }])
+    const end = (type: string) => ({ type, at: '2026-01-02T03:04:05.000Z' })
+    plant('finished.jsonl', [header('/srv/some-invalid.csv', 3), took(0), end('finished')])
+    plant('closed.jsonl', [header('/srv/given-up.csv', 3), { row: 1, step: 'create', at: 1 }, end('closed')])
     writeFileSync(join(folder, 'd.jsonl'), 'nonsense\n')
     const before = readFileSync(join(folder, 'c.jsonl'), 'utf8')
     const { all, exitCode } = await diagnose(sandbox)
@@ -178,9 +181,9 @@ describe('doctor, and the machine', () => {
     expect(imports.map(({ status }) => status)).to.deep.equal(['ok', 'warning'])
     expect(imports[0]).to.include({
       message: '/srv/half done.csv: 1 of 3 rows were sent to https://chat.example/',
-      hint: "chatctl users import '/srv/half done.csv' --base-url https://chat.example/",
+      hint: "chatctl users import '/srv/half done.csv' --base-url https://chat.example/ (add --close to give it up)",
     })
-    expect(imports[1]?.message).to.contain('of 1 row nobody knows what became')
+    expect(imports[1]?.message).to.contain('the outcome of 1 row is unknown')
     expect(exitCode).to.equal(0)
     expect(readFileSync(join(folder, 'c.jsonl'), 'utf8')).to.equal(before)
 
@@ -190,8 +193,8 @@ describe('doctor, and the machine', () => {
     const again = (await diagnose(sandbox)).all.filter(({ check }) => check === 'imports')
     expect(again[1]?.message).to.equal('/srv/here.csv: 1 of 3 rows were sent to local /srv/data')
     expect(again.map(({ hint }) => hint)).to.deep.equal([
-      "chatctl users import '/srv/half done.csv' --profile 'at work'",
-      'chatctl users import /srv/here.csv --profile local',
+      "chatctl users import '/srv/half done.csv' --profile 'at work' (add --close to give it up)",
+      'chatctl users import /srv/here.csv --profile local (add --close to give it up)',
     ])
   })
 

@@ -1,7 +1,9 @@
 import { expect } from 'chai'
 import { type BulkState, describeBulk } from '../../../src/cli/output/describe-bulk.ts'
 import { describeTime } from '../../../src/cli/output/describe-time.ts'
+import type { Output } from '../../../src/cli/output/output.ts'
 import { Pace } from '../../../src/cli/output/pace.ts'
+import { drawBar, ProgressLine } from '../../../src/cli/output/progress-line.ts'
 
 /** Local time, as the person sees it. */
 const now = new Date(2026, 2, 1, 13, 0, 0).getTime()
@@ -16,13 +18,13 @@ describe('how far the work on many rows is', () => {
     pause: undefined,
   }
   const cases: [string, Partial<BulkState>, string][] = [
-    ['all that is known', {}, '█████░░░░░░░░░░░░░░░ 25%  5,000 of 20,000 users done, 123/s, 3m left'],
+    ['all that is known', {}, '5,000 of 20,000 users done, 123/s, 3m left'],
     [
       'what went wrong',
       { tally: { done: 5000, failed: 4990, unknown: 10 } },
-      '██████████░░░░░░░░░░ 50%  5,000 of 20,000 users done, 4,990 failed, 10 unknown, 123/s, 3m left',
+      '5,000 of 20,000 users done, 4,990 failed, 10 unknown, 123/s, 3m left',
     ],
-    ['a moment', { left: 20 }, '█████░░░░░░░░░░░░░░░ 25%  5,000 of 20,000 users done, 123/s, 1s left'],
+    ['a moment', { left: 20 }, '5,000 of 20,000 users done, 123/s, 1s left'],
     ['nobody knows how many', { total: undefined, left: undefined }, '5,000 users done, 123/s'],
     [
       'one, and slowly',
@@ -32,17 +34,17 @@ describe('how far the work on many rows is', () => {
     [
       'the quota',
       { pause: { until: now + 65 * 60_000, why: 'quota' } },
-      '█████░░░░░░░░░░░░░░░ 25%  paused for the quota until 14:05, 5,000 of 20,000 users done',
+      'paused for the quota until 14:05, 5,000 of 20,000 users done',
     ],
     [
       'a limit of the service',
       { pause: { until: now + 30_000, why: 'limited' } },
-      '█████░░░░░░░░░░░░░░░ 25%  rate limited, paused until 13:00:30, 5,000 of 20,000 users done',
+      'rate limited, paused until 13:00:30, 5,000 of 20,000 users done',
     ],
     [
       'nothing of many',
       { tally: { done: 0, failed: 0, unknown: 0 }, perSecond: 0, left: undefined },
-      '░░░░░░░░░░░░░░░░░░░░ 0%  0 of 20,000 users done',
+      '0 of 20,000 users done',
     ],
   ]
   for (const [name, part, text] of cases) {
@@ -53,6 +55,21 @@ describe('how far the work on many rows is', () => {
     expect(describeTime(now + 5 * 60_000, now)).to.equal('13:05')
     expect(describeTime(now + 61_000, now)).to.equal('13:01:01')
     expect(describeTime(now + 12 * 3_600_000, now)).to.equal('2026-03-02 01:00')
+  })
+})
+
+describe('progress', () => {
+  it('is written without a bar to what is no terminal', () => {
+    const said: string[] = []
+    const output = { drawsOver: false, progress: (text: string) => said.push(text) }
+    const line = new ProgressLine(output as unknown as Output, 0)
+    line.show(() => '5 of 10 users done', 0.5, 10_000)
+    expect(said).to.deep.equal(['5 of 10 users done'])
+  })
+
+  it('is drawn as a bar with the share that is done', () => {
+    expect(drawBar(0.25)).to.equal('█████░░░░░░░░░░░░░░░ 25%')
+    expect(drawBar(1.2)).to.equal('████████████████████ 100%')
   })
 })
 

@@ -71,7 +71,16 @@ describe('streamed answers', () => {
     expect(await collect(await client.chat.stream({ message: 'hi' }))).to.deep.equal([
       { type: 'start', id: 'm1', contextId: 'c1' },
       { type: 'delta', text: 'Hello' },
-      { type: 'end', complete: true, verified: true, id: 'm1', contextId: 'c1', text: 'Hello' },
+      {
+        type: 'end',
+        complete: true,
+        verified: true,
+        id: 'm1',
+        contextId: 'c1',
+        createdAt: 't',
+        text: 'Hello',
+        isWholeBody: true,
+      },
     ])
   })
 

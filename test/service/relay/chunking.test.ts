@@ -7,7 +7,7 @@ import { delta, events } from './raw-upstream.ts'
 async function read(parts: Uint8Array[]): Promise<{ text: string; reason: string | undefined }> {
   let text = ''
   let reason: string | undefined
-  for await (const piece of readPieces(Readable.from(parts, { objectMode: true }), 'm1')) {
+  for await (const piece of readPieces(Readable.from(parts, { objectMode: true }), 'm1', [])) {
     if (piece.kind === 'delta') text += piece.text
     else reason = piece.reason
   }

@@ -2,12 +2,17 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { fastify } from 'fastify'
+import { pino } from 'pino'
 import { generateKey, hashKey } from '../../../src/service/domain/access/keys.ts'
 import type { ChatEvent } from '../../../src/service/domain/chat/chat-stream.ts'
+import { createErrorHandler, FailureLog } from '../../../src/service/http/answer/error-handler.ts'
 import { EventStream, openEventStream } from '../../../src/service/http/answer/event-stream.ts'
 import { createServer } from '../../../src/service/http/create-server.ts'
+import type { Metrics } from '../../../src/service/metrics/metrics.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import { createOpenAiCompatible } from '../../../src/service/upstream/openai-compatible.ts'
+import { until } from '../../support/until.ts'
 import { withFolder } from '../temporary-service.ts'
 import { chunk, delta, events, head, withRawUpstream } from './raw-upstream.ts'
 
@@ -66,6 +71,38 @@ describe('a stream to a client', () => {
     body.destroy()
     await once(body, 'close')
     expect(ended).to.equal(true)
+  })
+
+  it('whose client leaves before the model has said anything is no failure of the service', async () => {
+    const lines: string[] = []
+    const refusals: string[] = []
+    const metrics = { countRefusal: (code: string) => void refusals.push(code) } as Metrics
+    const loggerInstance = pino({ level: 'info' }, { write: (line) => void lines.push(line) })
+    const server = fastify({ loggerInstance })
+    server.setErrorHandler(createErrorHandler(metrics, new FailureLog()))
+    let leave: (() => void) | undefined
+    async function* silent(): AsyncGenerator<ChatEvent> {
+      await new Promise<void>((resolve) => {
+        leave = resolve
+      })
+    }
+    server.post('/', async (_, reply) => {
+      // Returns when the model has been silent for so long; the first comment follows after the same time.
+      const stream = await openEventStream(new EventStream(silent()), () => {}, 200)
+      setTimeout(() => client.destroy(), 20)
+      return reply.send(stream)
+    })
+    // As the signal of an abandoned request does.
+    server.server.on('connection', (socket) => socket.once('close', () => leave?.()))
+    const address = await server.listen({ host: '127.0.0.1', port: 0 })
+    const client = connect(Number(new URL(address).port), '127.0.0.1')
+    client.write(
+      'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}',
+    )
+    await until(() => refusals.length > 0)
+    await server.close()
+    expect(lines.filter((line) => JSON.parse(line).level >= 50)).to.deep.equal([])
+    expect(refusals).to.deep.equal(['request_timeout'])
   })
 
   it('whose client stays and reads nothing is given up, and the model server with it', () =>

@@ -141,6 +141,22 @@ const ofStreams: Record<string, Fault> = {
     answer: says(sse, chunk(`event: error\n${events({ message: 'out of luck' })}`)),
     expected: { text: '', code: 'upstream_error', message: 'The model server broke off: out of luck' },
   },
+  'reports an error by the name of an event, in bare words': {
+    answer: says(sse, chunk(`${events(delta('half'))}event: error\ndata: out of luck\n\n`)),
+    expected: { text: 'half', code: 'upstream_error', message: 'The model server broke off: out of luck' },
+  },
+  'reports an error by a field of its own': {
+    answer: says(sse, chunk(`${events(delta('half'))}error: {"code":500,"message":"out of luck"}\n\n`)),
+    expected: { text: 'half', code: 'upstream_error', message: 'The model server broke off: out of luck' },
+  },
+  'reports an error by the name of an object': {
+    answer: says(sse, chunk(events(delta('half'), { object: 'error', message: 'out of luck', code: 500 }))),
+    expected: { text: 'half', code: 'upstream_error', message: 'The model server broke off: out of luck' },
+  },
+  'ends with the body of an error': {
+    answer: says(sse, chunk(`${events(delta('half'))}{"error":{"message":"out of luck"}}\n`), lastChunk),
+    expected: { text: 'half', code: 'upstream_error', message: 'The model server broke off: out of luck' },
+  },
   'never finishes, but ends in good order': {
     answer: says(sse, chunk(events(delta('half'))), lastChunk),
     expected: { text: 'half', code: 'upstream_error' },

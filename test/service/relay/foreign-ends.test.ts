@@ -56,7 +56,7 @@ describe('a model server that is not ours (aimock)', () => {
     }))
 
   for (const [upstreamStatus, status, code] of [
-    [400, 502, 'upstream_error'],
+    [400, 400, 'invalid_request'],
     [401, 502, 'upstream_error'],
     [429, 503, 'upstream_overloaded'],
     [500, 502, 'upstream_error'],

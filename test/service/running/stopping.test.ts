@@ -43,6 +43,25 @@ describe('stopping a service that runs', function () {
       ])
     ).stdout.trim()
 
+  it('behind a proxy says on /readyz and by Connection: close that it stops, and still answers', async () => {
+    const key = await createKey()
+    const url = await start('--behind-proxy', '--public-url', 'https://chat.example', '--admin-port', 'off')
+    const dispatcher = new Agent({ connections: 1 })
+    const get = (path: string) =>
+      fetch(url + path, { dispatcher, headers: { authorization: `Bearer ${key}` } })
+    const exit = once(child, 'exit')
+    expect((await get('/v1/settings')).headers.get('connection')).to.equal('keep-alive')
+    child.kill('SIGTERM')
+    let probe = await get('/readyz')
+    while (probe.status === 200) probe = await get('/readyz')
+    expect(probe.status).to.equal(503)
+    const answer = await get('/v1/settings')
+    expect(answer.status).to.equal(200)
+    expect(answer.headers.get('connection')).to.equal('close')
+    expect(await exit).to.deep.equal([0, null])
+    await dispatcher.close()
+  })
+
   it('finishes what runs under load, takes nothing new, and ends with 0', () =>
     withUpstream(
       async (response) => {

@@ -119,7 +119,7 @@ describe('a backup of the embedded service', () => {
     withFolder(async (folder) => {
       const sandbox = createSandbox()
       const data = join(folder, 'data')
-      const service = await startService({ dataDir: data, announce: true })
+      const service = await startService({ dataDir: data, announce: {} })
       const file = join(folder, 'backup.db')
       await runChatctl(sandbox, ['service', 'backup', '--to', file, '--data', data])
       const refused = await runChatctl(sandbox, ['service', 'restore', file, '--data', data, '--yes'])

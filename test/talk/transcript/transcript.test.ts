@@ -162,7 +162,7 @@ describe('a transcript', () => {
           { type: 'recovered', turn: 1, at, text: 'Hello' },
         ])
         const transcript = readTranscript(path)
-        expect(transcript.turns[0]).to.include({ answer: 'Hello', status: 'complete' })
+        expect(transcript.turns[0]).to.include({ answer: 'Hello', status: 'unverified' })
         expect(transcript.turns[0]).not.to.have.property('reason')
         const texts = transcript.turns
           .flatMap((turn) => [...replayTurn(turn)])

@@ -2,7 +2,7 @@ import { BaseCommand } from '../../../cli/base-command.ts'
 import { integerFlag, switchFlag, textFlag } from '../../../cli/flag-types.ts'
 import { readDocument } from '../../../cli/input/read-document.ts'
 import { showSentDifference } from '../../../cli/output/show-sent-difference.ts'
-import { serviceOf } from '../../../cli/plan-service.ts'
+import { lockingFor, serviceOf } from '../../../cli/plan-service.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import type { ApiConfiguration } from '../../../contract/api-configuration.ts'
 import { Failure } from '../../../failure.ts'
@@ -61,13 +61,19 @@ export default class SettingsApiSet extends BaseCommand {
       throw new Failure('usage', 'There is nothing to set', { hint: 'chatctl settings api set --help' })
     }
     const client = await context.connect()
-    const { readSent, sendConfiguration } = await import('../../../plan/apply/sent-configuration.ts')
+    const { readSent, sendConfiguration, unknownHint } = await import(
+      '../../../plan/apply/sent-configuration.ts'
+    )
+    const { withSettingsLock } = await import('../../../plan/apply/settings-lock.ts')
     const service = serviceOf(context)
-    const before = readSent(service)
     const send = () => client.settings.setApi(configuration)
     // What is held back leaves what was last sent from here as it is.
     if (context.dryRun) return void (await send())
-    const answer = await sendConfiguration(service, configuration, send, context.signal)
+    const { before, answer } = await withSettingsLock(service, lockingFor(context), async () => {
+      const before = readSent(service)
+      const sending = sendConfiguration(service, configuration, send, context.signal)
+      return { before, answer: await this.change(sending, unknownHint) }
+    })
     if (before) {
       const { compareSent } = await import('../../../plan/apply/compare-sent.ts')
       await showSentDifference(compareSent(before, configuration), context)

@@ -2,16 +2,17 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { textFlag } from '../../../cli/flag-types.ts'
 import { bulkFlags, readBulkFlags } from '../../../cli/import/bulk-flags.ts'
+import { closeImport } from '../../../cli/import/close-import.ts'
 import { importFile } from '../../../cli/import/import-file.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { Failure } from '../../../failure.ts'
-import { importView } from '../../../view/import.ts'
+import { closedView, importView } from '../../../view/import.ts'
 import { permissionsView } from '../../../view/users.ts'
 
 export default class UsersPermissionsAssign extends BaseCommand {
   static override summary = 'Assign permissions and a role to a user, or to those of a file.'
   static override description =
-    'Exactly what is given is sent. Whether a service replaces the earlier permissions or adds to them is its own choice; the embedded one replaces. A file is sent as users import does it: checked first, under a quota, and resumed by the same command.'
+    'Exactly what is given is sent. Whether a service replaces the earlier permissions or adds to them is its own choice; the embedded one replaces. A file is sent as users import does it: checked first, under a quota, and resumed by the same command. After a finished run, the same command sends every row again.'
   static override examples = [
     '<%= config.bin %> users permissions assign ID read:chat write:users --role editor',
     '<%= config.bin %> users permissions assign ID --role admin',
@@ -42,12 +43,16 @@ export default class UsersPermissionsAssign extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(UsersPermissionsAssign, ({ file }) =>
-      file === undefined ? permissionsView : importView,
+    const { args, flags, context } = await this.start(UsersPermissionsAssign, ({ file, close }) =>
+      file === undefined ? permissionsView : close ? closedView : importView,
     )
     const [id, ...permissions] = args.id ?? []
     if (flags.file !== undefined) {
       if (id !== undefined) throw new Failure('usage', `--file names the users, and so does ${id}`)
+      if (flags.close) {
+        const { closeImports } = await import('../../../bulk/journal/unfinished-imports.ts')
+        return closeImport(context, closeImports, { file: flags.file, kind: 'assignments' })
+      }
       const { importRows } = await import('../../../bulk/import-rows.ts')
       return importFile(context, importRows, {
         ...readBulkFlags(flags),
@@ -66,10 +71,14 @@ export default class UsersPermissionsAssign extends BaseCommand {
       })
     }
     const client = await context.connect()
-    const answer = await client.users.assignPermissions(id, {
+    const assignment = {
       ...(permissions.length === 0 ? {} : { permissions }),
       ...(flags.role === undefined ? {} : { role: flags.role }),
-    })
+    }
+    const answer = await this.change(
+      client.users.assignPermissions(id, assignment),
+      'Permissions cannot be read back. Run the same command again to assign them once more.',
+    )
     await context.show(permissionsView, answer)
   }
 }

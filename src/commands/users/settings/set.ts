@@ -1,4 +1,5 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
+import { commandFor } from '../../../cli/command-for.ts'
 import { textFlag } from '../../../cli/flag-types.ts'
 import { parseSwitches } from '../../../cli/input/key-values.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
@@ -37,6 +38,7 @@ export default class UsersSettingsSet extends BaseCommand {
       throw new Failure('usage', 'There is nothing to change', { hint: 'chatctl users settings set --help' })
     }
     const client = await context.connect()
-    await context.show(userSettingsView, await client.users.updateSettings(request))
+    const check = `Check your preferences with: ${commandFor(context, 'settings', 'preferences')}`
+    await context.show(userSettingsView, await this.change(client.users.updateSettings(request), check))
   }
 }

@@ -8,7 +8,7 @@ import type { Upstream } from '../../upstream/upstream.ts'
 import { validate } from '../request/validate.ts'
 import { type Call, Created, handlers } from '../routes.ts'
 import { toRefusal } from './error-answer.ts'
-import { logFailure } from './error-handler.ts'
+import type { FailureLog } from './error-handler.ts'
 import { EventStream, openEventStream } from './event-stream.ts'
 import type { RunningAnswers } from './running-answers.ts'
 
@@ -18,12 +18,13 @@ export interface Serving {
   upstream: Upstream
   live: LiveSettings
   running: RunningAnswers
+  failures: FailureLog
 }
 
 /** Validates a request of the interface, has it handled, and sends what came of it in its form. */
 export async function answerEndpoint<N extends EndpointName>(
   name: N,
-  { store, upstream, live, running }: Serving,
+  { store, upstream, live, running, failures }: Serving,
   caller: Caller,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -48,7 +49,7 @@ export async function answerEndpoint<N extends EndpointName>(
     return reply.code(201).header('location', result.location).send(result.body)
   }
   if (result instanceof EventStream) {
-    const stream = await openEventStream(result, (error) => logFailure(request, toRefusal(error)))
+    const stream = await openEventStream(result, (error) => failures.write(request, toRefusal(error)))
     return reply
       .header('content-type', 'text/event-stream; charset=utf-8')
       .header('cache-control', 'no-store')

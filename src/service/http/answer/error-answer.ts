@@ -42,6 +42,9 @@ export function errorBodyOf({ code, message, details }: Refusal): ErrorBody {
 /** Anything thrown while a request is answered, as what the caller is told. A bug tells nothing. */
 export function toRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error
+  // What Fastify reports of a stream whose client leaves before the first byte of it.
+  if (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')
+    return clientLeft()
   if (isDiskFull(error)) {
     return new Refusal('storage_full', 'The service has no room left to store this; nothing was stored', {
       cause: error,
@@ -66,6 +69,9 @@ export function toRefusal(error: unknown): Refusal {
     new Refusal('internal_error', 'Something went wrong in the service', { cause: error })
   )
 }
+
+/** Nobody receives it; it is what the signal of an abandoned request carries. */
+export const clientLeft = (): Refusal => new Refusal('request_timeout', 'The client went away')
 
 /** Fastify's own errors about a request that never reached a handler. */
 function fromFramework(error: unknown): Refusal | undefined {

@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Refusal } from '../../domain/refusal.ts'
+import type { Refusal, RefusalCode } from '../../domain/refusal.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
 import { errorBodyOf, statusOf, toRefusal } from './error-answer.ts'
 
 /** Answers whatever was thrown while a request was answered. */
-export function createErrorHandler(metrics: Metrics | undefined) {
+export function createErrorHandler(metrics: Metrics | undefined, failures: FailureLog) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const refusal = toRefusal(error)
-    logFailure(request, refusal)
+    failures.write(request, refusal)
     metrics?.countRefusal(refusal.code)
     // Closed now, with a body on the way, the connection would be reset and the answer lost to some: a
     // proxy says 502 then. Node reads on and forgets, for as long as a request may take.
@@ -18,13 +18,36 @@ export function createErrorHandler(metrics: Metrics | undefined) {
   }
 }
 
-/** Only what is the service's own trouble: a caller's mistakes show as the status of a line. */
-export function logFailure(request: FastifyRequest, refusal: Refusal): void {
-  if (statusOf(refusal) < 500) return
-  // A stop that somebody asked for is no trouble.
-  if (refusal.code === 'service_stopping') {
-    request.log.info({ code: refusal.code }, refusal.message)
-    return
+/** How long, in ms, further failures of the same kind are only counted. */
+const quietTime = 10_000
+
+/** Logs the failures that are the service's own. While the database is down, every request has the same one. */
+export class FailureLog {
+  readonly #now: () => number
+  readonly #lines = new Map<string, { at: number; omitted: number }>()
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now
   }
-  request.log.error({ code: refusal.code, err: refusal.cause ?? refusal }, refusal.message)
+
+  write(request: FastifyRequest, refusal: Refusal): void {
+    // The status in the line of a request shows a mistake of its caller.
+    if (statusOf(refusal) < 500) return
+    const { code, message } = refusal
+    if (code === 'service_stopping') {
+      request.log.info({ code }, message)
+      return
+    }
+    const line = this.#lines.get(code)
+    if (line && isShared(code) && this.#now() - line.at < quietTime) {
+      line.omitted += 1
+      return
+    }
+    this.#lines.set(code, { at: this.#now(), omitted: 0 })
+    const omitted = line?.omitted ? { omitted: line.omitted } : {}
+    request.log.error({ code, ...omitted, err: refusal.cause ?? refusal }, message)
+  }
 }
+
+/** Failures of what all requests share: the database and the model server. A bug is always logged. */
+const isShared = (code: RefusalCode) => code.startsWith('storage_') || code === 'upstream_unreachable'

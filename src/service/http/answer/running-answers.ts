@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { Refusal } from '../../domain/refusal.ts'
+import { clientLeft } from './error-answer.ts'
 
 /**
  * The answers that somebody still waits for, and what ends them early: the client goes away, or
@@ -21,7 +21,7 @@ export class RunningAnswers {
   signalFor(response: ServerResponse): AbortSignal {
     const controller = new AbortController()
     if (this.#stopping.aborted) controller.abort(this.#stopping.reason)
-    const leave = () => controller.abort(new Refusal('request_timeout', 'The client went away'))
+    const leave = () => controller.abort(clientLeft())
     if (response.closed || response.destroyed) {
       leave()
       return controller.signal

@@ -23,6 +23,10 @@ export class Readiness {
     this.#stopping = true
   }
 
+  get isStopping(): boolean {
+    return this.#stopping
+  }
+
   /** Why no requests should come, or undefined when they may. Never rejects. */
   check(): Promise<Refusal | undefined> {
     if (this.#stopping) {

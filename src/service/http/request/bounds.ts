@@ -43,9 +43,6 @@ function faultsAt<T>(path: string, tests: Test<T>[], value: T): readonly Fault[]
   return []
 }
 
-/** A text column ends at U+0000 on Node 22 and cannot hold it in PostgreSQL; UTF-8 has no lone surrogates. */
-const storable: Test<string> = (value) =>
-  value.isWellFormed() && !value.includes('\0') ? undefined : 'must be Unicode text without U+0000'
 const between =
   (least: number, most: number): Test<number> =>
   (value) =>
@@ -104,7 +101,7 @@ export const bounds: { readonly [N in EndpointName]?: readonly Bound[] } = {
     optional('temperature', between(0, 2)),
     optional('max_tokens', atLeast(1)),
   ],
-  sendMessage: [required('message', filled, storable), optional('model', filled)],
+  sendMessage: [required('message', filled), optional('model', filled)],
   listHistory: [optional('limit', whole, between(1, 100))],
   updateUserSettings: [
     optional('theme', oneOf(modes)),
@@ -123,13 +120,13 @@ export const bounds: { readonly [N in EndpointName]?: readonly Bound[] } = {
     optional('cors.allowed_origins', each(isOrigin, 'must be * or an origin such as https://example.com')),
   ],
   createUser: [
-    required('email', ofLength(3, 254), storable),
+    required('email', ofLength(3, 254)),
     required('password', ofLength(passwordLength.least, passwordLength.most)),
-    optional('name', ofLength(0, 200), storable),
+    optional('name', ofLength(0, 200)),
     optional('metadata', small),
   ],
   updateUser: [
-    optional('name', ofLength(0, 200), storable),
+    optional('name', ofLength(0, 200)),
     optional('metadata', small),
     optional('settings.theme', oneOf(modes)),
   ],

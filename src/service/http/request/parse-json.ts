@@ -20,6 +20,12 @@ export function acceptJson(server: FastifyInstance): void {
     if (coding !== undefined && coding !== 'identity') {
       return done(new Refusal('unsupported_media_type', `The body must not be compressed (${coding})`))
     }
+    const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1]
+    if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
+      return done(
+        new Refusal('unsupported_media_type', `JSON is UTF-8, not ${charset} (RFC 8259 section 8.1)`),
+      )
+    }
     if (body.length === 0) return done(null, undefined)
     if (!isJsonNestedAtMost(body, deepest)) {
       return done(invalidRequest([{ path: '', message: 'must not be nested more than 100 deep' }]))

@@ -29,6 +29,8 @@ export function validate<N extends EndpointName>(name: N, body: unknown, query: 
     faults.push(...Object.keys(query).map((path) => ({ path, message: 'is not a known parameter' })))
   }
   if (endpoint.request) faults.push(...check(name, endpoint.request, body))
+  // A completion is not stored, so a model may be asked about any text.
+  if (name !== 'createCompletion') faults.push(...findUnstorable(body, ''))
   if (faults.length > 0) throw invalidRequest(faults)
   return { body: body as RequestOf<N>, query: checkedQuery as QueryOf<N> }
 }
@@ -44,6 +46,22 @@ function check(name: EndpointName, schema: NonNullable<Endpoint['request']>, val
     .flatMap((bound) => bound.check(at(value, bound.path)))
   return [...faults, ...outOfBounds]
 }
+
+/**
+ * Texts and names that a database cannot hold: a text column ends at U+0000 on Node 22, PostgreSQL
+ * refuses it, and UTF-8 has no lone surrogates.
+ */
+function findUnstorable(value: unknown, path: string): Fault[] {
+  const message = 'must be Unicode text without U+0000'
+  if (typeof value === 'string') return isStorable(value) ? [] : [{ path, message }]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, inner]) => {
+    if (!isStorable(name)) return [{ path, message: 'must have only names of Unicode text without U+0000' }]
+    return findUnstorable(inner, path === '' ? name : `${path}.${name}`)
+  })
+}
+
+const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
 
 function at(value: unknown, path: string): unknown {
   let found = value

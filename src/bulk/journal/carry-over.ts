@@ -1,0 +1,88 @@
+import { Failure } from '../../failure.ts'
+import { countOf } from '../../view/count.ts'
+import type { InputRow } from '../input/input-row.ts'
+import { RowSet } from '../input/row-set.ts'
+import { readLines } from '../read-lines.ts'
+import { rowKey } from '../rows/row-key.ts'
+import type { Journal } from './journal.ts'
+import { type JournalHeader, readJournalLine, type StepLine } from './journal-line.ts'
+
+/** The journal of an earlier content of the file. */
+export interface EarlierJournal {
+  path: string
+  header: JournalHeader
+  journal: Journal
+}
+
+/** The rows of a file as it is now; those with faults are not sent, and left out. */
+export type ValidRows = () => AsyncIterable<InputRow>
+
+/**
+ * What a journal of an earlier content of the file has of the rows that are still in it, as lines for
+ * the journal of the content of now. A row is found by its content, wherever it is in the file.
+ *
+ * @throws Failure `conflict` where a row that was sent, or may have been, is not in the file any more
+ */
+export async function* carryOver(earlier: EarlierJournal, rows: ValidRows): AsyncIterable<StepLine> {
+  const { journal, path } = earlier
+  const states = journal.rows
+  const rowOfKey = await readKeys(path)
+  const found = new RowSet()
+  const isBound = journal.fileOf('passwords') !== undefined
+  let moved: number | undefined
+  for await (const { index, row, line } of rows()) {
+    const key = row && rowKey(row)
+    const before = key === undefined ? undefined : rowOfKey.get(key)
+    if (key === undefined || before === undefined) continue
+    found.add(before)
+    const last = states.of(before) && journal.lastLine(before)
+    if (last === undefined) continue
+    if (before !== index) moved ??= line
+    // The request was counted when it was sent.
+    const { at: _, ...kept } = last
+    // That the row began with a create is in an earlier line.
+    if (row?.id === undefined && last.step !== 'create') {
+      yield { row: index, step: 'create', did: 'took', ...(last.id !== undefined && { id: last.id }) }
+    }
+    yield { ...kept, row: index, key }
+  }
+  assertNoneLost(earlier, found)
+  if (isBound && moved !== undefined) throw reordered(earlier, moved)
+}
+
+/** The key of each row that was sent. */
+async function readKeys(path: string): Promise<Map<string, number>> {
+  const keys = new Map<string, number>()
+  for await (const text of readLines(path)) {
+    const line = readJournalLine(text)
+    if (line && 'row' in line && line.key !== undefined) keys.set(line.key, line.row)
+  }
+  return keys
+}
+
+/** @param found the rows that are still in the file */
+function assertNoneLost({ header, journal }: EarlierJournal, found: RowSet): void {
+  const { rows, name } = header.input
+  const lost: number[] = []
+  for (let row = 0; row < rows; row++) {
+    if (journal.rows.mayHaveTakenRow(row) && !found.has(row)) lost.push(row)
+  }
+  if (lost.length === 0) return
+  const [first = 0] = lost
+  const id = journal.lastLine(first)?.id
+  const which = `${countOf(lost.length, 'row')} that may have been sent ${lost.length === 1 ? 'was' : 'were'} edited or removed`
+  const example = `row ${first + 1} of that file${id === undefined ? '' : `, user ${id}`}`
+  const message = `${name} has changed since it was imported at ${header.at}: ${which} (${lost.length === 1 ? '' : 'first: '}${example})`
+  throw new Failure('conflict', message, {
+    hint: 'Restore these rows. You can add rows, and change users that exist with users update. --restart sends every row again, and creates every user again.',
+    details: { rows: lost.slice(0, 1000).map((row) => row + 1), count: lost.length },
+  })
+}
+
+function reordered({ header }: EarlierJournal, line: number): Failure {
+  return new Failure(
+    'conflict',
+    `${header.input.name} has changed since it was imported at ${header.at}: line ${line} is in another place, and the generated passwords are stored in the order of the rows`,
+    { hint: 'Append new rows at the end of the file.' },
+  )
+}

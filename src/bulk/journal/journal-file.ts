@@ -1,0 +1,45 @@
+import { fstatSync, readSync } from 'node:fs'
+
+const newline = 10
+
+/**
+ * Reads a file line by line; one that was not written whole is left out.
+ * @param onLine is given the offset of each, in bytes
+ * @returns the bytes of whole lines, and of all
+ */
+export function readWholeLines(
+  file: number,
+  onLine: (text: string, offset: number) => void,
+): { whole: number; end: number } {
+  const end = fstatSync(file).size
+  const chunk = Buffer.allocUnsafe(1024 * 1024)
+  let pending = Buffer.alloc(0)
+  let whole = 0
+  for (let at = 0; at < end; ) {
+    const read = readSync(file, chunk, 0, chunk.length, at)
+    if (read === 0) break
+    at += read
+    const bytes = Buffer.concat([pending, chunk.subarray(0, read)])
+    let from = 0
+    for (let to = bytes.indexOf(newline); to !== -1; to = bytes.indexOf(newline, from)) {
+      onLine(bytes.toString('utf8', from, to), whole)
+      whole += to + 1 - from
+      from = to + 1
+    }
+    pending = bytes.subarray(from)
+  }
+  return { whole, end }
+}
+
+/** The line that begins at an offset, in bytes. */
+export function readLineAt(file: number, offset: number): string {
+  const chunk = Buffer.allocUnsafe(4096)
+  let text = Buffer.alloc(0)
+  for (let at = offset; ; ) {
+    const read = readSync(file, chunk, 0, chunk.length, at)
+    text = Buffer.concat([text, chunk.subarray(0, read)])
+    const end = text.indexOf(newline)
+    if (end !== -1 || read === 0) return text.toString('utf8', 0, end === -1 ? text.length : end)
+    at += read
+  }
+}

@@ -1,0 +1,44 @@
+import type { UnfinishedImport } from '../../bulk/journal/unfinished-imports.ts'
+import { dataFolder } from '../../config/paths.ts'
+import { Failure } from '../../failure.ts'
+import { closedView } from '../../view/import.ts'
+import type { Context } from '../create-context.ts'
+import { demandNamedService } from '../target.ts'
+
+/** Address of the service, as journals name it. */
+export function serviceOf(context: Context): string {
+  return context.contextOwner().baseUrl ?? `local ${dataFolder()}`
+}
+
+/** Which imports are closed: all of one file to one service. */
+export interface ClosedImports {
+  file: string
+  kind: UnfinishedImport['kind']
+  service: string
+}
+
+/**
+ * Closes the unfinished imports of a file, and shows how far they were.
+ *
+ * @param closeImports of the bulk layer, which the command has loaded
+ * @throws Failure `refused` where there is none
+ */
+export async function closeImport(
+  context: Context,
+  closeImports: (which: ClosedImports) => Promise<UnfinishedImport[]>,
+  { file, kind }: Pick<ClosedImports, 'file' | 'kind'>,
+): Promise<void> {
+  demandNamedService(context.target())
+  const service = serviceOf(context)
+  const closed = await closeImports({ file, kind, service })
+  if (closed.length === 0) {
+    throw new Failure('refused', `There is no unfinished import of ${file} to ${service}`, {
+      hint: 'To list unfinished imports, run: chatctl doctor',
+    })
+  }
+  await context.output.show(
+    closedView,
+    closed.map(({ file, rows, tried: sent, unknown }) => ({ file, service, rows, sent, unknown })),
+  )
+  context.output.notice('Closed. What was sent stays recorded: to continue, import the same file again.')
+}

@@ -1,0 +1,86 @@
+import { dirname, isAbsolute } from 'node:path'
+import { dataFolder } from '../config/paths.ts'
+import { Failure } from '../failure.ts'
+import type { Output } from './output/output.ts'
+import { quoteWord } from './quote-word.ts'
+
+/** What `--data` and `--database` say. */
+export interface DatabaseFlags {
+  data?: string | undefined
+  database?: string | undefined
+}
+
+/** A service that runs on this machine, and its database. */
+interface RunningService {
+  url: string
+  /** A file, or `postgres://host:port/name` without a password. */
+  place: string
+}
+
+interface Data {
+  readonly place: string
+  /** Services of this user on other databases. */
+  findOthers(isNamed: boolean): Promise<RunningService[]>
+  /** Where the data would be, if there is none yet. */
+  findNothing(): Promise<string | undefined>
+}
+
+/** Opens the data of the embedded service on this machine. */
+type OpenData<D> = (place: { dataDir: string; database: string | undefined }) => Promise<D>
+
+/**
+ * For a command that changes the data. A change of a database that the service on this machine does
+ * not use would have no effect on it, so it is refused unless the command names the database.
+ *
+ * @param describeAlternative an exact next step, for the hint
+ * @throws Failure `usage`
+ */
+export async function openToChange<D extends Data>(
+  open: OpenData<D>,
+  { data, database }: DatabaseFlags,
+  describeAlternative = (other: RunningService) => `To use its database, add: ${flagFor(other)}`,
+): Promise<D> {
+  const opened = await open({ dataDir: data ?? dataFolder(), database })
+  const other = await findOther(opened, { data, database })
+  if (!other) return opened
+  const message = `The service at ${other.url} uses ${other.place}, and this command would change ${opened.place}`
+  throw new Failure('usage', message, { hint: describeAlternative(other) })
+}
+
+/** For a command that only reads. It warns of another database, and says where there is no data. */
+export async function openToRead<D extends Data>(
+  open: OpenData<D>,
+  { data, database }: DatabaseFlags,
+  output: Output,
+): Promise<D> {
+  const opened = await open({ dataDir: data ?? dataFolder(), database })
+  const other = await findOther(opened, { data, database })
+  if (other) {
+    await output.warn(`The service at ${other.url} uses ${other.place}. To read that, add: ${flagFor(other)}`)
+  }
+  const nothing = await opened.findNothing()
+  if (nothing) output.notice(`There is no data in ${nothing} yet`)
+  return opened
+}
+
+async function findOther(
+  opened: Data,
+  { data, database }: DatabaseFlags,
+): Promise<RunningService | undefined> {
+  if (database !== undefined) return undefined
+  const [other] = await opened.findOthers(data !== undefined)
+  return other
+}
+
+function flagFor({ place }: RunningService): string {
+  return isAbsolute(place) ? `--data ${quoteWord(dirname(place))}` : `--database ${place}`
+}
+
+/** @returns nothing where the user has no home directory, which a service with `--data` does not need */
+export function defaultDataFolder(): string | undefined {
+  try {
+    return dataFolder()
+  } catch {
+    return undefined
+  }
+}

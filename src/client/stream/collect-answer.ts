@@ -1,0 +1,87 @@
+import type { SendAnswer } from '../../contract/conversation.ts'
+import { endpoints } from '../../contract/endpoints.ts'
+import type { StreamEnd } from '../../contract/stream-event.ts'
+import { Failure } from '../../failure.ts'
+import { type Answer, requestIdOf } from '../answer.ts'
+import { AnswerBytes } from '../answer-bytes.ts'
+import type { Exchange } from '../exchange.ts'
+import { doubtHint } from '../network-failure.ts'
+import { readAnswer } from '../read-answer.ts'
+import { openAnswerStream, type StreamSource } from './answer-stream.ts'
+
+/**
+ * Reads a streamed reply to its end, and gives the body that the service would have sent in one piece
+ * (interface.md, "Send-message response"). A service that does not stream has sent just that.
+ *
+ * @param onContext is told the conversation as soon as it is known, for the end may never come
+ * @throws Failure as `readAnswer`, or why the reply is not complete
+ */
+export async function collectAnswer(
+  source: StreamSource,
+  onContext: (id: string) => void,
+): Promise<Answer<SendAnswer>> {
+  const { delivered } = source
+  const { status, headers, request, rest } = delivered
+  const kept = new AnswerBytes(status, request)
+  kept.add(delivered.bytes)
+  const stream = openAnswerStream({
+    ...source,
+    delivered: { ...delivered, ...(rest && { rest: keeping(kept, rest) }) },
+  })
+  let end: StreamEnd | undefined
+  for await (const event of stream) {
+    if ('contextId' in event && event.contextId !== undefined) onContext(event.contextId)
+    if (event.type === 'end') end = event
+  }
+  if (!end) throw new Error('the stream had no end event')
+
+  if (end.isWholeBody || end.failure?.kind === 'unusable_answer') {
+    try {
+      const answered = { status, headers, bytes: kept.join() }
+      return readAnswer(endpoints.sendMessage, answered, request) as Answer<SendAnswer>
+    } catch (error) {
+      // A body of another shape than the documented one may hold a reply all the same.
+      const isReadable = end.complete && error instanceof Failure && error.kind === 'unusable_answer'
+      if (!isReadable) throw error
+    }
+  }
+  if (end.failure) throw inDoubt(end.failure)
+  const requestId = requestIdOf(headers)
+  return { body: bodyOf(end), status, headers, faults: [], ...(requestId !== undefined && { requestId }) }
+}
+
+function keeping(kept: AnswerBytes, exchange: Exchange): Exchange {
+  return {
+    ...exchange,
+    cancel: () => exchange.cancel(),
+    read: async () => {
+      const chunk = await exchange.read()
+      if (chunk) kept.add(chunk)
+      return chunk
+    },
+  }
+}
+
+function bodyOf({ id, text, contextId, createdAt }: StreamEnd): SendAnswer {
+  return {
+    ...(id !== undefined && { id }),
+    response: text,
+    ...(contextId !== undefined && { context_id: contextId }),
+    ...(createdAt !== undefined && { created_at: createdAt }),
+  }
+}
+
+/** The service has the message, and may have stored it. */
+function inDoubt(failure: Failure): Failure {
+  const { kind, code, message, status, details, request, cause } = failure
+  const hint = request && doubtHint(request, true)
+  return new Failure(kind, message, {
+    code,
+    details,
+    cause,
+    inDoubt: true,
+    ...(hint !== undefined && { hint }),
+    ...(status !== undefined && { status }),
+    ...(request !== undefined && { request }),
+  })
+}

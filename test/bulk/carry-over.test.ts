@@ -1,0 +1,174 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { InputRow } from '../../src/bulk/input/input-row.ts'
+import { carryOver } from '../../src/bulk/journal/carry-over.ts'
+import { Journal } from '../../src/bulk/journal/journal.ts'
+import type { Outcome } from '../../src/bulk/journal/journal-line.ts'
+import { rowKey } from '../../src/bulk/rows/row-key.ts'
+import { stepsOf, type UserRow } from '../../src/bulk/rows/user-row.ts'
+import { Failure } from '../../src/failure.ts'
+
+/** What an import has done of a row: its steps up to one, and what became of that; none where nothing was sent. */
+interface Progress {
+  row: UserRow
+  sent: { step: number; did: Outcome | 'intended' } | undefined
+}
+
+const outcome = fc.constantFrom<Outcome | 'intended'>(
+  ...(['took', 'refused', 'unknown', 'unsent', 'nameless', 'skipped', 'intended'] as const),
+)
+
+/** Rows that differ, as those of a file do: some to be created, some to be updated. */
+const file = fc.uniqueArray(
+  fc.record({
+    number: fc.nat(12),
+    isUpdate: fc.boolean(),
+    role: fc.option(fc.constantFrom('admin', 'editor'), { nil: undefined }),
+    sent: fc.option(fc.record({ step: fc.nat(1), did: outcome }), { nil: undefined }),
+  }),
+  { selector: ({ number }) => number, maxLength: 8 },
+)
+
+const progressOf = (rows: typeof file extends fc.Arbitrary<infer T> ? T : never): Progress[] =>
+  rows.map(({ number, isUpdate, role, sent }) => ({
+    row: {
+      ...(isUpdate ? { id: `usr_${number}`, name: 'N' } : { email: `user${number}@example.com` }),
+      ...(role !== undefined && { role }),
+    },
+    sent,
+  }))
+
+describe('a journal that is carried over to a file that has changed', () => {
+  let folder: string
+  let count = 0
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'chatctl-carry-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  function open(rows: number): Journal {
+    return Journal.open({
+      path: join(folder, `${count++}.jsonl`),
+      header: headerFor(rows),
+      release: () => {},
+    })
+  }
+
+  async function play(progress: readonly Progress[]): Promise<Journal> {
+    const journal = open(progress.length)
+    for (const [index, { row, sent }] of progress.entries()) {
+      const steps = stepsOf(row)
+      for (const [number, step] of steps.entries()) {
+        if (sent === undefined || number > sent.step) break
+        await journal.intend(index, step, row.id, rowKey(row))
+        const did = number < Math.min(sent.step, steps.length - 1) ? 'took' : sent.did
+        if (did !== 'intended') journal.record({ row: index, step, did, id: row.id ?? `made_${index}` })
+      }
+    }
+    await journal.sync()
+    return journal
+  }
+
+  const rowsOf = (rows: readonly UserRow[]) =>
+    async function* (): AsyncGenerator<InputRow> {
+      for (const [index, row] of rows.entries()) yield { index, line: index + 2, row, faults: [], raw: '' }
+    }
+
+  async function carry(
+    from: Journal,
+    path: string,
+    rows: readonly UserRow[],
+    earlier: number,
+  ): Promise<Journal> {
+    const to = open(rows.length)
+    const header = headerFor(earlier)
+    for await (const line of carryOver({ path, header, journal: from }, rowsOf(rows))) to.carryOver(line)
+    await to.sync()
+    return to
+  }
+
+  const headerFor = (rows: number) => ({
+    v: 1 as const,
+    type: 'import' as const,
+    kind: 'users',
+    service: 'https://chat.example/',
+    input: { name: '/users.csv', form: 'csv', sha256: '00', rows },
+    at: '2026-01-02T03:04:05.000Z',
+  })
+
+  it('has the state of each row that is still there, and is refused where a row that may have been sent is not', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        file.map(progressOf),
+        file.map(progressOf),
+        fc.integer(),
+        fc.array(fc.nat(7), { maxLength: 2 }),
+        async (before, added, seed, removed) => {
+          // Where nothing was sent, there is no journal.
+          fc.pre(before.some(({ sent }) => sent !== undefined))
+          const journal = await play(before)
+          const path = join(folder, `${count - 1}.jsonl`)
+          const kept = before.filter((_, index) => !removed.includes(index))
+          const keys = new Set(before.map(({ row }) => rowKey(row)))
+          const now = shuffled(
+            [...kept, ...added.filter(({ row }) => !keys.has(rowKey(row)))].map(({ row }) => row),
+            seed,
+          )
+          const isLost = before.some(
+            (_, index) => removed.includes(index) && journal.rows.mayHaveTakenRow(index),
+          )
+          let carried: Journal
+          try {
+            carried = await carry(journal, path, now, before.length)
+          } catch (error) {
+            if (!(error instanceof Failure)) throw error
+            expect([error.kind, isLost]).to.deep.equal(['conflict', true])
+            return
+          } finally {
+            await journal.close()
+          }
+          expect(isLost).to.equal(false)
+          for (const [index, row] of now.entries()) {
+            const was = before.findIndex((one) => rowKey(one.row) === rowKey(row))
+            expect(carried.rows.of(index)).to.deep.equal(was === -1 ? undefined : journal.rows.of(was))
+            if (was === -1) continue
+            expect(carried.rows.mayHaveTakenRow(index)).to.equal(journal.rows.mayHaveTakenRow(was))
+          }
+          await carried.close()
+        },
+      ),
+      { numRuns: 150 },
+    )
+  })
+
+  it('can be carried over again, with the ids of the users', async () => {
+    const [one, two] = [{ email: 'a@x.org', role: 'admin' }, { email: 'b@x.org' }]
+    const first = await play([{ row: one, sent: { step: 1, did: 'refused' } }])
+    const second = await carry(first, join(folder, `${count - 1}.jsonl`), [two, one], 1)
+    const third = await carry(second, join(folder, `${count - 1}.jsonl`), [one, two], 2)
+    expect(third.rows.of(0)).to.deep.equal({ step: 'assign', phase: 'refused' })
+    expect(third.lastLine(0)?.id).to.equal('made_0')
+    for (const journal of [first, second, third]) await journal.close()
+  })
+
+  it('knows a row by what it says, however it is written, and never by its password', () => {
+    const row = { email: 'a@x.org', role: 'admin', metadata: { a: 1, b: [2] } }
+    const key = rowKey(row)
+    expect(rowKey({ metadata: { b: [2], a: 1 }, role: 'admin', email: 'a@x.org' })).to.equal(key)
+    expect(rowKey({ ...row, password: 'secret' })).to.equal(key)
+    for (const other of [{ email: 'b@x.org' }, { role: 'editor' }, { metadata: {} }, { permissions: [] }]) {
+      expect(rowKey({ ...row, ...other })).not.to.equal(key)
+    }
+  })
+})
+
+/** The same items in an order that a number chooses. */
+function shuffled<T>(items: readonly T[], seed: number): T[] {
+  return items
+    .map((item, index) => ({ item, order: Math.imul(index + 1, seed | 1) >>> 0 }))
+    .sort((one, other) => one.order - other.order)
+    .map(({ item }) => item)
+}

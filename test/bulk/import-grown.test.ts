@@ -1,0 +1,231 @@
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { type Run, runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { UsersServer, type UsersServerOptions } from '../support/users-server.ts'
+
+describe('a file of users that has changed since it was imported', function () {
+  this.timeout(60_000)
+  let sandbox: Sandbox
+  let server: UsersServer
+  let path: string
+
+  async function begin(options: UsersServerOptions = {}): Promise<void> {
+    sandbox = createSandbox()
+    // Duplicates are allowed, so that a user that is created twice is seen.
+    server = await UsersServer.start({ allowsDuplicates: true, ...options })
+    path = join(sandbox.home, 'users.csv')
+  }
+  afterEach(async () => {
+    await server.close()
+    sandbox.remove()
+  })
+
+  const run = (...args: string[]): Promise<Run> =>
+    runChatctl(sandbox, ['users', ...args], {
+      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },
+      timeout: 50_000,
+    })
+  const importing = (...flags: string[]) => run('import', path, '--yes', '--json', ...flags)
+  const errorOf = (run: Run, exitCode: number) => {
+    expect([run.exitCode, run.stdout], run.stderr).to.deep.equal([exitCode, ''])
+    return JSON.parse(run.stderr.trim().split('\n').at(-1) ?? '').error
+  }
+  const counts = ({ stdout }: Run) => JSON.parse(stdout)
+  const write = (...lines: string[]) => writeFileSync(path, lines.map((line) => `${line}\n`).join(''))
+  const emails = () => [...server.report().creates].flatMap(([email, { ids }]) => ids.map(() => email)).sort()
+
+  it('has its new rows created, wherever they are, and no other one', async () => {
+    await begin()
+    write('email,name', 'a@x.org,A', 'c@x.org,C')
+    await importing()
+    write('email,name', 'a@x.org,A', 'c@x.org,C', 'd@x.org,D')
+    const dry = await importing('--dry-run')
+    expect(counts(dry)).to.include({ rows: 3, already_done: 2, creates: 1 })
+    const appended = await importing()
+    expect(appended.exitCode, appended.stderr).to.equal(0)
+    expect(counts(appended)).to.include({ created: 1, already_done: 2 })
+    // Another order of columns and other quotes are the same rows.
+    write('name,email', 'D,d@x.org', 'B,b@x.org', '"C",c@x.org', 'A,a@x.org')
+    expect(counts(await importing())).to.include({ created: 1, already_done: 3 })
+    expect(emails()).to.deep.equal(['a@x.org', 'b@x.org', 'c@x.org', 'd@x.org'])
+    expect(counts(await importing())).to.include({ created: 0, already_done: 4 })
+  })
+
+  it('grows as JSON and as YAML', async () => {
+    await begin()
+    const users = [{ email: 'a@x.org', metadata: { b: 1, a: [true] } }, { email: 'b@x.org' }]
+    for (const [name, texts] of Object.entries({
+      'users.json': [JSON.stringify(users.slice(0, 1)), JSON.stringify(users, undefined, 2)],
+      'users.yaml': ['- email: c@x.org\n', '# more\n- email: c@x.org\n\n- email: d@x.org\n'],
+    })) {
+      path = join(sandbox.home, name)
+      for (const text of texts) {
+        writeFileSync(path, text)
+        expect(counts(await importing())).to.include({ created: 1 })
+      }
+    }
+    expect(emails()).to.deep.equal(['a@x.org', 'b@x.org', 'c@x.org', 'd@x.org'])
+  })
+
+  it('is refused where a row was removed, also when others were added', async () => {
+    await begin()
+    write('email', 'a@x.org', 'b@x.org')
+    await importing()
+    write('email', 'b@x.org', 'c@x.org')
+    for (const flags of [[], ['--dry-run']]) {
+      const refused = await importing(...flags)
+      expect(errorOf(refused, 7).message).to.contain('was edited or removed (row 1 of that file, user usr_')
+      expect(errorOf(refused, 7).details).to.deep.equal({ rows: [1], count: 1 })
+    }
+    write('email', 'c@x.org', 'b@x.org', 'a@x.org')
+    expect(counts(await importing())).to.include({ created: 1, already_done: 2 })
+  })
+
+  it('is refused where a user was created and its assignment failed', async () => {
+    await begin()
+    write('email,role', 'a@x.org,admin')
+    server.onRequest = ({ path }) => {
+      // The user is gone before the assignment comes.
+      if (path.endsWith('/permissions')) (server.report().users as Map<string, unknown>).clear()
+    }
+    expect(counts(await importing())).to.include({ failed: 1 })
+    server.onRequest = undefined
+    write('email,role', 'a@x.org,editor')
+    expect(errorOf(await importing(), 7).message).to.contain(
+      'was edited or removed (row 1 of that file, user usr_',
+    )
+    expect(emails()).to.deep.equal(['a@x.org'])
+  })
+
+  it('may have its failed rows fixed in place', async () => {
+    await begin({ rejects: (email) => email.startsWith('bad') })
+    write('email', 'a@x.org', 'bad@x.org')
+    expect((await importing()).exitCode).to.equal(9)
+    write('email', 'a@x.org', 'good@x.org')
+    expect(counts(await importing())).to.include({ created: 1, already_done: 1 })
+    expect(existsSync(join(sandbox.home, 'users.failed.csv'))).to.equal(false)
+  })
+
+  it('keeps its rows whose outcome is unknown', async () => {
+    await begin({ fates: { lost: 1 } })
+    write('email', 'a@x.org')
+    expect(counts(await importing())).to.include({ unknown: 1 })
+    const { url } = server
+    await server.close()
+    server = await UsersServer.start({}, Number(new URL(url).port))
+    write('email', 'b@x.org', 'a@x.org')
+    const grown = await importing()
+    expect(counts(grown)).to.include({ created: 1, unknown: 1 })
+    expect(grown.stderr).to.contain('--line 3')
+    expect(emails()).to.deep.equal(['b@x.org'])
+  })
+
+  it('keeps the generated passwords where rows are appended, and is refused where they move', async () => {
+    await begin()
+    const to = join(sandbox.home, 'results.csv')
+    const flags = ['--generate-passwords', '--results', to]
+    write('email', 'a@x.org', 'b@x.org')
+    await importing(...flags)
+    const before = readFileSync(to, 'utf8').trim()
+    write('email', 'a@x.org', 'b@x.org', 'c@x.org')
+    const grown = await importing(...flags)
+    expect(grown.exitCode, grown.stderr).to.equal(0)
+    expect(readFileSync(to, 'utf8')).to.satisfy((text: string) => text.startsWith(before))
+    write('email', 'd@x.org', 'a@x.org', 'b@x.org', 'c@x.org')
+    expect(errorOf(await importing(...flags), 7).hint).to.equal('Append new rows at the end of the file.')
+    expect(emails()).to.deep.equal(['a@x.org', 'b@x.org', 'c@x.org'])
+  })
+
+  it('leaves no half of a journal where it is refused', async () => {
+    await begin()
+    write('email', 'a@x.org', 'b@x.org')
+    await importing()
+    write('email', 'b@x.org')
+    expect((await importing()).exitCode).to.equal(7)
+    const folder = join(sandbox.home, '.local/state/chatctl/state/imports')
+    const journals = globSync(join(folder, '*')).filter((name) => !name.endsWith('.lock'))
+    expect(journals).to.have.length(1)
+  })
+})
+
+describe('updates and assignments of a file', function () {
+  this.timeout(60_000)
+  let sandbox: Sandbox
+  let server: UsersServer
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    server = await UsersServer.start()
+  })
+  afterEach(async () => {
+    await server.close()
+    sandbox.remove()
+  })
+
+  const run = (...args: string[]): Promise<Run> =>
+    runChatctl(sandbox, ['users', ...args, '--yes', '--json'], {
+      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },
+      timeout: 50_000,
+    })
+  const file = (name: string, text: string): string => {
+    const path = join(sandbox.home, name)
+    writeFileSync(path, text)
+    return path
+  }
+  const journals = () => globSync(join(sandbox.home, '.local/state/chatctl/state/imports/*.jsonl'))
+
+  it('are all sent again by each run after one that was finished, and the journal does not grow', async () => {
+    const ids = ['a@x.org', 'b@x.org'].map((email) => server.add({ email }))
+    const path = file('roles.csv', `id,role\n${ids.map((id) => `${id},editor\n`).join('')}gone,editor\n`)
+    let size = 0
+    for (const night of [1, 2, 3]) {
+      const done = await run('permissions', 'assign', '--file', path)
+      expect(done.exitCode, done.stderr).to.equal(9)
+      expect(JSON.parse(done.stdout)).to.include({ updated: 2, already_done: 0, failed: 1, requests: 3 })
+      expect(server.report().assignments.get(ids[0] ?? '')).to.have.length(night)
+      const [journal = ''] = journals()
+      expect(journals()).to.have.length(1)
+      // The list of failed rows is in it from the second night on.
+      if (night === 3) expect(readFileSync(journal).length).to.equal(size)
+      size = readFileSync(journal).length
+    }
+  })
+
+  it('have one file of failed rows, also where the file is another each day', async () => {
+    const id = server.add({ email: 'a@x.org' })
+    for (const role of ['editor', 'admin', 'member']) {
+      const path = file('roles.csv', `id,role\n${id},${role}\ngone,${role}\n`)
+      const done = JSON.parse((await run('permissions', 'assign', '--file', path)).stdout)
+      expect(done).to.include({ updated: 1, failed: 1, failed_rows: join(sandbox.home, 'roles.failed.csv') })
+    }
+    expect(journals()).to.have.length(1)
+    const path = file('roles.csv', `id,role\n${id},editor\n`)
+    expect((await run('permissions', 'assign', '--file', path)).exitCode).to.equal(0)
+    expect(existsSync(join(sandbox.home, 'roles.failed.csv'))).to.equal(false)
+  })
+
+  it('continue where a run has stopped', async () => {
+    const ids = ['a@x.org', 'b@x.org', 'c@x.org'].map((email) => server.add({ email }))
+    const path = file('roles.csv', `id,role\n${ids.map((id) => `${id},editor\n`).join('')}`)
+    expect((await run('permissions', 'assign', '--file', path, '--quota', '2/h')).exitCode).to.equal(75)
+    const rest = await run('permissions', 'assign', '--file', path)
+    expect(JSON.parse(rest.stdout)).to.include({ updated: 1, already_done: 2, requests: 1 })
+    expect(rest.stderr).to.contain('2 rows were done by earlier runs')
+    const next = await run('permissions', 'assign', '--file', path)
+    expect(JSON.parse(next.stdout)).to.include({ updated: 3, already_done: 0, requests: 3 })
+  })
+
+  it('of a file with new users are sent again, and the users are not', async () => {
+    const id = server.add({ email: 'old@x.org' })
+    const path = file('users.csv', `id,email,role\n${id},,editor\n,new@x.org,editor\n`)
+    expect(JSON.parse((await run('import', path)).stdout)).to.include({ created: 1, updated: 1 })
+    const again = await run('import', path)
+    expect(JSON.parse(again.stdout)).to.include({ created: 0, updated: 1, already_done: 1, requests: 1 })
+    // A new role for somebody is sent, for nothing of the last run is open.
+    file('users.csv', `id,email,role\n${id},,admin\n,new@x.org,editor\n`)
+    const edited = await run('import', path)
+    expect(JSON.parse(edited.stdout)).to.include({ updated: 1, already_done: 1, requests: 1 })
+    expect(server.report().creates.get('new@x.org')?.ids).to.have.length(1)
+  })
+})

@@ -1,0 +1,76 @@
+import { appendFileSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { readSpent } from '../../src/bulk/journal/spent-quota.ts'
+
+const service = 'https://chat.example/'
+const hour = 3_600_000
+const now = Date.UTC(2026, 0, 2, 12)
+
+describe('what imports have spent of a quota', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'chatctl-spent-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  /** A journal with requests at these times. One that was last written before the window is not read. */
+  function plant(name: string, times: readonly number[], of = service, writtenAt = Math.max(...times)): void {
+    const header = { v: 1, type: 'import', kind: 'users', service: of, input: {}, at: '' }
+    const lines = [
+      header,
+      ...times.map((at, row) => ({ row, step: 'create', at })),
+      { row: 0, step: 'create', did: 'took' },
+    ]
+    const path = join(folder, name)
+    writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    utimesSync(path, writtenAt / 1000, writtenAt / 1000)
+  }
+  const read = (window = hour) => readSpent(folder, { service, window, now })
+
+  it('is that of all files and of journals that were replaced, in the window that is open', async () => {
+    plant('a.jsonl', [now - 3 * hour, now - hour / 2, now - 1000])
+    plant('b.jsonl.old', [now - hour / 4])
+    plant('c.jsonl', [now - 2000], 'https://other.example/')
+    plant('d.jsonl.lock', [now - 2000])
+    expect(await read()).to.deep.equal({ since: now - hour / 2, requests: 3 })
+    expect(await read(hour / 3)).to.deep.equal({ since: now - 1000, requests: 1 })
+    expect(await read(500)).to.equal(undefined)
+  })
+
+  it('is that of the window that the service has named', async () => {
+    plant('a.jsonl', [now - 70 * 60_000, now - 65 * 60_000, now - 5000])
+    const named = (length: number) => ({
+      ...{ type: 'window', at: now - 66 * 60_000, length, since: now - 110 * 60_000, requests: 1 },
+    })
+    appendFileSync(join(folder, 'a.jsonl'), `${JSON.stringify(named(hour))}\n`)
+    expect(await read()).to.deep.equal({ since: now - 5000, requests: 1 })
+    expect(await read(2 * hour)).to.deep.equal({ since: now - 70 * 60_000, requests: 3 })
+  })
+
+  it('is what one count of the same requests has, however they are spread over journals', async () => {
+    const requests = fc.array(fc.tuple(fc.nat(3), fc.integer({ min: 1, max: 5 * hour })), {
+      minLength: 1,
+      maxLength: 40,
+    })
+    await fc.assert(
+      fc.asyncProperty(requests, async (all) => {
+        for (const journal of [0, 1, 2, 3]) {
+          const times = all.filter(([of]) => of === journal).map(([, ago]) => now - ago)
+          rmSync(join(folder, `${journal}.jsonl`), { force: true })
+          if (times.length > 0) plant(`${journal}.jsonl`, times, service, now)
+        }
+        let window: { since: number; requests: number } | undefined
+        for (const at of all.map(([, ago]) => now - ago).sort((one, other) => one - other)) {
+          if (window && at < window.since + hour) window.requests++
+          else window = { since: at, requests: 1 }
+        }
+        const open = window && window.since + hour > now ? window : undefined
+        expect(await read()).to.deep.equal(open)
+      }),
+      { numRuns: 60 },
+    )
+  })
+})

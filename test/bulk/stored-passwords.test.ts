@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { InputRow } from '../../src/bulk/input/input-row.ts'
+import { ResultsWriter } from '../../src/bulk/results/results-file.ts'
+import { PasswordsInOrder } from '../../src/bulk/results/stored-passwords.ts'
+import { DocumentFile } from '../../src/document-file.ts'
+
+describe('the passwords of a file of results', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'chatctl-passwords-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('are read back, whatever the service said of the rows', async () => {
+    const error = fc.string({
+      unit: fc.constantFrom('a', '"', ',', '\n', '\r', '\u2028', '\u2029', '\u0085'),
+    })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(error, { minLength: 1, maxLength: 5 }),
+        fc.constantFrom('csv' as const, 'jsonl' as const),
+        async (errors, form) => {
+          const path = join(folder, `results.${form}`)
+          const writer = new ResultsWriter(new DocumentFile(path), { form, hasPasswords: true })
+          const emailOf = (index: number) => `user${index}@example.com`
+          await writer.write(
+            errors.map((error, index) => ({
+              ...{ line: index + 2, email: emailOf(index), id: '', status: 'failed' as const },
+              ...{ error, password: `password-${index}` },
+            })),
+          )
+          await writer.finish()
+          const passwords = new PasswordsInOrder(path, true)
+          for (const index of errors.keys()) {
+            const row: InputRow = {
+              ...{ index, line: index + 2, row: { email: emailOf(index) }, faults: [], raw: '' },
+            }
+            expect(await passwords.of(row)).to.equal(`password-${index}`)
+          }
+          await passwords.end()
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+})

@@ -1,0 +1,137 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { Client } from '../../src/client/client.ts'
+import { expectFailure } from '../support/expect-failure.ts'
+import {
+  type Behaviour,
+  delayed,
+  type FaultServer,
+  json,
+  ndjson,
+  silent,
+  sse,
+  startFaultServer,
+  stream,
+} from '../support/fault-server.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+const body = { id: 'm1', response: 'A long reply', context_id: 'c1', created_at: '2026-01-02T03:04:05Z' }
+const { response: _, ...names } = body
+/** What the embedded service sends. */
+const pieces = [
+  { ...names, delta: 'A long' },
+  { ...names, delta: ' reply' },
+]
+const events = [
+  ...pieces.map((data) => `event: delta\ndata: ${JSON.stringify(data)}\n\n`),
+  `event: done\ndata: ${JSON.stringify({ ...body, model: 'm', finish_reason: 'stop' })}\n\n`,
+]
+
+describe('chat send in a pipe', function () {
+  this.timeout(60_000)
+  let sandbox: Sandbox
+  let server: FaultServer | undefined
+  before(() => {
+    sandbox = createSandbox()
+  })
+  afterEach(async () => {
+    await server?.close()
+    server = undefined
+  })
+  after(() => sandbox.remove())
+
+  async function run(behaviour: Behaviour, ...args: string[]) {
+    server = await startFaultServer(behaviour)
+    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
+    return runChatctl(sandbox, args, { env })
+  }
+  const done = (stdout: string) => ({ exitCode: 0, stdout, stderr: '' })
+
+  it('prints a reply that takes longer than the timeout, for it is streamed', async () => {
+    const slow = stream(events, { pause: 450 })
+    expect(await run(slow, 'chat', 'send', 'Hi', '--timeout', '700ms')).to.deep.equal(done('A long reply\n'))
+    expect(JSON.parse(server?.requests[0]?.body ?? '')).to.deep.equal({ message: 'Hi', stream: true })
+  })
+
+  it('prints the body with --json that the service would have sent in one piece', async () => {
+    const { stdout } = await run(stream(events), 'chat', 'send', 'Hi', '--json')
+    expect(stdout).to.equal(`${JSON.stringify(body, null, 2)}\n`)
+  })
+
+  it('omits from the body what the stream did not tell', async () => {
+    const { stdout } = await run(sse([{ context_id: 'c1', delta: 'Hello' }]), 'chat', 'send', 'Hi', '--json')
+    expect(JSON.parse(stdout)).to.deep.equal({ response: 'Hello', context_id: 'c1' })
+  })
+
+  it('prints the body of a service that does not stream as it came, unknown fields included', async () => {
+    const sent = { extra: { n: [1] }, ...body }
+    const { stdout } = await run(delayed(50, json(200, sent)), 'chat', 'send', 'Hi', '--json')
+    expect(stdout).to.equal(`${JSON.stringify(sent, null, 2)}\n`)
+  })
+
+  it('prints nothing of a reply that is not whole, and --continue knows the conversation', async () => {
+    const half = sse([{ context_id: 'c7', delta: 'Half' }], { done: false })
+    server = await startFaultServer([half, json(200, body)])
+    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
+    const cut = await runChatctl(sandbox, ['chat', 'send', 'Hi'], { env })
+    expectFailure(cut, 69, 'without saying that it was finished', 'may have taken effect')
+    await runChatctl(sandbox, ['chat', 'send', '--continue', 'Again'], { env })
+    expect(JSON.parse(server.requests[1]?.body ?? '')).to.include({ context_id: 'c7' })
+  })
+
+  it('fails as before where a service that does not stream says that it failed', async () => {
+    const failed = await run(
+      json(200, { success: false, message: 'No credit', response: '' }),
+      'chat',
+      'send',
+      'Hi',
+    )
+    expectFailure(failed, 1, 'No credit')
+    await server?.close()
+    expectFailure(await run(json(200, { id: 'm1' }), 'chat', 'send', 'Hi'), 1, 'lacks response')
+  })
+
+  it('requests the reply in one piece with --no-stream', async () => {
+    expect(await run(json(200, body), 'chat', 'send', 'Hi', '--no-stream')).to.include(done('A long reply\n'))
+    expect(JSON.parse(server?.requests[0]?.body ?? '')).to.deep.equal({ message: 'Hi' })
+  })
+
+  it('names --timeout where nothing comes', async () => {
+    const late = await run(silent, 'chat', 'send', 'Hi', '--timeout', '100ms')
+    expectFailure(late, 69, 'no answer within 100 ms', 'may have taken effect', '--timeout 1s')
+  })
+
+  it('says of a completion that times out only how to wait longer', async () => {
+    const late = await run(silent, 'chat', 'complete', 'Hi', '--timeout', '100ms')
+    expectFailure(late, 69, 'no answer within 100 ms', 'Hint: Give it longer with --timeout 1s.')
+    expect(late.stderr).not.to.contain('taken effect')
+  })
+})
+
+describe('a reply that is collected', () => {
+  it('is the same body in whatever form and pieces it comes', async () => {
+    const parts = fc.array(fc.string({ minLength: 1, unit: 'binary' }), { minLength: 1, maxLength: 8 })
+    const form = fc.constantFrom('sse', 'ndjson', 'json')
+    let behaviour: Behaviour = silent
+    const server = await startFaultServer((...given) => behaviour(...given))
+    const client = new Client({ baseUrl: server.url, retries: 0 })
+    try {
+      await fc.assert(
+        fc.asyncProperty(parts, form, async (texts, kind) => {
+          const whole = { ...body, response: texts.join('') }
+          const frames = texts.map((delta) => ({ ...names, delta, done: false }))
+          if (kind === 'json') behaviour = json(200, whole)
+          else if (kind === 'sse') behaviour = sse(frames)
+          else behaviour = ndjson([...frames, { ...names, done: true }])
+          const { body: collected } = await client.chat.collect({ message: 'hi' })
+          expect(collected).to.deep.equal(JSON.parse(JSON.stringify(whole)))
+        }),
+        { numRuns: 60, seed: 13 },
+      )
+    } finally {
+      await client.close()
+      await server.close()
+    }
+  })
+})

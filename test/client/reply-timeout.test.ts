@@ -1,0 +1,100 @@
+import { expect } from 'chai'
+import { Client, type ClientOptions } from '../../src/client/client.ts'
+import {
+  type FaultServer,
+  failing,
+  json,
+  type Script,
+  silent,
+  startFaultServer,
+} from '../support/fault-server.ts'
+import { failureOf } from './capture.ts'
+
+const ask = { messages: [{ role: 'user' as const, content: 'hi' }] }
+const reply = { response: 'x', choices: [{ message: { role: 'assistant', content: 'x' } }], data: [] }
+const doubt = /may have taken effect/
+
+describe('the timeout of a reply', () => {
+  let server: FaultServer
+  let client: Client
+
+  async function start(script: Script, options: Partial<ClientOptions> = {}): Promise<void> {
+    server = await startFaultServer(script)
+    client = new Client({ baseUrl: server.url, retries: 0, ...options })
+  }
+
+  afterEach(async () => {
+    await client.close()
+    await server.close()
+  })
+
+  /** The longest timer that is started while something runs, in ms. */
+  async function longestTimerOf(run: () => Promise<unknown>): Promise<number> {
+    const { setTimeout: real } = globalThis
+    const delays: number[] = []
+    globalThis.setTimeout = Object.assign((...args: Parameters<typeof real>) => {
+      delays.push(args[1] ?? 0)
+      return real(...args)
+    }, real)
+    try {
+      await run()
+    } finally {
+      globalThis.setTimeout = real
+    }
+    return Math.max(...delays.filter((ms) => ms <= 3_600_000))
+  }
+
+  const requests: [string, number, (given: Client) => Promise<unknown>][] = [
+    ['a completion', 600_000, (given) => given.chat.complete(ask)],
+    ['a message', 600_000, (given) => given.chat.send({ message: 'hi' })],
+    ['the first byte of a streamed message', 600_000, (given) => given.chat.collect({ message: 'hi' })],
+    [
+      'a completion that is written by hand',
+      600_000,
+      (given) => given.send({ method: 'post', path: '/v1/chat/completions?x=1', body: '{}' }),
+    ],
+    ['the list of models', 60_000, (given) => given.chat.models()],
+  ]
+  for (const [what, ms, run] of requests) {
+    it(`is ${ms / 60_000} min for ${what} by default`, async () => {
+      await start(json(200, reply))
+      // A stream has a timer for the pause between two pieces, too: 120 s.
+      expect(await longestTimerOf(() => run(client))).to.equal(ms)
+    })
+  }
+
+  it('is the one that was set, where one was', async () => {
+    await start(json(200, reply), { timeout: 5000 })
+    expect(await longestTimerOf(() => client.chat.complete(ask))).to.equal(5000)
+  })
+
+  it('is named by the error of a completion, which had no effect', async () => {
+    await start(silent, { timeout: 30 })
+    const failure = await failureOf(client.chat.complete(ask))
+    expect(failure).to.include({ kind: 'timeout', inDoubt: false, hint: 'Give it longer with --timeout 1s.' })
+  })
+
+  it('is named by the error of a message, which may have had an effect', async () => {
+    await start(silent, { timeout: 60 })
+    const failure = await failureOf(client.chat.send({ message: 'hi' }))
+    expect(failure).to.include({ kind: 'timeout', inDoubt: true })
+    expect(failure.hint)
+      .to.match(doubt)
+      .and.match(/--timeout 1s\.$/)
+  })
+
+  for (const [what, behaviour] of [
+    ['a 502', failing(502, 'bad_gateway', 'The model failed')],
+    ['a reset', (_: unknown, __: unknown, incoming) => void incoming.socket.resetAndDestroy()],
+  ] as [string, Script][]) {
+    it(`is not the only failure of a completion that has no effect: ${what}`, async () => {
+      await start(behaviour)
+      const failure = await failureOf(client.chat.complete(ask))
+      expect(failure.inDoubt).to.equal(false)
+      expect(failure.hint ?? '').not.to.match(doubt)
+      const sent = await failureOf(client.chat.send({ message: 'hi' }))
+      expect(sent.inDoubt).to.equal(true)
+      expect(sent.hint).to.match(doubt)
+    })
+  }
+})

@@ -1,0 +1,106 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { Client } from '../../src/client/client.ts'
+import { Failure } from '../../src/failure.ts'
+import { type CarryingOut, carryOut } from '../../src/plan/apply/carry-out.ts'
+import { withSettingsLock } from '../../src/plan/apply/settings-lock.ts'
+import { makePlan } from '../../src/plan/plan.ts'
+import { hurriedClock, reasonOf } from '../client/capture.ts'
+import { barrier } from '../support/barrier.ts'
+import { type FaultServer, startFaultServer } from '../support/fault-server.ts'
+import { lay, SettingsService } from '../support/settings-service.ts'
+import { someSettings } from './any-settings.ts'
+import { useStateFolder } from './state-folder.ts'
+
+describe('two changes of the settings of one service at the same time', () => {
+  const state = useStateFolder()
+  let service: SettingsService
+  let server: FaultServer
+  let client: Client
+  let told: string[]
+  beforeEach(async () => {
+    service = Object.assign(new SettingsService(), { settings: someSettings })
+    server = await startFaultServer(service.script)
+    client = new Client({ baseUrl: server.url, clock: hurriedClock() })
+    told = []
+  })
+  afterEach(async () => {
+    await client.close()
+    await server.close()
+  })
+
+  const signal = new AbortController().signal
+  const locking = {
+    signal,
+    onWait: () => void told.push('waits'),
+    warn: async (words: string) => void told.push(words),
+  }
+  const planOf = (mode: string) =>
+    makePlan(server.url, { settings: { theme: { mode } }, api: {} }, someSettings, undefined)
+  const carry = (mode: string, agree: () => Promise<void>, more: Partial<CarryingOut> = {}) =>
+    carryOut(planOf(mode), {
+      ...{ settings: client.settings, check: 'chatctl settings get', agree, ...locking },
+      ...more,
+    })
+  const patches = () => server.requests.filter(({ method }) => method === 'PATCH').map(({ body }) => body)
+
+  it('are made one after the other, so that the second sees what the first has changed and is refused', async () => {
+    const agree = barrier(2)
+    const outcomes = await Promise.allSettled([carry('dark', agree), carry('contrast', agree)])
+    const [refusal, ...others] = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+    expect(others).to.deep.equal([])
+    expect(refusal).to.be.instanceOf(Failure)
+    expect((refusal as Failure).kind).to.equal('conflict')
+    expect((refusal as Failure).message).to.match(/^Changed since the plan was made: theme\.mode was "light"/)
+    expect(patches()).to.have.length(1)
+    expect(told).to.deep.equal(['waits'])
+  })
+
+  it('are both made where the second may make a new plan', async () => {
+    const agree = barrier(2)
+    const renew: CarryingOut['renew'] = async (now) =>
+      makePlan(server.url, { settings: { theme: { mode: 'x' } }, api: {} }, now, undefined)
+    await Promise.all([carry('x', agree, { renew }), carry('dark', agree, { renew })])
+    expect(service.settings).to.deep.equal(lay(someSettings, { theme: { mode: 'x' } }))
+  })
+
+  it('wait for each other whatever a change ends in, and not for another service', async () => {
+    const order: string[] = []
+    const hold = (name: string, to: string, work: () => Promise<void>) =>
+      withSettingsLock(to, locking, async () => {
+        order.push(`${name} begins`)
+        await work()
+        order.push(`${name} ends`)
+      })
+    let fail = (): void => {}
+    const failed = new Promise<void>((_, reject) => {
+      fail = () => reject(new Error('broken'))
+    })
+    const first = hold('first', 'a', () => failed)
+    const second = hold('second', 'a', async () => {})
+    await hold('other', 'b', async () => {})
+    expect(order).to.deep.equal(['first begins', 'other begins', 'other ends'])
+    fail()
+    expect(await reasonOf(first)).to.have.property('message', 'broken')
+    await second
+    expect(order.slice(3)).to.deep.equal(['second begins', 'second ends'])
+  })
+
+  it('end with an interruption while one waits for the other', async () => {
+    const abort = new AbortController()
+    const reason = await withSettingsLock('a', locking, () => {
+      const waiting = withSettingsLock('a', { ...locking, signal: abort.signal }, async () => {})
+      setImmediate(() => abort.abort(new Error('ended')))
+      return reasonOf(waiting)
+    })
+    expect(reason).to.equal(abort.signal.reason)
+  })
+
+  it('are made with a warning where there can be no lock', async () => {
+    mkdirSync(join(state.home(), '.local'), { recursive: true })
+    writeFileSync(join(state.home(), '.local', 'state'), 'in the way')
+    expect(await withSettingsLock('a', locking, async () => 'done')).to.equal('done')
+    expect(told.join()).to.match(/^The settings cannot be locked, .+: .+ \(ENOTDIR\)$/)
+  })
+})

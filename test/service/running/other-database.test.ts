@@ -1,0 +1,101 @@
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { needPostgres, startPostgres } from '../../support/postgres.ts'
+import { runChatctl } from '../../support/run-chatctl.ts'
+import { runService } from '../../support/run-service.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+
+describe('a command on this machine beside a service that uses another database', () => {
+  let sandbox: Sandbox
+  beforeEach(() => {
+    sandbox = createSandbox()
+  })
+  afterEach(() => sandbox.remove())
+
+  const defaultDatabase = () => join(sandbox.home, '.local/share/chatctl/chatctl.db')
+  const create = ['service', 'admin', 'create', 'ada@example.com', '--password-stdin']
+  const stdin = 'correct horse battery\n'
+
+  it('service admin create --data names the PostgreSQL database of the service and makes no SQLite file', async function () {
+    needPostgres(this)
+    const postgres = await startPostgres()
+    const data = join(sandbox.home, 'data')
+    const database = await postgres.createDatabase()
+    const service = await runService(sandbox, ['--data', data, '--database', database])
+    try {
+      const refused = await runChatctl(sandbox, [...create, '--data', data], { stdin })
+      expect(refused.exitCode, refused.stderr).to.equal(2)
+      expect(refused.stderr).to.contain(service.url).and.to.contain('--database postgres://127.0.0.1:')
+      expect(existsSync(join(data, 'chatctl.db'))).to.equal(false)
+      const status = await runChatctl(sandbox, ['service', 'status', '--data', data])
+      expect(status.stderr).to.contain('--database postgres://127.0.0.1:')
+      const created = await runChatctl(sandbox, [...create, '--data', data, '--database', database], {
+        stdin,
+      })
+      expect(created.exitCode, created.stderr).to.equal(0)
+    } finally {
+      await service.stop()
+      await postgres.close()
+    }
+  })
+
+  it('settings set --profile local is refused while a service runs on another data directory', async () => {
+    const data = join(sandbox.home, 'data')
+    const service = await runService(sandbox, ['--data', data])
+    const set = ['settings', 'set', 'app_name=Changed', '--profile', 'local']
+    try {
+      const refused = await runChatctl(sandbox, set)
+      expect(refused.exitCode, refused.stderr).to.equal(2)
+      expect(refused.stderr).to.contain(join(data, 'chatctl.db')).and.to.contain(defaultDatabase())
+      expect(refused.stderr).to.contain(`chatctl auth login --base-url ${service.url}`)
+      expect(existsSync(defaultDatabase())).to.equal(false)
+      const key = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'x'])
+      expect(key.exitCode, key.stderr).to.equal(2)
+      expect(key.stderr).to.contain(`--data ${data}`)
+      // Reading and chatting change nothing that the service should have.
+      const chat = await runChatctl(sandbox, ['chat', 'send', 'Hello', '--profile', 'local'])
+      expect(chat.exitCode, chat.stderr).to.equal(0)
+      const named = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'x', '--data', data])
+      expect(named.exitCode, named.stderr).to.equal(0)
+    } finally {
+      await service.stop()
+    }
+    const done = await runChatctl(sandbox, set)
+    expect(done.exitCode, done.stderr).to.equal(0)
+  })
+
+  it('settings set --profile local changes the default data directory while its own service runs', async () => {
+    const other = await runService(sandbox, ['--data', join(sandbox.home, 'data')])
+    const own = await runService(sandbox)
+    try {
+      const done = await runChatctl(sandbox, ['settings', 'set', 'app_name=Changed', '--profile', 'local'])
+      expect(done.exitCode, done.stderr).to.equal(0)
+    } finally {
+      await own.stop()
+      await other.stop()
+    }
+  })
+
+  it('service run needs no home directory with --data', async () => {
+    const env = { HOME: '/proc/none', XDG_DATA_HOME: '/proc/none/data' }
+    const service = await runService({ ...sandbox, env: { ...sandbox.env, ...env } }, [
+      '--data',
+      join(sandbox.home, 'data'),
+    ])
+    await service.stop()
+  })
+
+  it('service run exits 129 after SIGHUP, and 0 after SIGTERM', async () => {
+    for (const [signal, code] of [
+      ['SIGHUP', 129],
+      ['SIGTERM', 0],
+    ] as const) {
+      const service = await runService(sandbox)
+      const ended = once(service.child, 'exit')
+      service.child.kill(signal)
+      expect((await ended)[0], signal).to.equal(code)
+    }
+  })
+})

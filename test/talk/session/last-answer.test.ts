@@ -1,0 +1,98 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { failing, json, sse } from '../../support/fault-server.ts'
+import { until } from '../../support/until.ts'
+import { type SessionRun, SessionWorld } from './session-run.ts'
+
+describe('a reply in a session', () => {
+  let world: SessionWorld
+  let run: SessionRun
+  beforeEach(async () => {
+    world = await SessionWorld.open()
+    run = await world.run()
+  })
+  afterEach(() => world.close())
+
+  const saved = async (name: string) => {
+    const path = join(world.home, name)
+    run.terminal.type(`/save ${path}\r`)
+    await until(() => existsSync(path) && readFileSync(path, 'utf8') !== '')
+    return readFileSync(path, 'utf8')
+  }
+
+  it('is saved whole after /continue has asked for its rest', async () => {
+    const reply = world.server.answerNext({ text: ['The begin', 'ning'], held: true })
+    run.terminal.type('Hello\r')
+    await reply.begun
+    reply.release(1)
+    // A word is shown when it is whole.
+    await run.terminal.waitFor(/^The$/m)
+    run.terminal.type('\u0003')
+    await run.terminal.waitFor(/\[interrupted\][\s\S]*^>$/m)
+    world.server.answerNext({ text: 'ning and the end.' })
+    await run.say('/continue', /ning and the end\.[\s\S]*total/)
+    expect(await saved('cut.md')).to.equal('The beginning and the end.\n')
+    world.server.answerNext({ text: 'And an afterword.' })
+    await run.say('/continue', /And an afterword\.[\s\S]*total/)
+    expect(await saved('more.md')).to.equal('The beginning and the end.\n\nAnd an afterword.\n')
+    await run.leave()
+    run = await world.resume()
+    expect(await saved('resumed.md')).to.equal('The beginning and the end.\n\nAnd an afterword.\n')
+  })
+
+  const words = 'CUDA out of memory'
+  const details = { upstream_status: 500, upstream_message: words }
+  const error = { code: 'upstream_error', message: 'The model server answered 500', details }
+
+  it('that fails shows what the model server said, and so does the transcript', async () => {
+    world.server.failNext(json(502, { error }))
+    await run.say('Hello', words)
+    expect(world.transcript().turns[0]).to.include({ status: 'failed' })
+    expect(world.transcript().turns[0]?.reason).to.contain(words)
+  })
+
+  it('that breaks off shows what the model server said, and so does the transcript', async () => {
+    world.server.failNext(sse([{ delta: 'Half' }, { error }], { done: false }))
+    await run.say('Hello', words)
+    expect(world.transcript().turns[0]?.reason).to.contain(words)
+  })
+
+  it('that fails gives its question back, which typing replaces', async () => {
+    world.server.failNext(failing(500, 'broken', 'Out of order'))
+    await run.say('first', /Out of order[\s\S]*typing replaces it[\s\S]*^> first$/m)
+    await run.say('second', 'You said: second')
+    expect(world.server.sends.map(({ message }) => message)).to.deep.equal(['first', 'second'])
+  })
+
+  it('that fails gives its question back, which Enter sends and other keys edit', async () => {
+    world.server.failNext(failing(500, 'broken', 'Out of order'))
+    await run.say('first', /Out of order[\s\S]*^> first$/m)
+    world.server.failNext(failing(500, 'broken', 'Still out of order'))
+    await run.say('', /Still out of order[\s\S]*^> first$/m)
+    await run.say('\u0005 and more', 'You said: first and more')
+  })
+
+  it('that fails leaves alone what was typed meanwhile', async () => {
+    const reply = world.server.answerNext({ text: 'x', held: true, ending: 'reset' })
+    run.terminal.type('/system be brief\r')
+    await run.terminal.waitFor('system: be brief')
+    run.terminal.type('first\r')
+    await reply.begun
+    run.terminal.type('second')
+    await run.terminal.waitFor('> second')
+    reply.release()
+    await run.terminal.waitFor(/\/retry sends it again\.[\s\S]*^> second$/m)
+    await run.say('', 'You said: second')
+    expect(world.server.completions.at(-1)?.messages?.at(-1)?.content).to.equal('second')
+  })
+
+  it('of another question than the one that /edit failed to replace does not replace it', async () => {
+    await run.say('one', /You said: one[\s\S]*total/)
+    await run.say('two', /You said: two[\s\S]*total/)
+    world.server.failNext(failing(500, 'broken', 'Out of order'))
+    await run.say('/retry', /Out of order[\s\S]*^> two$/m)
+    await run.say('three', /You said: three[\s\S]*total/)
+    expect(world.server.sends.at(-1)).to.include({ message: 'three', context_id: 'ctx_1' })
+  })
+})

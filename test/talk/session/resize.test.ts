@@ -1,0 +1,43 @@
+import { expect } from 'chai'
+import stringWidth from 'string-width'
+import { type SessionRun, SessionWorld } from './session-run.ts'
+
+describe('a reply that comes while the terminal is resized', () => {
+  let world: SessionWorld
+  let run: SessionRun
+  beforeEach(async () => {
+    world = await SessionWorld.open()
+    run = await world.run()
+  })
+  afterEach(() => world.close())
+
+  for (const [how, typed] of [
+    ['with nothing below it', ''],
+    ['with a line below it that is being typed', 'typed ahead'],
+  ] as const) {
+    it(`fills the new width at once, ${how}`, async () => {
+      const first = Array.from({ length: 30 }, (_, index) => `a${index} `).join('')
+      const second = Array.from({ length: 60 }, (_, index) => `b${index} `).join('')
+      const reply = world.server.answerNext({ text: [first, second, 'end.'], held: true })
+      run.terminal.type('Hello\r')
+      await reply.begun
+      reply.release(1)
+      await run.terminal.waitFor('a29')
+      if (typed !== '') {
+        run.terminal.type(typed)
+        await run.terminal.waitFor(typed)
+      }
+      run.terminal.resize(40)
+      reply.release()
+      const shown = await run.terminal.waitFor(/end\.[\s\S]*total/)
+      const lines = shown.slice(shown.indexOf('b0 ')).split('\n')
+      const own = lines.filter((line) => /^(b\d+ ?)+$/.test(line))
+      expect(own.length).to.be.above(4)
+      for (const line of own) expect(stringWidth(line)).to.be.within(30, 40)
+      // Nothing is lost, and no empty line is in between; the terminal may have wrapped within a word.
+      const words = shown.slice(shown.indexOf('a0'), shown.indexOf('end.')).trim()
+      expect(words.replaceAll(/\s/g, '')).to.equal(`${first}${second}`.replaceAll(' ', ''))
+      expect(words).not.to.contain('\n\n')
+    })
+  }
+})

@@ -1,0 +1,188 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { findTurns } from '../../../src/talk/resume/answered-turns.ts'
+import { foldLines } from '../../../src/talk/transcript/fold-lines.ts'
+import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
+import { failing } from '../../support/fault-server.ts'
+import { type SessionRun, SessionWorld } from './session-run.ts'
+
+const at = '2026-01-02T03:04:05.000Z'
+const name = { context_id: 'ctx_1' }
+const user = (turn: number, text: string): TranscriptLine => ({ type: 'user', turn, at, text })
+const delta = (turn: number, text: string): TranscriptLine => ({ type: 'delta', turn, text })
+const end = (turn: number, more: object): TranscriptLine =>
+  ({ type: 'end', turn, at, complete: false, verified: false, ...more }) as TranscriptLine
+
+describe('a resumed session', () => {
+  let world: SessionWorld
+  beforeEach(async () => {
+    world = await SessionWorld.open()
+  })
+  afterEach(() => world.close())
+
+  const resume = (): Promise<SessionRun> => world.resume()
+
+  const endings: [string, object | undefined, string][] = [
+    ['interrupted by the person', { interrupted: true }, '[interrupted after 6 characters]'],
+    ['truncated', { reason: 'the line went dead' }, '[truncated after 6 characters: the line went dead]'],
+    ['failed', { error: { code: 'x', message: 'No GPU' } }, '[failed after 6 characters: No GPU]'],
+    ['cut off with its session', undefined, '[lost after 6 characters: interrupted by a crash]'],
+  ]
+  for (const [how, ending, words] of endings) {
+    it(`shows that a reply was ${how}, and /continue asks for the rest`, async () => {
+      world.server.say('ctx_1', 'user', 'Hello')
+      world.plant([
+        user(1, 'Hello'),
+        { type: 'start', turn: 1, at, ...name },
+        delta(1, 'Half a'),
+        ...(ending ? [end(1, ending)] : []),
+      ])
+      const run = await resume()
+      expect(await run.terminal.text()).to.contain(words)
+      world.server.answerNext({ text: ' reply.' })
+      const shown = await run.say('/continue', /Go on exactly[\s\S]*reply\.[\s\S]*total/)
+      expect(shown).not.to.contain('Nothing was cut off')
+      expect(world.server.historyRequests).to.be.above(1)
+    })
+  }
+
+  it('gets the rest of an interrupted reply from the history by /continue', async () => {
+    world.plant([
+      user(1, 'Hello'),
+      { type: 'start', turn: 1, at, ...name },
+      delta(1, 'Half a'),
+      end(1, { interrupted: true }),
+    ])
+    world.server.failHistory(failing(503, 'busy', 'Not now'))
+    const run = await resume()
+    world.server.say('ctx_1', 'user', 'Hello')
+    world.server.say('ctx_1', 'assistant', 'Half a reply.')
+    await run.say('/continue', "[the service's history has more of it; this is the rest]")
+    expect(world.server.sends).to.deep.equal([])
+  })
+
+  it('shows the state of every turn that it shows, also after a conversation was set down anew', async () => {
+    const messages = [
+      { role: 'user' as const, content: 'first' },
+      { role: 'assistant' as const, content: 'one' },
+      { role: 'user' as const, content: 'second' },
+      { role: 'assistant' as const, content: 'two' },
+    ]
+    world.plant([
+      { type: 'options', at, mode: 'completions' },
+      user(1, 'first'),
+      delta(1, 'one'),
+      end(1, { interrupted: true }),
+      user(2, 'second'),
+      delta(2, 'two'),
+      end(2, { complete: true, verified: true }),
+      { type: 'conversation', at, messages },
+    ])
+    const run = await resume()
+    expect(await run.terminal.text()).to.match(
+      /one\n\[interrupted after 3 characters\]\n\n?> second\ntwo\n(?!\[)/,
+    )
+    await run.say('/continue', 'Nothing was cut off')
+  })
+
+  it('shows a question that got no answer, which /retry sends again', async () => {
+    world.plant([user(1, 'Hello'), end(1, { error: { code: 'x', message: 'No GPU' } })])
+    const run = await resume()
+    expect(await run.terminal.text()).to.contain('> Hello\n[failed: No GPU; /retry sends it again]')
+    await run.say('/retry', 'You said: Hello')
+    expect(world.server.sends.map(({ message }) => message)).to.deep.equal(['Hello'])
+  })
+
+  it('counts turns alike when it is left, in /info, and in the list of sessions', async () => {
+    const first = await world.run()
+    await first.say('one', /You said: one[\s\S]*total/)
+    world.server.failNext(failing(500, 'broken', 'Out of order'))
+    await first.say('two', 'Out of order')
+    expect(await first.leave()).to.match(/^2 turns\. Resume with/m)
+    const second = await resume()
+    await second.say('three', /You said: three[\s\S]*total/)
+    expect(await second.say('/info', /^transcript /m)).to.match(/^turns +3$/m)
+    expect(await second.say('/resume', /3 turns +one/)).to.contain('3 turns')
+    expect(await second.leave()).to.match(/^3 turns\. Resume with/m)
+    expect(world.transcript().turns).to.have.length(3)
+  })
+
+  it('counts messages, not turns, of what it does not show', async () => {
+    const first = await world.run()
+    for (const words of ['one', 'two', 'three'])
+      await first.say(words, new RegExp(`You said: ${words}[\\s\\S]*total`))
+    await first.leave()
+    const second = await resume()
+    expect(await second.terminal.text()).to.contain('… 2 earlier messages; /history 6 shows them')
+  })
+
+  it('shows what the history lacks after what is older', async () => {
+    world.plant(
+      [
+        user(1, 'mine'),
+        { type: 'start', turn: 1, at: new Date().toISOString(), ...name },
+        delta(1, 'my answer'),
+        end(1, { complete: true, verified: true }),
+      ].map((line) =>
+        'at' in line ? { ...line, at: new Date(Date.now() + 60_000).toISOString() } : line,
+      ) as TranscriptLine[],
+    )
+    for (const n of [1, 2, 3]) {
+      world.server.say('ctx_1', 'user', `old ${n}`)
+      world.server.say('ctx_1', 'assistant', `old answer ${n}`)
+    }
+    const shown = await (await world.run({ kind: 'context', id: 'ctx_1' })).terminal.text()
+    expect(shown).to.match(
+      /old answer 3[\s\S]*> mine\n\[only on this machine[\s\S]*my answer\n\[only on this machine/,
+    )
+  })
+})
+
+describe('a transcript', () => {
+  interface Told {
+    text: string
+    parts: string[]
+    ending: 'complete' | 'unverified' | 'truncated' | 'interrupted' | 'failed' | 'none'
+  }
+  const told: fc.Arbitrary<Told> = fc.record({
+    text: fc.constantFrom('Hello', 'And then?'),
+    parts: fc.array(fc.constantFrom('a', 'bc ', 'd'), { maxLength: 3 }),
+    ending: fc.constantFrom('complete', 'unverified', 'truncated', 'interrupted', 'failed', 'none'),
+  })
+  const fields: Record<Told['ending'], object> = {
+    complete: { complete: true, verified: true },
+    unverified: { complete: true },
+    truncated: {},
+    interrupted: { interrupted: true },
+    failed: { error: { code: 'x', message: 'No' } },
+    none: {},
+  }
+  const linesOf = ({ text, parts, ending }: Told, turn: number): TranscriptLine[] => [
+    user(turn, text),
+    ...parts.map((part) => delta(turn, part)),
+    ...(ending === 'none' ? [] : [end(turn, fields[ending])]),
+  ]
+
+  it('has the state of every turn, whatever line it ends after', () => {
+    fc.assert(
+      fc.property(fc.array(told, { maxLength: 5 }), fc.nat(), (turns, cut) => {
+        const lines = turns.flatMap((turn, index) => linesOf(turn, index + 1))
+        const prefix = lines.slice(0, lines.length === 0 ? 0 : cut % (lines.length + 1))
+        const transcript = foldLines('s', prefix)
+        for (const turn of transcript.turns) {
+          const own = prefix.filter((line) => 'turn' in line && line.turn === turn.number)
+          const isEnded = own.some(({ type }) => type === 'end')
+          expect(turn.status).to.equal(isEnded ? turns[turn.number - 1]?.ending : 'lost')
+          expect(turn.answer).to.equal(
+            own.flatMap((line) => (line.type === 'delta' ? line.text : [])).join(''),
+          )
+        }
+        const found = findTurns(transcript.conversation, transcript.turns)
+        const answered = transcript.turns.filter(({ answer }) => answer !== '')
+        const answers = transcript.conversation.filter(({ role }) => role === 'assistant')
+        expect(answers.map((message) => found.get(message))).to.deep.equal(answered)
+      }),
+      { seed: 15, numRuns: 300 },
+    )
+  })
+})

@@ -1,0 +1,132 @@
+import { join } from 'node:path'
+import { Client } from '../../../src/client/client.ts'
+import { runSession } from '../../../src/talk/run-session.ts'
+import type { Beginning, SessionOptions } from '../../../src/talk/session-options.ts'
+import { listTranscripts } from '../../../src/talk/transcript/list-transcripts.ts'
+import { readTranscript } from '../../../src/talk/transcript/read-transcript.ts'
+import type { Transcript } from '../../../src/talk/transcript/transcript.ts'
+import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
+import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
+import { ChatServer } from '../../support/chat-server.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { ScreenTerminal } from './screen-terminal.ts'
+
+/** A session that runs in this process, on a terminal that xterm.js renders. */
+export interface SessionRun {
+  terminal: ScreenTerminal
+  /** Types a line, and waits until something is shown. */
+  say(line: string, shown: string | RegExp): Promise<string>
+  /** Leaves the session, and gives back all that was shown. */
+  leave(): Promise<string>
+}
+
+/** A scripted service, and a folder for transcripts. */
+export class SessionWorld {
+  readonly server: ChatServer
+  readonly #sandbox: Sandbox
+  readonly #runs: SessionRun[] = []
+  /** The contexts that were remembered for `--continue`. */
+  readonly remembered: string[] = []
+
+  private constructor(sandbox: Sandbox, server: ChatServer) {
+    this.#sandbox = sandbox
+    this.server = server
+  }
+
+  static async open(): Promise<SessionWorld> {
+    return new SessionWorld(createSandbox(), await ChatServer.start())
+  }
+
+  get folder(): string {
+    return join(this.#sandbox.home, 'sessions')
+  }
+
+  get home(): string {
+    return this.#sandbox.home
+  }
+
+  get owner() {
+    return { profile: undefined, baseUrl: this.server.url }
+  }
+
+  /** @param begin a new session by default */
+  async run(begin: Beginning = { kind: 'new' }, given: Partial<SessionOptions> = {}): Promise<SessionRun> {
+    const terminal = new ScreenTerminal()
+    const client = new Client({ baseUrl: this.server.url, credential: 'some-key', retries: 0 })
+    const running = runSession({
+      terminal,
+      connect: async () => client,
+      signal: new AbortController().signal,
+      begin,
+      owner: this.owner,
+      serviceName: 'the test service',
+      model: undefined,
+      isModelAsked: false,
+      streamFormat: undefined,
+      isPlain: false,
+      style: undefined,
+      link: undefined,
+      describeEvent: undefined,
+      isQuiet: false,
+      sessionsFolder: this.folder,
+      recallPath: join(this.home, 'recall.jsonl'),
+      editorCommand: undefined,
+      rememberContext: async (id) => void this.remembered.push(id),
+      refusalHint: () => undefined,
+      resumeCommand: (id) => `chatctl chat --resume ${id}`,
+      ...given,
+    })
+    let isOver = false
+    const end = running.finally(() => {
+      isOver = true
+      return client.close()
+    })
+    end.catch(() => {})
+    const run: SessionRun = {
+      terminal,
+      say: (line, shown) => {
+        terminal.type(`${line}\r`)
+        return terminal.waitFor(shown)
+      },
+      leave: async () => {
+        if (!isOver) terminal.type('\u0015\u0004')
+        await end
+        return terminal.text()
+      },
+    }
+    this.#runs.push(run)
+    await Promise.race([end, terminal.waitFor(/^>$/m)])
+    return run
+  }
+
+  /** Resumes the session that was used last. */
+  async resume(given: Partial<SessionOptions> = {}): Promise<SessionRun> {
+    return this.run({ kind: 'transcript', path: this.#lastPath() }, given)
+  }
+
+  /** The transcript that was used last. */
+  transcript(): Transcript {
+    return readTranscript(this.#lastPath())
+  }
+
+  /** Leaves a transcript, as an earlier session would have. */
+  plant(lines: readonly TranscriptLine[]): string {
+    const { profile = null, baseUrl } = this.owner
+    const writer = TranscriptWriter.create(this.folder, { profile, baseUrl })
+    for (const line of lines) writer.append(line)
+    writer.close()
+    return writer.path
+  }
+
+  #lastPath(): string {
+    const [last] = listTranscripts(this.folder, this.owner)
+    if (!last) throw new Error('there is no transcript')
+    return last.path
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#runs.map((run) => run.leave().catch(() => {})))
+    await this.server.close()
+    this.#sandbox.remove()
+  }
+}

@@ -1,0 +1,117 @@
+import { expect } from 'chai'
+import { failing, silent } from '../../support/fault-server.ts'
+import { type SessionRun, SessionWorld } from './session-run.ts'
+
+describe('a session whose replies are not streamed', () => {
+  let world: SessionWorld
+  let run: SessionRun
+  beforeEach(async () => {
+    world = await SessionWorld.open()
+    run = await world.run()
+  })
+  afterEach(() => world.close())
+
+  const converse = (words: string) =>
+    run.say(words, new RegExp(`You said: ${words}[\\s\\S]*total[\\s\\S]*^>$`, 'm'))
+
+  it('says so when it begins, while it waits, and below each reply', async () => {
+    await run.say('/system be brief', /replies\s+are not streamed/)
+    const reply = world.server.answerNext({ text: 'Brief.', held: true })
+    await run.say('Hello', 'waiting for the whole reply, which is not streamed (Ctrl-C discards it)')
+    reply.release()
+    await run.terminal.waitFor('kept here, not streamed')
+    await run.say('/info', 'kept on this machine, not streamed')
+  })
+
+  it('streams again after /system off where nothing was said meanwhile', async () => {
+    await converse('one')
+    await run.say('/system be brief', 'not streamed')
+    await run.say('/set temperature 1', 'temperature: 1')
+    await run.say('/system off', 'system: none')
+    await run.say('/set temperature off', "temperature: the service's")
+    await run.terminal.waitFor('the service keeps the conversation again, and replies are streamed')
+    await converse('two')
+    expect(world.server.completions).to.deep.equal([])
+    expect(world.server.sends.at(-1)).to.deep.equal({ message: 'two', context_id: 'ctx_1', stream: true })
+  })
+
+  it('does not go back where the service lacks what was said, and says so', async () => {
+    await converse('one')
+    await run.say('/system be brief', 'not streamed')
+    await converse('two')
+    await run.say('/system off', 'replies are still not streamed')
+    await converse('three')
+    expect(world.server.completions).to.have.length(2)
+  })
+
+  it('streams again after it was resumed, where nothing was said meanwhile', async () => {
+    await converse('one')
+    await run.say('/system be brief', 'not streamed')
+    await run.leave()
+    run = await world.resume()
+    await run.say('/system off', 'keeps the conversation again')
+    await converse('two')
+    expect(world.server.sends.at(-1)).to.include({ context_id: 'ctx_1' })
+  })
+
+  for (const command of ['/retry', '/edit']) {
+    it(`streams the reply to the only question after ${command}, in a new context`, async () => {
+      await converse('one')
+      world.server.answerNext({ text: ['A better ', 'answer.'] })
+      if (command === '/edit') {
+        await run.say('/edit', 'in place of the last question')
+        await run.say(' again', 'A better answer.')
+      } else await run.say('/retry', 'A better answer.')
+      await run.terminal.waitFor(
+        /asked in a new conversation: context ctx_1 stays as it is[\s\S]*context ctx_2/,
+      )
+      await converse('two')
+      expect(world.server.completions).to.deep.equal([])
+      expect(world.server.sends.at(-1)).to.include({ message: 'two', context_id: 'ctx_2' })
+      expect(world.remembered.at(-1)).to.equal('ctx_2')
+      const { conversation, contextId } = world.transcript()
+      expect(contextId).to.equal('ctx_2')
+      expect(conversation.map(({ content }) => content).slice(1)).to.deep.equal([
+        'A better answer.',
+        'two',
+        'You said: two',
+      ])
+    })
+  }
+
+  it('is where it was when the only question gets no other answer', async () => {
+    await converse('one')
+    world.server.failNext(failing(500, 'broken', 'Out of order'))
+    await run.say('/retry', /Out of order[\s\S]*^> one$/m)
+    run.terminal.type('\u0003')
+    await run.terminal.waitFor(/^>$/m)
+    await converse('two')
+    expect(world.server.sends.at(-1)).to.include({ message: 'two', context_id: 'ctx_1' })
+    expect(world.transcript().conversation.map(({ content }) => content)).to.deep.equal([
+      'one',
+      'You said: one',
+      'two',
+      'You said: two',
+    ])
+  })
+
+  it('keeps what has come of a streamed retry when Ctrl-C stops it', async () => {
+    await converse('one')
+    const reply = world.server.answerNext({ text: ['As far as this ', 'and no further'], held: true })
+    await run.say('/retry', 'asked in a new conversation')
+    await reply.begun
+    reply.release(1)
+    await run.terminal.waitFor('As far as this')
+    run.terminal.type('\u0003')
+    await run.terminal.waitFor('[interrupted]')
+    expect(world.transcript().turns.at(-1)).to.include({ answer: 'As far as this ', status: 'interrupted' })
+  })
+
+  it('names what a stopped completion loses', async () => {
+    await run.say('/system be brief', 'not streamed')
+    world.server.failNext(silent)
+    await run.say('Hello', 'Ctrl-C discards it')
+    run.terminal.type('\u0003')
+    await run.terminal.waitFor(/\[stopped before an answer came\][\s\S]*^> Hello$/m)
+  })
+})
