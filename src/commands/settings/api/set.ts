@@ -4,6 +4,7 @@ import { readDocument } from '../../../cli/input/read-document.ts'
 import { showSentDifference } from '../../../cli/output/show-sent-difference.ts'
 import { lockingFor, serviceOf } from '../../../cli/plan-service.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
+import { demandNamedService } from '../../../cli/target.ts'
 import type { ApiConfiguration } from '../../../contract/api-configuration.ts'
 import { Failure } from '../../../failure.ts'
 import { apiConfigurationView } from '../../../view/settings.ts'
@@ -69,6 +70,8 @@ export default class SettingsApiSet extends BaseCommand {
     const send = () => client.settings.setApi(configuration)
     // What is held back leaves what was last sent from here as it is.
     if (context.dryRun) return void (await send())
+    // Before the lock, which makes a directory.
+    demandNamedService(context.target())
     const { before, answer } = await withSettingsLock(service, lockingFor(context), async () => {
       const before = readSent(service)
       const sending = sendConfiguration(service, configuration, send, context.signal)
