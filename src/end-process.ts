@@ -24,7 +24,13 @@ function dieOfInterrupt(): void {
   process.kill(process.pid, 'SIGINT')
 }
 
-const running = new Set<() => void>()
+declare global {
+  /** What may not end by itself. Each bundle has its own copy of this module; the set is one for all. */
+  var chatctlRunning: Set<() => void> | undefined
+}
+
+globalThis.chatctlRunning ??= new Set()
+const running = globalThis.chatctlRunning
 
 /**
  * Says that something may not end by itself: a native call on another thread, or, where `stop` can

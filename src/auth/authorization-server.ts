@@ -19,14 +19,16 @@ export interface AuthorizationServer {
   tokenEndpoint: string
   /** RFC 7009. */
   revocationEndpoint: string | undefined
+  /** The metadata says that revoking a token ends one sign-in alone (docs/service.md, "OAuth"). */
+  grantPerSignIn: boolean
 }
 
 /**
- * Finds out where tokens are to be had: where the configuration says, else where the server's own
- * metadata says (RFC 8414, or the document of OpenID Connect). The browser goes where interface.md
- * says, "Authentication" 4.
+ * Finds the endpoints: the configured token endpoint, else those that the server's own metadata
+ * names (RFC 8414, or the document of OpenID Connect). Without a name for it, the authorization
+ * endpoint is the one of interface.md, "Authentication" 4.
  *
- * @throws Failure `usage` where nobody says, `refused` for what cannot be trusted
+ * @throws Failure `usage` where no token endpoint is known, `refused` for an address that is not safe
  */
 export async function findAuthorizationServer(
   authUrl: string,
@@ -34,15 +36,16 @@ export async function findAuthorizationServer(
   transport: Transport,
 ): Promise<AuthorizationServer> {
   const base = readBaseUrl(authUrl, 'auth URL')
-  const authorizationEndpoint = `${base.href.replace(/\/+$/, '')}/oauth/authorize`
+  const documented = `${base.href.replace(/\/+$/, '')}/oauth/authorize`
   if (tokenUrl !== undefined) {
     const tokenEndpoint = readEndpoint(tokenUrl, 'token URL')
     return {
       issuer: authUrl,
       sendsIssuer: false,
-      authorizationEndpoint,
+      authorizationEndpoint: documented,
       tokenEndpoint,
       revocationEndpoint: undefined,
+      grantPerSignIn: false,
     }
   }
   const metadata =
@@ -55,9 +58,13 @@ export async function findAuthorizationServer(
   return {
     issuer: metadata.issuer,
     sendsIssuer: metadata.authorization_response_iss_parameter_supported === true,
-    authorizationEndpoint,
+    authorizationEndpoint: readEndpoint(
+      metadata.authorization_endpoint ?? documented,
+      'authorization endpoint of the metadata',
+    ),
     tokenEndpoint: readEndpoint(metadata.token_endpoint, 'token endpoint'),
     revocationEndpoint: optionalEndpoint(metadata.revocation_endpoint),
+    grantPerSignIn: metadata['chatctl_grant_per_sign_in'] === true,
   }
 }
 

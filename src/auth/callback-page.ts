@@ -87,6 +87,12 @@ export function renderNothing(status: 404 | 405): Page {
   return { status, headers: { ...plainHeaders, ...allow, 'content-length': '0' }, body: '' }
 }
 
+/** Leads a browser on, which keeps the cookie. */
+export function renderRedirect(location: string, cookie: string): Page {
+  const headers = { ...plainHeaders, location, 'set-cookie': cookie, 'content-length': '0' }
+  return { status: 302, headers, body: '' }
+}
+
 /** The address of the page holds the code: it is neither kept nor told to anyone. */
 const plainHeaders: Record<string, string> = {
   'cache-control': 'no-store',

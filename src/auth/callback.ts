@@ -11,6 +11,8 @@ export interface CallbackExpectation {
   issuer: string | undefined
   /** The metadata says `authorization_response_iss_parameter_supported`. */
   requiresIssuer: boolean
+  /** `name=value`, where only the browser that has this cookie may come back. */
+  cookie?: string | undefined
 }
 
 /** A request as the listener saw it. */
@@ -19,6 +21,8 @@ export interface CallbackRequest {
   host: string | undefined
   /** Path and query as sent. */
   target: string
+  /** The Cookie header. */
+  cookies?: string | undefined
 }
 
 /** A request that is no answer to this sign-in: the wait goes on. `reason` holds nothing of it. */
@@ -68,11 +72,17 @@ export function judgeCallback(request: CallbackRequest, expectation: CallbackExp
   if (query.length > longestQuery) return ignored(400, 'it was too long')
   const parameters = new URLSearchParams(query)
   if (!isOurs(parameters, expectation.state)) return ignored(400, 'its state is not that of this sign-in')
+  if (expectation.cookie !== undefined && !carriesCookie(request.cookies, expectation.cookie)) {
+    return ignored(400, 'it came from another browser than the one that opened the sign-in')
+  }
   return judgeIssuer(parameters, expectation) ?? judgeAnswer(parameters)
 }
 
-/** Judges a redirect URL that a person copied from the browser's address bar, by the same rules. */
-export function judgePastedUrl(text: string, expectation: CallbackExpectation): Verdict {
+/**
+ * Judges a redirect URL that a person copied from the browser's address bar, by the same rules but
+ * without the cookie: here the person vouches for the browser.
+ */
+export function judgePastedUrl(text: string, { cookie: _, ...expectation }: CallbackExpectation): Verdict {
   const trimmed = text.trim()
   if (trimmed.length > 2 * longestQuery) return ignored(400, 'it was too long')
   if (!URL.canParse(trimmed)) return ignored(400, 'it is not a full URL')
@@ -97,8 +107,17 @@ function splitTarget(target: string): { path: string; query: string } {
 function isOurs(parameters: URLSearchParams, state: string): boolean {
   const [first, ...more] = parameters.getAll('state')
   if (first === undefined || more.length > 0 || state === '') return false
-  // Of one length, whatever was sent, and in a time that does not tell how much of it was right.
-  return timingSafeEqual(digest(first), digest(state))
+  return isSame(first, state)
+}
+
+/** Whether a Cookie header has this pair; another server of this address may have set one of the same name. */
+export function carriesCookie(cookies: string | undefined, pair: string): boolean {
+  return cookies?.split(';').some((one) => isSame(one.trim(), pair)) ?? false
+}
+
+/** Compares texts of one length, in a time that does not tell how much of the first was right. */
+export function isSame(one: string, other: string): boolean {
+  return timingSafeEqual(digest(one), digest(other))
 }
 
 function digest(text: string): Buffer {

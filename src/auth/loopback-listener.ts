@@ -11,7 +11,9 @@ import {
   judgePastedUrl,
   type Verdict,
 } from './callback.ts'
-import { type Page, renderNothing, renderPage } from './callback-page.ts'
+import { type Page, renderNothing, renderPage, renderRedirect } from './callback-page.ts'
+import { FirstBrowser } from './first-browser.ts'
+import { findPeerUser } from './peer-user.ts'
 
 export interface LoopbackOptions {
   host: '127.0.0.1' | '::1'
@@ -21,7 +23,7 @@ export interface LoopbackOptions {
   state: string
   issuer: string | undefined
   requiresIssuer: boolean
-  /** Hears of a request that had our state and was no answer all the same, such as one without a code. */
+  /** Hears of a request that knew a secret of ours and is ignored all the same, such as one without a code. */
   onIgnored?: (reason: string) => void
 }
 
@@ -29,8 +31,15 @@ export interface LoopbackOptions {
 export interface LoopbackListener {
   /** `http://127.0.0.1:53123/callback`; without the port where that is 80. */
   readonly redirectUri: string
-  /** The first verdict that ends the flow. Pending for ever where none came before `close`. */
-  readonly outcome: Promise<Exclude<Verdict, Ignored>>
+  /** What ends the flow. Pending for ever where nothing came before `close`. */
+  readonly outcome: Promise<Outcome>
+  /**
+   * From now on only the browser may come back that opens the start page first.
+   * @returns the address of that page, which leads to the authorization URL
+   */
+  bindToFirstBrowser(authorizationUrl: string): string
+  /** Any browser may come back again, unless one was led on already. */
+  unbind(): void
   /** Judges a pasted redirect URL; one that ends the flow settles `outcome`. */
   paste(url: string): Verdict
   /** Shows the browser that waits whether it worked. Resolves when that was sent, or after 2 s. */
@@ -38,6 +47,13 @@ export interface LoopbackListener {
   /** Ends all connections at once. */
   close(): Promise<void>
 }
+
+/** Several browsers opened the start page: one of them may be somebody else's. */
+interface Contested {
+  kind: 'contested'
+}
+
+export type Outcome = Exclude<Verdict, Ignored> | Contested
 
 /** How long, in ms, a browser may take to receive its page. */
 const longestAnswer = 2000
@@ -70,7 +86,8 @@ export async function listenOnLoopback(options: LoopbackOptions): Promise<Loopba
   const { port } = await listen(server, options)
   const { host } = new URL(`http://${options.host === '::1' ? '[::1]' : options.host}:${port}`)
   const expectation: CallbackExpectation = { host, path, state, issuer, requiresIssuer }
-  const { promise: outcome, resolve: settle } = Promise.withResolvers<Exclude<Verdict, Ignored>>()
+  const { promise: outcome, resolve: settle } = Promise.withResolvers<Outcome>()
+  let lead: { browser: FirstBrowser; authorizationUrl: string } | undefined
   let over = false
   let waiting: ServerResponse | undefined
   let closed: Promise<void> | undefined
@@ -83,10 +100,35 @@ export async function listenOnLoopback(options: LoopbackOptions): Promise<Loopba
     return verdict
   }
 
+  const welcome = (
+    { browser, authorizationUrl }: NonNullable<typeof lead>,
+    request: IncomingMessage,
+  ): Page => {
+    if (request.method !== 'GET') return renderNothing(405)
+    if (over || hostOf(request) !== host) return renderPage('not-expected')
+    const welcomed = browser.welcome({
+      cookies: request.headers.cookie,
+      user: findPeerUser(request.socket),
+    })
+    if (welcomed.kind === 'led') return renderRedirect(authorizationUrl, welcomed.cookie)
+    if (welcomed.kind === 'other-user') {
+      onIgnored?.('another user of this machine asked for the sign-in page')
+      return renderPage('not-expected')
+    }
+    over = true
+    settle({ kind: 'contested' })
+    return renderPage('not-signed-in')
+  }
+
   server.on('request', (request, response) => {
     const { method = '', url: target = '' } = request
+    if (lead?.browser.isStartPage(target)) return void send(response, welcome(lead, request))
     const decided = over
-    const verdict = decide(judgeCallback({ method, host: hostOf(request), target }, expectation))
+    const cookie = lead?.browser.cookie
+    const { cookie: cookies } = request.headers
+    const verdict = decide(
+      judgeCallback({ method, host: hostOf(request), target, cookies }, { ...expectation, cookie }),
+    )
     if (verdict.kind !== 'ignored') {
       waiting = response
       return
@@ -98,6 +140,14 @@ export async function listenOnLoopback(options: LoopbackOptions): Promise<Loopba
   return {
     redirectUri: `http://${host}${path}`,
     outcome,
+    bindToFirstBrowser(authorizationUrl) {
+      const browser = new FirstBrowser(path, port)
+      lead = { browser, authorizationUrl }
+      return `http://${host}${browser.startPath}`
+    },
+    unbind() {
+      if (!lead?.browser.isLed) lead = undefined
+    },
     paste: (url) => decide(judgePastedUrl(url, expectation)),
     async answer(worked) {
       const response = waiting

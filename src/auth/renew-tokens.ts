@@ -14,8 +14,12 @@ export interface Renewal {
   /** An access token that the service has answered with 401. */
   rejected: string | undefined
   transport: TransportOptions
-  /** Told when the new tokens could not be kept: this run goes on, the next one will not. */
-  onUnsaved: (failure: Failure) => Promise<void>
+  /**
+   * Told when the new tokens could not be stored. This run continues.
+   *
+   * @param isSpent whether the stored refresh token is replaced, so that only signing in again helps
+   */
+  onUnsaved: (failure: Failure, isSpent: boolean) => Promise<void>
 }
 
 /**
@@ -62,9 +66,12 @@ async function refresh(stored: StoredCredential, renewal: Renewal): Promise<Stor
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const works = stored.access_token !== rejected && isAlive(stored, Date.now())
-    if (error.code === 'invalid_grant') return recover(stored, works, error, renewal)
+    if (error.kind === 'unauthorized') return recover(stored, works, error, renewal)
     if (works) return stored
-    throw error
+    if (error.kind !== 'unusable_answer') throw error
+    // The address of the token endpoint is part of the sign-in.
+    const hints = [error.hint, `To ask the server for its address again: ${signInAgain(owner)}`]
+    throw error.reworded(error.message, hints.filter((hint) => hint !== undefined).join(' '))
   }
 }
 
@@ -82,7 +89,7 @@ async function recover(
   }
   // Its last minute, in which the command may well be done.
   if (works) return used
-  throw signedOut(renewal.owner, 'is over: the server does not renew it any more', refusal)
+  throw signedOut(renewal.owner, `is over. ${refusal.message}`, refusal)
 }
 
 async function refreshAndKeep(stored: TokenSet, refreshToken: string, renewal: Renewal): Promise<TokenSet> {
@@ -94,16 +101,21 @@ async function refreshAndKeep(stored: TokenSet, refreshToken: string, renewal: R
     await renewal.store.write(renewal.owner, renewed)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    await renewal.onUnsaved(error)
+    await renewal.onUnsaved(error, renewed.refresh_token !== refreshToken)
   }
   renewal.transport.signal?.throwIfAborted()
   return renewed
 }
 
-function signedOut({ origin, profile }: CredentialOwner, why: string, cause?: Failure): Failure {
+function signedOut(owner: CredentialOwner, why: string, cause?: Failure): Failure {
+  const { origin, profile } = owner
   return new Failure('unauthorized', `The sign-in of profile "${profile}" on ${origin} ${why}`, {
     code: 'signed_out',
-    hint: `chatctl auth login --profile ${profile}`,
+    hint: signInAgain(owner),
     cause,
   })
+}
+
+function signInAgain({ profile }: CredentialOwner): string {
+  return `chatctl auth login --profile ${profile}`
 }

@@ -2,8 +2,7 @@ import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomS
 import type { TokenSet } from '../credentials/stored-credential.ts'
 import { Failure } from '../failure.ts'
 import { findAuthorizationServer } from './authorization-server.ts'
-import type { Verdict } from './callback.ts'
-import { type LoopbackListener, listenOnLoopback } from './loopback-listener.ts'
+import { type LoopbackListener, listenOnLoopback, type Outcome } from './loopback-listener.ts'
 import { exchangeCode } from './token-endpoint.ts'
 import { createTransport, type TransportOptions } from './transport.ts'
 
@@ -28,12 +27,17 @@ export interface SignIn {
   /** Milliseconds for the person in the browser. */
   wait: number
   transport: TransportOptions & { signal: AbortSignal }
-  /** Called once the browser can be sent there. */
-  onReady: (authorizationUrl: string) => Promise<void>
+  /**
+   * Opens an address in a browser on this machine, and says whether that worked, perhaps only when
+   * the browser ends. Undefined where the person does it, perhaps on another machine.
+   */
+  openBrowser: ((url: string) => Promise<boolean>) | undefined
+  /** Shows the person where to sign in: a browser is being opened, cannot be opened, or is up to them. */
+  onAddress: (url: string, browser: 'opening' | 'failed' | 'none') => Promise<void>
   /** Called when something came that the wait goes on after, in words for a person. */
   onIgnored: (reason: string) => void
-  /** Redirect URLs that a person pastes. */
-  pasted: AsyncIterable<string> | undefined
+  /** Redirect URLs that a person pastes, read where no browser was opened here. */
+  pasted: (signal: AbortSignal) => AsyncIterable<string>
 }
 
 /**
@@ -69,8 +73,7 @@ export async function signIn<T>(options: SignIn, keep: (tokens: TokenSet) => Pro
       url.searchParams.set('code_challenge', await calculatePKCECodeChallenge(verifier))
       url.searchParams.set('code_challenge_method', 'S256')
     }
-    await options.onReady(url.href)
-    const parameters = demandGrant(await waitForOutcome(listener, options), server.issuer)
+    const parameters = demandGrant(await waitForOutcome(listener, url.href, options), server.issuer)
     const code = parameters.get('code') ?? ''
     const tokens = await exchangeCode(
       { server, clientId, redirectUri, verifier, scope },
@@ -88,11 +91,15 @@ export async function signIn<T>(options: SignIn, keep: (tokens: TokenSet) => Pro
   }
 }
 
-type Outcome = Exclude<Verdict, { kind: 'ignored' }>
-
-async function waitForOutcome(listener: LoopbackListener, options: SignIn): Promise<Outcome> {
+async function waitForOutcome(
+  listener: LoopbackListener,
+  authorizationUrl: string,
+  options: SignIn,
+): Promise<Outcome> {
   const { signal } = options.transport
   signal.throwIfAborted()
+  const waiting = new AbortController()
+  await sendToBrowser(listener, authorizationUrl, options, waiting.signal)
   let stop = (): void => {}
   const stopped = new Promise<never>((_, reject) => {
     const timer = setTimeout(() => reject(nobodyCame(options, listener.redirectUri)), options.wait)
@@ -101,9 +108,9 @@ async function waitForOutcome(listener: LoopbackListener, options: SignIn): Prom
     stop = () => {
       clearTimeout(timer)
       signal.removeEventListener('abort', onAbort)
+      waiting.abort()
     }
   })
-  if (options.pasted) void readPasted(options.pasted, listener, options.onIgnored)
   try {
     return await Promise.race([listener.outcome, stopped])
   } finally {
@@ -111,13 +118,36 @@ async function waitForOutcome(listener: LoopbackListener, options: SignIn): Prom
   }
 }
 
+/** A browser of this machine goes by way of the start page: its command line is no secret. */
+async function sendToBrowser(
+  listener: LoopbackListener,
+  authorizationUrl: string,
+  options: SignIn,
+  waiting: AbortSignal,
+): Promise<void> {
+  const { openBrowser, onAddress } = options
+  if (!openBrowser) {
+    await onAddress(authorizationUrl, 'none')
+    void readPasted(listener, options, waiting)
+    return
+  }
+  const startUrl = listener.bindToFirstBrowser(authorizationUrl)
+  await onAddress(startUrl, 'opening')
+  void openBrowser(startUrl).then(async (isOpen) => {
+    if (isOpen || waiting.aborted) return
+    listener.unbind()
+    await onAddress(authorizationUrl, 'failed')
+    await readPasted(listener, options, waiting)
+  })
+}
+
 /** An end of the input ends nothing: the browser may still come. */
 async function readPasted(
-  lines: AsyncIterable<string>,
   listener: LoopbackListener,
-  onIgnored: (reason: string) => void,
+  { pasted, onIgnored }: SignIn,
+  waiting: AbortSignal,
 ): Promise<void> {
-  for await (const line of lines) {
+  for await (const line of pasted(waiting)) {
     if (line.trim() === '') continue
     const verdict = listener.paste(line)
     if (verdict.kind !== 'ignored') return
@@ -137,6 +167,11 @@ function demandGrant(outcome: Outcome, issuer: string): URLSearchParams {
         ...(error === 'invalid_scope' ? { hint: 'Name a scope that the server knows, with --scope.' } : {}),
       })
     }
+    case 'contested':
+      throw new Failure('unauthorized', 'Two browsers opened the sign-in page, so none was signed in', {
+        code: 'contested_sign_in',
+        hint: 'Another user of this machine may have tried to sign you in to their account. Sign in again; to use a browser that chatctl does not open, add --no-browser.',
+      })
     case 'foreign':
       throw new Failure('unauthorized', `The sign-in was answered by another server than ${issuer}`, {
         code: 'foreign_issuer',

@@ -60,7 +60,7 @@ export async function exchangeCode(
       through(transport),
     )
     demandNoServerError(response)
-    return demandUsable(await processAuthorizationCodeResponse(as, client, await withoutIdToken(response)))
+    return demandUsable(await processAuthorizationCodeResponse(as, client, await withoutOddMembers(response)))
   })
   return {
     version: 1,
@@ -71,6 +71,7 @@ export async function exchangeCode(
     issuer: server.issuer,
     token_endpoint: server.tokenEndpoint,
     ...(server.revocationEndpoint === undefined ? {} : { revocation_endpoint: server.revocationEndpoint }),
+    ...(server.grantPerSignIn ? { grant_per_sign_in: true } : {}),
   }
 }
 
@@ -92,7 +93,7 @@ export async function refreshTokens(
   const answer = await asFailure('Renewing the sign-in', tokens.token_endpoint, redact, async () => {
     const response = await refreshTokenGrantRequest(as, client, None(), refreshToken, through(transport))
     demandNoServerError(response)
-    return demandUsable(await processRefreshTokenResponse(as, client, await withoutIdToken(response)))
+    return demandUsable(await processRefreshTokenResponse(as, client, await withoutOddMembers(response)))
   })
   const { obtained_at: _, expires_at: __, ...kept } = tokens
   return { ...kept, ...tokensOf(answer) }
@@ -132,16 +133,21 @@ function through(transport: Transport) {
   return { [customFetch]: transport, [allowInsecureRequests]: true }
 }
 
+/** RFC 6749 section 5.1. Servers send them as null or empty where they should omit them. */
+const optionalMembers = ['expires_in', 'refresh_token', 'scope']
+
 /**
- * An ID token says who somebody is, which the service is asked instead. One that is encrypted or
- * meant for somebody else is no reason to refuse the access token beside it.
+ * A 200 response without what would have oauth4webapi refuse a usable token. An ID token may be
+ * encrypted or meant for another audience; chatctl asks the service who the user is.
  */
-async function withoutIdToken(response: Response): Promise<Response> {
+async function withoutOddMembers(response: Response): Promise<Response> {
   if (response.status !== 200) return response
   const { status, headers } = response
   const text = await response.text()
   try {
     const { id_token: _, ...answer } = JSON.parse(text)
+    for (const name of optionalMembers) if (answer[name] === null || answer[name] === '') delete answer[name]
+    if (Array.isArray(answer.scope)) answer.scope = answer.scope.join(' ')
     return new Response(JSON.stringify(answer), { status, headers })
   } catch {
     return new Response(text, { status, headers })

@@ -33,23 +33,32 @@ export function tokenFailure(
   if (error instanceof Failure) {
     // Of the client: the network; of a token that no header can hold: the answer.
     if (error.kind !== 'refused') return error
-    return unusable(what, origin, 'a token that no request can carry')
+    return unusable(what, endpoint, 'a token that no request can carry')
   }
   if (status === 429) return new Failure('rate_limited', `${what} failed: ${origin} answered 429`, { status })
   if (typeof status === 'number') {
     return new Failure('server_error', `${what} failed: ${origin} answered ${status}`, { status })
   }
   if (error instanceof TypeError && /^a token of type/.test(error.message)) {
-    return unusable(what, origin, redact(error.message))
+    return unusable(what, endpoint, redact(error.message))
   }
-  const { code } = error as { code?: unknown }
+  const { code, cause } = error as { code?: unknown; cause?: unknown }
   if (typeof code !== 'string' || !code.startsWith('OAUTH_')) return error
-  return unusable(what, origin, describe(code))
+  if (cause instanceof Response && refusals.has(cause.status)) {
+    return new Failure('unauthorized', `${what} was refused by ${origin}: it answered ${cause.status}`, {
+      status: cause.status,
+    })
+  }
+  return unusable(what, endpoint, describe(code))
 }
 
-function unusable(what: string, origin: string, answer: string): Failure {
+/** RFC 6749 section 5.2. Many a server gives no reason with them, or a page instead. */
+const refusals: ReadonlySet<number> = new Set([400, 401])
+
+function unusable(what: string, endpoint: string, answer: string): Failure {
+  const { origin, pathname } = new URL(endpoint)
   return new Failure('unusable_answer', `${what} failed: ${origin} answered with ${answer}`, {
-    hint: 'See that the token URL is that of a token endpoint.',
+    hint: `Check that ${origin}${pathname} is the right address.`,
   })
 }
 

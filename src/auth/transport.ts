@@ -16,6 +16,9 @@ interface FetchInit {
 
 export type Transport = (url: string, init: FetchInit) => Promise<Response>
 
+/** Metadata and tokens take a few kilobytes. Without a bound, a server could fill our memory. */
+const maxBodyMiB = 1
+
 /**
  * The client as a `fetch`: one rule for proxies, time-outs, retries and plain HTTP wherever we send
  * something. Redirects are answers: neither a code nor a token goes where nobody configured it.
@@ -25,7 +28,7 @@ export function createTransport(options: TransportOptions): Transport {
     // The library names itself; who asks is chatctl.
     const { 'user-agent': _, ...headers } = given
     const { origin, pathname, search } = new URL(url)
-    const client = new Client({ ...options, baseUrl: origin, followRedirects: false })
+    const client = new Client({ ...options, baseUrl: origin, followRedirects: false, maxBodyMiB })
     try {
       const sent = body ? { body: String(body) } : {}
       const answer = await client.send({ method, path: pathname + search, headers, ...sent })

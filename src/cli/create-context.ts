@@ -56,7 +56,6 @@ export interface Context {
   readonly prompter: Prompter
   readonly signal: AbortSignal
   readonly dryRun: boolean
-  /** Of the client that `connect` gives, unless its events go elsewhere. */
   readonly sentChanges: SentChanges
   /** Where the requests go, and with which key; the same rules for every command. */
   target(): Target
@@ -130,7 +129,14 @@ export function createContext(invocation: Invocation): Context {
       missing: () => noCredential(to),
       renew: async (held, rejected) => {
         const { renewTokens } = await import('../auth/renew-tokens.ts')
-        return renewTokens({ owner, store, held, rejected, transport, onUnsaved: warnOfUnsaved(output) })
+        return renewTokens({
+          owner,
+          store,
+          held,
+          rejected,
+          transport,
+          onUnsaved: warnOfUnsaved(output, to.profile),
+        })
       },
     })
   })
@@ -156,7 +162,10 @@ export function createContext(invocation: Invocation): Context {
     const to = target()
     refusalHint = describeRefusal(to)
     // The keychain is another process: it is asked before the network is loaded, and answers meanwhile.
-    if (!invocation.dryRun) signedIn()?.stored().catch(ignored)
+    if (!invocation.dryRun)
+      signedIn()
+        ?.stored()
+        .catch(() => {})
     return open({
       ...other,
       observe: other.observe ?? sentChanges.follow(transport.observe),
@@ -213,8 +222,7 @@ export function createContext(invocation: Invocation): Context {
     show: async (view, answer, secret) => {
       if (answer.faults.length > 0) await output.warn(describeFaults(answer.faults))
       if (answer.warning) await output.warn(answer.warning)
-      if (secret) await output.showOnce(view, answer.body, secret)
-      else await output.show(view, answer.body)
+      await (secret ? output.showOnce(view, answer.body, secret) : output.show(view, answer.body))
     },
     startService: async ({ dataDir, ...rest }) => {
       refuseOtherService(options)
@@ -236,11 +244,6 @@ async function startLocalService(output: Output, closers: (() => Promise<void>)[
   const { startService } = await import('../service/start-service.ts')
   const service = await startService({ dataDir: dataFolder(), log: 'silent' })
   closers.push(() => service.close())
-  if (service.created) {
-    output.notice(`Talking to the embedded service; its data lies in ${service.dataDir}`)
-  }
+  if (service.created) output.notice(`Talking to the embedded service; its data lies in ${service.dataDir}`)
   return { url: service.url, key: service.createProcessKey() }
 }
-
-/** Whoever waits for the same promise hears of it. */
-const ignored = (): void => {}

@@ -1,9 +1,8 @@
 import { endProcess } from '../end-process.ts'
+import { endingSignals } from '../system/leave-signals-to-system.ts'
 
 /** 128 and the number of the signal, as a shell says it. SIGHUP is a terminal that was closed. */
 const exitCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
-
-const watched = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
 
 /** Thrown through everything that waits when a person or the system ends the program. */
 export class Interruption extends Error {
@@ -59,7 +58,7 @@ const echo = 50
 /** The first signal ends what runs in good order, a second one at once. */
 export function watchSignals(): void {
   let first = 0
-  for (const signal of watched) {
+  for (const signal of endingSignals) {
     process.on(signal, () => {
       if (signal === 'SIGINT' && interruptTaker) return interruptTaker()
       const reason = new Interruption(signal)
@@ -71,22 +70,6 @@ export function watchSignals(): void {
       controller.abort(reason)
       setTimeout(() => endProcess(reason.exitCode), grace).unref()
     })
-  }
-}
-
-/**
- * Runs what keeps this thread to itself, where no handler of ours would be called: a signal ends the
- * process as it ends any program that has none.
- */
-export function leaveSignalsToSystem<T>(work: () => T): T {
-  const handlers = watched.flatMap((signal) =>
-    process.listeners(signal).map((handler) => ({ signal, handler })),
-  )
-  for (const { signal, handler } of handlers) process.off(signal, handler)
-  try {
-    return work()
-  } finally {
-    for (const { signal, handler } of handlers) process.on(signal, handler)
   }
 }
 

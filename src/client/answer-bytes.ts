@@ -1,27 +1,28 @@
 import { type FailedRequest, Failure } from '../failure.ts'
 import { mayChange } from './network-failure.ts'
 
-/** A response that goes on beyond this is an attack, or an accident. */
-const mostBytes = 256 * 1024 * 1024
-
-/** The body of a 2xx response while it comes, up to 256 MiB. */
+/** The body of a 2xx response while it arrives, up to a maximum size. */
 export class AnswerBytes {
   readonly #status: number
   readonly #request: FailedRequest
+  readonly #maxMiB: number
   readonly #chunks: Uint8Array[] = []
   #length = 0
 
-  constructor(status: number, request: FailedRequest) {
+  /** @param maxMiB a longer body is an attack, or an accident */
+  constructor(status: number, request: FailedRequest, maxMiB = 256) {
     this.#status = status
     this.#request = request
+    this.#maxMiB = maxMiB
   }
 
   /** @throws Failure `unusable_answer` for a body that is too long; what it answers has been done */
   add(chunk: Uint8Array): void {
     this.#chunks.push(chunk)
     this.#length += chunk.length
-    if (this.#length <= mostBytes) return
-    throw new Failure('unusable_answer', "the service's answer is longer than 256 MiB", {
+    if (this.#length <= this.#maxMiB * 1024 * 1024) return
+    const { origin } = new URL(this.#request.url)
+    throw new Failure('unusable_answer', `The response from ${origin} is longer than ${this.#maxMiB} MiB`, {
       status: this.#status,
       inDoubt: mayChange(this.#request),
     })

@@ -25,6 +25,8 @@ export interface AttemptOptions {
   timeout: number
   /** Leave the body of a 2xx to be read as it comes. */
   stream: boolean
+  /** Maximum size of the body, in MiB (default: 256). A stream has none. */
+  maxBodyMiB?: number | undefined
   signal: AbortSignal | undefined
   /** Called when the connection is open and the request leaves. */
   onSent(): void
@@ -55,7 +57,7 @@ export async function attempt(
     const { status, statusText, headers } = exchange
     const head = { status, statusText, headers }
     if (status < 200 || status > 299) return { ...head, ...(await readSome(exchange)) }
-    if (!options.stream) return { ...head, bytes: await readAll(exchange, envelope), cut: false }
+    if (!options.stream) return { ...head, bytes: await readAll(exchange, envelope, options), cut: false }
     const first = await exchange.read()
     return { ...head, bytes: first ?? new Uint8Array(), cut: false, rest: exchange }
   } finally {
@@ -64,8 +66,12 @@ export async function attempt(
   }
 }
 
-async function readAll(exchange: Exchange, { method, url }: Envelope): Promise<Uint8Array> {
-  const kept = new AnswerBytes(exchange.status, { method, url: url.href })
+async function readAll(
+  exchange: Exchange,
+  { method, url }: Envelope,
+  { maxBodyMiB }: AttemptOptions,
+): Promise<Uint8Array> {
+  const kept = new AnswerBytes(exchange.status, { method, url: url.href }, maxBodyMiB)
   try {
     for (let chunk = await exchange.read(); chunk; chunk = await exchange.read()) kept.add(chunk)
   } finally {

@@ -56,6 +56,8 @@ export interface ClientOptions {
   maxWait?: number | undefined
   /** Whether redirects within the origin are followed. They are unless said. */
   followRedirects?: boolean | undefined
+  /** Maximum size of a response body that is not streamed, in MiB (default: 256). */
+  maxBodyMiB?: number | undefined
   /** Ends every request and every wait at once. */
   signal?: AbortSignal | undefined
   /** Called once before anything leaves, before the base URL is known; throws to hold it back. */
@@ -186,6 +188,7 @@ export class Client implements Caller {
             clock: this.#clock,
             timeout,
             stream,
+            maxBodyMiB: options.maxBodyMiB,
             followRedirects: options.followRedirects ?? true,
             signal,
             redact,

@@ -18,6 +18,7 @@ export interface Delivery {
   /** Milliseconds of one attempt. */
   timeout: number
   stream: boolean
+  maxBodyMiB?: number | undefined
   followRedirects: boolean
   signal: AbortSignal | undefined
   redact: Redact

@@ -18,8 +18,9 @@ const largest = 1000
 /**
  * The ways to go on, the best first. Many a service takes an id for the time of its message, and
  * leaves out all of that time: so the cursor is the oldest message of a *later* time than the
- * oldest, and the few that come again are known. Where a whole page is of one time, a larger page
- * is asked for, and last the oldest message itself is the cursor.
+ * oldest, and the few that come again are known. Where a full page is of one time, a larger page is
+ * asked for, and last the oldest message itself is the cursor. A page that is not full was bounded by
+ * the service, as one of long messages may be: a larger one would not be granted either.
  */
 export function attemptsToStepBack(position: HistoryPosition, limit: number | undefined): Attempt[] {
   const { cursor, oldest, later, laterIsOfPage, time, count, order, assumed, newestEnd } = position
@@ -36,7 +37,7 @@ export function attemptsToStepBack(position: HistoryPosition, limit: number | un
   }
 
   if (laterIsOfPage) for (const field of fields) add(field, later?.[field], {})
-  const isOfOneTime = time !== undefined && !laterIsOfPage
+  const isOfOneTime = time !== undefined && !laterIsOfPage && !(limit !== undefined && count < limit)
   const more = Math.min(largest, Math.max(limit ?? 0, count) * 4)
   if (isOfOneTime && !later) attempts.push({ field: cursor, query: { limit: more }, skipsEqualTimes: false })
   for (const field of fields) {

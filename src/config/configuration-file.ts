@@ -8,7 +8,7 @@ import { withFileLock } from './file-lock.ts'
 import { makePrivateFolder } from './make-private-folder.ts'
 import { configFolder } from './paths.ts'
 
-/** What a person sets; where a credential is kept only signing in decides. */
+/** What a person sets. Where credentials are stored (`storage`, `credentials`) only signing in and out decide. */
 export const profileKeys = [
   'base_url',
   'auth_url',
@@ -32,6 +32,9 @@ function makeSchema() {
   const profile = z.strictObject({
     ...(Object.fromEntries(texts) as Record<ProfileKey, z.ZodMiniOptional<z.ZodMiniString>>),
     storage: z.optional(z.literal('file')),
+    credentials: z.optional(
+      z.array(z.strictObject({ origin: z.string(), storage: z.enum(['keychain', 'file']) })),
+    ),
   })
   return z.strictObject({
     default_profile: z.optional(z.string()),

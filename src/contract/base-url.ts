@@ -39,8 +39,8 @@ export function readBaseUrl(text: string, name = 'base URL'): URL {
 }
 
 /**
- * Reads the address of a token or revocation endpoint: like a base URL, but the whole of it is used
- * as it is, and a query is allowed (RFC 6749 section 3.2).
+ * Reads the address of an authorization, token or revocation endpoint: like a base URL, but the whole
+ * of it is used as it is, and a query is allowed (RFC 6749 sections 3.1 and 3.2).
  *
  * @throws Failure `refused`: a code or a token must not travel unencrypted
  */

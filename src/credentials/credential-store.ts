@@ -12,6 +12,12 @@ export type Storage = 'keychain' | 'file'
 /** A place that keeps one credential for each owner. Everything rejects with a `Failure`. */
 export interface CredentialStore {
   readonly storage: Storage
+  /**
+   * Finds out before a sign-in whether a credential could be stored, if reading does not tell. Asks nobody.
+   *
+   * @throws Failure `unauthorized` where it is known that it could not
+   */
+  demandPlace?(owner: CredentialOwner): Promise<void>
   read(owner: CredentialOwner, signal?: AbortSignal): Promise<StoredCredential | undefined>
   /** Replaces what is there. */
   write(owner: CredentialOwner, credential: StoredCredential, signal?: AbortSignal): Promise<void>

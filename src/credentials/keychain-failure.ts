@@ -17,6 +17,14 @@ const faults: readonly KeychainFault[] = [
     hint: 'Delete them with the keychain program of your desktop and sign in again; on Linux: secret-tool clear ITEM',
   },
   {
+    code: 'keychain_without_collection',
+    // Before the next one: the words say too that the storage cannot be accessed.
+    words: /no result found/i,
+    message:
+      'The Secret Service runs, but has no default collection (keyring) in which to store a credential',
+    hint: 'Put the API key into CHATCTL_API_KEY, or sign in with --insecure-storage, which stores the credential in a file. On a desktop, create a default keyring with its password program.',
+  },
+  {
     code: 'keychain_locked',
     words:
       /islocked|\blocked\b|prompt was dismissed|access platform storage|interaction is not allowed|user cancell?ed/i,

@@ -24,6 +24,13 @@ export class Keychain implements CredentialStore {
     this.#options = options
   }
 
+  async demandPlace(owner: CredentialOwner): Promise<void> {
+    if (process.platform !== 'linux') return
+    const { hasDefaultCollection } = await import('./default-collection.ts')
+    if ((await hasDefaultCollection(process.env)) !== false) return
+    throw keychainFailure(new Error('no result found'), itemOf(owner))
+  }
+
   async read(owner: CredentialOwner, signal?: AbortSignal): Promise<StoredCredential | undefined> {
     // Only there a dialog may come with an item of a keychain that is open.
     if (process.platform === 'darwin' && this.#options.mayAsk === false) {

@@ -1,10 +1,14 @@
 import * as z from 'zod/mini'
 import { faultsOf } from '../contract/faults.ts'
 
+/** Whom the service named when the credential was stored. */
+const user = z.optional(z.object({ id: z.nullable(z.string()), email: z.nullable(z.string()) }))
+
 const apiKeySchema = z.object({
   version: z.literal(1),
   kind: z.literal('api_key'),
   key: z.string().check(z.minLength(1)),
+  user,
 })
 
 const tokenSetSchema = z.object({
@@ -20,6 +24,9 @@ const tokenSetSchema = z.object({
   issuer: z.optional(z.string()),
   token_endpoint: z.string(),
   revocation_endpoint: z.optional(z.string()),
+  user,
+  /** Revoking these tokens ends this sign-in alone. */
+  grant_per_sign_in: z.optional(z.boolean()),
 })
 
 /** An API key as it is kept. */
@@ -34,6 +41,18 @@ export type TokenSet = z.infer<typeof tokenSetSchema>
 export type StoredCredential = ApiKey | TokenSet
 
 const schema = z.discriminatedUnion('kind', [apiKeySchema, tokenSetSchema])
+
+/**
+ * Whether revoking the tokens of one sign-in may end another one. Many servers keep one grant for
+ * each person and client, and revoke the whole of it (RFC 7009 section 2.1).
+ */
+export function mayShareGrant(one: TokenSet, other: TokenSet): boolean {
+  const isSameServer =
+    one.token_endpoint === other.token_endpoint || (one.issuer !== undefined && one.issuer === other.issuer)
+  return (
+    isSameServer && one.client_id === other.client_id && !one.grant_per_sign_in && !other.grant_per_sign_in
+  )
+}
 
 /** What requests carry. */
 export function secretOf(credential: StoredCredential): string {

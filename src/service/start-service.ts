@@ -74,7 +74,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   options.signal?.throwIfAborted()
   const { host = '127.0.0.1', port = 0, log = 'silent', announce, drain = 4_000 } = options
   const dataDir = resolve(options.dataDir)
-  const exposure = await readExposure(host, options)
+  const exposure = readExposure(host, options)
   const metrics = options.admin && (await loadMetrics(options.version ?? ''))
   const upstream = observe(await createUpstream(options.upstream), metrics)
   const store = await openStore({ dataDir, database: options.database })
@@ -86,7 +86,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   try {
     const logger = log === 'silent' ? undefined : await loadLogger(log)
     const { version } = options
-    const parts = { store, upstream, processKeys, logger, exposure, readiness, metrics, version }
+    const parts = { store, dataDir, upstream, processKeys, logger, exposure, readiness, metrics, version }
     const server = createServer({ ...parts, stopping: stopping.signal })
     const url = await listen(server, host, port)
     listening = server

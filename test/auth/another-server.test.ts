@@ -48,6 +48,7 @@ describe('a profile that knows one authorization server, signed in at another', 
       auth_url: other.url,
       client_id: other.clientId,
       storage: 'file',
+      credentials: [{ origin: service.url, storage: 'file' }],
     })
   })
 

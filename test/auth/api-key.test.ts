@@ -38,7 +38,8 @@ describe('signing in with an API key', () => {
       user: { id: owner.id, email: owner.email, name: owner.name },
     })
     expect(service.requests.map(({ path }) => path)).to.deep.equal(['/api/user/profile'])
-    expect(readCredential(sandbox)).to.deep.equal({ version: 1, kind: 'api_key', key: 'key-1' })
+    const user = { id: owner.id, email: owner.email }
+    expect(readCredential(sandbox)).to.deep.equal({ version: 1, kind: 'api_key', key: 'key-1', user })
     expect(readProfiles(sandbox)).to.deep.include({ default_profile: 'work' })
   })
 

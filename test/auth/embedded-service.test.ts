@@ -5,7 +5,7 @@ import { Browser } from '../service/oauth/browser.ts'
 import { failing, json, startFaultServer } from '../support/fault-server.ts'
 import { startLogin } from '../support/login-process.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { createUser, runService, type ServiceProcess } from '../support/run-service.ts'
+import { createUser, makeKey, runService, type ServiceProcess } from '../support/run-service.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { openPage } from '../support/sign-in-by-http.ts'
 
@@ -76,6 +76,29 @@ describe('signing in to the embedded service', function () {
     const profile = await runChatctl(sandbox, ['users', 'profile', '-p', 'lasting', '--jq', '.email'])
     expect(profile.stdout, profile.stderr).to.equal(`${person.email}\n`)
     expect(await tokenNow()).not.to.equal(first)
+  })
+
+  it('leaves one program after three sign-ins, an API key, and a move to another address', async () => {
+    const programs = async () => {
+      const listed = await runChatctl(sandbox, ['service', 'sessions', 'list', '--json'])
+      const rows: { kind: string; scope: string }[] = JSON.parse(listed.stdout)
+      return rows.filter(({ kind, scope }) => kind === 'program' && scope === 'chat:read').length
+    }
+    const flags = ['--profile', 'again', '--scope', 'chat:read']
+    for (const _ of [1, 2, 3]) expect((await logIn(...flags)).exitCode).to.equal(0)
+    expect(await programs(), 'after three sign-ins').to.equal(1)
+    expect(await runChatctl(sandbox, ['chat', 'models', '-p', 'again'])).to.include({ exitCode: 0 })
+    const withKey = ['--with-api-key', '--profile', 'again', '--base-url', service.url, '--insecure-storage']
+    const key = await makeKey(sandbox, ['--user', person.email])
+    const stored = await runChatctl(sandbox, ['auth', 'login', ...withKey], { stdin: key })
+    expect(stored.exitCode, stored.stderr).to.equal(0)
+    expect(await programs(), 'after an API key').to.equal(0)
+    await logIn(...flags)
+    expect(await programs(), 'after another sign-in').to.equal(1)
+    await runChatctl(sandbox, ['config', 'set', 'base_url', 'https://chat.example', '-p', 'again'])
+    const logout = await runChatctl(sandbox, ['auth', 'logout', '-p', 'again', '--json'])
+    expect(logout.exitCode, logout.stderr).to.equal(0)
+    expect(await programs(), 'after a move and a logout').to.equal(0)
   })
 
   it('ends from the machine of the service', async () => {

@@ -3,9 +3,10 @@ import { startBearerService } from '../support/bearer-service.ts'
 import { readCredential, readProfiles } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import type { FaultServer } from '../support/fault-server.ts'
+import { startLogin } from '../support/login-process.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-import { signIn } from '../support/sign-in.ts'
+import { loginFlags, signIn } from '../support/sign-in.ts'
 import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
 
 describe('the address of an endpoint', () => {
@@ -54,6 +55,41 @@ describe('the address of an endpoint', () => {
       expect(readCredential(sandbox)).not.to.have.property('revocation_endpoint')
       expect(await runChatctl(sandbox, ['auth', 'logout'])).to.include({ exitCode: 0 })
       expect(server.revocations).to.deep.equal([])
+    })
+  }
+
+  it('is that of the metadata for the browser, with its query', async () => {
+    const endpoint = `${server.url}/login?tenant=1`
+    server.script.metadata = (document) => ({ ...document, authorization_endpoint: endpoint })
+    const login = startLogin(sandbox, [...loginFlags({ server, service }), '--no-browser'])
+    const address = await login.address()
+    login.child.kill('SIGTERM')
+    await login.ended
+    expect(address.href).to.match(/^http:\/\/127\.0\.0\.1:\d+\/login\?tenant=1&/)
+    expect(address.searchParams.get('client_id')).to.equal(server.clientId)
+  })
+
+  it('is the documented one for the browser where the metadata names none', async () => {
+    server.script.metadata = (document) => ({ ...document, authorization_endpoint: undefined })
+    await signIn(sandbox, { server, service })
+    expect(server.authorizations).to.have.length(1)
+  })
+
+  const named = 'the authorization endpoint'
+  for (const [what, endpoint, words] of [
+    ['plain HTTP', 'http://login.example/authorize', 'http:// to login.example'],
+    ['another scheme', 'file:///etc/passwd', named],
+    ['one with a fragment', 'https://login.example/authorize#part', named],
+    ['one with a password', 'https://user:secret@login.example/authorize', named],
+    ['a number', 12, named],
+  ] as const) {
+    it(`ends a sign-in before the browser where the metadata names ${what} for it: exit 2`, async () => {
+      server.script.metadata = (document) => ({ ...document, authorization_endpoint: endpoint })
+      const login = startLogin(sandbox, [...loginFlags({ server, service }), '--no-browser'], { stdin: '' })
+      const run = await login.ended
+      expectFailure(run, 2, words)
+      expect(run.stderr).not.to.match(/Open this address|secret/)
+      expect(server.authorizations).to.deep.equal([])
     })
   }
 })

@@ -9,6 +9,7 @@ import {
 } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { answer, delayed, type FaultServer, reset } from '../support/fault-server.ts'
+import { plantSignIn } from '../support/plant-sign-in.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { signIn, storeKey } from '../support/sign-in.ts'
@@ -87,6 +88,26 @@ describe('signing out', () => {
       expect(warnings).to.have.length(1)
       expect(stderr).not.to.match(/(access|refresh)-token-\d/)
       expect(scripted.revocations[0]?.get('token')).to.equal('refresh-token-1')
+      expect(findCredentials(sandbox)).to.deep.equal([])
+      await scripted.close()
+      await house.close()
+    })
+  }
+
+  for (const [what, behaviour] of [
+    ['400 with an empty body', answer(400)],
+    ['401 with a page', answer(401, { 'content-type': 'text/html' }, '<h1>Unauthorized</h1>')],
+  ] as const) {
+    it(`says who refused where the revocation endpoint answers ${what}`, async () => {
+      const scripted = await startTokenEndpoint()
+      const house = await startBearerService((token) => scripted.live.has(token))
+      plantSignIn(sandbox, { server: scripted, service: house })
+      scripted.script.revoke = behaviour
+      const { exitCode, stderr } = await run('auth', 'logout')
+      expect(exitCode, stderr).to.equal(0)
+      expect(stderr).to.contain(`The revocation was refused by ${scripted.url}`)
+      expect(stderr).to.contain('may still be valid')
+      expect(stderr).not.to.match(/JSON|token URL/)
       expect(findCredentials(sandbox)).to.deep.equal([])
       await scripted.close()
       await house.close()

@@ -1,7 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { startBearerService, tokensSeen } from '../support/bearer-service.ts'
-import { expireCredential, findCredentials, readCredential } from '../support/credential-files.ts'
+import {
+  editProfile,
+  expireCredential,
+  findCredentials,
+  readCredential,
+  readProfiles,
+} from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { delayed, type FaultServer } from '../support/fault-server.ts'
 import { plantSignIn } from '../support/plant-sign-in.ts'
@@ -52,22 +58,64 @@ describe('a profile that is signed in to one address, and another address', () =
     expect([other.requests, service.requests, server.tokenRequests]).to.deep.equal([[], [], []])
   })
 
-  it('config set base_url says how to forget the first, and that does it', async () => {
+  it('config set base_url says how to sign out of the first, and that does it', async () => {
     const set = await run('config', 'set', 'base_url', other.url, '-p', 'work')
     expect(set.exitCode).to.equal(0)
     const words = ['auth', 'logout', '--profile', 'work', '--base-url', service.url]
     expect(set.stderr).to.contain(`chatctl ${words.join(' ')}`)
     expect(findCredentials(sandbox)).to.have.length(1)
-    const of = await run('auth', 'logout', '-p', 'work')
-    expect(of.stderr).to.contain('was not signed in')
-    expect(findCredentials(sandbox), 'that of the other').to.have.length(1)
     const logout = await run(...words, '--json')
     expect(logout.exitCode, logout.stderr).to.equal(0)
-    expect(JSON.parse(logout.stdout).data ?? JSON.parse(logout.stdout)).to.deep.equal([
+    expect(JSON.parse(logout.stdout)).to.deep.equal([
       { profile: 'work', origin: service.url, signed_out: true, revoked: true },
     ])
     expect(findCredentials(sandbox)).to.deep.equal([])
     expect(server.revocations[0]?.get('token')).to.equal('refresh-token-1')
+    expect(readProfiles(sandbox).profiles?.['work']).not.to.have.property('credentials')
+  })
+
+  for (const [what, move] of [
+    ['config set base_url', () => run('config', 'set', 'base_url', other.url, '-p', 'work')],
+    ['config unset base_url', () => run('config', 'unset', 'base_url', '-p', 'work')],
+    ['an editor', async () => editProfile(sandbox, 'work', { base_url: other.url })],
+  ] as const) {
+    for (const flags of [
+      ['-p', 'work'],
+      ['--all', '--yes'],
+    ]) {
+      it(`auth logout ${flags[0]} signs out of the first after ${what} moved the profile`, async () => {
+        await move()
+        const logout = await run('auth', 'logout', ...flags, '--json')
+        expect(logout.exitCode, logout.stderr).to.equal(0)
+        const row = { profile: 'work', origin: service.url, signed_out: true, revoked: true }
+        expect(JSON.parse(logout.stdout)).to.deep.include(row)
+        expect(logout.stderr).not.to.contain('was not signed in')
+        expect(findCredentials(sandbox)).to.deep.equal([])
+        expect(server.revocations[0]?.get('token')).to.equal('refresh-token-1')
+      })
+    }
+  }
+
+  it('config unset base_url says how to sign out of the first', async () => {
+    const unset = await run('config', 'unset', 'base_url', '-p', 'work')
+    expect(unset.exitCode).to.equal(0)
+    expect(unset.stderr).to.contain(`chatctl auth logout --profile work --base-url ${service.url}`)
+  })
+
+  it('a sign-in to the other revokes the token of the first', async () => {
+    await storeKey(sandbox, 'key-1', other)
+    expect(server.revocations.map((form) => form.get('token'))).to.deep.equal(['refresh-token-1'])
+    expect(readProfiles(sandbox).profiles?.['work']?.['credentials']).to.deep.equal([
+      { origin: other.url, storage: 'file' },
+    ])
+  })
+
+  it('auth logout of the first alone leaves what is stored for the other', async () => {
+    await run('config', 'set', 'base_url', other.url, '-p', 'work')
+    const words = ['auth', 'login', '--with-api-key', '-p', 'second', '--base-url', other.url]
+    await runChatctl(sandbox, [...words, '--insecure-storage'], { stdin: 'key-1\n' })
+    await run('auth', 'logout', '-p', 'work', '--base-url', service.url)
+    expect(readCredential(sandbox)).to.include({ kind: 'api_key', key: 'key-1' })
   })
 
   it('config set base_url says nothing where the origin stays the same', async () => {

@@ -8,7 +8,7 @@ import {
   readCredential,
 } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import { answer, type Behaviour, delayed, type FaultServer, webPage } from '../support/fault-server.ts'
+import { answer, type Behaviour, delayed, type FaultServer, json, webPage } from '../support/fault-server.ts'
 import { plantSignIn } from '../support/plant-sign-in.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
@@ -130,6 +130,54 @@ describe('a token that is refreshed', () => {
     expect(await models()).to.include({ exitCode: 0 })
   })
 
+  for (const [what, behaviour] of [
+    ['400 with an empty body', answer(400)],
+    ['400 with a page', answer(400, { 'content-type': 'text/html' }, '<h1>Bad Request</h1>')],
+    ['400 with JSON that names no error', json(400, {})],
+    ['401 with an empty body', answer(401)],
+    ['401 with a challenge', answer(401, { 'www-authenticate': 'Basic realm="x"' })],
+    ['invalid_client', refusing('invalid_client')],
+    ['invalid_request', refusing('invalid_request')],
+  ] as [string, Behaviour][]) {
+    it(`is signed out where the token endpoint answers ${what}: exit 4, and how to sign in again`, async () => {
+      expireCredential(sandbox)
+      server.script.token = [behaviour]
+      const run = await models()
+      expectFailure(run, 4, `is over. Renewing the sign-in was refused by ${server.url}`, signInAgain)
+      expect(run.stderr).not.to.match(/JSON|token URL/)
+      expect(service.requests).to.deep.equal([])
+      expect(server.refreshes(), 'the refresh token is sent once').to.have.length(1)
+    })
+  }
+
+  it('says how to get another token endpoint where the known one answers a page', async () => {
+    expireCredential(sandbox)
+    server.script.token = [webPage]
+    expectFailure(
+      await models(),
+      1,
+      `${server.url}/oauth/token`,
+      /^Hint: .*: chatctl auth login --profile work$/m,
+    )
+  })
+
+  for (const [refreshToken, status, words] of [
+    ['refresh-token-1', 'ok', 'it is renewed with the next request'],
+    [undefined, 'failed', 'has expired, and cannot be renewed'],
+  ] as const) {
+    it(`is ${status} to doctor after its end, ${refreshToken ? 'with' : 'without'} a refresh token`, async () => {
+      changeCredential(sandbox, { refresh_token: refreshToken })
+      expireCredential(sandbox)
+      const { stdout } = await runChatctl(sandbox, ['doctor', '-p', 'work', '--json'])
+      const checks: { check: string; status: string; message: string; hint: string | null }[] =
+        JSON.parse(stdout)
+      const credential = checks.find(({ check }) => check === 'credential')
+      expect(credential).to.include({ status })
+      expect(credential?.message).to.contain(words)
+      if (status === 'failed') expect(credential?.hint).to.contain('chatctl auth login --profile work')
+    })
+  }
+
   it('without a refresh token is signed out when it has ended', async () => {
     server.script.token = [server.tokens({ refresh_token: undefined })]
     await signIn(sandbox, { server, service }, [])
@@ -145,15 +193,13 @@ describe('a token that is refreshed', () => {
     ['answers 500', answer(500), 69],
     ['answers a page', webPage, 1],
     ['is slow', (...all) => delayed(6000, server.tokens())(...all), 69],
-    ['refuses the client', refusing('invalid_client'), undefined],
-  ] as [string, Behaviour, number | undefined][]) {
+    ['refuses the client', refusing('invalid_client'), 4],
+  ] as [string, Behaviour, number][]) {
     it(`stays as it was when the token endpoint ${what}`, async () => {
       expireCredential(sandbox)
       const before = readCredential(sandbox)
       server.script.token = [behaviour]
-      const run = await models('--timeout', '1s', '--retries', '0')
-      expectFailure(run, exitCode ?? run.exitCode ?? -1)
-      expect(run.exitCode).to.be.oneOf([1, 4, 69])
+      expectFailure(await models('--timeout', '1s', '--retries', '0'), exitCode)
       expect(readCredential(sandbox)).to.deep.equal(before)
       server.script.token = [server.tokens()]
       expect(await models()).to.include({ exitCode: 0 })

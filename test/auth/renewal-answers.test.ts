@@ -54,7 +54,7 @@ describe('a renewal that goes wrong', () => {
       expireCredential(sandbox)
       const before = readCredential(sandbox)
       server.script.token = [answer(status)]
-      expectFailure(await models(), 1, server.url)
+      expectFailure(await models(), 1, server.url, /^Hint: .*chatctl auth login --profile work$/m)
       expect(service.requests).to.deep.equal([])
       expect(readCredential(sandbox)).to.deep.equal(before)
     })
@@ -100,11 +100,33 @@ describe('a renewal that goes wrong', () => {
     expect(stderr).not.to.match(/(access|refresh)-token-\d/)
     const lines = stderr.trimEnd().split('\n')
     expect(lines.map((line) => JSON.parse(line).warning?.message)).to.have.length(1)
-    expect(stderr).to.contain('could not be kept').and.contain(folder)
+    expect(stderr).to.contain('could not be stored').and.contain(folder)
+    expect(stderr).to.contain('may stay valid at the server').and.contain('auth login --profile work')
     expect(tokensSeen(service)).to.deep.equal(['access-token-2'])
   })
 
-  it('does not spend a refresh token twice where the new one could not be kept', async () => {
+  it('that cannot be stored needs no new sign-in where the server keeps the refresh token', async () => {
+    expireCredential(sandbox)
+    const folder = dirname(findCredentials(sandbox)[0] ?? '')
+    const aside = join(sandbox.home, 'aside')
+    const good = server.tokens({ refresh_token: undefined })
+    server.script.token = [
+      (...all) => {
+        renameSync(folder, aside)
+        writeFileSync(folder, '')
+        return good(...all)
+      },
+      good,
+    ]
+    const { exitCode, stderr } = await models()
+    expect(exitCode, stderr).to.equal(0)
+    expect(stderr).to.contain('the next command renews it again').and.not.contain('auth login')
+    rmSync(folder)
+    renameSync(aside, folder)
+    expect(await models()).to.include({ exitCode: 0, stderr: '' })
+  })
+
+  it('does not spend a refresh token twice where the new one could not be stored', async () => {
     expireCredential(sandbox)
     const folder = dirname(findCredentials(sandbox)[0] ?? '')
     const aside = join(sandbox.home, 'aside')
@@ -126,7 +148,7 @@ describe('a renewal that goes wrong', () => {
     }
     const { exitCode, stderr } = await models()
     expect(exitCode, stderr).to.equal(0)
-    expect(stderr).to.contain('could not be kept')
+    expect(stderr).to.contain('could not be stored')
     expect(server.refreshes().map((form) => form.get('refresh_token'))).to.deep.equal([
       'refresh-token-1',
       'refresh-token-2',

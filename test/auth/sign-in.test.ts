@@ -10,6 +10,7 @@ import { type RunOptions, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { loginFlags, signIn } from '../support/sign-in.ts'
 import { agreeByHttp, openPage, signInByHttp } from '../support/sign-in-by-http.ts'
+import { until } from '../support/until.ts'
 
 const scope = ['--scope', 'chat:write']
 
@@ -119,12 +120,19 @@ describe('signing in', () => {
     expect(Date.now() - before).to.be.below(12_000)
   })
 
-  it('says when the browser cannot be started, and goes on', async () => {
-    const { address, ended } = login([], { stdin: '', env: { BROWSER: '/nowhere/browser' } })
+  it('says when no browser can be opened, and names an address for one on any machine', async () => {
+    const { address, stderr, ended } = login([], { stdin: '', env: { BROWSER: '/nowhere/browser' } })
+    await until(() => stderr().includes('No browser could be opened'))
+    await until(async () => (await address()).searchParams.has('client_id'))
     await signInByHttp((await address()).href)
-    const { exitCode, stderr } = await ended
-    expect(exitCode).to.equal(0)
-    expect(stderr).to.contain('No browser could be opened')
+    expect(await ended).to.include({ exitCode: 0 })
+  })
+
+  it('takes a pasted address where no browser can be opened', async () => {
+    const { address, paste, ended } = login([], { env: { BROWSER: '/nowhere/browser' } })
+    await until(async () => (await address()).searchParams.has('client_id'))
+    paste(await agreeByHttp((await address()).href))
+    expect(await ended).to.include({ exitCode: 0 })
   })
 
   it('takes the redirect that was pasted, whatever stands around it', async () => {

@@ -40,6 +40,41 @@ describe('a token answer that is odd but good', () => {
     })
   }
 
+  for (const fields of [
+    { refresh_token: null },
+    { refresh_token: '' },
+    { expires_in: null },
+    { expires_in: '' },
+    { scope: null },
+    { scope: ['chat:read', 'chat:write'] },
+    { refresh_token: null, expires_in: null, scope: '', id_token: null },
+  ]) {
+    it(`is usable with ${JSON.stringify(fields)}`, async () => {
+      server.script.token = [server.tokens(fields)]
+      await signIn(sandbox, { server, service }, ['--scope', 'chat:read chat:write'])
+      const stored = readCredential(sandbox)
+      expect(server.live).to.include(stored.access_token)
+      expect(stored.scope).to.equal('chat:read chat:write')
+      if ('refresh_token' in fields) expect(stored).not.to.have.property('refresh_token')
+      if ('expires_in' in fields) expect(stored).not.to.have.property('expires_at')
+      expect(await runChatctl(sandbox, ['chat', 'models'])).to.include({ exitCode: 0 })
+    })
+  }
+
+  for (const field of ['refresh_token', 'expires_in'] as const) {
+    it(`renews the sign-in with ${field}: null`, async () => {
+      await signIn(sandbox, { server, service }, [])
+      const { refresh_token: before } = readCredential(sandbox)
+      expireCredential(sandbox)
+      server.script.token = [server.tokens({ [field]: null })]
+      expect(await runChatctl(sandbox, ['chat', 'models'])).to.include({ exitCode: 0 })
+      const stored = readCredential(sandbox)
+      expect(server.live).to.include(stored.access_token)
+      if (field === 'refresh_token') expect(stored.refresh_token).to.equal(before)
+      else expect(stored).not.to.have.property('expires_at')
+    })
+  }
+
   it('holds a life of nothing: it is refreshed for every command, and not without end', async () => {
     server.script.token = [server.tokens({ expires_in: 0 })]
     await signIn(sandbox, { server, service }, [])

@@ -156,8 +156,8 @@ const cases: Case[] = [
   },
   {
     command: 'auth:logout',
-    args: ['auth', 'logout', '--profile', 'other'],
-    change: { sign_out: ['other'] },
+    args: ['auth', 'logout', '--profile', 'other', '--base-url', 'https://chat.example'],
+    change: { sign_out: [{ profile: 'other', base_url: 'https://chat.example' }] },
   },
   {
     command: 'auth:use',

@@ -76,7 +76,7 @@ describe('secrets', function () {
     sandbox = createSandbox({ ownCache: true })
     keyFile = join(sandbox.home, 'key.secret')
     passwordFile = join(sandbox.home, 'password.secret')
-    writeFileSync(keyFile, `${key}\n`)
+    writeFileSync(keyFile, `${key}\n`, { mode: 0o600 })
     writeFileSync(passwordFile, `${password}\n`)
   })
   after(async () => {

@@ -38,6 +38,13 @@ describe('history', () => {
     }
   }
 
+  it('asks once for each page that is shorter than its limit, as pages of long messages are', async () => {
+    server = await startFaultServer(historyService({ ...plainReading, short: [1] }, all))
+    client = new Client({ baseUrl: server.url })
+    expect(await walk()).to.deep.equal(all.map((message) => message.id))
+    expect(server.requests).to.have.lengthOf(all.length)
+  })
+
   it('gives no message twice when the cursor is part of the page', async () => {
     server = await startFaultServer(historyService({ ...plainReading, before: 'row itself' }, all))
     client = new Client({ baseUrl: server.url })

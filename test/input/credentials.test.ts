@@ -29,7 +29,7 @@ describe('credentials and addresses', () => {
   const remote = (env: NodeJS.ProcessEnv) => models({ CHATCTL_BASE_URL: server.url, ...env })
   const keyFile = (content: string | Uint8Array) => {
     const path = join(sandbox.home, 'key')
-    writeFileSync(path, content)
+    writeFileSync(path, content, { mode: 0o600 })
     return path
   }
   const keysSeen = () => server.requests.map(({ headers }) => headers.authorization)

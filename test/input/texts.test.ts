@@ -58,8 +58,10 @@ describe('a text on stdin', () => {
   })
 
   it('of more than the embedded service takes is refused by it, in words', async () => {
-    const run = await runChatctl(sandbox, ['chat', 'send'], { stdin: 'x'.repeat(17_000_000) })
-    expectFailure(run, 1, 'The body is larger than 16 MiB')
+    const run = await runChatctl(sandbox, ['chat', 'send'], { stdin: 'x'.repeat(2_000_000) })
+    expectFailure(run, 1, 'message must not exceed 1 MiB of UTF-8')
+    const larger = await runChatctl(sandbox, ['chat', 'send'], { stdin: 'x'.repeat(5_000_000) })
+    expectFailure(larger, 1, 'The body is larger than 4 MiB')
   })
 
   it('is not sent when it is not UTF-8', async () => {

@@ -1,6 +1,9 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { findAuthorizationServer } from '../../src/auth/authorization-server.ts'
+import { exchangeCode } from '../../src/auth/token-endpoint.ts'
+import { createTransport } from '../../src/auth/transport.ts'
 import { Client } from '../../src/client/client.ts'
 import { failureOf } from '../client/capture.ts'
 import { type Behaviour, type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
@@ -32,9 +35,26 @@ describe('what has no end', function () {
       )
       await client.close()
       expect(failure).to.include({ kind: 'unusable_answer', status: 200, inDoubt: method !== 'GET' })
-      expect(failure.message).to.equal("the service's answer is longer than 256 MiB")
+      expect(failure.message).to.equal(`The response from ${server.url} is longer than 256 MiB`)
     })
   }
+
+  it('is given up after 1 MiB where it is the metadata of an authorization server', async () => {
+    server = await startFaultServer(flood)
+    const transport = createTransport({ retries: 0 })
+    const failure = await failureOf(findAuthorizationServer(server.url, undefined, transport))
+    expect(failure.message).to.equal(`The response from ${server.url} is longer than 1 MiB`)
+  })
+
+  it('is given up after 1 MiB where it is the response of a token endpoint', async () => {
+    server = await startFaultServer(flood)
+    const transport = createTransport({ retries: 0 })
+    const endpoint = await findAuthorizationServer(server.url, `${server.url}/token`, transport)
+    const redirectUri = 'http://127.0.0.1:1/callback'
+    const exchange = { server: endpoint, clientId: 'c', redirectUri, verifier: undefined, scope: undefined }
+    const failure = await failureOf(exchangeCode(exchange, { code: 'c', state: 's' }, transport))
+    expect(failure.message).to.equal(`The response from ${server.url} is longer than 1 MiB`)
+  })
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     it(`is ended by ${signal} where it is a filter of jq`, async function () {

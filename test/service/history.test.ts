@@ -77,6 +77,39 @@ onEachEngine('history of the embedded service', (withService, engine) => {
       expect(Object.keys(body.messages[1])).to.have.members(['id', 'content', 'role', 'created_at'])
     }))
 
+  it('has shorter pages of long messages, 4 MiB or a single message, and every message once', () =>
+    withPlace(engine, async (place) => {
+      const store = await openStore(place)
+      const lengths = [
+        10, 3_000_000, 1_000_000, 200_000, 6_000_000, 5, 5, 4_194_304, 1, 4_194_303, 7, 2_000_000,
+      ]
+      const stored: string[] = []
+      for (const length of lengths) {
+        const { messageId, answerId } = await exchangeOf(store.db, adminId, 'é'.repeat(length / 2))
+        stored.push(messageId, answerId)
+      }
+      const pages: number[] = []
+      const found: string[] = []
+      for (let before: string | undefined; ; ) {
+        let held = 0
+        const query = { limit: 100, ...(before !== undefined && { before }) }
+        const page = await listHistory(store.db, adminId, query, async (bytes) => {
+          held += bytes
+        })
+        const messages = page.messages ?? []
+        const bytes = messages.reduce((sum, { content }) => sum + Buffer.byteLength(content ?? ''), 0)
+        expect(held).to.equal(bytes)
+        if (messages.length > 1) expect(bytes).to.be.at.most(4 * 1024 * 1024)
+        pages.unshift(messages.length)
+        found.unshift(...messages.map(({ id }) => id ?? ''))
+        if (!page.has_more) break
+        before = messages[0]?.id ?? undefined
+      }
+      expect(found).to.deep.equal(stored)
+      expect(pages.length).to.be.within(5, 12)
+      await store.close()
+    }))
+
   it('is empty on a fresh service', () =>
     withService(async ({ call }) => {
       const { body } = await call('GET', '/api/chat/history')
@@ -119,17 +152,24 @@ onEachEngine('history of the embedded service', (withService, engine) => {
       )
       const theirs = await exchangeOf(store.db, String(other.id))
       const ours = await exchangeOf(store.db, adminId)
-      const page = await listHistory(store.db, adminId, {})
+      const page = await listHistory(store.db, adminId, {}, async () => {})
       expect(page.messages?.map(({ id }) => id)).to.deep.equal([ours.messageId, ours.answerId])
-      const refusal = await listHistory(store.db, adminId, { context_id: theirs.contextId }).catch((e) => e)
+      const refusal = await listHistory(
+        store.db,
+        adminId,
+        { context_id: theirs.contextId },
+        async () => {},
+      ).catch((e) => e)
       expect(refusal.code).to.equal('context_not_found')
-      const foreign = await listHistory(store.db, adminId, { before: theirs.answerId }).catch((e) => e)
+      const foreign = await listHistory(store.db, adminId, { before: theirs.answerId }, async () => {}).catch(
+        (e) => e,
+      )
       expect(foreign.code).to.equal('invalid_request')
       await store.close()
     }))
 })
 
-async function exchangeOf(db: Database, userId: string) {
+async function exchangeOf(db: Database, userId: string, answer = 'hello to you') {
   const now = new Date().toISOString()
   const exchange = {
     userId,
@@ -138,7 +178,7 @@ async function exchangeOf(db: Database, userId: string) {
     messageId: createId('msg'),
     answerId: createId('msg'),
     message: 'hello',
-    answer: 'hello to you',
+    answer,
     incomplete: false,
     model: 'm1',
     finishReason: 'stop',

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { Failure } from '../../src/failure.ts'
 import { type Administration, openAdministration } from '../../src/service/administration/administration.ts'
 import { createAdapters } from '../../src/service/oauth/adapter.ts'
-import { countAttempt } from '../../src/service/oauth/lock-out.ts'
+import { beginAttempt, passwordSubjects } from '../../src/service/oauth/attempt-throttle.ts'
 import { openStore } from '../../src/service/store/open-store.ts'
 import type { Database } from '../../src/service/store/tables.ts'
 import { plantUser } from './plant-key.ts'
@@ -236,17 +236,20 @@ onEachEngine('admins of the embedded service', (withService) => {
       expect(JSON.stringify(entry)).not.to.match(/canary|argon2|ABCD/)
     }))
 
-  it('get back in although they were locked out', () =>
+  it('get back in although they had to wait after failed attempts', () =>
     withPlace(async ({ administration, db }) => {
       await administration.createAdmin(ada)
-      const attempt = { email: 'Ada@example.com', address: '192.0.2.1' }
-      for (let failure = 1; failure <= 5; failure++) await countAttempt(db, attempt)
-      const other = { email: 'other@example.com', address: '192.0.2.2' }
-      for (let failure = 1; failure <= 5; failure++) await countAttempt(db, other)
-      expect(await countAttempt(db, attempt)).to.be.above(0)
+      const now = Date.now()
+      const fail = async (email: string, address: string) =>
+        'wait' in (await beginAttempt(db, passwordSubjects({ email, address, browser: undefined }), now))
+      for (let failure = 1; failure <= 5; failure++) {
+        expect(await fail('Ada@example.com', '192.0.2.1')).to.equal(false)
+        expect(await fail('other@example.com', '192.0.2.2')).to.equal(false)
+      }
+      expect(await fail('ada@example.com', '192.0.2.1')).to.equal(true)
       await administration.resetAccount('ADA@example.com', 'canary-another')
-      expect(await countAttempt(db, attempt)).to.equal(undefined)
-      expect(await countAttempt(db, other)).to.be.above(0)
+      expect(await fail('ada@example.com', '192.0.2.1')).to.equal(false)
+      expect(await fail('other@example.com', '192.0.2.2')).to.equal(true)
     }))
 
   it('leave nothing to whoever was signing in with the old password, or is answered meanwhile', () =>

@@ -23,7 +23,7 @@ describe('a model server behind the embedded service', () => {
   it('is sent the documented fields, its own key, and nothing of the caller', () =>
     withFolder(async (folder) => {
       const keyFile = join(folder, 'key')
-      writeFileSync(keyFile, 'sk-upstream\n')
+      writeFileSync(keyFile, 'sk-upstream\n', { mode: 0o600 })
       await withUpstream(
         (response) => sendJson(response, { choices: [{ message: { content: 'hi' } }] }),
         ({ url, requests }) =>
@@ -263,7 +263,7 @@ describe('a model server behind the embedded service', () => {
   it('is refused at the start when its URL or its key cannot be used', () =>
     withFolder(async (folder) => {
       const keyFile = join(folder, 'key')
-      writeFileSync(keyFile, 'two\nlines')
+      writeFileSync(keyFile, 'two\nlines', { mode: 0o600 })
       for (const [upstream, kind] of [
         [{ url: 'not a url' }, 'config'],
         [{ url: 'ftp://127.0.0.1/v1' }, 'config'],

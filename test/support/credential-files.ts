@@ -9,17 +9,18 @@ export interface StoredCredential {
   kind: string
   key?: string
   access_token?: string
-  refresh_token?: string
+  refresh_token?: string | undefined
   /** With the one below: how long it was meant to live. */
   obtained_at?: string
   expires_at?: string
   scope?: string
   issuer?: string | undefined
+  user?: { id: string | null; email: string | null }
 }
 
 interface StoredConfiguration {
   default_profile?: string
-  profiles?: Record<string, Record<string, string>>
+  profiles?: Record<string, Record<string, unknown>>
 }
 
 /** Paths of the credentials in a sandbox. */

@@ -8,7 +8,7 @@ import type { Sandbox } from './sandbox.ts'
 /** A sign-in that is under way. */
 export interface LoginProcess {
   child: ChildProcess
-  /** The address for the browser, as soon as stderr names it. */
+  /** The last address for the browser, as soon as stderr names one. */
   address(): Promise<URL>
   /** Types a line on stdin. */
   paste(line: string): void
@@ -62,12 +62,12 @@ export function startLogin(
 
 /** Of a whole line: half of one may have arrived. */
 function findAddress(stderr: string): string | undefined {
-  const plain = /^Open this address to sign in:\r?\n(.+)\r?\n/m.exec(stderr)?.[1]
+  const plain = [...stderr.matchAll(/^Open this address to sign in:\r?\n(.+)\r?\n/gm)].at(-1)?.[1]
   if (plain !== undefined) return plain
   const notices = [...stderr.matchAll(/^(\{"notice":.+\})\n/gm)].map(
     ([, line = '']) => JSON.parse(line).notice,
   )
-  return notices.find(({ url }) => url !== undefined)?.url
+  return notices.findLast(({ url }) => url !== undefined)?.url
 }
 
 /** A browser that only remembers what it was told to open. */

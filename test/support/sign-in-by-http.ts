@@ -12,12 +12,24 @@ interface PersonOptions {
   deny?: boolean
 }
 
-/** Plays the browser and the person at it, to the page that the loopback listener answers with. */
-export async function signInByHttp(
-  authorizationUrl: string,
-  options: PersonOptions = {},
-): Promise<FinalPage> {
-  return openPage(await agreeByHttp(authorizationUrl, options))
+/**
+ * Plays the browser and the person at it, to the page that the loopback listener answers with.
+ *
+ * @param address the authorization URL, or a start page that leads there
+ */
+export async function signInByHttp(address: string, options: PersonOptions = {}): Promise<FinalPage> {
+  if (new URL(address).searchParams.has('client_id')) return openPage(await agreeByHttp(address, options))
+  const { authorizationUrl, cookie } = await openStartPage(address)
+  return openPage(await agreeByHttp(authorizationUrl, options), cookie)
+}
+
+/** Opens the page that binds a sign-in to the browser. */
+export async function openStartPage(address: string): Promise<{ authorizationUrl: string; cookie: string }> {
+  const { status, headers } = await openPage(address)
+  const [[cookie = ''] = []] = headers.getSetCookie().map((line) => line.split(';'))
+  const authorizationUrl = headers.get('location')
+  if (authorizationUrl === null) throw new Error(`${address} answered ${status}`)
+  return { authorizationUrl, cookie }
 }
 
 /** The same, up to the redirect and not further: its address is what a person would paste. */
@@ -45,8 +57,8 @@ export async function agreeByHttp(
 }
 
 /** Opens the redirect URI as a browser does. */
-export async function openPage(url: string): Promise<FinalPage> {
-  const response = await fetch(url, { redirect: 'manual' })
+export async function openPage(url: string, cookie = ''): Promise<FinalPage> {
+  const response = await fetch(url, { redirect: 'manual', headers: { cookie } })
   return { url, status: response.status, headers: response.headers, text: await response.text() }
 }
 

@@ -65,7 +65,7 @@ describe('signing in with a real browser', () => {
 
   it('a page that nobody waits for says so, and the right one still comes through', async () => {
     const { login, tab } = await open('light')
-    const redirectUri = (await login.address()).searchParams.get('redirect_uri') ?? ''
+    const redirectUri = (await login.address()).href.replace(/\/[^/]+$/, '')
     const other = await openTab(browser, 'light')
     await other.page.goto(`${redirectUri}?code=stolen&state=guessed`)
     expect(await other.page.title()).to.equal('Unexpected answer · chatctl')
@@ -75,6 +75,36 @@ describe('signing in with a real browser', () => {
     await tab.page.getByRole('button', { name: 'Go on' }).click()
     await expectPage(tab, 'Signed in', 'You can close this tab')
     expect(await login.ended).to.include({ exitCode: 0 })
+    await tab.page.context().close()
+  })
+
+  it('another browser that comes back is not heard, and the one that opened the sign-in is', async () => {
+    const { login, tab } = await open('light')
+    const other = await openTab(browser, 'light')
+    await other.page.goto(authorizationUrlOf(tab))
+    await logIn(other.page)
+    await other.page.getByRole('button', { name: 'Go on' }).click()
+    await other.page.getByRole('heading', { name: 'Unexpected answer' }).waitFor()
+    await other.page.context().close()
+    await logIn(tab.page)
+    await tab.page.getByRole('button', { name: 'Go on' }).click()
+    await expectPage(tab, 'Signed in', 'You can close this tab')
+    expect(await login.ended).to.include({ exitCode: 0 })
+    await tab.page.context().close()
+  })
+
+  it('the start page opened again by the same browser goes on, and by a second one ends the sign-in', async () => {
+    const { login, tab } = await open('light')
+    const { href } = await login.address()
+    await tab.page.goto(href)
+    expect(await tab.page.title()).to.equal('Log in')
+    const other = await openTab(browser, 'light')
+    await other.page.goto(href)
+    await other.page.getByRole('heading', { name: 'Not signed in' }).waitFor()
+    const { exitCode, stderr } = await login.ended
+    expect(exitCode).to.equal(4)
+    expect(stderr).to.contain('Two browsers opened the sign-in page')
+    await other.page.context().close()
     await tab.page.context().close()
   })
 
@@ -110,6 +140,13 @@ async function openTab(browser: Browser, colorScheme: (typeof schemes)[number]):
   return tab
 }
 
+/** Where the start page has led it. */
+function authorizationUrlOf({ requested }: Tab): string {
+  const url = requested.find((one) => new URL(one).searchParams.has('code_challenge'))
+  if (url === undefined) throw new Error(`it was led nowhere: ${requested}`)
+  return url
+}
+
 async function logIn(page: Page): Promise<void> {
   expect(await page.title()).to.equal('Log in')
   await page.getByLabel('Name').fill('ada')
@@ -128,7 +165,10 @@ async function expectPage({ page, complaints, requested }: Tab, title: string, w
   await page.waitForLoadState('networkidle')
   expect(complaints).to.deep.equal([])
   const { origin } = new URL(page.url())
-  expect(requested.filter((url) => url.startsWith(origin))).to.deep.equal([page.url()])
+  const { pathname } = new URL(page.url())
+  const [start, ...others] = requested.filter((url) => url.startsWith(origin))
+  expect(start).to.match(new RegExp(`^${origin}${pathname}/[\\w-]{43}$`))
+  expect(others).to.deep.equal([page.url()])
   expect(requested.at(-1)).to.equal(page.url())
 }
 

@@ -199,7 +199,10 @@ describe('a credential kept in a file', () => {
     it('--no-insecure-storage puts the next key into the keychain and deletes the file', async () => {
       await login('canary-1')
       const moved = await login('canary-2', { flags: ['--no-insecure-storage'] })
-      expect(moved).to.include({ exitCode: 0, stderr: '' })
+      expect(moved.exitCode, moved.stderr).to.equal(0)
+      expect(linesOf(moved).map(({ notice }) => notice?.message)).to.deep.equal([
+        `API keys cannot be revoked from here: the one that was stored before may stay valid at ${service.url}.`,
+      ])
       expect(JSON.parse(moved.stdout)).to.include({ storage: 'keychain' })
       expect(existsSync(path)).to.equal(false)
       expect(lookup().stdout).to.equal(storedKey('canary-2'))

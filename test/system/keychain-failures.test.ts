@@ -161,6 +161,51 @@ describe('one item of a keychain that does not help', () => {
   })
 })
 
+describe('a keychain without a collection, as on a server without a desktop', () => {
+  let sandbox: Sandbox
+  let service: FaultServer
+  let keyring: SecretService
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    service = await startBearerService(() => true)
+    keyring = await startSecretService(sandbox, 'dismissed', false)
+  })
+  afterEach(async () => {
+    await keyring.close()
+    await service.close()
+    sandbox.remove()
+  })
+
+  const run = (args: string[]) => runChatctl(sandbox, args, { env: keyring.env })
+  const code = 'keychain_without_collection'
+
+  it('refuses a key before it is tried, and names what works without one', async () => {
+    const login = await loginWithKey(sandbox, service, 'canary-1', { env: keyring.env })
+    const { message, hint } = expectCode(login, code)
+    expect(message).not.to.contain('locked')
+    expect(hint).to.contain('CHATCTL_API_KEY').and.contain('--insecure-storage')
+    expect(service.requests).to.deep.equal([])
+  })
+
+  it('refuses a sign-in before the browser opens', async () => {
+    const words = ['auth', 'login', '--web', '-p', 'work', '--base-url', service.url, '--json']
+    const login = await run([...words, '--auth-url', service.url, '--client-id', 'x', '--no-browser'])
+    expectCode(login, code)
+    expect(service.requests).to.deep.equal([])
+  })
+
+  it('is not ok to doctor, for a profile that needs it or not', async () => {
+    for (const profile of [[], ['-p', 'work']]) {
+      if (profile.length > 0) await run(['config', 'set', 'base_url', service.url, ...profile])
+      const doctor = await run(['doctor', ...profile, '--json'])
+      const checks: { check: string; status: string; message: string }[] = JSON.parse(doctor.stdout)
+      const keychain = checks.find(({ check }) => check === 'keychain')
+      expect(keychain?.status).to.equal(profile.length > 0 ? 'warning' : 'skipped')
+      expect(keychain?.message).to.contain('no default collection')
+    }
+  })
+})
+
 describe('no keychain at all', () => {
   let sandbox: Sandbox
   let service: FaultServer

@@ -28,10 +28,15 @@ const prompter = 'org.gnome.keyring.SystemPrompter'
 const root = '/org/freedesktop/secrets'
 const login = `${root}/collection/login`
 
-/** Starts one, unlocked and empty. It does not end with the test: close it. */
+/**
+ * Starts one, unlocked and empty. It does not end with the test: close it.
+ *
+ * @param hasKeyring whether it has a collection; without one it is as on a server without a desktop
+ */
 export async function startSecretService(
   sandbox: Sandbox,
   dialog: Dialog = 'dismissed',
+  hasKeyring = true,
 ): Promise<SecretService> {
   const bus = await startSessionBus()
   const env = { ...sandbox.env, ...bus.env }
@@ -50,13 +55,13 @@ export async function startSecretService(
     }
     const words = [
       '--foreground',
-      '--unlock',
+      ...(hasKeyring ? ['--unlock'] : []),
       '--components=secrets',
       `--control-directory=${bus.folder}/keyring`,
     ]
     const daemon = new Program('gnome-keyring-daemon', words, env, 'password of the keyring')
     programs.push(daemon)
-    await daemon.until(() => bus.hasOwner(secrets) && isUnlocked(bus.env))
+    await daemon.until(() => bus.hasOwner(secrets) && (!hasKeyring || isUnlocked(bus.env)))
     return {
       env: bus.env,
       lock: () => {

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { owner } from '../support/bearer-service.ts'
 import type { FaultServer } from '../support/fault-server.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import type { Sandbox } from '../support/sandbox.ts'
@@ -26,9 +27,10 @@ export function attributesOf({ url }: { url: string }, profile = 'work'): string
   return ['service', `chatctl:${new URL(url).origin}`, 'username', profile]
 }
 
-/** A key as it is kept. */
-export function storedKey(key: string): string {
-  return JSON.stringify({ version: 1, kind: 'api_key', key })
+/** A key as it is stored; with its user once the service has said who that is. */
+export function storedKey(key: string, { isVerified = true } = {}): string {
+  const user = { id: owner.id, email: owner.email }
+  return JSON.stringify({ version: 1, kind: 'api_key', key, ...(isVerified ? { user } : {}) })
 }
 
 interface JsonLine {

@@ -163,7 +163,7 @@ describe('on a terminal', () => {
     terminal = new Terminal(sandbox, ['auth', 'login', '--web', ...loginFlags({ server, service })], {
       BROWSER: '/nowhere/browser',
     })
-    await terminal.waitFor('No browser could be opened. Open the address yourself')
+    await terminal.waitFor('Then wait, or paste here')
     terminal.type('\u0003')
     expect(await terminal.end()).to.equal(130)
     await server.close()

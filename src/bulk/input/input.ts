@@ -1,5 +1,6 @@
 import { type BigIntStats, realpathSync } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
+import { untilEnded } from '../../end-process.ts'
 import { Failure } from '../../failure.ts'
 import { systemWords } from '../../system-words.ts'
 import { formOfEnding, formOfText, type InputForm } from './input-form.ts'
@@ -62,15 +63,23 @@ export async function openInput(path: string, options: InputOptions): Promise<In
       const file = { handle: await open(path, 'r'), remove: () => {} }
       return await inputOf(path, realpathSync(path), file, options)
     }
-    // The other end of a pipe may never be opened.
-    const handle = await unlessAborted(open(path, 'r'), signal)
-    const file = await spool(handle.createReadStream(), spoolFolder, signal)
-    return await inputOf(path, undefined, file, options)
+    return await inputOf(path, undefined, await spoolPipe(path, options), options)
   } catch (cause) {
     if (cause instanceof Failure || signal.aborted) throw cause
     throw new Failure('refused', `${path || 'A file without a name'} cannot be read: ${systemWords(cause)}`, {
       cause,
     })
+  }
+}
+
+/** A thread of Node's pool waits for the other end of the pipe, and may wait longer than this process. */
+async function spoolPipe(path: string, { signal, spoolFolder }: InputOptions): Promise<OpenFile> {
+  const release = untilEnded()
+  try {
+    const handle = await unlessAborted(open(path, 'r'), signal)
+    return await spool(handle.createReadStream(), spoolFolder, signal)
+  } finally {
+    if (!signal.aborted) release()
   }
 }
 

@@ -1,10 +1,5 @@
 import { existsSync } from 'node:fs'
-import {
-  configurationPath,
-  type Profile,
-  type ProfileKey,
-  profileKeys,
-} from '../../config/configuration-file.ts'
+import { configurationPath, type Profile, profileKeys } from '../../config/configuration-file.ts'
 import { defaultProfileKey, withValue } from '../../config/configuration-keys.ts'
 import { localProfile, profileNames } from '../../config/resolve-options.ts'
 import { Failure } from '../../failure.ts'
@@ -40,8 +35,9 @@ function faultsOf(name: string, profile: Profile): Examined[] {
   const isAddressed = name === localProfile || profile.base_url !== undefined
   const signIn = `chatctl auth login --profile ${quoteWord(name)} --base-url https://HOST`
   const missing = isAddressed ? [] : [warning('configuration', `Profile "${name}" has no base URL`, signIn)]
-  const unreadable = Object.entries(profile).flatMap(([key, value]) => {
-    if (!profileKeys.includes(key as ProfileKey) || value === undefined) return []
+  const unreadable = profileKeys.flatMap((key) => {
+    const value = profile[key]
+    if (value === undefined) return []
     try {
       withValue({ profiles: { [name]: {} } }, name, key, value)
       return []

@@ -7,12 +7,20 @@ import type { Surroundings } from './surroundings.ts'
 /** Which credential is in use; never the secret. @throws Failure `unauthorized` where there is none */
 export async function examineCredential({ context }: Surroundings): Promise<Examined[]> {
   const target = context.target()
-  const used = await credentialInUse(target, context.signedIn())
+  const signedIn = context.signedIn()
+  const used = await credentialInUse(target, signedIn)
   const kind = used.kind === 'oauth' ? 'a sign-in' : 'an API key'
   const end = used.expires_at === null ? '' : `, good until ${used.expires_at}`
   const words = `${used.credential} (${kind}${end})`
   const isOver = used.expires_at !== null && Date.parse(used.expires_at) < Date.now()
-  return [ok('credential', isOver ? `${words}: it is renewed with the next request` : words)]
+  if (!isOver) return [ok('credential', words)]
+  const stored = await signedIn?.stored()
+  if (stored?.kind === 'oauth' && stored.refresh_token === undefined) {
+    throw new Failure('unauthorized', `${words} has expired, and cannot be renewed`, {
+      hint: `chatctl auth login --profile ${signedIn?.profile}`,
+    })
+  }
+  return [ok('credential', `${words}: it is renewed with the next request`)]
 }
 
 /** Whether there is a keychain. Nobody is asked for it to be unlocked: only what needs it may do that. */
@@ -22,7 +30,9 @@ export async function examineKeychain({ context, bound }: Surroundings): Promise
     // On macOS every look counts as asking, though nobody is asked for an item that is not there.
     const mayAsk = process.platform === 'darwin'
     const keychain = new Keychain({ patience: bound, onWait: () => {}, mayAsk })
-    await keychain.read({ origin: 'https://doctor.invalid', profile: 'doctor' }, context.signal)
+    const owner = { origin: 'https://doctor.invalid', profile: 'doctor' }
+    await keychain.read(owner, context.signal)
+    await keychain.demandPlace(owner)
     return [ok('keychain', `answers${isNeeded ? '' : ', and is not needed now'}`)]
   } catch (error) {
     // What needs it has failed already, and says what to do.

@@ -14,9 +14,10 @@ export interface Document {
  *
  * @throws Failure `refused` naming line and column
  */
-export async function readDocument(path: string, context: Context): Promise<Document> {
-  if (path !== '-') return parseDocument(path, readTextFile(path))
-  return parseDocument('stdin', await readStdin('a YAML or JSON document', context.output, context.signal))
+export async function readDocument(path: string, context: Context, maxBytes: number): Promise<Document> {
+  if (path !== '-') return parseDocument(path, readTextFile(path, maxBytes))
+  const text = await readStdin('a YAML or JSON document', context.output, context.signal, maxBytes)
+  return parseDocument('stdin', text)
 }
 
 /** @param name of the text, for errors; one that ends in .json is read as JSON alone */

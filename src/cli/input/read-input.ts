@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { Failure } from '../../failure.ts'
-import { systemWords } from '../../system-words.ts'
+import { demandSize, maxSecretBytes, maxTextBytes, readNamedFile } from '../../system/read-named-file.ts'
 import { unlessInterrupted } from '../interruption.ts'
 import type { Output } from '../output/output.ts'
 
@@ -11,16 +10,25 @@ const silence = 2_000
  * All of stdin as UTF-8 text.
  *
  * @param what is awaited, for the line that a silent pipe gets
- * @throws Failure `refused` for bytes that are not UTF-8, or a NUL; `usage` when it was read before
+ * @throws Failure `refused` for bytes that are not UTF-8, a NUL, or more than `maxBytes`; `usage`
+ *   when it was read before
  */
-export async function readStdin(what: string, output: Output, signal: AbortSignal): Promise<string> {
+export async function readStdin(
+  what: string,
+  output: Output,
+  signal: AbortSignal,
+  maxBytes = maxTextBytes,
+): Promise<string> {
   if (process.stdin.readableEnded)
     throw new Failure('usage', `stdin is spent: ${what} cannot come from it too`)
   const stopTimer = whileSilent(what, output)
   const chunks: Buffer[] = []
+  let total = 0
   const read = async (): Promise<void> => {
     for await (const chunk of process.stdin) {
       stopTimer()
+      total += chunk.length
+      demandSize(total, maxBytes, 'stdin', 'refused')
       chunks.push(chunk)
     }
   }
@@ -46,16 +54,15 @@ export function hasPipedStdin(): boolean {
   return process.stdin.isTTY !== true && !process.stdin.readableEnded
 }
 
-/** @throws Failure `refused` when it cannot be read, or is not text */
-export function readTextFile(path: string): string {
-  try {
-    return decode(readFileSync(path), path)
-  } catch (cause) {
-    if (cause instanceof Failure) throw cause
-    throw new Failure('refused', `${path || 'A file without a name'} cannot be read: ${systemWords(cause)}`, {
-      cause,
-    })
-  }
+/** @throws Failure `refused` when it cannot be read, is not text, or is larger than `maxBytes` */
+export function readTextFile(path: string, maxBytes = maxTextBytes): string {
+  return decode(readNamedFile(path, { maxBytes, kind: 'refused' }), path)
+}
+
+/** @throws Failure as `readTextFile`, and `refused` where other users can write to it */
+export function readSecretFile(path: string): string {
+  const file = { maxBytes: maxSecretBytes, isSecret: true, kind: 'refused' } as const
+  return decode(readNamedFile(path, file), path)
 }
 
 function decode(bytes: Uint8Array, where: string): string {

@@ -1,10 +1,63 @@
-import { createInterface } from 'node:readline'
+import { on } from 'node:events'
+import { echoTyped, isWatched } from '../output/streams.ts'
+import { type Typed, TypedLines } from './typed-lines.ts'
+
+const maxLength = 64 * 1024
 
 /**
- * The lines of stdin as they come, from when they are first asked for. Unlike a text that is awaited
- * whole, they may never end.
+ * The lines of stdin as they come, until it ends or the signal is aborted. A terminal is in raw mode
+ * meanwhile.
  */
-export async function* readLines(): AsyncIterable<string> {
-  // Without an output of its own: on a terminal the system shows what is typed.
-  yield* createInterface({ input: process.stdin, terminal: false })
+export async function* readLines(signal: AbortSignal): AsyncIterable<string> {
+  if (signal.aborted) return
+  const { stdin } = process
+  const isRaw = stdin.isTTY === true
+  const lines = new TypedLines({ maxLength, isRaw })
+  const leaveRawMode = isRaw ? enterRawMode(signal) : () => {}
+  try {
+    for await (const [chunk] of on(stdin, 'data', { signal, close: ['end', 'close'] })) {
+      const typed = lines.feed(chunk)
+      if (isRaw) act(typed)
+      yield* typed.lines
+      if (typed.keys.includes('end')) return
+    }
+    const last = lines.end()
+    if (last !== undefined) yield last
+  } catch (error) {
+    // A terminal that is gone, or the end of the wait.
+    if (!signal.aborted && (error as NodeJS.ErrnoException).syscall === undefined) throw error
+  } finally {
+    stdin.pause()
+    leaveRawMode()
+  }
+}
+
+/** @returns leaves it again, as the signal does at once: what follows may ask a question */
+function enterRawMode(signal: AbortSignal): () => void {
+  const { stdin } = process
+  const leave = (): void => {
+    signal.removeEventListener('abort', leave)
+    process.off('SIGCONT', enter)
+    stdin.setRawMode(false)
+  }
+  // The shell has set the terminal to its own mode while this process was suspended.
+  const enter = (): void => void stdin.setRawMode(true)
+  signal.addEventListener('abort', leave, { once: true })
+  process.on('SIGCONT', enter)
+  enter()
+  return leave
+}
+
+const signals = { interrupt: 'SIGINT', quit: 'SIGQUIT' } as const
+
+function act({ echo, keys }: Typed): void {
+  if (echo !== '' && isWatched()) echoTyped(echo)
+  for (const key of keys) {
+    if (key === 'end') continue
+    if (key !== 'suspend') process.kill(process.pid, signals[key])
+    else {
+      process.stdin.setRawMode(false)
+      process.kill(0, 'SIGTSTP')
+    }
+  }
 }

@@ -2,6 +2,7 @@ import * as z from 'zod/mini'
 import { type Message, message } from '../../contract/completion.ts'
 import { faultsOf } from '../../contract/faults.ts'
 import { Failure } from '../../failure.ts'
+import { maxTextBytes } from '../../system/read-named-file.ts'
 import type { Context } from '../create-context.ts'
 import { type Document, parseDocument, readDocument } from './read-document.ts'
 import { readStdin, readTextFile } from './read-input.ts'
@@ -35,7 +36,7 @@ export async function readMessages(path: string, context: Context): Promise<Mess
 
 async function readConversation(path: string, context: Context): Promise<Conversation> {
   if (path.endsWith('.jsonl')) return readLines(path, readTextFile(path))
-  if (path !== '-') return readList(await readDocument(path, context))
+  if (path !== '-') return readList(await readDocument(path, context, maxTextBytes))
   const text = await readStdin('the messages', context.output, context.signal)
   // Several lines of which each is an object are no JSON document, and no YAML that anybody means.
   const isJsonl = text.split('\n').filter((line) => line.trim().startsWith('{')).length > 1

@@ -1,6 +1,7 @@
 import { Failure } from '../../failure.ts'
+import { maxSecretBytes } from '../../system/read-named-file.ts'
 import type { Context } from '../create-context.ts'
-import { readStdin, readTextFile, withoutFinalNewline } from './read-input.ts'
+import { readSecretFile, readStdin, withoutFinalNewline } from './read-input.ts'
 
 interface PasswordSource {
   stdin: boolean
@@ -25,8 +26,10 @@ export async function readPassword(source: PasswordSource, context: Context): Pr
 
 async function read(source: PasswordSource, context: Context): Promise<string> {
   if (source.stdin)
-    return withoutFinalNewline(await readStdin('the password', context.output, context.signal))
-  if (source.file !== undefined) return withoutFinalNewline(readTextFile(source.file))
+    return withoutFinalNewline(
+      await readStdin('the password', context.output, context.signal, maxSecretBytes),
+    )
+  if (source.file !== undefined) return withoutFinalNewline(readSecretFile(source.file))
   const { twice, instead = '--password-stdin, --password-file or --generate-password' } = source
   const password = await context.prompter.askSecret('Password:', instead)
   if (

@@ -1,4 +1,5 @@
 import { Failure } from '../../failure.ts'
+import { maxSettingsBytes } from '../../system/read-named-file.ts'
 import type { Context } from '../create-context.ts'
 import { readStdin, readTextFile } from './read-input.ts'
 
@@ -23,7 +24,9 @@ export async function readSources(
   const sources: { name: string; text: string }[] = []
   for (const name of given) {
     const text =
-      name === '-' ? await readStdin('a settings file', context.output, context.signal) : readTextFile(name)
+      name === '-'
+        ? await readStdin('a settings file', context.output, context.signal, maxSettingsBytes)
+        : readTextFile(name, maxSettingsBytes)
     sources.push({ name: name === '-' ? 'stdin' : name, text })
   }
   return sources

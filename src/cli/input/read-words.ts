@@ -1,4 +1,5 @@
 import { Failure } from '../../failure.ts'
+import { demandSize } from '../../system/read-named-file.ts'
 import { unlessInterrupted } from '../interruption.ts'
 import type { Output } from '../output/output.ts'
 import { notUtf8, whileSilent } from './read-input.ts'
@@ -10,11 +11,13 @@ export interface Word {
   line: number
 }
 
+const maxWordLength = 64 * 1024
+
 /**
  * The words of stdin as they come, however many.
  *
  * @param what is awaited, for the line that a silent pipe gets
- * @throws Failure `refused` for bytes that are not UTF-8; `usage` when stdin was read before
+ * @throws Failure `refused` for bytes that are not UTF-8 and for a word without an end; `usage` when stdin was read before
  */
 export async function* readWords(what: string, output: Output, signal: AbortSignal): AsyncIterable<Word> {
   if (process.stdin.readableEnded)
@@ -45,6 +48,7 @@ export async function* readWords(what: string, output: Output, signal: AbortSign
       const text = rest + decode(value)
       // What it ends in may go on in the next chunk.
       rest = /\S*$/.exec(text)?.[0] ?? ''
+      demandSize(rest.length, maxWordLength, `stdin:${line}: the word`, 'refused')
       yield* split(text.slice(0, text.length - rest.length))
     }
     yield* split(rest + decode())

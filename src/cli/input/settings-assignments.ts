@@ -5,6 +5,7 @@ import { type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
 import { valueOfText } from '../../contract/text-value.ts'
 import { Failure } from '../../failure.ts'
 import { nearest } from '../../nearest.ts'
+import { maxSettingsBytes } from '../../system/read-named-file.ts'
 import type { Context } from '../create-context.ts'
 import { readStdin, readTextFile, withoutFinalNewline } from './read-input.ts'
 
@@ -56,9 +57,11 @@ function unknownSettingsKey(path: string): Failure {
 
 async function readSource(text: string, key: SettingsKey, context: Context): Promise<string> {
   if (text === '-')
-    return withoutFinalNewline(await readStdin(`the value of ${key.path}`, context.output, context.signal))
+    return withoutFinalNewline(
+      await readStdin(`the value of ${key.path}`, context.output, context.signal, maxSettingsBytes),
+    )
   if (text.startsWith('@@')) return text.slice(1)
-  if (text.startsWith('@')) return withoutFinalNewline(readTextFile(text.slice(1)))
+  if (text.startsWith('@')) return withoutFinalNewline(readTextFile(text.slice(1), maxSettingsBytes))
   return text
 }
 

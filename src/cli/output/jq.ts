@@ -1,6 +1,6 @@
 import type { loadJq } from 'jq-wasm'
 import { Failure } from '../../failure.ts'
-import { leaveSignalsToSystem } from '../interruption.ts'
+import { leaveSignalsToSystem } from '../../system/leave-signals-to-system.ts'
 
 /** jq's exit code for a filter that it cannot read (jq manual, "Invoking jq"). */
 const compileError = 3

@@ -61,6 +61,11 @@ export function sayStyled(text: string): void {
   else process.stderr.write(`${eraseLine}${text}\n${statusLine}`)
 }
 
+/** What a person types, where the terminal does not show it by itself. */
+export function echoTyped(text: string): void {
+  process.stderr.write(text)
+}
+
 let lineTaker: ((text: string) => void) | undefined
 
 /**

@@ -1,4 +1,4 @@
-import type { Configuration } from '../../config/configuration-file.ts'
+import type { Configuration, Profile } from '../../config/configuration-file.ts'
 import { readBaseUrl } from '../../contract/base-url.ts'
 import type { CredentialOwner, CredentialStore, Storage } from '../../credentials/credential-store.ts'
 import { InsecureFile } from '../../credentials/insecure-file.ts'
@@ -10,6 +10,14 @@ import { isInteractive } from '../output/streams.ts'
 
 /** How long, in ms, a keychain may take: a person needs time for the dialog that unlocks it. */
 const patience = { withPerson: 30_000, alone: 10_000 }
+
+/** Where a profile has a credential, or may have one. */
+export interface CredentialPlace {
+  profile: string
+  /** An address of the service, as the profile has it; of a former one the origin. */
+  baseUrl: string
+  storage: Storage
+}
 
 /** Where the credentials of this configuration's profiles are kept. */
 export class CredentialStores {
@@ -32,14 +40,39 @@ export class CredentialStores {
 
   /** The file only where somebody signed in with `--insecure-storage`. */
   ofProfile(profile: string): CredentialStore {
+    return this.of(this.#profile(profile).storage ?? 'keychain')
+  }
+
+  /** The place of a profile's own address, then those where it was signed in before that changed. */
+  placesOf(profile: string): CredentialPlace[] {
+    const baseUrl = this.#profile(profile).base_url
+    const { storage } = this.ofProfile(profile)
+    if (baseUrl === undefined) return this.formerPlaces(profile, undefined)
+    const own = { profile, baseUrl, storage }
+    return [own, ...this.formerPlaces(profile, own)]
+  }
+
+  /** Where a profile was signed in, but for one place. */
+  formerPlaces(profile: string, own: CredentialPlace | undefined): CredentialPlace[] {
+    const { credentials = [] } = this.#profile(profile)
+    return credentials
+      .filter(({ origin, storage }) => storage !== own?.storage || origin !== originOf(own.baseUrl))
+      .map(({ origin, storage }) => ({ profile, baseUrl: origin, storage }))
+  }
+
+  #profile(name: string): Profile {
     const { profiles = {} } = this.#configuration()
-    return this.of((Object.hasOwn(profiles, profile) && profiles[profile]?.storage) || 'keychain')
+    return (Object.hasOwn(profiles, name) && profiles[name]) || {}
   }
 }
 
 /** For what is about to be replaced: it need not be understood. */
 export function unreadableAsNothing(error: unknown): undefined {
   if (!(error instanceof Failure) || !error.code.endsWith('_unreadable')) throw error
+}
+
+function originOf(baseUrl: string): string | undefined {
+  return URL.canParse(baseUrl) ? new URL(baseUrl).origin : undefined
 }
 
 /** @throws Failure `refused` where the profile's address is none */

@@ -1,30 +1,39 @@
-import { changeConfiguration, type Profile } from '../../config/configuration-file.ts'
+import { type Configuration, changeConfiguration, type Profile } from '../../config/configuration-file.ts'
 import { forAuthorizationServer, localProfile } from '../../config/resolve-options.ts'
 import { withCredentialLock } from '../../credentials/credential-lock.ts'
-import type { CredentialOwner } from '../../credentials/credential-store.ts'
 import type { StoredCredential } from '../../credentials/stored-credential.ts'
 import { Failure } from '../../failure.ts'
 import type { Context } from '../create-context.ts'
-import { ownerOf, unreadableAsNothing } from './credential-stores.ts'
+import { type CredentialPlace, ownerOf, unreadableAsNothing } from './credential-stores.ts'
 import type { LoginPlan } from './plan-login.ts'
 
+/** A credential that was stored for an origin until now. */
+export interface Replaced {
+  origin: string
+  credential: StoredCredential
+}
+
 /**
- * Keeps a credential that has proved itself, and what the profile has to know from now on. What the
- * profile had before, at another address or in another place, is gone afterwards.
+ * Stores a credential that has proved itself, and what the profile has to know from now on.
  *
- * @throws Failure where either cannot be kept; neither is then
+ * @returns what was stored in its place until now
+ * @throws Failure where either cannot be stored; neither is then
  */
 export async function keepLogin(
-  { stores, configuration, output, signal }: Context,
+  { stores, output, signal }: Context,
   { connection, storage, settings }: LoginPlan,
   credential: StoredCredential,
-): Promise<void> {
+): Promise<Replaced[]> {
   const { profile, baseUrl } = connection
   const owner = ownerOf(profile, baseUrl)
   const store = stores.of(storage)
+  let isUnreadable = false
   // A renewal that is under way would put the old one back.
   const replaced = await withCredentialLock(owner, signal, async () => {
-    const there = await store.read(owner, signal).catch(unreadableAsNothing)
+    const there = await store.read(owner, signal).catch((error: unknown) => {
+      isUnreadable = true
+      return unreadableAsNothing(error)
+    })
     await store.write(owner, credential, signal)
     return there
   })
@@ -34,11 +43,15 @@ export async function keepLogin(
         settings.auth_url,
         now.profiles?.[profile] ?? {},
       )
+      const places = (before.credentials ?? []).filter(
+        (place) => place.origin !== owner.origin || place.storage !== storage,
+      )
       const kept: Profile = {
         ...before,
         ...settings,
         base_url: baseUrl,
         ...(storage === 'file' ? { storage } : {}),
+        credentials: [{ origin: owner.origin, storage }, ...places],
       }
       const profiles = { ...now.profiles, [profile]: kept }
       const isFirst = Object.keys(profiles).every((name) => name === profile || name === localProfile)
@@ -52,26 +65,65 @@ export async function keepLogin(
     }).catch(() => {})
     throw error
   }
-  const before = configuration.profiles?.[profile]
-  for (const old of formerPlaces(profile, before, owner, storage)) {
-    await withCredentialLock(old.owner, signal, () => stores.of(old.storage).delete(old.owner, signal)).catch(
-      async (error: unknown) => {
-        if (!(error instanceof Failure)) throw error
-        // Where there is no keychain, nothing was ever in it.
-        if (error.code === 'keychain_unavailable') return
-        await output.warn(`What was kept for ${old.owner.origin} is still there: ${error.message}`)
-      },
-    )
-  }
+  if (isUnreadable)
+    await output.warn(`The credential stored before could not be read, so it was not revoked.`)
+  return replaced ? [{ origin: owner.origin, credential: replaced }] : []
 }
 
-function formerPlaces(
-  profile: string,
-  before: Profile | undefined,
-  owner: CredentialOwner,
-  storage: LoginPlan['storage'],
-) {
-  if (before?.base_url === undefined) return []
-  const old = { owner: ownerOf(profile, before.base_url), storage: before.storage ?? 'keychain' } as const
-  return old.owner.origin === owner.origin && old.storage === storage ? [] : [old]
+/**
+ * Deletes what a profile has stored in places that it does not use any more: for other addresses,
+ * or in the other storage. What cannot be deleted is said, and stays known to `auth logout`.
+ *
+ * @returns what was stored there
+ */
+export async function deleteFormerCredentials(
+  context: Context,
+  { connection, storage }: LoginPlan,
+): Promise<Replaced[]> {
+  const { stores, output, signal } = context
+  const { profile } = connection
+  const deleted: CredentialPlace[] = []
+  const replaced: Replaced[] = []
+  for (const place of stores.formerPlaces(profile, { ...connection, storage })) {
+    const owner = ownerOf(profile, place.baseUrl)
+    const store = stores.of(place.storage)
+    try {
+      const credential = await withCredentialLock(owner, signal, async () => {
+        const stored = await store.read(owner, signal).catch(async (error: unknown) => {
+          unreadableAsNothing(error)
+          await output.warn(`The credential for ${owner.origin} could not be read, so it was not revoked.`)
+        })
+        await store.delete(owner, signal)
+        return stored
+      })
+      if (credential) replaced.push({ origin: owner.origin, credential })
+      deleted.push(place)
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      await output.warn(
+        `The credential for ${owner.origin} is still stored: ${error.message}. To delete it, run: chatctl auth logout --profile ${profile} --base-url ${owner.origin}`,
+      )
+    }
+  }
+  await forgetPlaces(context, deleted)
+  return replaced
+}
+
+/** Removes places from what the profiles know of their credentials. */
+export async function forgetPlaces(
+  { configuration }: Context,
+  places: readonly CredentialPlace[],
+): Promise<void> {
+  const without = (known: Configuration) => places.reduce(withoutPlace, known)
+  if (without(configuration) !== configuration) await changeConfiguration(without)
+}
+
+function withoutPlace(configuration: Configuration, { profile, baseUrl, storage }: CredentialPlace) {
+  const { credentials, ...rest } = configuration.profiles?.[profile] ?? {}
+  if (credentials === undefined) return configuration
+  const { origin } = new URL(baseUrl)
+  const left = credentials.filter((place) => place.origin !== origin || place.storage !== storage)
+  if (left.length === credentials.length) return configuration
+  const kept: Profile = { ...rest, ...(left.length > 0 && { credentials: left }) }
+  return { ...configuration, profiles: { ...configuration.profiles, [profile]: kept } }
 }

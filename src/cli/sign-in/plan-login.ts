@@ -38,7 +38,9 @@ export async function tryStorage({ stores, signal }: Context, plan: LoginPlan): 
   const { profile, baseUrl } = plan.connection
   const owner = ownerOf(profile, baseUrl)
   // The keychain first: where there is none, nothing is left behind on the way to saying so.
-  await stores.of(plan.storage).read(owner, signal).catch(unreadableAsNothing)
+  const store = stores.of(plan.storage)
+  await store.read(owner, signal).catch(unreadableAsNothing)
+  await store.demandPlace?.(owner)
   demandConfigurationFolder()
   await withCredentialLock(owner, signal, async () => {})
 }

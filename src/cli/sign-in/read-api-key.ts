@@ -1,5 +1,6 @@
 import { bearer } from '../../contract/bearer.ts'
 import { Failure } from '../../failure.ts'
+import { maxSecretBytes } from '../../system/read-named-file.ts'
 import type { Context } from '../create-context.ts'
 import { hasPipedStdin, readStdin } from '../input/read-input.ts'
 
@@ -20,6 +21,6 @@ export async function readApiKey(context: Context): Promise<string> {
 }
 
 function read(context: Context): Promise<string> {
-  if (hasPipedStdin()) return readStdin('the API key', context.output, context.signal)
+  if (hasPipedStdin()) return readStdin('the API key', context.output, context.signal, maxSecretBytes)
   return context.prompter.askSecret('API key:', instead)
 }

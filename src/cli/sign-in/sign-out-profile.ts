@@ -4,28 +4,28 @@ import type { TokenSet } from '../../credentials/stored-credential.ts'
 import { Failure } from '../../failure.ts'
 import type { Context } from '../create-context.ts'
 import type { Output } from '../output/output.ts'
-import type { Connection } from './choose-connection.ts'
-import { ownerOf } from './credential-stores.ts'
+import { type CredentialPlace, ownerOf } from './credential-stores.ts'
 
-/** What became of one profile. */
+/** What became of one profile at one address. */
 export interface SignOutRow {
   profile: string
   origin: string
-  /** Whether there was anything to forget. */
+  /** Whether a credential was stored. */
   signed_out: boolean
   /** Whether the server has ended the token. */
   revoked: boolean
 }
 
 /**
- * What to sign out of.
+ * What to sign out of: of a profile, or of all, at every address where it was signed in. With an
+ * address that was named for this run, at that one alone.
  *
  * @throws Failure `usage` where none is meant, or one that has nothing to sign out of
  */
-export function chooseSignOuts({ configuration, options }: Context, all: boolean): Connection[] {
+export function chooseSignOuts({ configuration, options, stores }: Context, all: boolean): CredentialPlace[] {
   if (all) {
-    return Object.entries(configuration.profiles ?? {}).flatMap(([profile, { base_url: baseUrl }]) =>
-      baseUrl === undefined || profile === localProfile ? [] : [{ profile, baseUrl }],
+    return Object.keys(configuration.profiles ?? {}).flatMap((profile) =>
+      profile === localProfile ? [] : stores.placesOf(profile),
     )
   }
   const profile = options.profile.value
@@ -35,25 +35,31 @@ export function chooseSignOuts({ configuration, options }: Context, all: boolean
       hint: 'Name it with --profile NAME, or use --all.',
     })
   }
-  const baseUrl = options.base_url.value
-  if (baseUrl === undefined) throw new Failure('usage', `Profile "${profile}" has no base URL`)
-  return [{ profile, baseUrl }]
+  const { value: baseUrl, source } = options.base_url
+  const places = stores.placesOf(profile)
+  if (baseUrl !== undefined && source !== 'profile') {
+    const { origin } = ownerOf(profile, baseUrl)
+    const named = places.filter((place) => ownerOf(profile, place.baseUrl).origin === origin)
+    return named.length > 0 ? named : [{ profile, baseUrl, storage: stores.ofProfile(profile).storage }]
+  }
+  if (places.length === 0) throw new Failure('usage', `Profile "${profile}" has no base URL`)
+  return places
 }
 
 /**
- * Forgets the credential, and then revokes it: whatever the server says or does not say, it is gone
+ * Deletes the credential, and then revokes it: whatever the server says or does not say, it is gone
  * from here.
  *
- * @throws Failure where it could not be forgotten
+ * @throws Failure where it could not be deleted
  */
 export async function signOutProfile(
   { stores, output, signal }: Context,
-  { profile, baseUrl }: Connection,
+  { profile, baseUrl, storage }: CredentialPlace,
   revoke: (tokens: TokenSet) => Promise<void>,
 ): Promise<SignOutRow> {
   const owner = ownerOf(profile, baseUrl)
-  const store = stores.ofProfile(profile)
-  // A renewal that is under way would bring back what is forgotten meanwhile.
+  const store = stores.of(storage)
+  // A renewal that is under way would bring back what is deleted meanwhile.
   const { stored, signedOut } = await withCredentialLock(owner, signal, async () => ({
     stored: await store.read(owner, signal).catch(async (error: unknown) => {
       // It can be deleted without being understood.
@@ -63,7 +69,6 @@ export async function signOutProfile(
     }),
     signedOut: await store.delete(owner, signal),
   }))
-  if (!signedOut) output.notice(`Profile "${profile}" was not signed in.`)
   const revoked = stored?.kind === 'oauth' && (await tryToRevoke(stored, revoke, output))
   return { profile, origin: owner.origin, signed_out: signedOut, revoked }
 }
@@ -79,9 +84,24 @@ async function tryToRevoke(
     return true
   } catch (error) {
     await output.warn(
-      `The token is forgotten here, but perhaps still valid at the server: ${(error as Error).message}`,
+      `The token is deleted here, but may still be valid at the server: ${(error as Error).message}`,
     )
     if (!(error instanceof Failure)) throw error
     return false
+  }
+}
+
+/** Says how to sign out of addresses that a profile has no more, but credentials for. */
+export function adviseSignOut(
+  { stores, output }: Context,
+  profile: string,
+  baseUrl: string | undefined,
+): void {
+  const { storage } = stores.ofProfile(profile)
+  const own = baseUrl === undefined ? undefined : { profile, baseUrl, storage }
+  for (const place of stores.formerPlaces(profile, own)) {
+    output.notice(
+      `Profile "${profile}" keeps its credential for ${place.baseUrl}. To sign out there, run: chatctl auth logout --profile ${profile} --base-url ${place.baseUrl}`,
+    )
   }
 }

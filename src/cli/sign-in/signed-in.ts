@@ -64,10 +64,12 @@ export class SignedIn {
   }
 }
 
-/** For a renewed sign-in that cannot be stored: the command itself can go on. */
-export function warnOfUnsaved(output: Output): (failure: Failure) => Promise<void> {
-  return (failure) =>
+/** Says what renewed tokens that cannot be stored mean for the next command; this one has them. */
+export function warnOfUnsaved(output: Output, profile: string | undefined) {
+  return ({ message }: Failure, isSpent: boolean): Promise<void> =>
     output.warn(
-      `The renewed sign-in could not be kept, so the next command needs a new one: ${failure.message}`,
+      isSpent
+        ? `The renewed sign-in could not be stored: ${message}. It may stay valid at the server until it expires; the next command needs a new one: chatctl auth login --profile ${profile}`
+        : `The renewed token could not be stored, so the next command renews it again: ${message}`,
     )
 }

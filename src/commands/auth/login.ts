@@ -5,6 +5,7 @@ import { durationFlag } from '../../cli/flag-types.ts'
 import { readLines } from '../../cli/input/read-lines.ts'
 import { isInteractive } from '../../cli/output/streams.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
+import type { Revoke } from '../../cli/sign-in/end-dropped-sign-in.ts'
 import { finishLogin, type Login } from '../../cli/sign-in/finish-login.ts'
 import { type LoginPlan, planLogin, tryStorage } from '../../cli/sign-in/plan-login.ts'
 import { readApiKey } from '../../cli/sign-in/read-api-key.ts'
@@ -51,7 +52,7 @@ const signInFlags = {
 export default class AuthLogin extends BaseCommand {
   static override summary = 'Sign in: through the browser, or with an API key.'
   static override description =
-    'The credential is kept in the keychain of this system, for one profile and one address; without --profile the profile is named after the host. Signing in again replaces it.'
+    'The credential is kept in the keychain of this system, for one profile and one address; without --profile the profile is named after the host. Signing in again replaces it, and revokes the tokens of the earlier sign-in if that cannot end another one.'
   static override examples = [
     '<%= config.bin %> auth login --base-url http://127.0.0.1:8787',
     '<%= config.bin %> auth login --profile work --base-url https://chat.example --auth-url https://login.example --client-id my-client --scope chat:write',
@@ -76,7 +77,7 @@ export default class AuthLogin extends BaseCommand {
     }
     await tryStorage(context, plan)
     const login = withKey
-      ? await finishLogin(context, plan, await readKey(context), flags.verify)
+      ? await finishLogin(context, plan, await readKey(context), flags.verify, revoke)
       : await signInWithBrowser(context, plan, flags)
     await context.output.show(loginView, login)
     sayWhatComesFirst(context)
@@ -85,6 +86,11 @@ export default class AuthLogin extends BaseCommand {
 
 /** How long, in ms, a person may take in the browser, unless said. */
 const longestWait = 300_000
+
+const revoke: Revoke = async (tokens, transport) => {
+  const { signOut } = await import('../../auth/sign-out.ts')
+  return signOut(tokens, transport)
+}
 
 async function readKey(context: Context): Promise<ApiKey> {
   return { version: 1, kind: 'api_key', key: await readApiKey(context) }
@@ -114,7 +120,7 @@ async function signInWithBrowser(context: Context, plan: LoginPlan, flags: Brows
   const { authUrl, clientId } = await chooseServer(context, plan)
   const settings = { ...plan.settings, auth_url: authUrl, client_id: clientId }
   const { signIn } = await import('../../auth/sign-in.ts')
-  return signIn(
+  const login = await signIn(
     {
       authUrl,
       clientId,
@@ -128,12 +134,24 @@ async function signInWithBrowser(context: Context, plan: LoginPlan, flags: Brows
       },
       wait: flags.wait ?? longestWait,
       transport,
-      onReady: (url) => sendToBrowser(context, url, flags.browser),
+      openBrowser: flags.browser ? openInBrowser : undefined,
+      onAddress: (url, browser) => showAddress(context, url, browser),
       onIgnored: (reason) => output.notice(`Still waiting: ${reason}.`),
-      pasted: flags.browser ? undefined : readLines(),
+      pasted: readLines,
     },
-    (tokens) => finishLogin(context, { ...plan, settings }, tokens, flags.verify),
+    (tokens) => finishLogin(context, { ...plan, settings }, tokens, flags.verify, revoke),
   )
+  const missing = missingScopes(options.scope.value, login.scope)
+  if (missing.length > 0) {
+    await output.warn(`The server did not grant all that was requested. Missing: ${missing.join(' ')}`)
+  }
+  return login
+}
+
+/** RFC 6749 section 3.3: what the server grants may be less than what was requested. */
+function missingScopes(requested = '', granted: string | null): string[] {
+  const given = new Set(granted?.split(' '))
+  return requested.split(/\s+/).filter((scope) => scope !== '' && !given.has(scope))
 }
 
 /** What was said, else the service itself where it signs people in, else what a person answers. */
@@ -153,16 +171,19 @@ async function chooseServer({ options, prompter, transport }: Context, { connect
   return { authUrl, clientId }
 }
 
-async function sendToBrowser({ output }: Context, url: string, opens: boolean): Promise<void> {
-  await output.showAddress('Open this address to sign in:', url)
-  if (!opens) {
-    if (isInteractive()) output.notice('Then wait, or paste here the address that the browser ends on.')
-    return
-  }
+async function openInBrowser(url: string): Promise<boolean> {
   const { openBrowser } = await import('../../auth/open-browser.ts')
-  await openBrowser(url, process.env['BROWSER'], () =>
-    output.notice(
-      'No browser could be opened. Open the address yourself; on another machine, use --no-browser.',
-    ),
-  )
+  return openBrowser(url, process.env['BROWSER'])
+}
+
+async function showAddress(
+  { output }: Context,
+  url: string,
+  browser: 'opening' | 'failed' | 'none',
+): Promise<void> {
+  if (browser === 'failed') output.notice('No browser could be opened.')
+  await output.showAddress('Open this address to sign in:', url)
+  if (browser !== 'opening' && isInteractive()) {
+    output.notice('Then wait, or paste here the address that the browser ends on.')
+  }
 }

@@ -1,6 +1,8 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
+import type { CredentialPlace } from '../../cli/sign-in/credential-stores.ts'
+import { forgetPlaces } from '../../cli/sign-in/keep-login.ts'
 import { sayWhatComesFirst } from '../../cli/sign-in/say-what-comes-first.ts'
 import { chooseSignOuts, type SignOutRow, signOutProfile } from '../../cli/sign-in/sign-out-profile.ts'
 import type { TokenSet } from '../../credentials/stored-credential.ts'
@@ -8,15 +10,16 @@ import { Failure } from '../../failure.ts'
 import { logoutView } from '../../view/auth.ts'
 
 export default class AuthLogout extends BaseCommand {
-  static override summary = 'Sign out: forget the credential, and revoke a token where the server can.'
+  static override summary = 'Sign out: delete the credential, and revoke its token if the server supports it.'
   static override description =
-    'The profile stays, with its address and defaults. An API key is forgotten here and goes on being valid at the service.'
+    'The profile stays, with its address and defaults. Credentials for former addresses of the profile are deleted too; with --base-url only the one for that address. An API key stays valid at the service.'
   static override examples = [
     '<%= config.bin %> auth logout --profile work',
+    '<%= config.bin %> auth logout --profile work --base-url https://old.example',
     '<%= config.bin %> auth logout --all --yes',
   ]
   static override flags = {
-    all: Flags.boolean({ summary: 'Every profile; asks first.' }),
+    all: Flags.boolean({ summary: 'Sign out of every profile, at every address; asks first.' }),
     yes: yesFlag,
     'dry-run': dryRunFlag,
   }
@@ -25,26 +28,37 @@ export default class AuthLogout extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(AuthLogout, logoutView)
-    const connections = chooseSignOuts(context, flags.all)
-    const profiles = connections.map(({ profile }) => profile)
-    if (context.dryRun) return this.showLocalChange({ sign_out: profiles })
-    if (flags.all && !flags.yes && profiles.length > 0) {
-      await context.prompter.confirm(`Sign out of ${profiles.join(', ')}?`)
+    const places = chooseSignOuts(context, flags.all)
+    if (context.dryRun) {
+      const shown = places.map(({ profile, baseUrl }) => ({ profile, base_url: baseUrl }))
+      return this.showLocalChange({ sign_out: shown })
+    }
+    if (flags.all && !flags.yes && places.length > 0) {
+      const names = places.map(({ profile, baseUrl }) => `${profile} (${baseUrl})`)
+      await context.prompter.confirm(`Sign out of ${names.join(', ')}?`)
     }
     const { signOut } = await import('../../auth/sign-out.ts')
     const rows: SignOutRow[] = []
+    const done: CredentialPlace[] = []
     const revoke = (tokens: TokenSet) => signOut(tokens, context.transport)
     let failure: Failure | undefined
-    for (const connection of connections) {
+    for (const place of places) {
       try {
-        rows.push(await signOutProfile(context, connection, revoke))
+        rows.push(await signOutProfile(context, place, revoke))
+        done.push(place)
       } catch (error) {
         if (!(error instanceof Failure)) throw error
-        // The others are not to be kept for that.
+        // The others are signed out of all the same.
         failure ??= error
       }
     }
+    for (const [profile, own] of Map.groupBy(rows, (row) => row.profile)) {
+      const isKnown = own.length === places.filter((place) => place.profile === profile).length
+      const wasSignedIn = own.some((row) => row.signed_out)
+      if (isKnown && !wasSignedIn) context.output.notice(`Profile "${profile}" was not signed in.`)
+    }
     if (rows.length > 0 || !failure) await context.output.show(logoutView, rows)
+    await forgetPlaces(context, done)
     if (failure) throw failure
     sayWhatComesFirst(context)
   }

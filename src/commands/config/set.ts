@@ -2,6 +2,7 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { demandConfigurationKey } from '../../cli/input/configuration-key.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { adviseSignOut } from '../../cli/sign-in/sign-out-profile.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { configurationKeys, withValue } from '../../config/configuration-keys.ts'
 import { localProfile } from '../../config/resolve-options.ts'
@@ -38,12 +39,7 @@ export default class ConfigSet extends BaseCommand {
     if (context.dryRun) set(context.configuration)
     else await changeConfiguration(set)
     await context.output.show(configValueView, change)
-    const before = context.configuration.profiles?.[profile]?.base_url
-    if (key === 'base_url' && before !== undefined && originOf(before) !== originOf(text)) {
-      context.output.notice(
-        `If profile "${profile}" is signed in, then to ${before} only. To forget that: chatctl auth logout --profile ${profile} --base-url ${before}`,
-      )
-    }
+    if (key === 'base_url' && !context.dryRun) adviseSignOut(context, profile, text)
   }
 }
 
@@ -55,8 +51,4 @@ function readAssignment(key: string, value: string | undefined): [key: string, v
   throw new Failure('usage', `There is no value for ${key}`, {
     hint: `To take it away: chatctl config unset ${key}`,
   })
-}
-
-function originOf(url: string): string | undefined {
-  return URL.canParse(url) ? new URL(url).origin : undefined
 }

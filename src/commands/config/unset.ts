@@ -2,6 +2,7 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { demandConfigurationKey } from '../../cli/input/configuration-key.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { adviseSignOut } from '../../cli/sign-in/sign-out-profile.ts'
 import { changeConfiguration } from '../../config/configuration-file.ts'
 import { withoutValue } from '../../config/configuration-keys.ts'
 import { localProfile } from '../../config/resolve-options.ts'
@@ -32,5 +33,6 @@ export default class ConfigUnset extends BaseCommand {
     if (!context.dryRun) await changeConfiguration((known) => withoutValue(known, profile, key))
     const change = { profile: key === 'default_profile' ? null : profile, key, value: null }
     await context.output.show(configValueView, change)
+    if (key === 'base_url' && !context.dryRun) adviseSignOut(context, profile, undefined)
   }
 }

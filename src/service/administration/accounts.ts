@@ -4,7 +4,7 @@ import { noteChange, onMachine } from '../domain/audit.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { createUser, lockUser, storePassword } from '../domain/users.ts'
 import { validate } from '../http/request/validate.ts'
-import { unlockAccount } from '../oauth/lock-out.ts'
+import { forgiveAccount } from '../oauth/attempt-throttle.ts'
 import { endSignIns } from '../oauth/revoke.ts'
 import type { Database } from '../store/tables.ts'
 import { findPerson, lookUpPerson, type Person } from './find-person.ts'
@@ -64,7 +64,7 @@ export async function findAccount(db: Database, user: string): Promise<Account> 
 }
 
 /**
- * The way back in: a new password, no second factor, no lock-out, and no sign-in that was there before.
+ * The way back in: a new password, no second factor, no failed attempts, and no sign-in that was there before.
  * @throws as `findAccount`, and Failure `refused` for the password
  */
 export async function resetAccount(db: Database, user: string, password: string): Promise<Account> {
@@ -77,7 +77,7 @@ export async function resetAccount(db: Database, user: string, password: string)
     await storePassword(transaction, id, hash)
     await transaction.deleteFrom('second_factors').where('user_id', '=', id).execute()
     await endSignIns(transaction, id)
-    await unlockAccount(transaction, account.email)
+    await forgiveAccount(transaction, account.email)
     const after = { password_changed: true, second_factor: false, signed_in: false }
     await noteChange(transaction, onMachine, { action: 'user.reset', target: id, before: null, after })
     return readAccount(transaction, id)

@@ -18,6 +18,7 @@ export type RefusalCode =
   | 'header_too_large'
   | 'request_timeout'
   | 'rate_limited'
+  | 'too_much_at_once'
   | 'internal_error'
   | 'upstream_error'
   | 'upstream_overloaded'
@@ -56,15 +57,21 @@ export class Refusal extends Error {
   }
 }
 
-/** A request whose content is wrong, with every fault found in it. */
+/** More would make the response larger than the request. */
+const mostFaults = 100
+
+/** A request whose content is wrong, with the faults found in it, up to 100. */
 export function invalidRequest(faults: readonly Fault[]): Refusal {
-  const words = faults.map(({ path, message }) => (path ? `${path} ${message}` : `the body ${message}`))
-  return new Refusal('invalid_request', sentence(words), { details: { faults } })
+  const words = faults
+    .slice(0, 3)
+    .map(({ path, message }) => (path ? `${path} ${message}` : `the body ${message}`))
+  return new Refusal('invalid_request', sentence(words, faults.length - words.length), {
+    details: { faults: faults.slice(0, mostFaults) },
+  })
 }
 
 /** Enough of the faults for one line; `details` has them all. */
-function sentence(words: readonly string[]): string {
-  const shown = words.slice(0, 3).join('; ')
-  const more = words.length - 3
+function sentence(words: readonly string[], more: number): string {
+  const shown = words.join('; ')
   return more > 0 ? `${shown}; and ${more} more` : shown
 }

@@ -32,10 +32,13 @@ import { answerCors } from './request/cors.ts'
 import { acceptJson } from './request/parse-json.ts'
 import { holdToLimits } from './request/rate-limit.ts'
 import { RequestCallers } from './request/request-callers.ts'
+import { RequestMemory } from './request/request-memory.ts'
 import { answerExpectation, answerUnparsed, refuseUnknown } from './unknown-route.ts'
 
 export interface ServerParts {
   store: Store
+  /** The data directory. */
+  dataDir: string
   upstream: Upstream
   processKeys: ProcessKeys
   /** Aborted when what still runs is to end. */
@@ -46,7 +49,7 @@ export interface ServerParts {
   requestTimeout?: number
   /** How long, in ms, a client may take nothing of its answer; 60,000 when not given. */
   stallTimeout?: number
-  /** The clock of the limits: Unix time in ms. */
+  /** The clock of the limits and of the throttles of the sign-in: Unix time in ms. */
   now?: () => number
   /** Plain HTTP, and nobody in between, when not given. */
   exposure?: Exposure
@@ -78,7 +81,9 @@ export function createServer(parts: ServerParts): FastifyInstance {
     parts.now,
   )
   const failures = new FailureLog(parts.now)
-  const serving = { ...parts, live, running: new RunningAnswers(parts.stopping), failures }
+  const running = new RunningAnswers(parts.stopping)
+  const memory = new RequestMemory()
+  const serving = { ...parts, live, running, memory, failures }
   const callers = new RequestCallers((headers) =>
     authenticate(keyCallers, store.db, parts.processKeys, headers),
   )
@@ -126,7 +131,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     await keyCallers.close()
     await limiter.close()
   })
-  acceptJson(server)
+  acceptJson(server, memory.work)
   server.setErrorHandler(answerError)
   server.setNotFoundHandler(refuseUnknown)
   server.server.on('checkExpectation', answerExpectation)
@@ -147,7 +152,11 @@ function addEndpoints(server: FastifyInstance, callers: RequestCallers, serving:
       url: path.replace('{id}', ':id'),
       config: { endpoint: name },
       // Before the body is read: who may not send it has no use for what is wrong with it.
-      onRequest: async (request) => authorize(callers.of(request), requiredPermissions[name]),
+      onRequest: async (request, reply) => {
+        const caller = callers.of(request)
+        authorize(caller, requiredPermissions[name])
+        serving.memory.holdBody(request.headers, reply, caller)
+      },
       handler: async (request, reply) => {
         // Whoever held a body back must not keep rights by it that were taken away meanwhile.
         if (callers.isLate(request)) authorize(await callers.identify(request), requiredPermissions[name])
@@ -158,10 +167,13 @@ function addEndpoints(server: FastifyInstance, callers: RequestCallers, serving:
 }
 
 /** @throws Refusal `not_found` where it is not known under which name people would sign in */
-async function loadOAuth(server: FastifyInstance, { store, exposure, logger }: ServerParts): Promise<OAuth> {
+async function loadOAuth(
+  server: FastifyInstance,
+  { store, dataDir, exposure, logger, now }: ServerParts,
+): Promise<OAuth> {
   const issuer = issuerOf(exposure, server.listeningOrigin)
   if (issuer === undefined) throw new Refusal('not_found', noSignIn)
   const { openOAuth } = await import('../oauth/open-oauth.ts')
   const onError = (error: unknown) => logger?.error({ err: error }, 'a sign-in failed')
-  return openOAuth({ db: store.db, issuer, onError })
+  return openOAuth({ db: store.db, dataDir, issuer, onError, now })
 }

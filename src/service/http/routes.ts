@@ -10,6 +10,7 @@ import type { LiveSettings } from '../domain/live-settings.ts'
 import { readPreferences, updateOwnSettings } from '../domain/preferences.ts'
 import { readSettings, setApiConfiguration, updateSettings } from '../domain/settings.ts'
 import { createUser, readProfile, readUser, updateUser } from '../domain/users.ts'
+import type { Hold } from '../limits/memory-budget.ts'
 import type { Database } from '../store/tables.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { EventStream } from './answer/event-stream.ts'
@@ -29,6 +30,7 @@ export interface Call<N extends EndpointName> {
   id: string
   /** Aborted when the client goes away or the service stops. */
   signal: AbortSignal
+  hold: Hold
 }
 
 /** The fields that `bounds` marks as required, by name. */
@@ -55,13 +57,13 @@ export const handlers: Handlers = {
   createCompletion: async ({ upstream, live, body, signal }) =>
     complete(upstream, (await live.read()).settings, body, signal),
   listModels: ({ upstream, signal }) => listModels(upstream, signal),
-  sendMessage: async ({ db, upstream, live, caller, body, signal }) => {
+  sendMessage: async ({ db, upstream, live, caller, body, signal, hold }) => {
     const { settings } = await live.read()
     return body.stream
-      ? new EventStream(streamMessage(db, upstream, settings, caller.userId, body, signal))
-      : sendMessage(db, upstream, settings, caller.userId, body, signal)
+      ? new EventStream(streamMessage(db, upstream, settings, caller.userId, body, { signal, hold }))
+      : sendMessage(db, upstream, settings, caller.userId, body, { signal, hold })
   },
-  listHistory: ({ db, caller, query }) => listHistory(db, caller.userId, query),
+  listHistory: ({ db, caller, query, hold }) => listHistory(db, caller.userId, query, hold),
   getProfile: ({ db, caller }) => readProfile(db, caller.userId),
   updateUserSettings: ({ db, caller, body }) => updateOwnSettings(db, caller.userId, body),
   getSettings: ({ db }) => readSettings(db),

@@ -2,6 +2,7 @@ import { hashPassword, passwordLength, verifyPassword } from '../domain/access/p
 import { noteChange, type Origin } from '../domain/audit.ts'
 import { storePassword } from '../domain/users.ts'
 import type { UserRow } from '../store/tables.ts'
+import { beginAttempt, sessionSubjects } from './attempt-throttle.ts'
 import {
   type BrowserSession,
   closeSession,
@@ -9,11 +10,10 @@ import {
   keepSession,
   renewSession,
 } from './browser-session.ts'
-import { countAttempt, forgetFailures, judge } from './lock-out.ts'
 import { paths } from './metadata.ts'
 import { type Account, accountPage } from './pages/account-page.ts'
 import { signedOutPage } from './pages/error-page.ts'
-import { locked } from './pages/locked.ts'
+import { askToWait } from './pages/wait.ts'
 import { digestOf } from './references.ts'
 import {
   beginSecondFactor,
@@ -80,7 +80,7 @@ const actions: Record<string, Act> = {
     if ([...wanted].length < least || [...wanted].length > most) {
       return { alert: `The new password must have ${least} to ${most.toLocaleString('en')} characters.` }
     }
-    const refused = await demandPassword(desk, visit, person.user, form)
+    const refused = await demandPassword(desk, person, form)
     if (refused) return refused
     const hash = await hashPassword(wanted)
     const { user, session, sessionId } = person
@@ -97,33 +97,32 @@ const actions: Record<string, Act> = {
     await renewSession(desk.provider, visit, session)
     return { done: 'The password is changed, and all other sessions have ended.' }
   },
-  async 'factor-begin'(desk, visit, { user }, form) {
+  async 'factor-begin'(desk, _visit, person, form) {
     // Who finds a browser open could else lock its person out for good.
-    const refused = await demandPassword(desk, visit, user, form)
+    const refused = await demandPassword(desk, person, form)
     if (refused) return refused
-    await beginSecondFactor(desk.db, user.id)
+    await beginSecondFactor(desk.db, desk.seal, person.user.id)
     return {}
   },
   async 'factor-cancel'({ db }, _visit, { user }) {
     await cancelSecondFactor(db, user.id)
     return {}
   },
-  async 'factor-confirm'({ db }, visit, { user }, form) {
-    // Only the one that the password began: codes must not clear guesses at the password again and again.
+  async 'factor-confirm'({ db, seal, now }, visit, { user, session }, form) {
     if (await hasSecondFactor(db, user.id)) return {}
-    const attempt = { email: user.email, address: visit.address }
-    const wait = await countAttempt(db, attempt)
-    if (wait !== undefined) return locked(wait)
-    if (!(await takeCode(db, user.id, form.get('code') ?? ''))) {
+    const attempt = await beginAttempt(db, sessionSubjects(user.email, session.uid, 'code'), now())
+    if ('wait' in attempt) return askToWait(attempt.wait)
+    if (!(await attempt.judge(takeCode(db, seal, user.id, form.get('code') ?? '')))) {
       return { alert: 'That code is not right. Wait for the next one.' }
     }
-    await forgetFailures(db, attempt)
+    await attempt.succeed()
     await confirmSecondFactor(db, user.id, originOf(visit, user))
     return { done: 'The second factor is on.' }
   },
-  async 'factor-off'(desk, visit, { user }, form) {
-    const refused = await demandPassword(desk, visit, user, form)
+  async 'factor-off'(desk, visit, person, form) {
+    const refused = await demandPassword(desk, person, form)
     if (refused) return refused
+    const { user } = person
     await removeSecondFactor(desk.db, user.id, originOf(visit, user))
     return { done: 'The second factor is off.' }
   },
@@ -138,19 +137,17 @@ const originOf = ({ response }: Visit, { id }: UserRow): Origin => ({
 
 /** @returns why not; undefined where the password of the form is the person's */
 async function demandPassword(
-  { db }: Desk,
-  { address }: Visit,
-  user: UserRow,
+  { db, now }: Desk,
+  { user, session }: Person,
   form: URLSearchParams,
 ): Promise<Outcome | undefined> {
-  const attempt = { email: user.email, address }
-  const wait = await countAttempt(db, attempt)
-  if (wait !== undefined) return locked(wait)
+  const attempt = await beginAttempt(db, sessionSubjects(user.email, session.uid, 'password'), now())
+  if ('wait' in attempt) return askToWait(attempt.wait)
   const check = verifyPassword(user.password_hash, form.get('password') ?? '')
-  if (!(await judge(db, attempt, check))) {
+  if (!(await attempt.judge(check))) {
     return { alert: 'The current password is not right.' }
   }
-  await forgetFailures(db, attempt)
+  await attempt.succeed()
   return undefined
 }
 
@@ -166,7 +163,7 @@ async function findPerson({ db, provider }: Desk, visit: Visit): Promise<Person 
 }
 
 async function show(desk: Desk, visit: Visit, person: Person, outcome: Outcome): Promise<void> {
-  const { db, formKey } = desk
+  const { db, seal, formKey } = desk
   const { user, session, sessionId } = person
   const page = accountPage({
     email: user.email,
@@ -174,7 +171,7 @@ async function show(desk: Desk, visit: Visit, person: Person, outcome: Outcome):
     ownId: sessionId,
     sessions: await listSessions(db, user.id),
     hasSecondFactor: await hasSecondFactor(db, user.id),
-    unconfirmed: await readUnconfirmed(db, user.id, user.email),
+    unconfirmed: await readUnconfirmed(db, seal, user.id, user.email),
     ...outcome,
   })
   sendPage(visit.response, page)

@@ -1,27 +1,62 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
 import type { Database } from '../store/tables.ts'
+import { type BrowserInteractions, isAnonymous } from './browser-interactions.ts'
 import { isTooOld } from './lives.ts'
 import { digest, digestOf, readPayload, writePayload } from './references.ts'
 import { endedSession, endGrants } from './revoke.ts'
 import { createSweeper } from './sweep.ts'
 import { unixNow } from './unix-now.ts'
 
-/** From where a record was written; a person recognises their sessions by it. */
-interface Sender {
-  /** The client's network address. */
+/** The request that is being answered. */
+interface Exchange {
+  request: IncomingMessage
+  response: ServerResponse
+  /** The client's network address; a person recognizes their sessions by it. */
   address: string
   /** Its User-Agent. */
   agent: string
 }
 
-/** Whose request is being answered: oidc-provider does not tell its store. */
-export const requestSender = new AsyncLocalStorage<Sender>()
+/** oidc-provider does not tell its store which request is being answered. */
+export const currentExchange = new AsyncLocalStorage<Exchange>()
 
-/** What oidc-provider remembers, in the table `oauth_records`, for all processes of one database. */
-export function createAdapters(db: Database): (model: string) => Adapter {
-  const sweep = createSweeper(db)
-  return (model) => createAdapter(db, model, sweep)
+/**
+ * What oidc-provider remembers, in the table `oauth_records`, for all processes of one database.
+ * @param browsers keeps the interactions of nobody; without it they are records too
+ */
+export function createAdapters(
+  db: Database,
+  browsers?: BrowserInteractions,
+  sweep = createSweeper(db),
+): (model: string) => Adapter {
+  return (model) => {
+    const adapter = createAdapter(db, model, sweep)
+    return browsers && model === 'Interaction' ? keepInBrowsers(adapter, browsers) : adapter
+  }
+}
+
+/** Interactions become records when somebody has shown the right password. */
+function keepInBrowsers(records: Adapter, browsers: BrowserInteractions): Adapter {
+  const exchange = () => {
+    const current = currentExchange.getStore()
+    if (!current) throw new Error('an interaction belongs to a request')
+    return current
+  }
+  return {
+    ...records,
+    async upsert(id, payload, life) {
+      if (isAnonymous(payload)) return browsers.write(id, payload, exchange())
+      await records.upsert(id, payload, life)
+      browsers.remove(id, exchange())
+    },
+    find: async (id) => (await records.find(id)) ?? browsers.read(id, exchange()),
+    async destroy(id) {
+      await records.destroy(id)
+      browsers.remove(id, exchange())
+    },
+  }
 }
 
 function createAdapter(db: Database, model: string, sweep: () => void): Adapter {
@@ -29,8 +64,9 @@ function createAdapter(db: Database, model: string, sweep: () => void): Adapter 
   const key = model === 'Grant' ? digestOf : digest
   return {
     async upsert(id, payload, expiresIn) {
+      const { address, agent } = currentExchange.getStore() ?? {}
       const row = {
-        payload: writePayload(id, { ...payload, seen: { at: unixNow(), ...requestSender.getStore() } }),
+        payload: writePayload(id, { ...payload, seen: { at: unixNow(), address, agent } }),
         uid_hash: digestOfOptional(payload.uid ?? payload['sessionUid']),
         grant_hash: digestOfOptional(payload.grantId),
         user_id: payload.accountId ?? null,

@@ -7,6 +7,7 @@ import Provider, {
 } from 'oidc-provider'
 import type { Database } from '../store/tables.ts'
 import { createAdapters } from './adapter.ts'
+import { BrowserInteractions } from './browser-interactions.ts'
 import { lives, sessionLife } from './lives.ts'
 import { clientId, paths } from './metadata.ts'
 import { scopeNames, scopes } from './scopes.ts'
@@ -17,18 +18,21 @@ interface ProviderParts {
   issuer: string
   /** Signs cookies; the same one in all processes. */
   cookieKey: string
+  sweep: () => void
   renderError: Configuration['renderError']
 }
 
 /** Everything that oidc-provider would else choose by itself, saying so on stdout. */
-export function createProvider({ db, issuer, cookieKey, renderError }: ProviderParts): Provider {
+export function createProvider({ db, issuer, cookieKey, sweep, renderError }: ProviderParts): Provider {
   const isSecure = issuer.startsWith('https:')
   // Cookies know no port: two services on one machine would take each other's.
   const { port } = new URL(issuer)
   const name = port === '' ? 'chatctl' : `chatctl-${port}`
+  const prefix = isSecure ? '__Secure-' : ''
+  const browsers = new BrowserInteractions(cookieKey, `${prefix}${name}-request`, isSecure)
   const cookie = { httpOnly: true, sameSite: 'lax', secure: isSecure, signed: true, path: '/' } as const
   const provider = new Provider(issuer, {
-    adapter: createAdapters(db),
+    adapter: createAdapters(db, browsers, sweep),
     clients: [client],
     clientBasedCORS: () => false,
     cookies: {
@@ -36,8 +40,8 @@ export function createProvider({ db, issuer, cookieKey, renderError }: ProviderP
       // `__Host-` demands the path `/` (RFC 6265bis section 4.1.3.2); an interaction has one of its own.
       names: {
         session: isSecure ? `__Host-${name}` : name,
-        interaction: `${isSecure ? '__Secure-' : ''}${name}-sign-in`,
-        resume: `${isSecure ? '__Secure-' : ''}${name}-resume`,
+        interaction: `${prefix}${name}-sign-in`,
+        resume: `${prefix}${name}-resume`,
       },
       long: cookie,
       short: { ...cookie, path: undefined },

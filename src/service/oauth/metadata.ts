@@ -28,5 +28,7 @@ export function metadataOf(issuer: string): object {
     revocation_endpoint_auth_methods_supported: ['none'],
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
+    // An extension (RFC 8414 section 2): revoking a token ends the sign-in that it came from, and no other.
+    chatctl_grant_per_sign_in: true,
   }
 }

@@ -4,32 +4,47 @@ import type { KoaContextWithOIDC } from 'oidc-provider'
 import { statusOf, toRefusal } from '../http/answer/error-answer.ts'
 import type { Database } from '../store/tables.ts'
 import { showAccount, takeAccount } from './account.ts'
-import { requestSender } from './adapter.ts'
+import { currentExchange } from './adapter.ts'
 import { createProvider } from './create-provider.ts'
+import { FactorSeal } from './factor-seal.ts'
 import { metadataOf, paths } from './metadata.ts'
 import { errorPage } from './pages/error-page.ts'
 import type { Page } from './pages/page.ts'
 import { scopeNames, standardScope } from './scopes.ts'
 import { sharedSecret } from './secrets.ts'
 import { beginSignIn, showSignIn, takeSignIn } from './sign-in.ts'
+import { StartLimit } from './start-limit.ts'
+import { createSweeper } from './sweep.ts'
 import { type Desk, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
 
 interface OAuthParts {
   db: Database
+  /** Where the key of the second factors is. */
+  dataDir: string
   /** What clients see: an origin, without a path. */
   issuer: string
   /** Told of what is a trouble of the service. */
   onError: (error: unknown) => void
+  /** Unix time in ms; the clock of the throttles. */
+  now?: (() => number) | undefined
 }
 
 /** Answers one request of a sign-in. Rejects with what the service should answer as any other error. */
 export type OAuth = (request: IncomingMessage, response: ServerResponse, address: string) => Promise<void>
 
 /** The OAuth server (RFC 6749) with its pages. */
-export async function openOAuth({ db, issuer, onError }: OAuthParts): Promise<OAuth> {
+export async function openOAuth({
+  db,
+  dataDir,
+  issuer,
+  onError,
+  now = Date.now,
+}: OAuthParts): Promise<OAuth> {
+  const sweep = createSweeper(db, now)
   const provider = createProvider({
     db,
     issuer,
+    sweep,
     cookieKey: await sharedSecret(db, 'oauth_cookie_key'),
     renderError: (ctx, { error, error_description: description }, cause) => {
       const { status, headers, body } =
@@ -47,18 +62,23 @@ export async function openOAuth({ db, issuer, onError }: OAuthParts): Promise<OA
   })
   // Of Koa, which would else write it to stderr.
   ;(provider as EventEmitter).on('error', onError)
-  const desk: Desk = { db, provider, issuer, formKey: await sharedSecret(db, 'form_key') }
+  const formKey = await sharedSecret(db, 'form_key')
+  const seal = new FactorSeal(dataDir)
+  const desk: Desk = { db, seal, provider, issuer, formKey, starts: new StartLimit(now), sweep, now }
   const serve = provider.callback()
   return (request, response, address) => {
-    const sender = { address, agent: (request.headers['user-agent'] ?? '').slice(0, 200) }
+    const agent = (request.headers['user-agent'] ?? '').slice(0, 200)
     const isMisnamed = request.method === 'GET' && isOtherLoopback(request.headers.host, issuer)
     speakAs(issuer, request)
-    return requestSender.run(sender, async () => {
+    return currentExchange.run({ request, response, address, agent }, async () => {
       const visit = { request, response, url: new URL(request.url ?? '', issuer), address }
       try {
         if (isMisnamed) return redirect(response, visit.url.href)
         if (!isProviders(visit)) return await answer(desk, visit)
-        if (visit.url.pathname === paths.authorize) prepareRequest(request, visit)
+        if (visit.url.pathname === paths.authorize) {
+          desk.starts.take(address)
+          prepareRequest(request, visit)
+        }
         await serve(request, response)
       } catch (error) {
         if (response.headersSent) throw error
@@ -78,14 +98,30 @@ function speakAs(issuer: string, request: IncomingMessage): void {
   })
 }
 
-/** Says what no scope means (RFC 6749 section 3.3), and that answers come in a query: nothing else is offered. */
+/** In characters: the browser keeps the request in a cookie, and browsers take 4,096 bytes. */
+const longestRequest = 1024
+const longestParameter = 512
+
+/**
+ * Bounds the parameters, which are of printable ASCII (RFC 6749 appendix A). Fills in what no scope
+ * means (section 3.3), and refuses other answers than by a query.
+ */
 function prepareRequest(request: IncomingMessage, { url }: Visit): void {
+  let length = 0
+  for (const [name, value] of url.searchParams) {
+    if (value.length > longestParameter) throw outOfBounds(`The ${name} must not exceed 512 characters.`)
+    if (!/^[\x20-\x7e]*$/.test(value)) throw outOfBounds(`The ${name} must be printable ASCII.`)
+    length += name.length + value.length
+  }
+  if (length > longestRequest) throw outOfBounds('The parameters must not exceed 1,024 characters in all.')
   const mode = url.searchParams.get('response_mode') ?? 'query'
-  if (mode !== 'query') throw new Unwelcome(400, 'This cannot go on', 'The response_mode must be query.')
+  if (mode !== 'query') throw outOfBounds('The response_mode must be query.')
   if (scopeNames(url.searchParams.get('scope') ?? '').length > 0) return
   url.searchParams.set('scope', standardScope)
   request.url = url.pathname + url.search
 }
+
+const outOfBounds = (sentence: string) => new Unwelcome(400, 'This cannot go on', sentence)
 
 /** A person may write `localhost`: cookies of one name are not sent to the other. */
 function isOtherLoopback(host: string | undefined, issuer: string): boolean {

@@ -2,6 +2,7 @@ import { Secret, TOTP } from 'otpauth'
 import { renderSVG } from 'uqr'
 import { noteChange, type Origin } from '../domain/audit.ts'
 import type { Database } from '../store/tables.ts'
+import { type FactorSeal, isPlain } from './factor-seal.ts'
 
 /** RFC 6238 with what every authenticator program assumes: SHA-1, six digits, 30 s. */
 const period = 30
@@ -19,10 +20,11 @@ export async function hasSecondFactor(db: Database, userId: string): Promise<boo
 }
 
 /** A new secret that asks for nothing until a first code has confirmed it; one that is there already stays. */
-export async function beginSecondFactor(db: Database, userId: string): Promise<void> {
+export async function beginSecondFactor(db: Database, seal: FactorSeal, userId: string): Promise<void> {
+  const secret = seal.seal(new Secret({ size: 20 }).base32, userId)
   await db
     .insertInto('second_factors')
-    .values({ user_id: userId, secret: new Secret({ size: 20 }).base32, confirmed_at: null, last_step: null })
+    .values({ user_id: userId, secret, confirmed_at: null, last_step: null })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
 }
@@ -30,6 +32,7 @@ export async function beginSecondFactor(db: Database, userId: string): Promise<v
 /** A secret that waits for its first code, for the eye and for the camera; else undefined. */
 export async function readUnconfirmed(
   db: Database,
+  seal: FactorSeal,
   userId: string,
   email: string,
 ): Promise<{ secret: string; svg: string } | undefined> {
@@ -39,14 +42,21 @@ export async function readUnconfirmed(
     .where('user_id', '=', userId)
     .where('confirmed_at', 'is', null)
     .executeTakeFirst()
-  return row && { secret: row.secret, svg: renderSVG(codeOf(row.secret, email).toString(), { border: 2 }) }
+  if (!row) return undefined
+  const secret = seal.open(row.secret, userId)
+  return { secret, svg: renderSVG(codeOf(secret, email).toString(), { border: 2 }) }
 }
 
 /**
  * Takes a code, of this step or one beside it. No code counts twice, nor one older than the last
  * (RFC 6238 section 5.2), in whichever process.
  */
-export async function takeCode(db: Database, userId: string, code: string): Promise<boolean> {
+export async function takeCode(
+  db: Database,
+  seal: FactorSeal,
+  userId: string,
+  code: string,
+): Promise<boolean> {
   const row = await db
     .selectFrom('second_factors')
     .select('secret')
@@ -54,12 +64,14 @@ export async function takeCode(db: Database, userId: string, code: string): Prom
     .executeTakeFirst()
   const token = code.replaceAll(' ', '')
   const now = Date.now()
-  const delta = row ? codeOf(row.secret).validate({ token, timestamp: now, window: 1 }) : null
+  if (!row) return false
+  const secret = seal.open(row.secret, userId)
+  const delta = codeOf(secret).validate({ token, timestamp: now, window: 1 })
   if (delta === null) return false
   const step = Math.floor(now / 1000 / period) + delta
   const taken = await db
     .updateTable('second_factors')
-    .set({ last_step: step })
+    .set({ last_step: step, ...(isPlain(row.secret) && { secret: seal.seal(secret, userId) }) })
     .where('user_id', '=', userId)
     .where((eb) => eb.or([eb('last_step', 'is', null), eb('last_step', '<', step)]))
     .executeTakeFirst()

@@ -1,12 +1,13 @@
 import type { InteractionResults } from 'oidc-provider'
 import { Refusal } from '../domain/refusal.ts'
 import type { UserRow } from '../store/tables.ts'
+import { beginAttempt, codeSubjects, type Guess, passwordSubjects } from './attempt-throttle.ts'
 import { openSession } from './browser-session.ts'
 import { checkPassword } from './check-password.ts'
-import { countAttempt, forgetFailures, judge, takeBackAttempt } from './lock-out.ts'
+import { findKnownBrowser, rememberBrowser } from './known-browser.ts'
 import { paths } from './metadata.ts'
-import { locked } from './pages/locked.ts'
 import { codePage, consentPage, type SignInForm, signInPage } from './pages/sign-in-page.ts'
+import { askToWait } from './pages/wait.ts'
 import { scopeNames, scopes } from './scopes.ts'
 import { hasSecondFactor, takeCode } from './second-factor.ts'
 import { unixNow } from './unix-now.ts'
@@ -18,7 +19,8 @@ type Interaction = Awaited<ReturnType<Desk['provider']['interactionDetails']>>
 const longestPause = 5 * 60_000
 
 /** A sign-in by itself, for `/account`: an interaction that no program has begun. */
-export async function beginSignIn({ provider, issuer }: Desk, visit: Visit): Promise<void> {
+export async function beginSignIn({ provider, issuer, starts }: Desk, visit: Visit): Promise<void> {
+  starts.take(visit.address)
   const life = 3600
   const uid = crypto.randomUUID()
   const path = `${paths.signIn}/${uid}`
@@ -42,9 +44,8 @@ export async function showSignIn(desk: Desk, visit: Visit): Promise<void> {
 export async function takeSignIn(desk: Desk, visit: Visit): Promise<void> {
   const interaction = await findInteraction(desk, visit)
   const form = await readForm(desk, visit, interaction.uid)
-  if (form.get('decision') === 'deny' && programOf(interaction) !== undefined) {
-    return finish(desk, visit, { error: 'access_denied', error_description: 'The person said no' })
-  }
+  const program = programOf(interaction)
+  if (form.get('decision') === 'deny' && program !== undefined) return deny(desk, visit, interaction, program)
   if (interaction.prompt.name === 'consent') return agree(desk, visit, interaction)
   const pending = await pendingUser(desk, interaction)
   if (pending) return takeSecondStep(desk, visit, interaction, pending, form.get('code') ?? '')
@@ -59,15 +60,15 @@ async function takeFirstStep(
   password: string,
 ): Promise<void> {
   const { db, provider } = desk
-  const attempt = { email, address: visit.address }
-  const wait = await countAttempt(db, attempt)
-  if (wait !== undefined) return showStep(desk, visit, interaction, locked(wait), email)
-  const user = await judge(db, attempt, checkPassword(db, email, password))
+  desk.sweep()
+  const attempt = await beginAttempt(db, passwordSubjects(guessOf(desk, visit, email)), desk.now())
+  if ('wait' in attempt) return showStep(desk, visit, interaction, askToWait(attempt.wait), email)
+  const user = await attempt.judge(checkPassword(db, email, password))
   if (!user) {
     return showStep(desk, visit, interaction, { alert: 'The email or the password is not right.' }, email)
   }
+  await attempt.succeed()
   if (!(await hasSecondFactor(db, user.id))) return complete(desk, visit, interaction, user, ['pwd'])
-  await takeBackAttempt(db, attempt)
   const pending = { pending: { user: user.id, at: Date.now() } }
   const { request, response } = visit
   await provider.interactionResult(request, response, pending, { mergeWithLastSubmission: false })
@@ -81,9 +82,11 @@ async function takeSecondStep(
   user: UserRow,
   code: string,
 ): Promise<void> {
-  const wait = await countAttempt(desk.db, { email: user.email, address: visit.address })
-  if (wait !== undefined) return showStep(desk, visit, interaction, locked(wait), '')
-  if (await takeCode(desk.db, user.id, code)) {
+  const { db, seal } = desk
+  const attempt = await beginAttempt(db, codeSubjects(guessOf(desk, visit, user.email)), desk.now())
+  if ('wait' in attempt) return showStep(desk, visit, interaction, askToWait(attempt.wait), '')
+  if (await attempt.judge(takeCode(db, seal, user.id, code))) {
+    await attempt.succeed()
     return complete(desk, visit, interaction, user, ['pwd', 'otp'])
   }
   const alert = 'That code is not right, or it was used before. Wait for the next one.'
@@ -97,10 +100,12 @@ async function complete(
   user: UserRow,
   methods: string[],
 ): Promise<void> {
-  await forgetFailures(desk.db, { email: user.email, address: visit.address })
+  rememberBrowser(desk, visit, user.email)
+  const login = { accountId: user.id, amr: methods }
   if (interaction.session && interaction.session.accountId !== user.id) {
     // The browser was somebody else's until now, whose session ends with this.
     delete interaction.session
+    interaction.result = { login }
     await interaction.save(interaction.exp - unixNow())
   }
   await openSession(desk.provider, visit, user.id, methods)
@@ -108,7 +113,7 @@ async function complete(
     await interaction.destroy()
     return redirect(visit.response, paths.account)
   }
-  await finish(desk, visit, { login: { accountId: user.id, amr: methods } })
+  await finish(desk, visit, { login })
 }
 
 /** Each consent is a grant of its own, so that signing out on one machine leaves the others. */
@@ -120,6 +125,26 @@ async function agree(desk: Desk, visit: Visit, { params, session, lastSubmission
   grant.addOIDCScope(String(params['scope']))
   await finish(desk, visit, { ...lastSubmission, consent: { grantId: await grant.save() } })
 }
+
+/**
+ * Tells the program that the person said no (RFC 6749 section 4.1.2.1). Not as a result of the
+ * interaction: that would be stored, and anyone can say no.
+ */
+async function deny({ issuer }: Desk, { response }: Visit, interaction: Interaction, program: string) {
+  const { state } = interaction.params
+  await interaction.destroy()
+  const address = new URL(program)
+  const answer = { error: 'access_denied', error_description: 'The person said no', state, iss: issuer }
+  for (const [name, value] of Object.entries(answer))
+    if (typeof value === 'string') address.searchParams.set(name, value)
+  redirect(response, address.href)
+}
+
+const guessOf = (desk: Desk, visit: Visit, email: string): Guess => ({
+  email,
+  address: visit.address,
+  browser: findKnownBrowser(desk, visit, email),
+})
 
 function finish({ provider }: Desk, { request, response }: Visit, result: InteractionResults) {
   return provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false })

@@ -3,14 +3,14 @@ import type { Database } from '../store/tables.ts'
 /** Milliseconds between two looks of one process. */
 const pause = 10 * 60_000
 
-/** Milliseconds after which a failed sign-in is forgotten. */
-export const failureMemory = 24 * 60 * 60_000
+/** Milliseconds after which a failed attempt is forgotten. */
+export const failureMemory = 60 * 60_000
 
-/** Removes what is past its end, now and then; what has not been removed yet is not found all the same. */
-export function createSweeper(db: Database): () => void {
+/** Removes what has expired, now and then; what has not been removed yet is not found either. */
+export function createSweeper(db: Database, clock: () => number = Date.now): () => void {
   let next = 0
   return () => {
-    const now = Date.now()
+    const now = clock()
     if (now < next) return
     next = now + pause
     // Nobody waits for it, and where it fails the next one does it.
@@ -25,6 +25,6 @@ async function sweep(db: Database, now: number): Promise<void> {
     .execute()
   await db
     .deleteFrom('sign_in_failures')
-    .where('last_failure_at', '<', now - failureMemory)
+    .where('last_failure_at', '<=', now - failureMemory)
     .execute()
 }

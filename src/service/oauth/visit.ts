@@ -2,16 +2,26 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Provider from 'oidc-provider'
 import type { Database } from '../store/tables.ts'
+import type { FactorSeal } from './factor-seal.ts'
 import type { Page } from './pages/page.ts'
+import type { StartLimit } from './start-limit.ts'
 
 /** What answers the pages of the sign-in, for as long as the service runs. */
 export interface Desk {
   db: Database
+  /** Protects the secrets of second factors. */
+  seal: FactorSeal
   provider: Provider
   /** An origin: what browsers see. */
   issuer: string
   /** Makes the tokens of forms. */
   formKey: string
+  /** Limits how fast sign-ins are begun. */
+  starts: StartLimit
+  /** Removes what has expired, now and then. */
+  sweep(): void
+  /** Unix time in ms. */
+  now(): number
 }
 
 /** One request of a browser. */

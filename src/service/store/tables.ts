@@ -106,7 +106,7 @@ interface OAuthRow {
 
 /** Times are Unix milliseconds. */
 interface SignInFailureRow {
-  /** What is locked: an address or a client's network address, as a digest. */
+  /** What failures are counted for: digests of accounts, networks and browsers (attempt-throttle.ts). */
   subject: string
   failures: number
   last_failure_at: number

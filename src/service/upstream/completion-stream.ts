@@ -7,7 +7,7 @@ import type { Piece, Usage } from './upstream.ts'
 import { unusable } from './upstream-refusal.ts'
 
 /** The most text that one stream may hold, in characters. */
-const maxText = 16 * 1024 * 1024
+const maxText = 4 * 1024 * 1024
 
 /** How long, in ms, a server may take for what comes after a `finish_reason`: its usage, `[DONE]`, the end. */
 const lastWords = 2_000
@@ -101,7 +101,7 @@ class StreamedAnswer {
       this.#failure = error
     }
     this.#length += text.length
-    if (this.#length > maxText) throw unusable('sent more than 16 Mi characters in one answer')
+    if (this.#length > maxText) throw unusable('sent more than 4 Mi characters in one answer')
     return text
   }
 

@@ -45,7 +45,7 @@ export async function connectModelServer(
   options: UpstreamOptions,
   timeouts: UpstreamTimeouts,
 ): Promise<ModelServer> {
-  const { base, key, hidden } = await findUpstream(options)
+  const { base, key, hidden } = findUpstream(options)
   const prefix = base.pathname.replace(/\/+$/, '')
   const own = {
     accept: 'application/json, text/event-stream',

@@ -49,7 +49,7 @@ function answer({ model, messages, max_tokens: most = Number.POSITIVE_INFINITY }
 }
 
 function count({ messages }: Order, pieces: readonly string[]): Usage {
-  const prompt = messages.reduce((sum, { content }) => sum + wordsOf(content).length, 0)
+  const prompt = messages.reduce((sum, { content }) => sum + countWords(content), 0)
   return {
     prompt_tokens: prompt,
     completion_tokens: pieces.length,
@@ -58,8 +58,8 @@ function count({ messages }: Order, pieces: readonly string[]): Usage {
 }
 
 function describe(message: string): string {
-  const words = counted(wordsOf(message).length, 'word')
-  const characters = counted([...message].length, 'character')
+  const words = counted(countWords(message), 'word')
+  const characters = counted(countCharacters(message), 'character')
   return (
     "This is chatctl's built-in offline model: a fixed program, not an AI. " +
     `Your message had ${words} and ${characters}. ` +
@@ -67,5 +67,31 @@ function describe(message: string): string {
   )
 }
 
-const wordsOf = (text: string) => text.split(/\s+/u).filter((word) => word !== '')
+/** By code units: to take a long text apart would block the event loop and fill the memory. */
+function countWords(text: string): number {
+  let count = 0
+  let isInside = false
+  for (let at = 0; at < text.length; at++) {
+    const isSpace = spaces.has(text.charCodeAt(at))
+    if (!isSpace && !isInside) count += 1
+    isInside = !isSpace
+  }
+  return count
+}
+
+function countCharacters(text: string): number {
+  let count = 0
+  for (let at = 0; at < text.length; at++) {
+    if ((text.codePointAt(at) ?? 0) > 0xffff) at += 1
+    count += 1
+  }
+  return count
+}
+
+/** What `\s` matches. */
+const spaces = new Set(
+  [...'\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff'].map((space) => space.charCodeAt(0)),
+)
+for (let code = 0x2000; code <= 0x200a; code++) spaces.add(code)
+
 const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`

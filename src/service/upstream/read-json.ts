@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { unusable } from './upstream-refusal.ts'
 
 /** The most that one answer may hold, in bytes: a server gone wrong must not fill the memory. */
-const maxAnswer = 16 * 1024 * 1024
+const maxAnswer = 4 * 1024 * 1024
 
 /** @throws Refusal `upstream_error` for what is too large or not JSON; whatever reading throws */
 export async function readJson(body: Readable): Promise<unknown> {
@@ -22,7 +22,7 @@ function readAll(body: Readable): Promise<Buffer> {
     body.on('data', (chunk: Buffer) => {
       size += chunk.length
       chunks.push(chunk)
-      if (size > maxAnswer) body.destroy(unusable('sent more than 16 MiB in one answer'))
+      if (size > maxAnswer) body.destroy(unusable('sent more than 4 MiB in one answer'))
     })
     body.once('end', () => resolve(Buffer.concat(chunks)))
     body.once('error', reject)

@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { isLoopback } from '../../contract/base-url.ts'
 import { Failure } from '../../failure.ts'
-import { systemWords } from '../../system-words.ts'
+import { maxSecretBytes, readNamedFile } from '../../system/read-named-file.ts'
 import { resolvePreset } from './presets.ts'
 
 export interface UpstreamOptions {
@@ -22,9 +21,9 @@ export interface UpstreamAddress {
 }
 
 /** @throws Failure `config` or `refused` for a URL or a key that cannot be used */
-export async function findUpstream(options: UpstreamOptions): Promise<UpstreamAddress> {
+export function findUpstream(options: UpstreamOptions): UpstreamAddress {
   const base = parseBase(resolvePreset(options.url))
-  const key = options.key ?? (options.keyFile === undefined ? undefined : await readKey(options.keyFile))
+  const key = options.key ?? (options.keyFile === undefined ? undefined : readKey(options.keyFile))
   const local = isLoopback(base.hostname)
   if (key !== undefined && base.protocol === 'http:' && !local) {
     throw new Failure('refused', `The upstream key would leave unencrypted for ${base.host}`, {
@@ -49,15 +48,10 @@ function parseBase(text: string): URL {
   )
 }
 
-async function readKey(file: string): Promise<string> {
-  let key: string
-  try {
-    key = (await readFile(file, 'utf8')).trim()
-  } catch (cause) {
-    throw new Failure('config', `The upstream key cannot be read from ${file}: ${systemWords(cause)}`, {
-      cause,
-    })
-  }
+function readKey(file: string): string {
+  const name = `The upstream key file ${file}`
+  const bytes = readNamedFile(file, { name, maxBytes: maxSecretBytes, isSecret: true, kind: 'config' })
+  const key = bytes.toString('utf8').trim()
   // RFC 6750 section 2.1: what may stand behind "Bearer".
   if (/^[A-Za-z0-9\-._~+/]+=*$/.test(key)) return key
   throw new Failure('config', `${file} does not hold one key and nothing else`)

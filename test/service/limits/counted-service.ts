@@ -32,6 +32,7 @@ export async function withCountedService<T>(
     const processKey = generateKey()
     const server = createServer({
       store,
+      dataDir: folder,
       upstream,
       processKeys: new Set([hashKey(processKey)]),
       stopping: new AbortController().signal,

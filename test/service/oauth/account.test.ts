@@ -205,7 +205,7 @@ onEachEngine('the second factor', (withService, engine) => {
       await other.close()
     }))
 
-  it('is not waiting to be guessed: wrong codes lock out, and the password between them resets nothing', () =>
+  it('cannot be guessed: wrong codes make the next one wait, and the right password in between forgives none', () =>
     withService(async ({ url, call }) => {
       await createPerson({ call })
       await turnOn(url, new Browser())
@@ -217,6 +217,26 @@ onEachEngine('the second factor', (withService, engine) => {
         else ends.push((await browser.submit(asked, { code: '123456', decision: 'allow' })).status)
       }
       expect(ends).to.deep.equal([400, 400, 400, 400, 400, 429])
+    }))
+
+  it('has no secret in the database that makes codes, and one of an earlier version is sealed by the next code', () =>
+    withService(async ({ url, call, place }) => {
+      await createPerson({ call })
+      const totp = await turnOn(url, new Browser())
+      const plain = totp.secret.base32
+      const { db, close } = await openStore(place)
+      const stored = async () =>
+        (await db.selectFrom('second_factors').select('secret').executeTakeFirstOrThrow()).secret
+      expect(await stored()).to.match(/^[0-9a-f]{12}\./)
+      await db.updateTable('second_factors').set({ secret: plain }).execute()
+      const browser = new Browser()
+      const asked = await openAccount(url, browser)
+      const account = await browser.submit(asked, { code: totp.generate() })
+      expect(account.text).to.include('Your account')
+      expect(await stored())
+        .to.match(/^[0-9a-f]{12}\./)
+        .and.not.contain(plain)
+      await close()
     }))
 
   it('is also asked for on the way to tokens', () =>

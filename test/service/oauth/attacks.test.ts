@@ -280,6 +280,24 @@ onEachEngine('tokens of the embedded service', (withService, engine) => {
       }
     }))
 
+  it('of one sign-in are revoked alone: those of another one in the same browser stay', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      const browser = new Browser()
+      const [first, second] = [
+        await getTokens(service.url, { browser }),
+        await getTokens(service.url, { browser }),
+      ]
+      const token = first.refresh_token
+      await fetch(`${service.url}/oauth/revoke`, {
+        method: 'POST',
+        body: new URLSearchParams({ client_id: 'chatctl', token }),
+      })
+      expect(await profileStatus(service.url, first.access_token)).to.equal(401)
+      expect(await profileStatus(service.url, second.access_token)).to.equal(200)
+      expect((await refresh(service.url, second.refresh_token)).status).to.equal(200)
+    }))
+
   it('carry what was agreed to, and never more than the person may', () =>
     withService(async (service) => {
       const id = await createPerson(service)

@@ -64,12 +64,17 @@ export class Browser {
     for (const line of lines) {
       const [pair = '', ...attributes] = line.split(/; ?/)
       const name = pair.slice(0, pair.indexOf('='))
-      const path = attributes.find((text) => /^path=/i.test(text))?.slice(5) ?? url.pathname
+      const path = attributes.find((text) => /^path=/i.test(text))?.slice(5) ?? defaultPath(url)
       const isGone = attributes.some((text) => /^expires=Thu, 01 Jan 1970/i.test(text))
       if (isGone) this.cookies.delete(`${name} ${path}`)
       else this.cookies.set(`${name} ${path}`, { path, name, value: pair.slice(name.length + 1) })
     }
   }
+}
+
+/** RFC 6265 section 5.1.4. */
+function defaultPath({ pathname }: URL): string {
+  return pathname.slice(0, pathname.lastIndexOf('/')) || '/'
 }
 
 /** The form of a page that does what the field `do` says, or its first one. */

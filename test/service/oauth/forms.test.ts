@@ -110,7 +110,12 @@ describe('the forms of the sign-in', () => {
       await once(server, 'listening')
       const { port } = server.address() as AddressInfo
       const issuer = `http://127.0.0.1:${port}`
-      const oauth = await openOAuth({ db: store.db, issuer, onError: (error) => troubles.push(error) })
+      const oauth = await openOAuth({
+        db: store.db,
+        dataDir: folder,
+        issuer,
+        onError: (error) => troubles.push(error),
+      })
       const browser = new Browser()
       const page = await browser.open(`${issuer}/sign-in`)
       const cookie = [...browser.cookies.values()].map(({ name, value }) => `${name}=${value}`).join('; ')

@@ -30,6 +30,7 @@ describe('the OAuth server of the embedded service', () => {
         revocation_endpoint_auth_methods_supported: ['none'],
         code_challenge_methods_supported: ['S256'],
         authorization_response_iss_parameter_supported: true,
+        chatctl_grant_per_sign_in: true,
       })
     }))
 

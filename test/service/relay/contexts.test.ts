@@ -57,7 +57,7 @@ onEachEngine('a conversation', (withService) => {
       withService(
         async (service) => {
           const { body: first } = await service.call('POST', '/api/chat/send', { message: 'one' })
-          await fill(service, first.context_id, Array(3).fill('ü'.repeat(3 * 1024 * 1024)))
+          await fill(service, first.context_id, Array(3).fill('ü'.repeat(700_000)))
           const before = requests.length
           for (const stream of [false, true]) {
             const asked = { message: 'last', context_id: first.context_id, stream }
@@ -68,6 +68,27 @@ onEachEngine('a conversation', (withService) => {
           expect(requests.length).to.equal(before)
           const path = `/api/chat/history?limit=1&context_id=${first.context_id}`
           expect((await service.call('GET', path)).status).to.equal(200)
+        },
+        { upstream: { url } },
+      ),
+    ))
+
+  it('of more than 10,000 messages, or of 4 MiB with the next one, is refused', () =>
+    withUpstream(counts, ({ url }) =>
+      withService(
+        async (service) => {
+          const begin = async (contents: string[]): Promise<string> => {
+            const { body } = await service.call('POST', '/api/chat/send', { message: 'one' })
+            await fill(service, body.context_id, contents)
+            return body.context_id
+          }
+          const send = async (context_id: string, message: string) =>
+            (await service.call('POST', '/api/chat/send', { message, context_id })).body
+          const many = await begin(Array.from({ length: 10_000 }, () => ''))
+          expect((await send(many, 'x')).error.message).to.include('4 MiB of text or 10,000 messages')
+          const long = await begin(Array.from({ length: 7 }, () => 'x'.repeat(512 * 1024)))
+          expect((await send(long, 'x'.repeat(512 * 1024))).error.code).to.equal('context_too_long')
+          expect((await send(long, 'x'.repeat(500 * 1024))).error).to.equal(undefined)
         },
         { upstream: { url } },
       ),

@@ -123,6 +123,7 @@ describe('a stream to a client', () => {
           const key = generateKey()
           const server = createServer({
             store,
+            dataDir,
             upstream,
             processKeys: new Set([hashKey(key)]),
             stopping: new AbortController().signal,

@@ -342,7 +342,7 @@ describe('a faulty model server', () => {
           const before = process.memoryUsage().rss
           const { code, message } = await run(upstream.url)
           expect(code).to.equal('upstream_error')
-          expect(message).to.match(/too long|more than 16/)
+          expect(message).to.match(/too long|more than 4 M/)
           expect(process.memoryUsage().rss - before).to.be.below(200 * 1024 * 1024)
           await gone(upstream)
         },

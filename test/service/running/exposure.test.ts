@@ -21,7 +21,7 @@ function writeCertificate(folder: string, name = 'own') {
   const { cert, key } = makeCertificate('127.0.0.1')
   const [certFile, keyFile] = [join(folder, `${name}.crt`), join(folder, `${name}.key`)]
   writeFileSync(certFile, cert)
-  writeFileSync(keyFile, key)
+  writeFileSync(keyFile, key, { mode: 0o600 })
   return { certFile, keyFile, cert, key }
 }
 
@@ -48,8 +48,8 @@ describe('a service that other machines can reach', () => {
     withFolder(async (dataDir) => {
       const tls = writeCertificate(dataDir)
       // Judged and not started: a test listens on loopback alone.
-      expect(await readExposure('0.0.0.0', { behindProxy: true })).to.include({ behindProxy: true })
-      expect((await readExposure('0.0.0.0', { tls })).tls?.cert.toString()).to.include('BEGIN CERTIFICATE')
+      expect(readExposure('0.0.0.0', { behindProxy: true })).to.include({ behindProxy: true })
+      expect(readExposure('0.0.0.0', { tls }).tls?.cert.toString()).to.include('BEGIN CERTIFICATE')
     }))
 
   it('lets people sign in only where it was told what browsers call it', () =>
@@ -132,8 +132,14 @@ describe('TLS', () => {
       const cipher = { cipher: 'aes-256-cbc', passphrase: 'x' }
       const locked = String(createPrivateKey(key).export({ type: 'pkcs8', format: 'pem', ...cipher }))
       for (const [tls, words] of [
-        [{ certFile: join(dataDir, 'none'), keyFile }, 'none: no such file or directory (ENOENT)'],
-        [{ certFile, keyFile: dataDir }, `${dataDir}: illegal operation on a directory (EISDIR)`],
+        [
+          { certFile: join(dataDir, 'none'), keyFile },
+          'none cannot be read: no such file or directory (ENOENT)',
+        ],
+        [
+          { certFile, keyFile: dataDir },
+          `${dataDir} cannot be read: illegal operation on a directory (EISDIR)`,
+        ],
         [{ certFile: keyFile, keyFile }, 'no certificate'],
         [{ certFile: file('empty', ''), keyFile }, 'no certificate'],
         [{ certFile, keyFile: certFile }, 'no private key'],

@@ -7,7 +7,7 @@ import { endpoints } from '../../../src/contract/endpoints.ts'
 import { errorBody } from '../../../src/contract/error-body.ts'
 import { generateKey, hashKey } from '../../../src/service/domain/access/keys.ts'
 import { createServer } from '../../../src/service/http/create-server.ts'
-import { isJsonNestedAtMost } from '../../../src/service/http/request/json-depth.ts'
+import { exceededBound } from '../../../src/service/http/request/json-shape.ts'
 import { openSqlite, type SqliteStore } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { createOffline } from '../../../src/service/upstream/offline.ts'
 import { withFolder } from '../temporary-service.ts'
@@ -85,6 +85,7 @@ describe('hostile requests', function () {
           })
           const server = createServer({
             store,
+            dataDir: folder,
             upstream: createOffline(),
             processKeys: new Set([hashKey(key)]),
             stopping: new AbortController().signal,
@@ -439,18 +440,31 @@ describe('hostile requests', function () {
   }
 })
 
-describe('the depth of a JSON text', () => {
-  it('is that of its value', () => {
-    const depthOf = (value: unknown): number =>
-      typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
+describe('the shape of a JSON text', () => {
+  const childrenOf = (value: unknown): unknown[] =>
+    typeof value === 'object' && value !== null ? Object.values(value) : []
+  const depthOf = (value: unknown): number =>
+    typeof value === 'object' && value !== null ? 1 + Math.max(0, ...childrenOf(value).map(depthOf)) : 0
+  const countValues = (value: unknown): number =>
+    childrenOf(value).reduce((count: number, child) => count + countValues(child), 1)
+
+  it('is as deep and has as many values as its value', () => {
     fc.assert(
       fc.property(
-        fc.jsonValue({ maxDepth: 6, stringUnit: fc.constantFrom('[', '{', '"', '\\', 'é', '\0') }),
+        fc.jsonValue({ maxDepth: 6, stringUnit: fc.constantFrom('[', '{', '"', ',', '\\', 'é', '\0') }),
         fc.nat(6),
+        fc.integer({ min: 1, max: 30 }),
         fc.boolean(),
-        (value, most, spaced) => {
+        (value, depth, values, spaced) => {
           const text = Buffer.from(JSON.stringify(value, null, spaced ? 2 : 0))
-          expect(isJsonNestedAtMost(text, most)).to.equal(depthOf(value) <= most || text.length <= most)
+          const isTooDeep = depthOf(value) > depth
+          expect(exceededBound(text, { depth, values: Number.POSITIVE_INFINITY }) === 'depth').to.equal(
+            isTooDeep,
+          )
+          const count = countValues(value)
+          const isRefused = exceededBound(text, { depth: 100, values }) === 'values'
+          if (count > values) expect(isRefused).to.equal(true)
+          if (2 * count <= values) expect(isRefused).to.equal(false)
         },
       ),
     )

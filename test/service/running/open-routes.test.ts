@@ -46,6 +46,7 @@ describe('what needs no key', () => {
       const readiness = new Readiness(store.db)
       const parts = {
         store,
+        dataDir: folder,
         upstream: createOffline(),
         processKeys: new Set<string>(),
         stopping: new AbortController().signal,

@@ -47,6 +47,7 @@ async function withServer(
     const key = generateKey()
     const server = createServer({
       store,
+      dataDir: folder,
       upstream,
       processKeys: new Set([hashKey(key)]),
       stopping: new AbortController().signal,

@@ -8,7 +8,7 @@ import { accountView } from '../../../view/service.ts'
 export default class ServiceUsersReset extends BaseCommand {
   static override summary = 'Let somebody back in who lost a password or a second factor.'
   static override description =
-    'Sets a new password, on the machine of the service, while it runs or not. The second factor, all sign-ins and a lock-out end; keys stay. The password is asked for twice, or comes from stdin or a file.'
+    'Sets a new password, on the machine of the service, while it runs or not. The second factor and all sign-ins end, and failed attempts are cleared; keys stay. The password is asked for twice, or comes from stdin or a file.'
   static override examples = [
     '<%= config.bin %> service users reset ada@example.com',
     '<%= config.bin %> service users reset ada@example.com --password-file password.txt',

@@ -7,6 +7,7 @@ import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { demandNamedService } from '../../../cli/target.ts'
 import type { ApiConfiguration } from '../../../contract/api-configuration.ts'
 import { Failure } from '../../../failure.ts'
+import { maxSettingsBytes } from '../../../system/read-named-file.ts'
 import { apiConfigurationView } from '../../../view/settings.ts'
 
 export default class SettingsApiSet extends BaseCommand {
@@ -44,7 +45,8 @@ export default class SettingsApiSet extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(SettingsApiSet, apiConfigurationView)
-    const file = flags.file === undefined ? undefined : await readDocument(flags.file, context)
+    const file =
+      flags.file === undefined ? undefined : await readDocument(flags.file, context, maxSettingsBytes)
     const base = file === undefined ? {} : asObject(file.value, file.name)
     const configuration: ApiConfiguration = {
       ...base,

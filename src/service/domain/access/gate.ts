@@ -10,7 +10,9 @@ export function createGate(atOnce: number, room: number): <T>(work: () => Promis
   let running = 0
   return async (work) => {
     if (running >= atOnce) {
-      if (waiting.length >= room) throw new Refusal('too_busy', 'Too many passwords are being checked')
+      if (waiting.length >= room) {
+        throw new Refusal('too_busy', 'Too many passwords are being checked', { retryAfter: 1 })
+      }
       // Who ends hands its place on, so that `running` stays as it is.
       await new Promise<void>((resolve) => waiting.push(resolve))
     } else {

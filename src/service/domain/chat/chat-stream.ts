@@ -2,7 +2,7 @@ import type { Database } from '../../store/tables.ts'
 import type { Upstream, Usage } from '../../upstream/upstream.ts'
 import type { SettingsInForce } from '../settings.ts'
 import { AnswerRecord } from './answer-record.ts'
-import { prepareExchange, type Sent } from './chat.ts'
+import { prepareExchange, type Running, type Sent } from './chat.ts'
 import type { Exchange } from './contexts.ts'
 
 /** What a streamed answer consists of. `id` and `context_id` are in each, so that any one of them is enough. */
@@ -33,9 +33,10 @@ export async function* streamMessage(
   settings: SettingsInForce,
   userId: string,
   sent: Sent,
-  signal: AbortSignal,
+  running: Running,
 ): AsyncGenerator<ChatEvent> {
-  const { exchange, order } = await prepareExchange(db, upstream, settings, userId, sent, signal)
+  const { exchange, order } = await prepareExchange(db, upstream, settings, userId, sent, running)
+  const { signal } = running
   let record: AnswerRecord | undefined
   let usage: Usage | undefined
   // A client that reads no more holds this generator back: what it was not sent is kept all the same.

@@ -1,4 +1,5 @@
 import type { SendAnswer, SendRequest } from '../../../contract/conversation.ts'
+import type { Hold } from '../../limits/memory-budget.ts'
 import type { Database } from '../../store/tables.ts'
 import type { Order, Upstream } from '../../upstream/upstream.ts'
 import { createId } from '../identifiers.ts'
@@ -10,6 +11,13 @@ import { storableText } from './storable-text.ts'
 /** A request that has passed validation. */
 export type Sent = SendRequest & { message: string }
 
+/** A request that is being answered. */
+export interface Running {
+  /** Aborted when the client goes away or the service stops. */
+  signal: AbortSignal
+  hold: Hold
+}
+
 /** Everything that is known about an exchange before the model says a word. */
 export interface Asked {
   exchange: Omit<Exchange, 'answer' | 'incomplete' | 'finishReason' | 'createdAt'>
@@ -19,7 +27,7 @@ export interface Asked {
 /**
  * Finds the context, or names a new one, and lays out the whole conversation for the model.
  * Nothing is stored yet.
- * @throws Refusal `context_not_found`, `context_too_long`, `feature_disabled`
+ * @throws Refusal `context_not_found`, `context_too_long`, `feature_disabled`; as `hold`
  */
 export async function prepareExchange(
   db: Database,
@@ -27,11 +35,14 @@ export async function prepareExchange(
   settings: SettingsInForce,
   userId: string,
   { message, context_id, model }: Sent,
-  signal: AbortSignal,
+  { signal, hold }: Running,
 ): Promise<Asked> {
   requireChat(settings)
   const askedAt = new Date().toISOString()
-  const earlier = context_id === undefined ? [] : await readConversation(db, userId, context_id)
+  const earlier =
+    context_id === undefined
+      ? []
+      : await readConversation(db, userId, context_id, Buffer.byteLength(message), hold)
   const chosen = model ?? (await upstream.defaultModel(signal))
   return {
     exchange: {
@@ -59,10 +70,10 @@ export async function sendMessage(
   settings: SettingsInForce,
   userId: string,
   sent: Sent,
-  signal: AbortSignal,
+  running: Running,
 ): Promise<SendAnswer> {
-  const { exchange, order } = await prepareExchange(db, upstream, settings, userId, sent, signal)
-  const { choices, model } = await upstream.complete(order, signal)
+  const { exchange, order } = await prepareExchange(db, upstream, settings, userId, sent, running)
+  const { choices, model } = await upstream.complete(order, running.signal)
   const response = storableText(choices[0]?.message.content ?? '')
   const createdAt = new Date().toISOString()
   await storeExchange(db, {

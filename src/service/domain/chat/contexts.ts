@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Message } from '../../../contract/completion.ts'
+import type { Hold } from '../../limits/memory-budget.ts'
 import { prepareQuery } from '../../store/prepared-query.ts'
 import type { Database } from '../../store/tables.ts'
 import { Refusal } from '../refusal.ts'
@@ -16,35 +17,44 @@ const selectContext = prepareQuery((db, { id, userId }: { id: string; userId: st
   db.selectFrom('contexts').select('id').where('id', '=', id).where('user_id', '=', userId),
 )
 
-/** The longest conversation that a model is sent, in bytes of text; models take a fraction of it. */
-const longestConversation = 16 * 1024 * 1024
+/** The longest conversation that a model is sent, with the new message; models take a fraction of it. */
+const longestConversation = { bytes: 4 * 1024 * 1024, messages: 10_000 }
 
 /**
  * The whole conversation of a user's context, oldest first, as a model takes it.
- * @throws Refusal `context_not_found`, for another user's context too; `context_too_long` for one
- * that would fill the memory
+ * @param added bytes of the message that comes next
+ * @throws Refusal `context_not_found`, for another user's context too; `context_too_long`; as `hold`
  */
-export async function readConversation(db: Database, userId: string, contextId: string): Promise<Message[]> {
-  const [context] = await measureContext(db, { contextId, userId })
-  if (!context) throw notFound(contextId)
-  // PostgreSQL answers a sum as text.
-  if (Number(context.size) > longestConversation) {
-    throw new Refusal('context_too_long', 'The conversation holds more than 16 MiB of text; begin a new one')
+export async function readConversation(
+  db: Database,
+  userId: string,
+  contextId: string,
+  added: number,
+  hold: Hold,
+): Promise<Message[]> {
+  await findContext(db, userId, contextId)
+  const [{ bytes = 0, messages = 0 } = {}] = await measureContext(db, { contextId })
+  if (bytes + added > longestConversation.bytes || messages > longestConversation.messages) {
+    const words = 'The conversation would exceed 4 MiB of text or 10,000 messages; begin a new one'
+    throw new Refusal('context_too_long', words)
   }
+  await hold(bytes)
   return selectConversation(db, { contextId })
 }
 
-const measureContext = prepareQuery((db, { contextId, userId }: { contextId: string; userId: string }) => {
-  const size = db
-    .selectFrom('messages')
-    .select(sql<string | number>`coalesce(sum(octet_length(content)), 0)`.as('size'))
-    .where('context_id', '=', contextId)
-  return db
-    .selectFrom('contexts')
-    .select(size.as('size'))
-    .where('id', '=', contextId)
-    .where('user_id', '=', userId)
-})
+/** Looks at no more messages than a conversation may have, so that a longer one takes no longer. */
+const measureContext = prepareQuery((db, { contextId }: { contextId: string }) =>
+  db
+    .selectFrom((from) =>
+      from
+        .selectFrom('messages')
+        .select(sql<number>`octet_length(content)`.as('size'))
+        .where('context_id', '=', contextId)
+        .limit(longestConversation.messages + 1)
+        .as('sizes'),
+    )
+    .select([sql<number>`coalesce(sum(size), 0)`.as('bytes'), sql<number>`count(*)`.as('messages')]),
+)
 
 const selectConversation = prepareQuery((db, { contextId }: { contextId: string }) =>
   db.selectFrom('messages').select(['role', 'content']).where('context_id', '=', contextId).orderBy('seq'),

@@ -1,5 +1,6 @@
-import type { Selectable } from 'kysely'
+import { sql } from 'kysely'
 import type { HistoryMessage, HistoryPage, HistoryQuery } from '../../../contract/conversation.ts'
+import type { Hold } from '../../limits/memory-budget.ts'
 import { prepareQuery } from '../../store/prepared-query.ts'
 import type { Database, MessageRow } from '../../store/tables.ts'
 import { invalidRequest } from '../refusal.ts'
@@ -8,23 +9,63 @@ import { findContext } from './contexts.ts'
 /** Messages on a page when `limit` is not given. */
 const defaultLimit = 20
 
+/** Bytes of text on a page. A single message that is longer is a page by itself. */
+const longestPage = 4 * 1024 * 1024
+
 /**
  * A page of a user's messages, oldest first, ending just before the message whose id is `before`,
- * or with the newest one. Without a context: the messages of all of the user's contexts.
- * @throws Refusal `context_not_found`; `invalid_request` for a `before` that is not a message there
+ * or with the newest one. Without a context: the messages of all of the user's contexts. Long
+ * messages make a page shorter than `limit`.
+ * @throws Refusal `context_not_found`; `invalid_request` for a `before` that is not a message there;
+ * as `hold`
  */
-export async function listHistory(db: Database, userId: string, query: HistoryQuery): Promise<HistoryPage> {
+export async function listHistory(
+  db: Database,
+  userId: string,
+  query: HistoryQuery,
+  hold: Hold,
+): Promise<HistoryPage> {
   const { context_id, before, limit = defaultLimit } = query
   if (context_id !== undefined) await findContext(db, userId, context_id)
   const seq =
     before === undefined ? Number.MAX_SAFE_INTEGER : await findCursor(db, userId, context_id, before)
   // One more than asked for tells whether older ones remain.
   const bounds = { userId, seq, count: limit + 1 }
+  const sizes =
+    context_id === undefined
+      ? await measureOfUser(db, bounds)
+      : await measureOfContext(db, { ...bounds, contextId: context_id })
+  const [newest] = sizes
+  if (!newest) return { messages: [], has_more: false }
+  const { oldest, count, bytes } = fitPage(sizes, limit, newest)
+  await hold(bytes)
+  const page = { userId, from: oldest.seq, to: newest.seq }
   const rows =
     context_id === undefined
-      ? await selectOfUser(db, bounds)
-      : await selectOfContext(db, { ...bounds, contextId: context_id })
-  return { messages: rows.slice(0, limit).reverse().map(present), has_more: rows.length > limit }
+      ? await selectOfUser(db, page)
+      : await selectOfContext(db, { ...page, contextId: context_id })
+  return { messages: rows.map(present), has_more: sizes.length > count }
+}
+
+/** The place of a message, and the bytes of its text. */
+interface Size {
+  seq: number
+  size: number
+}
+
+/**
+ * How many messages fit on a page, one at least.
+ * @param sizes newest first
+ */
+function fitPage(sizes: readonly Size[], limit: number, newest: Size) {
+  const page = { oldest: newest, count: 1, bytes: newest.size }
+  for (const one of sizes.slice(1, limit)) {
+    if (page.bytes + one.size > longestPage) break
+    page.oldest = one
+    page.count += 1
+    page.bytes += one.size
+  }
+  return page
 }
 
 /** The place of a message in the order of them all. */
@@ -43,24 +84,55 @@ const selectPlace = prepareQuery((db, { id, userId }: { id: string; userId: stri
   db.selectFrom('messages').select(['seq', 'context_id']).where('id', '=', id).where('user_id', '=', userId),
 )
 
-/** Messages before a place, newest first. */
+/** Messages before a place. */
 interface Bounds {
   userId: string
   seq: number
   count: number
 }
 
+/** Newest first. Neither engine reads a long text to tell its length. */
 const newestBefore = (db: Database, { seq, count }: Bounds) =>
-  db.selectFrom('messages').selectAll().where('seq', '<', seq).orderBy('seq', 'desc').limit(count)
+  db
+    .selectFrom('messages')
+    .select(['seq', sql<number>`octet_length(content)`.as('size')])
+    .where('seq', '<', seq)
+    .orderBy('seq', 'desc')
+    .limit(count)
 
-const selectOfUser = prepareQuery((db, bounds: Bounds) =>
+const measureOfUser = prepareQuery((db, bounds: Bounds) =>
   newestBefore(db, bounds).where('user_id', '=', bounds.userId),
 )
 
-const selectOfContext = prepareQuery((db, bounds: Bounds & { contextId: string }) =>
+const measureOfContext = prepareQuery((db, bounds: Bounds & { contextId: string }) =>
   newestBefore(db, bounds).where('context_id', '=', bounds.contextId),
 )
 
-function present({ id, content, role, created_at, incomplete }: Selectable<MessageRow>): HistoryMessage {
+/** Messages from one place to another, both included. */
+interface Part {
+  userId: string
+  from: number
+  to: number
+}
+
+const shown = ['id', 'content', 'role', 'created_at', 'incomplete'] as const
+
+/** Oldest first. */
+const partOf = (db: Database, { from, to }: Part) =>
+  db.selectFrom('messages').select(shown).where('seq', '>=', from).where('seq', '<=', to).orderBy('seq')
+
+const selectOfUser = prepareQuery((db, part: Part) => partOf(db, part).where('user_id', '=', part.userId))
+
+const selectOfContext = prepareQuery((db, part: Part & { contextId: string }) =>
+  partOf(db, part).where('context_id', '=', part.contextId),
+)
+
+function present({
+  id,
+  content,
+  role,
+  created_at,
+  incomplete,
+}: Pick<MessageRow, (typeof shown)[number]>): HistoryMessage {
   return { id, content, role, created_at, ...(incomplete && { incomplete: true }) }
 }

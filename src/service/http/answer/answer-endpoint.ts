@@ -5,6 +5,7 @@ import { originOf } from '../../domain/audit.ts'
 import type { LiveSettings } from '../../domain/live-settings.ts'
 import type { Store } from '../../store/store.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
+import type { RequestMemory } from '../request/request-memory.ts'
 import { validate } from '../request/validate.ts'
 import { type Call, Created, handlers } from '../routes.ts'
 import { toRefusal } from './error-answer.ts'
@@ -18,13 +19,14 @@ export interface Serving {
   upstream: Upstream
   live: LiveSettings
   running: RunningAnswers
+  memory: RequestMemory
   failures: FailureLog
 }
 
 /** Validates a request of the interface, has it handled, and sends what came of it in its form. */
 export async function answerEndpoint<N extends EndpointName>(
   name: N,
-  { store, upstream, live, running, failures }: Serving,
+  { store, upstream, live, running, memory, failures }: Serving,
   caller: Caller,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -40,6 +42,7 @@ export async function answerEndpoint<N extends EndpointName>(
     body,
     query,
     id,
+    hold: (bytes: number) => memory.hold(reply, caller, bytes),
     get signal() {
       return running.signalFor(reply.raw)
     },

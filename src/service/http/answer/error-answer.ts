@@ -18,6 +18,7 @@ const statuses: Record<RefusalCode, number> = {
   payload_too_large: 413,
   unsupported_media_type: 415,
   rate_limited: 429,
+  too_much_at_once: 429,
   header_too_large: 431,
   internal_error: 500,
   storage_damaged: 500,
@@ -78,7 +79,7 @@ function fromFramework(error: unknown): Refusal | undefined {
   if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return undefined
   switch (error.statusCode) {
     case 413:
-      return new Refusal('payload_too_large', 'The body is larger than 16 MiB')
+      return new Refusal('payload_too_large', 'The body is larger than 4 MiB')
     case 415:
       return new Refusal(
         'unsupported_media_type',

@@ -1,5 +1,5 @@
-/** The largest body in bytes. */
-export const bodyLimit = 16 * 1024 * 1024
+/** The largest body in bytes: parsing it must not block the event loop for long. */
+export const bodyLimit = 4 * 1024 * 1024
 
 /** The most lines in the head of a request. */
 export const headerLines = 100

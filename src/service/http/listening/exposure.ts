@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { isLoopback, readBaseUrl } from '../../../contract/base-url.ts'
 import { Failure } from '../../../failure.ts'
-import { systemWords } from '../../../system-words.ts'
+import { maxPemBytes, readNamedFile } from '../../../system/read-named-file.ts'
 
 /** How the service is seen from other machines. */
 export interface ExposureOptions {
@@ -27,7 +26,7 @@ export interface Exposure {
  * @throws Failure `usage` where keys would cross a network unencrypted, `config` for certificates
  * that cannot be used, `refused` for a public URL that cannot be one
  */
-export async function readExposure(host: string, options: ExposureOptions): Promise<Exposure> {
+export function readExposure(host: string, options: ExposureOptions): Exposure {
   const { tls, behindProxy = false, publicUrl } = options
   if (!isLoopback(host) && !tls && !behindProxy) {
     throw new Failure('usage', `On ${host} the keys of this service would cross the network unencrypted`, {
@@ -35,18 +34,17 @@ export async function readExposure(host: string, options: ExposureOptions): Prom
     })
   }
   return {
-    tls: tls && (await readCertificate(tls)),
+    tls: tls && readCertificate(tls),
     behindProxy,
     publicUrl: publicUrl === undefined ? undefined : readPublicUrl(publicUrl),
     namesAddresses: behindProxy || !isLoopback(host),
   }
 }
 
-async function readCertificate({ certFile, keyFile }: NonNullable<ExposureOptions['tls']>) {
-  const [cert, key] = await Promise.all([
-    readPem(certFile, 'certificate', '--tls-cert'),
-    readPem(keyFile, 'private key', '--tls-key'),
-  ])
+function readCertificate({ certFile, keyFile }: NonNullable<ExposureOptions['tls']>) {
+  const pem = { maxBytes: maxPemBytes, kind: 'config' } as const
+  const cert = readNamedFile(certFile, { ...pem, name: `The certificate file ${certFile}` })
+  const key = readNamedFile(keyFile, { ...pem, name: `The private key file ${keyFile}`, isSecret: true })
   const { createPrivateKey, X509Certificate } = process.getBuiltinModule('node:crypto')
   const parsed = attempt(
     () => new X509Certificate(cert),
@@ -73,17 +71,6 @@ function attempt<T>(work: () => T, describe: (cause: unknown) => Failure): T {
     return work()
   } catch (cause) {
     throw describe(cause)
-  }
-}
-
-async function readPem(file: string, what: string, flag: string): Promise<Buffer> {
-  try {
-    return await readFile(file)
-  } catch (cause) {
-    throw new Failure('config', `The ${what} cannot be read from ${file}: ${systemWords(cause)}`, {
-      hint: `${flag} takes a PEM file`,
-      cause,
-    })
   }
 }
 

@@ -75,6 +75,10 @@ const atMost =
   (most: number): Test<unknown[]> =>
   (items) =>
     items.length > most ? `must not have more than ${most} entries` : undefined
+const longestMessage = 1024 * 1024
+const ofMessage: Test<string> = (value) =>
+  Buffer.byteLength(value) > longestMessage ? 'must not exceed 1 MiB of UTF-8' : undefined
+const ofModel = ofLength(1, 512)
 const small: Test<object> = (value) =>
   jsonSize(value) > mostMetadata ? 'must not exceed 64 KiB of JSON' : undefined
 
@@ -96,12 +100,12 @@ const roles = ['admin', 'editor', 'member']
 
 export const bounds: { readonly [N in EndpointName]?: readonly Bound[] } = {
   createCompletion: [
-    optional('model', filled),
+    optional('model', filled, ofModel),
     required('messages', filled),
     optional('temperature', between(0, 2)),
     optional('max_tokens', atLeast(1)),
   ],
-  sendMessage: [required('message', filled), optional('model', filled)],
+  sendMessage: [required('message', ofMessage, filled), optional('model', filled, ofModel)],
   listHistory: [optional('limit', whole, between(1, 100))],
   updateUserSettings: [
     optional('theme', oneOf(modes)),

@@ -1,9 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { invalidRequest, Refusal } from '../../domain/refusal.ts'
-import { isJsonNestedAtMost } from './json-depth.ts'
+import type { LargeWork } from '../../limits/large-work.ts'
+import { exceededBound } from './json-shape.ts'
 
-/** The body itself, and 100 levels of arrays and objects inside of it. */
-const deepest = 101
+/** The body itself, and 100 levels of arrays and objects inside of it. A conversation has 4 values a message. */
+const bounds = { depth: 101, values: 50_000 }
+
+const faults = {
+  depth: 'must not be nested more than 100 deep',
+  values: 'must not have more than 50,000 values',
+}
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -12,10 +18,14 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  * replaced would be stored as if they had been meant. Whether there must be a body is left to
  * validation. Fastify's own parser also refuses a key `__proto__`.
  */
-export function acceptJson(server: FastifyInstance): void {
+export function acceptJson(server: FastifyInstance, work: LargeWork): void {
   const parse = server.getDefaultJsonParser('error', 'ignore')
   server.removeAllContentTypeParsers()
-  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+  const read = (
+    request: FastifyRequest,
+    body: Buffer,
+    done: (error: Error | null, value?: unknown) => void,
+  ) => {
     const coding = request.headers['content-encoding']
     if (coding !== undefined && coding !== 'identity') {
       return done(new Refusal('unsupported_media_type', `The body must not be compressed (${coding})`))
@@ -27,9 +37,8 @@ export function acceptJson(server: FastifyInstance): void {
       )
     }
     if (body.length === 0) return done(null, undefined)
-    if (!isJsonNestedAtMost(body, deepest)) {
-      return done(invalidRequest([{ path: '', message: 'must not be nested more than 100 deep' }]))
-    }
+    const exceeded = exceededBound(body, bounds)
+    if (exceeded) return done(invalidRequest([{ path: '', message: faults[exceeded] }]))
     let text: string
     try {
       text = utf8.decode(body)
@@ -37,8 +46,13 @@ export function acceptJson(server: FastifyInstance): void {
       return done(invalidRequest([{ path: '', message: 'is not UTF-8' }]))
     }
     // The parser's words quote the body, which may hold a password that ends up in somebody's log.
-    parse(request as FastifyRequest, text, (error, value) =>
+    parse(request, text, (error, value) =>
       error ? done(invalidRequest([{ path: '', message: 'is not valid JSON' }])) : done(null, value),
     )
+  }
+  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    const turn = work.turn(body.length)
+    if (turn) void turn.then(() => read(request as FastifyRequest, body, done))
+    else read(request as FastifyRequest, body, done)
   })
 }

@@ -36,8 +36,7 @@ export function validate<N extends EndpointName>(name: N, body: unknown, query: 
 }
 
 function check(name: EndpointName, schema: NonNullable<Endpoint['request']>, value: unknown): Fault[] {
-  const parsed = schema.safeParse(value)
-  const faults = parsed.success ? [] : faultsOf(parsed.error)
+  const faults = contractFaults(schema, value)
   if (faults.some(({ path }) => path === '')) return faults
   const isSound = (path: string) =>
     !faults.some((fault) => fault.path === path || path.startsWith(`${fault.path}.`))
@@ -45,6 +44,36 @@ function check(name: EndpointName, schema: NonNullable<Endpoint['request']>, val
     .filter((bound) => isSound(bound.path))
     .flatMap((bound) => bound.check(at(value, bound.path)))
   return [...faults, ...outOfBounds]
+}
+
+/** Entries of an array that are checked at once. */
+const part = 50
+
+/**
+ * What the contract finds. A long array is checked in parts, up to the first that has faults: to
+ * describe every fault of tens of thousands of entries would block the event loop for seconds.
+ */
+function contractFaults(schema: NonNullable<Endpoint['request']>, value: unknown): Fault[] {
+  const [key, entries] = Object.entries(Object(value)).find(isLongArray) ?? []
+  if (key === undefined || entries === undefined) {
+    const parsed = schema.safeParse(value)
+    return parsed.success ? [] : faultsOf(parsed.error)
+  }
+  for (let from = 0; from < entries.length; from += part) {
+    const faults = contractFaults(schema, { ...Object(value), [key]: entries.slice(from, from + part) })
+    if (faults.length > 0) return faults.map((fault) => moveIndex(fault, key, from))
+  }
+  return []
+}
+
+const isLongArray = (entry: [string, unknown]): entry is [string, unknown[]] =>
+  Array.isArray(entry[1]) && entry[1].length > part
+
+/** The fault of a part as a fault of the whole array: `messages.3.role` becomes `messages.53.role`. */
+function moveIndex(fault: Fault, key: string, by: number): Fault {
+  if (!fault.path.startsWith(`${key}.`)) return fault
+  const [index = '', ...rest] = fault.path.slice(key.length + 1).split('.')
+  return { ...fault, path: [key, Number(index) + by, ...rest].join('.') }
 }
 
 /**

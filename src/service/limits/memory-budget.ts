@@ -1,0 +1,55 @@
+import { Refusal } from '../domain/refusal.ts'
+
+const MiB = 1024 * 1024
+
+/** Bytes of texts that the requests of one user, and of all users of a process, may hold at once. */
+const defaults = { ofUser: 16 * MiB, ofAll: 64 * MiB }
+
+/**
+ * Reserves bytes of memory until the end of the request, and waits until work on so many may begin.
+ * @throws Refusal `too_much_at_once`, `too_busy`
+ */
+export type Hold = (bytes: number) => Promise<void>
+
+/**
+ * Admits requests by the bytes that they hold from their body, their conversation, or their page of
+ * the history, until their response has left. One request that is larger than what is left of a
+ * bound is admitted when nothing else is held, so that none is refused for good.
+ */
+export class MemoryBudget {
+  readonly #bounds: typeof defaults
+  readonly #ofUser = new Map<string, number>()
+  #ofAll = 0
+
+  constructor(bounds = defaults) {
+    this.#bounds = bounds
+  }
+
+  /**
+   * @returns gives the bytes back
+   * @throws Refusal `too_much_at_once` for the user, `too_busy` for the process
+   */
+  take(userId: string, bytes: number): () => void {
+    const held = this.#ofUser.get(userId) ?? 0
+    const { ofUser, ofAll } = this.#bounds
+    if (held > 0 && held + bytes > ofUser) {
+      throw new Refusal('too_much_at_once', 'Your requests that still run hold too much text. Try again', {
+        retryAfter: 1,
+      })
+    }
+    if (this.#ofAll > 0 && this.#ofAll + bytes > ofAll) {
+      throw new Refusal('too_busy', 'All requests that still run hold too much text. Try again', {
+        retryAfter: 1,
+      })
+    }
+    this.#add(userId, bytes)
+    return () => this.#add(userId, -bytes)
+  }
+
+  #add(userId: string, bytes: number): void {
+    this.#ofAll += bytes
+    const held = (this.#ofUser.get(userId) ?? 0) + bytes
+    if (held > 0) this.#ofUser.set(userId, held)
+    else this.#ofUser.delete(userId)
+  }
+}

@@ -1,0 +1,73 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AdapterPayload } from 'oidc-provider'
+import { paths } from './metadata.ts'
+import { unixNow } from './unix-now.ts'
+
+/** The request that is being answered. */
+interface Exchange {
+  request: IncomingMessage
+  response: ServerResponse
+}
+
+/**
+ * Keeps the interactions of browsers in which nobody has signed in yet. Each is a signed cookie of the
+ * browser itself, so that an anonymous request stores nothing and any process can continue it. From
+ * the right password on, an interaction is a record in the database, which a reset can end.
+ */
+export class BrowserInteractions {
+  readonly #key: string
+  readonly #name: string
+  readonly #attributes: string
+
+  /** @param isSecure whether browsers see https */
+  constructor(key: string, name: string, isSecure: boolean) {
+    this.#key = key
+    this.#name = name
+    this.#attributes = `; samesite=lax${isSecure ? '; secure' : ''}; httponly`
+  }
+
+  write(id: string, payload: AdapterPayload, { response }: Exchange): void {
+    const { prompt } = payload as { prompt?: { name: string } }
+    // The details of a prompt repeat parameters, and nobody reads them.
+    const kept: AdapterPayload = {
+      ...payload,
+      prompt: { name: prompt?.name ?? 'login', reasons: [], details: {} },
+    }
+    const body = Buffer.from(JSON.stringify(kept)).toString('base64url')
+    this.#set(response, id, `${body}.${this.#sign(id, body)}`, new Date((payload.exp ?? 0) * 1000))
+  }
+
+  read(id: string, { request }: Exchange): AdapterPayload | undefined {
+    const [body = '', signature = ''] = this.#cookie(request)?.split('.') ?? []
+    const wanted = this.#sign(id, body)
+    if (signature.length !== wanted.length) return undefined
+    if (!timingSafeEqual(Buffer.from(signature), Buffer.from(wanted))) return undefined
+    const payload: AdapterPayload = JSON.parse(Buffer.from(body, 'base64url').toString())
+    return (payload.exp ?? 0) > unixNow() ? payload : undefined
+  }
+
+  /** Removes it from the browser, which goes on with a record or has come to the end. */
+  remove(id: string, { request, response }: Exchange): void {
+    if (this.#cookie(request) !== undefined) this.#set(response, id, '', new Date(0))
+  }
+
+  #set(response: ServerResponse, id: string, value: string, expires: Date): void {
+    const path = `${paths.signIn}/${id}`
+    const line = `${this.#name}=${value}; path=${path}; expires=${expires.toUTCString()}${this.#attributes}`
+    response.appendHeader('set-cookie', line)
+  }
+
+  #cookie({ headers }: IncomingMessage): string | undefined {
+    const pairs = headers.cookie?.split(/; */) ?? []
+    return pairs.find((pair) => pair.startsWith(`${this.#name}=`))?.slice(this.#name.length + 1)
+  }
+
+  #sign = (id: string, body: string) =>
+    createHmac('sha256', this.#key).update(`interaction ${id} ${body}`).digest('base64url')
+}
+
+/** Whether an interaction belongs to nobody yet. */
+export function isAnonymous({ session, result }: AdapterPayload): boolean {
+  return session === undefined && result === undefined
+}

@@ -1,0 +1,98 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { syncFolder } from '../../sync-folder.ts'
+import { Refusal } from '../domain/refusal.ts'
+
+/** In the data directory, apart from the database: a backup or a dump does not contain it. */
+const keyFile = 'second-factor.key'
+const algorithm = 'aes-256-gcm'
+const nonceLength = 12
+const tagLength = 16
+
+/** Encrypts the secrets of second factors, so that the database alone does not give codes away. */
+export class FactorSeal {
+  readonly #folder: string
+  #known: { key: Buffer; id: string } | undefined
+
+  /** @param folder the data directory, where the key is made when it is first needed */
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  /** @param userId bound to the secret, so that it is of no use in another row */
+  seal(secret: string, userId: string): string {
+    const { key, id } = this.#key()
+    const nonce = randomBytes(nonceLength)
+    const cipher = createCipheriv(algorithm, key, nonce).setAAD(Buffer.from(userId))
+    const sealed = Buffer.concat([nonce, cipher.update(secret), cipher.final(), cipher.getAuthTag()])
+    return `${id}.${sealed.toString('base64url')}`
+  }
+
+  /**
+   * @param stored what `seal` returned, or a plain secret that an earlier version stored
+   * @throws Refusal `internal_error` where the key is not the one that sealed it
+   */
+  open(stored: string, userId: string): string {
+    if (isPlain(stored)) return stored
+    const { key, id } = this.#key()
+    const [sealedBy = '', text = ''] = stored.split('.')
+    try {
+      if (sealedBy !== id) throw new Error(`${join(this.#folder, keyFile)} is key ${id}, not ${sealedBy}`)
+      const bytes = Buffer.from(text, 'base64url')
+      const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceLength))
+      decipher.setAAD(Buffer.from(userId)).setAuthTag(bytes.subarray(-tagLength))
+      return (
+        decipher.update(bytes.subarray(nonceLength, -tagLength), undefined, 'utf8') + decipher.final('utf8')
+      )
+    } catch (cause) {
+      throw new Refusal(
+        'internal_error',
+        'This second factor cannot be checked, because the key that protects it is missing. An administrator can reset it',
+        { cause },
+      )
+    }
+  }
+
+  #key(): { key: Buffer; id: string } {
+    this.#known ??= readKey(join(this.#folder, keyFile))
+    return this.#known
+  }
+}
+
+/** Base32, as secrets are shown (RFC 4648 section 6). */
+export const isPlain = (stored: string): boolean => /^[A-Z2-7]+$/.test(stored)
+
+function readKey(file: string): { key: Buffer; id: string } {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    text = makeKey(file)
+  }
+  const key = Buffer.from(text.trim(), 'base64url')
+  if (key.length !== 32) throw new Error(`${file} does not contain a key of 32 bytes`)
+  return { key, id: createHash('sha256').update(key).digest('hex').slice(0, 12) }
+}
+
+/** Of several processes one makes the key, complete and on the disk before it has its name. */
+function makeKey(file: string): string {
+  const aside = `${file}.${process.pid}.tmp`
+  const descriptor = openSync(aside, 'w', 0o600)
+  try {
+    writeFileSync(descriptor, `${randomBytes(32).toString('base64url')}\n`)
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+  try {
+    linkSync(aside, file)
+    syncFolder(join(file, '..'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(aside, { force: true })
+  }
+  return readFileSync(file, 'utf8')
+}

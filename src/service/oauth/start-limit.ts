@@ -1,0 +1,46 @@
+import { Refusal } from '../domain/refusal.ts'
+import { networkOf } from './attempt-throttle.ts'
+
+/** How many sign-ins a network may begin at once, and how many per second after that. */
+const burst = 200
+const perSecond = 20
+
+/** Networks that are remembered. The one that was idle for longest is forgotten first. */
+const mostNetworks = 10_000
+
+/** What a network has left at a moment (Unix time in ms). */
+interface Allowance {
+  left: number
+  at: number
+}
+
+/**
+ * Limits how fast one network begins sign-ins, which needs no credential. In the memory of one
+ * process: nothing that an anonymous request does is written to the database.
+ */
+export class StartLimit {
+  readonly #now: () => number
+  readonly #networks = new Map<string, Allowance>()
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** @throws Refusal `rate_limited` */
+  take(address: string): void {
+    const network = networkOf(address)
+    const at = this.#now()
+    const known = this.#networks.get(network) ?? { left: burst, at }
+    const left = Math.min(burst, known.left + (Math.max(0, at - known.at) / 1000) * perSecond)
+    this.#networks.delete(network)
+    this.#networks.set(network, { left: Math.max(0, left - 1), at })
+    for (const oldest of this.#networks.keys()) {
+      if (this.#networks.size <= mostNetworks) break
+      this.#networks.delete(oldest)
+    }
+    if (left >= 1) return
+    throw new Refusal('rate_limited', 'Your network begins too many sign-ins. Try again in a second', {
+      retryAfter: 1,
+    })
+  }
+}

@@ -1,0 +1,74 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { Failure, type FailureKind } from '../failure.ts'
+import { systemWords } from '../system-words.ts'
+import { leaveSignalsToSystem } from './leave-signals-to-system.ts'
+
+/** Maximum sizes in bytes. Without one, `/dev/zero` or a pipe without an end fills the memory. */
+export const maxSecretBytes = 64 * 1024
+export const maxPemBytes = 1024 * 1024
+export const maxSettingsBytes = 4 * 1024 * 1024
+export const maxTextBytes = 64 * 1024 * 1024
+
+interface NamedFile {
+  /** The subject of an error message, with the path (default: the path). */
+  name?: string
+  maxBytes: number
+  /** Whether to refuse a file that other users can write: they could put their own secret there. */
+  isSecret?: boolean
+  kind: FailureKind
+}
+
+/**
+ * All bytes of a file that a flag or a variable names. It may be a named pipe or a process
+ * substitution, `<(…)`: reading waits for the writer, and a signal ends the process meanwhile.
+ *
+ * @throws Failure of `kind` when it cannot be read, is too large, or is an unsafe secret
+ */
+export function readNamedFile(path: string, { name, maxBytes, isSecret, kind }: NamedFile): Buffer {
+  const subject = name ?? (path || 'A file without a name')
+  return leaveSignalsToSystem(() => {
+    let descriptor: number | undefined
+    try {
+      descriptor = openSync(path, 'r')
+      if (isSecret) demandOnlyOwnerWrites(descriptor, path, subject, kind)
+      return readAll(descriptor, subject, maxBytes, kind)
+    } catch (cause) {
+      if (cause instanceof Failure) throw cause
+      throw new Failure(kind, `${subject} cannot be read: ${systemWords(cause)}`, { cause })
+    } finally {
+      if (descriptor !== undefined) closeSync(descriptor)
+    }
+  })
+}
+
+/** @throws Failure of `kind` */
+export function demandSize(bytes: number, maxBytes: number, subject: string, kind: FailureKind): void {
+  if (bytes <= maxBytes) return
+  const KiB = maxBytes / 1024
+  const size = KiB < 1024 ? `${KiB} KiB` : `${KiB / 1024} MiB`
+  throw new Failure(kind, `${subject} is larger than ${size}`)
+}
+
+function readAll(descriptor: number, subject: string, maxBytes: number, kind: FailureKind): Buffer {
+  demandSize(fstatSync(descriptor).size, maxBytes, subject, kind)
+  const chunks: Buffer[] = []
+  for (let total = 0; ; ) {
+    const chunk = Buffer.allocUnsafe(64 * 1024)
+    const length = readSync(descriptor, chunk)
+    if (length === 0) return Buffer.concat(chunks, total)
+    total += length
+    demandSize(total, maxBytes, subject, kind)
+    chunks.push(chunk.subarray(0, length))
+  }
+}
+
+/** As ssh does with its configuration. Windows has access lists where others have modes. */
+function demandOnlyOwnerWrites(descriptor: number, path: string, subject: string, kind: FailureKind): void {
+  const stats = fstatSync(descriptor)
+  if (process.platform === 'win32' || !(stats.isFile() || stats.isFIFO())) return
+  if ((stats.mode & 0o022) === 0) return
+  const mode = (stats.mode & 0o777).toString(8).padStart(4, '0')
+  throw new Failure(kind, `${subject} is not used: other users can write to it (mode ${mode})`, {
+    hint: `chmod go-w ${path}`,
+  })
+}

@@ -1,0 +1,200 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { startBearerService } from '../support/bearer-service.ts'
+import { editProfile, findCredentials, readCredential } from '../support/credential-files.ts'
+import { expectFailure } from '../support/expect-failure.ts'
+import {
+  answer,
+  type Behaviour,
+  delayed,
+  type FaultServer,
+  failing,
+  startFaultServer,
+} from '../support/fault-server.ts'
+import { startLogin } from '../support/login-process.ts'
+import { plantSignIn } from '../support/plant-sign-in.ts'
+import type { Run } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { loginFlags, signIn, storeKey } from '../support/sign-in.ts'
+import { signInByHttp } from '../support/sign-in-by-http.ts'
+import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+
+describe('a sign-in that chatctl does not use any more', () => {
+  let server: TokenEndpoint
+  let service: FaultServer
+  let sandbox: Sandbox
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    server = await startTokenEndpoint()
+    service = await startBearerService((token) => token.startsWith('key-') || server.live.has(token))
+  })
+  afterEach(async () => {
+    sandbox.remove()
+    await server.close()
+    await service.close()
+  })
+
+  const revoked = () => server.revocations.map((form) => form.get('token'))
+  const grantPerSignIn = () => {
+    server.script.metadata = (document) => ({ ...document, chatctl_grant_per_sign_in: true })
+  }
+  const signOutFirst = 'sign out first: chatctl auth logout --profile work'
+
+  /** Signs in, whatever comes of it. */
+  async function tryToSignIn(at: { url: string } = service, ...more: string[]): Promise<Run> {
+    const login = startLogin(sandbox, [...loginFlags({ server, service: at }), '--no-browser', ...more])
+    await signInByHttp((await login.address()).href)
+    return login.ended
+  }
+
+  describe('because another one replaces it', () => {
+    it('is revoked where the server keeps one grant for each sign-in', async () => {
+      grantPerSignIn()
+      await signIn(sandbox, { server, service })
+      const again = await signIn(sandbox, { server, service })
+      expect(revoked()).to.deep.equal(['refresh-token-1'])
+      expect(again.stderr).not.to.contain('valid')
+      expect(readCredential(sandbox).refresh_token).to.equal('refresh-token-2')
+    })
+
+    it('is not revoked where that could end the new one: what stays valid is said', async () => {
+      await signIn(sandbox, { server, service })
+      const again = await signIn(sandbox, { server, service })
+      expect(revoked()).to.deep.equal([])
+      expect(again.stderr).to.contain(`The earlier sign-in may stay valid at ${server.url}`)
+      expect(again.stderr).to.contain(signOutFirst)
+    })
+
+    it('is revoked where it was of another client', async () => {
+      plantSignIn(sandbox, { server, service })
+      await signIn(sandbox, { server: { url: server.url, clientId: 'another-client' }, service })
+      expect(revoked()).to.deep.equal(['refresh-token-1'])
+    })
+
+    it('is revoked where an API key takes its place', async () => {
+      plantSignIn(sandbox, { server, service })
+      const { stderr } = await storeKey(sandbox, 'key-1', service)
+      expect(revoked()).to.deep.equal(['refresh-token-1'])
+      expect(stderr).not.to.contain('valid')
+    })
+
+    it('is not revoked for an API key where that could end the sign-in of another profile', async () => {
+      plantSignIn(sandbox, { server, service })
+      await signIn(sandbox, { server, service }, [], { profile: 'other' })
+      const { stderr } = await storeKey(sandbox, 'key-1', service)
+      expect(revoked()).to.deep.equal([])
+      expect(stderr).to.contain('could end another sign-in')
+    })
+
+    it('is said to stay valid where the server names no address to revoke it at', async () => {
+      server.script.metadata = (document) => ({ ...document, revocation_endpoint: undefined })
+      await signIn(sandbox, { server, service })
+      const { stderr } = await storeKey(sandbox, 'key-1', service)
+      expect(stderr).to.contain(`The earlier sign-in may stay valid at ${server.url}`)
+    })
+
+    it('is said to stay valid where the server does not revoke it, and the new one is stored', async () => {
+      plantSignIn(sandbox, { server, service })
+      server.script.revoke = answer(503)
+      const { stderr } = await storeKey(sandbox, 'key-1', service)
+      expect(stderr).to.match(/^Warning: The earlier sign-in may stay valid at .*503/m)
+      expect(readCredential(sandbox)).to.include({ kind: 'api_key' })
+    })
+
+    it('is left to itself where it is over', async () => {
+      server.script.token = [server.tokens({ refresh_token: undefined, expires_in: 0 })]
+      await signIn(sandbox, { server, service }, ['--no-verify'])
+      const { stderr } = await storeKey(sandbox, 'key-1', service)
+      expect(stderr).not.to.contain('valid')
+      expect(revoked()).to.deep.equal([])
+    })
+  })
+
+  describe('because the service refuses it', () => {
+    let forbidding: FaultServer
+    let serve: Behaviour
+    beforeEach(async () => {
+      serve = failing(403, 'forbidden', 'no')
+      forbidding = await startFaultServer((...all) => serve(...all))
+    })
+    afterEach(() => forbidding.close())
+
+    it('is revoked, and nothing is stored: exit 5', async () => {
+      expectFailure(await tryToSignIn(forbidding), 5)
+      expect(revoked()).to.deep.equal(['refresh-token-1'])
+      expect(findCredentials(sandbox)).to.deep.equal([])
+    })
+
+    it('is not revoked where that could end the stored one: what stays valid is said', async () => {
+      plantSignIn(sandbox, { server, service })
+      const run = await tryToSignIn(forbidding)
+      expectFailure(run, 5, `The new sign-in may stay valid at ${server.url}`, signOutFirst)
+      expect(revoked()).to.deep.equal([])
+      expect(readCredential(sandbox).refresh_token).to.equal('refresh-token-1')
+    })
+
+    it('is revoked, and the stored one stays, where the server keeps one grant for each', async () => {
+      grantPerSignIn()
+      plantSignIn(sandbox, { server, service })
+      expectFailure(await tryToSignIn(forbidding), 5)
+      expect(revoked()).to.deep.equal(['refresh-token-2'])
+      expect(readCredential(sandbox).refresh_token).to.equal('refresh-token-1')
+    })
+
+    it('is revoked after Ctrl-C while the service is asked: exit 130', async () => {
+      serve = delayed(15_000, answer(200))
+      const login = startLogin(sandbox, [...loginFlags({ server, service: forbidding }), '--no-browser'])
+      const page = signInByHttp((await login.address()).href)
+      while (forbidding.requests.length < 1) await new Promise((resolve) => setTimeout(resolve, 10))
+      login.child.kill('SIGINT')
+      expect(await login.ended).to.include({ exitCode: 130 })
+      await page
+      expect(revoked()).to.deep.equal(['refresh-token-1'])
+    })
+  })
+
+  it('because it cannot be stored, is revoked: exit 2', async () => {
+    const login = startLogin(sandbox, [...loginFlags({ server, service }), '--no-browser'])
+    const address = await login.address()
+    // Only now: that it can be stored is tried before the browser opens.
+    const folder = join(sandbox.home, '.config', 'chatctl', 'config.json')
+    mkdirSync(folder)
+    await signInByHttp(address.href)
+    expectFailure(await login.ended, 2, 'config.json')
+    expect(revoked()).to.deep.equal(['refresh-token-1'])
+    expect(findCredentials(sandbox)).to.deep.equal([])
+    rmSync(folder, { recursive: true })
+  })
+})
+
+describe('an API key that another one replaces', () => {
+  let service: FaultServer
+  let sandbox: Sandbox
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    service = await startBearerService(() => true)
+    await storeKey(sandbox, 'key-1', service)
+  })
+  afterEach(async () => {
+    sandbox.remove()
+    await service.close()
+  })
+
+  it('is reported as perhaps still valid', async () => {
+    const { stderr } = await storeKey(sandbox, 'key-2', service)
+    expect(stderr).to.contain(`the one that was stored before may stay valid at ${service.url}`)
+  })
+
+  it('is not mentioned where it is the same', async () => {
+    expect((await storeKey(sandbox, 'key-1', service)).stderr).not.to.contain('valid')
+  })
+
+  it('is deleted where it was stored for another address, wherever the profile points since', async () => {
+    const other = await startBearerService(() => true)
+    editProfile(sandbox, 'work', { base_url: 'https://between.example' })
+    await storeKey(sandbox, 'key-2', other)
+    expect(readCredential(sandbox)).to.include({ key: 'key-2' })
+    await other.close()
+  })
+})

@@ -1,0 +1,204 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts'
+import { startBearerService } from '../support/bearer-service.ts'
+import { expectNothingStored } from '../support/credential-files.ts'
+import { expectFailure } from '../support/expect-failure.ts'
+import type { FaultServer } from '../support/fault-server.ts'
+import { createFakeBrowser, startLogin } from '../support/login-process.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { loginFlags } from '../support/sign-in.ts'
+import { agreeByHttp, openPage, openStartPage, signInByHttp } from '../support/sign-in-by-http.ts'
+import { state, type TemporaryListener, withListener } from './temporary-listener.ts'
+
+const right = `/callback?code=c0de&state=${state}`
+const authorizationUrl = `https://id.example/oauth/authorize?state=${state}`
+
+/** Has the first browser open the start page. */
+async function open({ listener, visit }: TemporaryListener) {
+  const { pathname: startPath } = new URL(listener.bindToFirstBrowser(authorizationUrl))
+  const { status, headers } = await visit(startPath)
+  const [line = ''] = headers['set-cookie'] ?? []
+  return { startPath, status, headers, line, cookie: line.split(';')[0] ?? '' }
+}
+
+describe('the start page of a sign-in', () => {
+  it('leads the first browser to the authorization URL, with a cookie for the callback alone', () =>
+    withListener(async (temporary) => {
+      const { startPath, status, headers, line } = await open(temporary)
+      expect(startPath)
+        .to.match(/^\/callback\/[\w-]{43}$/)
+        .and.not.contain(state)
+      expect(status).to.equal(302)
+      expect(headers).to.include({
+        location: authorizationUrl,
+        'cache-control': 'no-store',
+        'referrer-policy': 'no-referrer',
+      })
+      const name = `chatctl-sign-in-${temporary.port}`
+      // Without Path it goes to what lies below the folder of the page, which is the callback.
+      expect(line).to.match(new RegExp(`^${name}=[\\w-]{43}; HttpOnly; SameSite=Lax$`))
+    }))
+
+  it('may be opened again by the same browser', () =>
+    withListener(async (temporary) => {
+      const { startPath, cookie } = await open(temporary)
+      const again = await temporary.visit(startPath, { headers: { cookie: `a=b; ${cookie}` } })
+      expect(again).to.deep.include({ status: 302 })
+      expect(again.headers['set-cookie']?.[0]).to.contain(cookie)
+    }))
+
+  it('ends the sign-in when a second browser opens it, and tells that browser nothing', () =>
+    withListener(async (temporary) => {
+      const { startPath, cookie } = await open(temporary)
+      const other = await temporary.visit(startPath, { headers: { cookie: `${cookie}x` } })
+      expect(other.body).to.contain('Not signed in')
+      expect(JSON.stringify(other.headers) + other.body).not.to.contain(state)
+      expect(other.headers).not.to.have.property('set-cookie')
+      expect(await temporary.listener.outcome).to.deep.equal({ kind: 'contested' })
+      expect((await temporary.visit(right, { headers: { cookie } })).status).to.equal(400)
+    }))
+
+  it('is used up by a GET for this host alone', () =>
+    withListener(async (temporary) => {
+      const { listener, visit } = temporary
+      const { pathname } = new URL(listener.bindToFirstBrowser(authorizationUrl))
+      expect((await visit(pathname, { method: 'HEAD' })).status).to.equal(405)
+      expect((await visit(pathname, { headers: { host: 'localhost:1' } })).status).to.equal(400)
+      expect((await visit(`${pathname}?x`)).status).to.equal(404)
+      expect((await visit(`${pathname.slice(0, -1)}!`)).status).to.equal(404)
+      expect((await visit(pathname)).status).to.equal(302)
+    }))
+
+  it('is the only way to a callback that is accepted', () =>
+    withListener(async (temporary) => {
+      const { visit, listener, ignored } = temporary
+      const { cookie } = await open(temporary)
+      const [name = ''] = cookie.split('=')
+      for (const cookies of ['', `${name}=`, `${name}=x`, cookie.slice(0, -1), `x${cookie}`]) {
+        expect((await visit(right, { headers: { cookie: cookies } })).status).to.equal(400)
+        expect((await visit(`/callback?error=access_denied&state=${state}`)).status).to.equal(400)
+      }
+      expect(new Set(ignored)).to.deep.equal(
+        new Set(['it came from another browser than the one that opened the sign-in']),
+      )
+      // A page of another port may have set one of the same name.
+      const page = visit(right, { headers: { cookie: `${name}=planted; ${cookie}` } })
+      expect((await listener.outcome).kind).to.equal('granted')
+      await listener.answer(true)
+      expect((await page).status).to.equal(200)
+    }))
+
+  it('is needed before any callback is accepted', () =>
+    withListener(async ({ listener, visit }) => {
+      listener.bindToFirstBrowser(authorizationUrl)
+      expect((await visit(right)).status).to.equal(400)
+    }))
+
+  it('is not needed for a pasted address, which has no cookie', () =>
+    withListener(async (temporary) => {
+      await open(temporary)
+      const { listener } = temporary
+      expect(listener.paste(`${listener.redirectUri}?code=c&state=${state}`).kind).to.equal('granted')
+    }))
+
+  it('is gone where no browser could be opened, and any browser may come back', () =>
+    withListener(async ({ listener, visit }) => {
+      const { pathname } = new URL(listener.bindToFirstBrowser(authorizationUrl))
+      listener.unbind()
+      expect((await visit(pathname)).status).to.equal(404)
+      void visit(right)
+      expect((await listener.outcome).kind).to.equal('granted')
+      await listener.answer(true)
+    }))
+
+  it('stays in force where a browser has opened it, whatever its launcher reported', () =>
+    withListener(async (temporary) => {
+      await open(temporary)
+      temporary.listener.unbind()
+      expect((await temporary.visit(right)).status).to.equal(400)
+    }))
+
+  it('works below the root as well', () =>
+    withListener(
+      async ({ listener, visit }) => {
+        const { pathname } = new URL(listener.bindToFirstBrowser(authorizationUrl))
+        expect(pathname).to.match(/^\/[\w-]{43}$/)
+        expect((await visit(pathname)).status).to.equal(302)
+      },
+      { path: '/' },
+    ))
+
+  it('ignores a program of another user of this machine', async function () {
+    // Only Linux says whose a connection is, and only root can be somebody else.
+    if (process.platform !== 'linux' || process.getuid?.() !== 0) return this.skip()
+    await withListener(async ({ listener, visit, ignored }) => {
+      const startUrl = listener.bindToFirstBrowser(authorizationUrl)
+      const code = `fetch(process.argv[1], { redirect: 'manual' }).then(({ status }) => console.log(status))`
+      const stranger = spawn(process.execPath, ['--eval', code, startUrl], { uid: 54_321, cwd: '/' })
+      const status = text(stranger.stdout)
+      await once(stranger, 'close')
+      expect(await status).to.equal('400\n')
+      expect(ignored).to.deep.equal(['another user of this machine asked for the sign-in page'])
+      expect((await visit(new URL(startUrl).pathname)).status).to.equal(302)
+    })
+  })
+})
+
+/** Another user reads the list of processes, and has an account of their own (RFC 9700 section 4.7.1). */
+describe('another user of the machine', () => {
+  let server: AuthorizationServer
+  let service: FaultServer
+  let sandbox: Sandbox
+  before(async () => {
+    server = await startAuthorizationServer()
+    service = await startBearerService((token) => server.isLive(token))
+  })
+  after(async () => {
+    await server.close()
+    await service.close()
+  })
+  beforeEach(() => {
+    sandbox = createSandbox()
+  })
+  afterEach(() => sandbox.remove())
+
+  const start = () => {
+    const browser = createFakeBrowser(sandbox)
+    const flags = [...loginFlags({ server, service }), '--scope', 'chat:write']
+    return { browser, ...startLogin(sandbox, flags, { stdin: '', env: browser.env }) }
+  }
+
+  it('sees neither the state nor the challenge in the command line of the browser', async () => {
+    const { browser, ended } = start()
+    const address = await browser.opened()
+    const { authorizationUrl } = await openStartPage(address)
+    const { searchParams } = new URL(authorizationUrl)
+    for (const name of ['state', 'code_challenge', 'client_id']) {
+      expect(address).not.to.contain(searchParams.get(name))
+    }
+    await openPage(address)
+    expectFailure(await ended, 4)
+  })
+
+  it('signs nobody in with a callback of their own: it lacks the cookie, and the right one still comes through', async () => {
+    const { browser, ended } = start()
+    const { authorizationUrl, cookie } = await openStartPage(await browser.opened())
+    expect((await signInByHttp(authorizationUrl)).status).to.equal(400)
+    expect((await openPage(await agreeByHttp(authorizationUrl), cookie)).status).to.equal(200)
+    const { exitCode, stderr } = await ended
+    expect(exitCode).to.equal(0)
+    expect(stderr).to.contain('Still waiting: it came from another browser than the one that opened')
+  })
+
+  it('who opens the start page before the victim ends the sign-in, with nothing stored', async () => {
+    const { browser, ended } = start()
+    const address = await browser.opened()
+    await openStartPage(address)
+    await openPage(address)
+    expectFailure(await ended, 4, 'Two browsers opened the sign-in page', 'Another user of this machine')
+    expectNothingStored(sandbox)
+  })
+})

@@ -1,0 +1,64 @@
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { expect } from 'chai'
+import { openBrowser } from '../../src/auth/open-browser.ts'
+import { until } from '../support/until.ts'
+
+const url = 'http://127.0.0.1:5/callback/a%20b%25s'
+
+describe('the browser that BROWSER names', () => {
+  let folder: string
+  before(function () {
+    if (process.platform === 'win32') this.skip()
+  })
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'chatctl-browser-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  /** A program that writes down what it was started with. */
+  const program = (name: string, after = '') => {
+    const path = join(folder, name)
+    writeFileSync(
+      path,
+      `#!/bin/sh\nprintf '%s\\n' "$@" > ${path}.part; mv ${path}.part ${path}.args\n${after}`,
+    )
+    chmodSync(path, 0o755)
+    return path
+  }
+  const argsOf = (path: string) => readFileSync(`${path}.args`, 'utf8').trimEnd().split('\n')
+
+  it('gets the address after its own words', async () => {
+    const path = program('a')
+    expect(await openBrowser(url, ` ${path}  --new-window `)).to.equal(true)
+    expect(argsOf(path)).to.deep.equal(['--new-window', url])
+  })
+
+  it('gets the address in place of %s, and a percent sign for %%', async () => {
+    const path = program('a')
+    expect(await openBrowser(url, `${path} --app=%s --zoom=50%% end`)).to.equal(true)
+    expect(argsOf(path)).to.deep.equal([`--app=${url}`, '--zoom=50%', 'end'])
+  })
+
+  it('is the first of a list that starts and does not fail', async () => {
+    const [failing, good, further] = [program('a', 'exit 3'), program('b'), program('c')]
+    const list = ['/nowhere/browser', '', failing, `${good} %s`, further].join(delimiter)
+    expect(await openBrowser(url, list)).to.equal(true)
+    expect(argsOf(failing)).to.deep.equal([url])
+    expect(argsOf(good)).to.deep.equal([url])
+    expect(existsSync(`${further}.args`)).to.equal(false)
+  })
+
+  it('is none where all of them fail', async () => {
+    expect(await openBrowser(url, `/nowhere/browser${delimiter}${program('a', 'exit 1')}`)).to.equal(false)
+  })
+
+  it('is not given up for another while it runs', async () => {
+    const [running, further] = [program('a', 'exec sleep 1'), program('b')]
+    const opened = openBrowser(url, `${running}${delimiter}${further}`)
+    await until(() => existsSync(`${running}.args`))
+    expect(await opened).to.equal(true)
+    expect(existsSync(`${further}.args`)).to.equal(false)
+  })
+})

@@ -1,0 +1,46 @@
+import { expect } from 'chai'
+import { storeExchange } from '../../src/service/domain/chat/contexts.ts'
+import { createId } from '../../src/service/domain/identifiers.ts'
+import { startService } from '../../src/service/start-service.ts'
+import { openStore } from '../../src/service/store/open-store.ts'
+import { equip, withFolder } from '../service/temporary-service.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { idsOf, readLines, runExport } from './export-run.ts'
+
+describe('a history of messages that fill pages of the embedded service before their limit', () => {
+  it('is exported whole, and listed page by page', () =>
+    withFolder(async (dataDir) => {
+      const store = await openStore({ dataDir })
+      const stored: string[] = []
+      for (let exchange = 0; exchange < 12; exchange++) {
+        const [messageId, answerId] = [createId('msg'), createId('msg')]
+        const at = new Date(Date.UTC(2026, 0, 1) + exchange * 60_000).toISOString()
+        await storeExchange(store.db, {
+          ...{ userId: 'usr_admin', contextId: createId('ctx'), opensContext: true, messageId, answerId },
+          ...{ message: 'm'.repeat(1_000_000), answer: 'ok', model: 'm' },
+          ...{ incomplete: false, finishReason: 'stop', askedAt: at, createdAt: at },
+        })
+        stored.push(messageId, answerId)
+      }
+      await store.close()
+      const service = equip(await startService({ dataDir }))
+      const sandbox = createSandbox()
+      const env = { CHATCTL_BASE_URL: service.url, CHATCTL_API_KEY: service.key }
+      const exported = await runExport(sandbox, service.url, [], { env })
+      expect(exported.exitCode, exported.stderr).to.equal(0)
+      expect(idsOf(readLines(exported.stdout))).to.deep.equal(stored)
+      expect(exported.stderr).to.equal('')
+      const listed: (string | undefined)[] = []
+      for (let hasMore = true; hasMore; ) {
+        const before = listed[0] === undefined ? [] : ['--before', listed[0]]
+        const list = ['history', 'list', '-n', '100', '--json', ...before]
+        const page = JSON.parse((await runChatctl(sandbox, list, { env })).stdout)
+        listed.unshift(...idsOf(page.messages))
+        hasMore = page.has_more
+      }
+      expect(listed).to.deep.equal(stored)
+      sandbox.remove()
+      await service.close()
+    }))
+})

@@ -1,0 +1,377 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { openAdministration } from '../../../src/service/administration/administration.ts'
+import { hashPassword } from '../../../src/service/domain/access/passwords.ts'
+import {
+  beginAttempt,
+  codeSubjects,
+  forgiveAccount,
+  type Guess,
+  networkOf,
+  passwordSubjects,
+  sessionSubjects,
+} from '../../../src/service/oauth/attempt-throttle.ts'
+import { startService } from '../../../src/service/start-service.ts'
+import { openStore } from '../../../src/service/store/open-store.ts'
+import type { Database } from '../../../src/service/store/tables.ts'
+import { withCountedService } from '../limits/counted-service.ts'
+import { type Engine, equip, onEachEngine, withFolder, withPlace, withService } from '../temporary-service.ts'
+import { Browser } from './browser.ts'
+import { askForCode, createPerson, signIn } from './flow.ts'
+
+const second = 1_000
+const minute = 60 * second
+const hour = 60 * minute
+const start = Date.UTC(2026, 0, 1)
+
+const ada: Guess = { email: 'ada@example.com', address: '192.0.2.1', browser: undefined }
+
+type Subjects = Parameters<typeof beginAttempt>[1]
+
+/** Fails, unless there is a wait. @returns the wait in seconds */
+async function fail(db: Database, subjects: Subjects, now: number): Promise<number> {
+  const attempt = await beginAttempt(db, subjects, now)
+  return 'wait' in attempt ? attempt.wait : 0
+}
+
+/** Succeeds, unless there is a wait. @returns the wait in seconds */
+async function succeed(db: Database, subjects: Subjects, now: number): Promise<number> {
+  const attempt = await beginAttempt(db, subjects, now)
+  if ('wait' in attempt) return attempt.wait
+  await attempt.succeed()
+  return 0
+}
+
+const withDatabase = (engine: Engine, use: (db: Database) => Promise<void>): Promise<void> =>
+  withPlace(engine, async (place) => {
+    const store = await openStore(place)
+    await use(store.db)
+    await store.close()
+  })
+
+onEachEngine('the throttle of failed attempts', (_, engine) => {
+  it('begins to wait after the fifth failure, and doubles the wait up to 5 minutes', () =>
+    withDatabase(engine, async (db) => {
+      const subjects = passwordSubjects(ada)
+      let now = start
+      for (let failure = 1; failure <= 5; failure++) expect(await fail(db, subjects, now)).to.equal(0)
+      for (const wait of [5, 10, 20, 40, 80, 160, 300, 300]) {
+        expect(await fail(db, subjects, now)).to.equal(wait)
+        now += wait * second
+        expect(await fail(db, subjects, now - 1)).to.equal(1)
+        expect(await fail(db, subjects, now)).to.equal(0)
+      }
+    }))
+
+  it('never refuses the right password because of one wrong guess an hour', () =>
+    withDatabase(engine, async (db) => {
+      for (let guess = 0; guess < 48; guess++) {
+        expect(await fail(db, passwordSubjects(ada), start + guess * hour)).to.equal(0)
+      }
+      expect(await succeed(db, passwordSubjects(ada), start + 47 * hour + 1)).to.equal(0)
+    }))
+
+  it('forgives the failures of an account when its person signs in', () =>
+    withDatabase(engine, async (db) => {
+      const subjects = passwordSubjects(ada)
+      for (let round = 0; round < 10; round++) {
+        for (let failure = 1; failure <= 4; failure++) expect(await fail(db, subjects, start)).to.equal(0)
+        expect(await succeed(db, subjects, start)).to.equal(0)
+      }
+    }))
+
+  it('lets everybody else on the network sign in after 100 failures of one, with a wait of 5 seconds at most', () =>
+    withDatabase(engine, async (db) => {
+      for (let failure = 0; failure < 130; failure++) {
+        await fail(db, passwordSubjects({ ...ada, email: `user${failure}@example.com` }), start)
+      }
+      const people = Array.from({ length: 20 }, (_, index) => `person${index}@example.com`)
+      const signInOf = (email: string, now: number) => succeed(db, passwordSubjects({ ...ada, email }), now)
+      expect(await signInOf(people[0] ?? '', start)).to.equal(5)
+      // No success makes the next person wait.
+      for (const email of people) expect(await signInOf(email, start + 5 * second)).to.equal(0)
+      const rows = await db
+        .selectFrom('sign_in_failures')
+        .select('failures')
+        .where('failures', '>', 5)
+        .execute()
+      expect(rows).to.deep.equal([{ failures: 100 }])
+    }))
+
+  it('makes one network that tries many accounts wait 30 seconds between two guesses at most', () =>
+    withDatabase(engine, async (db) => {
+      let now = start
+      let judged = 0
+      for (let guess = 0; guess < 200; guess++) {
+        const wait = await fail(db, passwordSubjects({ ...ada, email: `user${guess}@example.com` }), now)
+        if (wait === 0) judged += 1
+        expect(wait).to.be.at.most(30)
+        now += 6 * second
+      }
+      // 20 minutes: 100 at once, and then about two a minute.
+      expect(judged).to.be.within(110, 140)
+    }))
+
+  it('makes an IPv6 network wait as a whole', () =>
+    withDatabase(engine, async (db) => {
+      for (let failure = 0; failure < 100; failure++) {
+        const address = `2001:db8::${failure.toString(16)}`
+        await fail(db, passwordSubjects({ ...ada, email: `user${failure}@example.com`, address }), start)
+      }
+      const next = { ...ada, email: 'another@example.com', address: '2001:db8::ffff' }
+      expect(await fail(db, passwordSubjects(next), start)).to.equal(5)
+      expect(await fail(db, passwordSubjects({ ...next, address: '2001:db8:0:1::1' }), start)).to.equal(0)
+    }))
+
+  it('takes the right password from another network, and waits 30 seconds at most while many networks guess', () =>
+    withDatabase(engine, async (db) => {
+      const from = (address: string) => passwordSubjects({ ...ada, address })
+      for (let failure = 0; failure < 60; failure++) await fail(db, from('198.51.100.7'), start)
+      expect(await succeed(db, from('192.0.2.1'), start)).to.equal(0)
+      for (let network = 0; network < 300; network++) {
+        await fail(db, from(`10.0.${network >> 8}.${network & 255}`), start + network * second)
+      }
+      const wait = await succeed(db, from('192.0.2.1'), start + 300 * second)
+      expect(wait).to.be.within(0, 30)
+      expect(await succeed(db, from('192.0.2.1'), start + (300 + wait) * second)).to.equal(0)
+    }))
+
+  it('counts a browser that the person has used before by itself', () =>
+    withDatabase(engine, async (db) => {
+      for (let failure = 0; failure < 200; failure++) await fail(db, passwordSubjects(ada), start + failure)
+      expect(await succeed(db, passwordSubjects(ada), start + 200)).to.be.above(0)
+      const known = { ...ada, browser: 'of ada' }
+      expect(await succeed(db, passwordSubjects(known), start + 200)).to.equal(0)
+      for (let failure = 0; failure < 5; failure++) await fail(db, passwordSubjects(known), start + 200)
+      expect(await succeed(db, passwordSubjects(known), start + 200)).to.equal(5)
+    }))
+
+  it('counts codes apart from passwords, and the right password forgives no wrong code', () =>
+    withDatabase(engine, async (db) => {
+      let now = start
+      for (let failure = 0; failure < 5; failure++) {
+        expect(await succeed(db, passwordSubjects(ada), now)).to.equal(0)
+        expect(await fail(db, codeSubjects(ada), now)).to.equal(0)
+      }
+      const elsewhere = codeSubjects({ ...ada, address: '198.51.100.7' })
+      for (const wait of [5, 10, 20, 40, 80, 160, 320, 640, 900, 900]) {
+        expect(await succeed(db, passwordSubjects(ada), now)).to.equal(0)
+        expect(await fail(db, elsewhere, now)).to.equal(wait)
+        now += wait * second
+        expect(await fail(db, elsewhere, now)).to.equal(0)
+      }
+      expect(await succeed(db, codeSubjects({ ...ada, browser: 'of ada' }), now)).to.equal(0)
+    }))
+
+  it('counts guesses on the account page for their session, which keeps nobody from signing in', () =>
+    withDatabase(engine, async (db) => {
+      const session = sessionSubjects(ada.email, 'a session', 'password')
+      for (let failure = 0; failure < 5; failure++) expect(await fail(db, session, start)).to.equal(0)
+      expect(await fail(db, session, start)).to.equal(5)
+      expect(await succeed(db, sessionSubjects(ada.email, 'another', 'password'), start)).to.equal(0)
+      expect(await succeed(db, passwordSubjects(ada), start)).to.equal(0)
+    }))
+
+  it('does not count an attempt that could not be judged', () =>
+    withDatabase(engine, async (db) => {
+      const read = () => db.selectFrom('sign_in_failures').selectAll().orderBy('subject').execute()
+      for (let failure = 0; failure < 4; failure++) await fail(db, passwordSubjects(ada), start + failure)
+      const before = await read()
+      for (let unjudged = 0; unjudged < 10; unjudged++) {
+        const attempt = await beginAttempt(db, passwordSubjects(ada), start + hour / 2)
+        if ('wait' in attempt) throw new Error(`it has to wait ${attempt.wait} s`)
+        const error = await attempt.judge(Promise.reject(new Error('too busy'))).catch((reason) => reason)
+        expect(error.message).to.equal('too busy')
+      }
+      expect(await read()).to.deep.equal(before)
+    }))
+
+  it('stores nothing of the accounts that a network tries while it has to wait', () =>
+    withDatabase(engine, async (db) => {
+      for (let number = 0; number < 130; number++) {
+        await fail(db, passwordSubjects({ ...ada, email: `user${number}@example.com` }), start)
+      }
+      const rows = await db.selectFrom('sign_in_failures').select('subject').execute()
+      // Of each account one row, and one with the network; and the network's own.
+      expect(rows).to.have.length(201)
+    }))
+
+  it('never asks for a longer wait than the rule has, whatever a clock says', () =>
+    withDatabase(engine, async (db) => {
+      for (let number = 0; number < 5; number++) await fail(db, passwordSubjects(ada), start + number)
+      expect(await fail(db, passwordSubjects(ada), start - hour)).to.equal(5)
+    }))
+
+  it('counts the attempts of two processes together, also while one of them forgives the account', () =>
+    withPlace(engine, async (place) => {
+      const stores = [await openStore(place), await openStore(place)] as const
+      for (let failure = 0; failure < 5; failure++) {
+        expect(await fail(stores[failure % 2 ? 0 : 1].db, passwordSubjects(ada), start)).to.equal(0)
+      }
+      for (const { db } of stores) expect(await fail(db, passwordSubjects(ada), start)).to.equal(5)
+      for (let round = 1; round <= 40; round++) {
+        // Hours apart, so that none has to wait.
+        const now = start + round * 2 * hour
+        await Promise.all(
+          stores.flatMap(({ db }) => [
+            fail(db, passwordSubjects(ada), now),
+            db.transaction().execute((transaction) => forgiveAccount(transaction, ada.email)),
+            succeed(db, passwordSubjects(ada), now),
+          ]),
+        )
+      }
+      for (const store of stores) await store.close()
+    }))
+})
+
+describe('failed attempts at the page of the sign-in', () => {
+  it('go by the clock of the service, and are forgiven by a success', () => {
+    let now = start
+    return withCountedService(
+      async ({ url, admin }) => {
+        await createPerson({ call: admin })
+        const guess = async (secret?: string) => {
+          const browser = new Browser()
+          return signIn(browser, await browser.open(askForCode(url).url), undefined, secret)
+        }
+        for (let failure = 0; failure < 5; failure++)
+          expect((await guess('wrong horse')).status).to.equal(400)
+        const refused = await guess()
+        expect(refused.status).to.equal(429)
+        expect(refused.headers.get('retry-after')).to.equal('5')
+        expect(refused.text).to.include('Too many failed attempts. Try again in 5 seconds.')
+        now += 5 * second
+        expect((await guess()).text).to.include('act for you?')
+        for (let failure = 0; failure < 5; failure++)
+          expect((await guess('wrong horse')).status).to.equal(400)
+      },
+      { now: () => now },
+    )
+  })
+
+  it('do not keep a browser out in which the person has signed in before', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      await createPerson(service, 'eve@example.com')
+      const mine = new Browser()
+      await signIn(mine, await mine.open(`${service.url}/sign-in`))
+      for (let failure = 0; failure < 6; failure++) {
+        const browser = new Browser()
+        await signIn(browser, await browser.open(`${service.url}/sign-in`), undefined, 'wrong horse')
+      }
+      const other = new Browser()
+      const held = await signIn(other, await other.open(`${service.url}/sign-in`))
+      expect(held.status).to.equal(429)
+      const taken = await signIn(mine, await mine.open(`${service.url}/sign-in`))
+      expect(taken.text).to.include('Your account')
+      // The cookie is worth nothing to another account, and nothing when it was altered.
+      const cookies = [...mine.cookies.values()].filter(({ name }) => name.includes('-known'))
+      expect(cookies).to.have.length(2)
+      for (const cookie of cookies) other.cookies.set(cookie.name, { ...cookie, value: `${cookie.value}x` })
+      const altered = await signIn(other, await other.open(`${service.url}/sign-in`))
+      expect(altered.status).to.equal(429)
+    }))
+
+  it('are cleared by chatctl service users reset', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      const browser = new Browser()
+      const page = await browser.open(`${service.url}/sign-in`)
+      const ends: number[] = []
+      for (let failure = 0; failure < 6; failure++)
+        ends.push((await signIn(browser, page, undefined, 'wrong horse')).status)
+      expect(ends).to.deep.equal([400, 400, 400, 400, 400, 429])
+      const administration = await openAdministration(service.place)
+      await administration.resetAccount('ada@example.com', 'another password')
+      await administration.close()
+      const end = await signIn(browser, page, undefined, 'another password')
+      expect(end.text).to.include('Your account')
+    }))
+
+  it('does not count what was too much to be looked at', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      const browser = new Browser()
+      const page = await browser.open(askForCode(service.url).url)
+      let isFlooded = true
+      const flood = Array.from({ length: 66 }, async () => {
+        while (isFlooded) await hashPassword('of somebody else')
+      })
+      const refused: number[] = []
+      for (let attempt = 0; attempt < 6; attempt++) refused.push((await signIn(browser, page)).status)
+      isFlooded = false
+      await Promise.all(flood)
+      expect(refused).to.deep.equal([503, 503, 503, 503, 503, 503])
+      expect((await signIn(browser, page)).text).to.include('act for you?')
+      expect((await browser.open(`${service.url}/account`)).text).to.include('Your account')
+    }))
+
+  it('knows the first 64 bits of an address in any notation', () => {
+    expect(networkOf('192.0.2.1')).to.equal('192.0.2.1')
+    expect(networkOf('::ffff:192.0.2.1')).to.equal('::ffff:192.0.2.1')
+    expect(networkOf('::1')).to.equal('0:0:0:0')
+    fc.assert(
+      fc.property(fc.ipV6(), (address) => {
+        if (address.includes('.')) return
+        expect(networkOf(new URL(`http://[${address}]`).hostname.slice(1, -1)).split(':')).to.have.length(4)
+      }),
+    )
+  })
+
+  it('lets no more than five passwords be tried at once, at two services', () =>
+    withFolder(async (folder) => {
+      const services = [
+        equip(await startService({ dataDir: folder })),
+        equip(await startService({ dataDir: folder })),
+      ] as const
+      await createPerson(services[0])
+      const tried = await Promise.all(
+        Array.from({ length: 20 }, async (_, index) => {
+          const browser = new Browser()
+          const { url } = services[index % 2] as (typeof services)[0]
+          const page = await browser.open(askForCode(url).url)
+          return signIn(browser, page, 'ADA@example.com ', `guess ${index}`)
+        }),
+      )
+      expect(tried.filter(({ status }) => status === 400)).to.have.length(5)
+      const held = tried.filter(({ status }) => status === 429)
+      expect(held).to.have.length(15)
+      expect(Number(held[0]?.headers.get('retry-after'))).to.be.within(1, 60)
+      for (const service of services) await service.close()
+    }))
+
+  it('says the same of an address that nobody has, and takes as long', () =>
+    withService(async (service) => {
+      await createPerson(service)
+      const say = async (email: string) => {
+        const browser = new Browser()
+        const page = await browser.open(askForCode(service.url).url)
+        const answers = []
+        for (let attempt = 0; attempt < 6; attempt++) {
+          const began = performance.now()
+          const { status, text } = await signIn(browser, page, email, 'wrong horse')
+          const alert = /role="alert">([^<]+)/.exec(text)?.[1]
+          answers.push({ status, alert, ms: performance.now() - began })
+        }
+        return answers
+      }
+      const known = await say('ada@example.com')
+      const unknown = await say('eve@example.com')
+      const words = (answers: typeof known) => answers.map(({ status, alert }) => ({ status, alert }))
+      expect(words(unknown)).to.deep.equal(words(known))
+      expect(words(known).map(({ status }) => status)).to.deep.equal([400, 400, 400, 400, 400, 429])
+      // A hash takes a multiple of everything else; without it an answer would be there at once.
+      // The shortest of them, for a busy machine makes some longer.
+      const least = (answers: typeof known) => Math.min(...answers.slice(1, 5).map(({ ms }) => ms))
+      expect(least(unknown)).to.be.above(least(known) / 3)
+    }))
+
+  it('keeps out who has no password', () =>
+    withService(async ({ url }) => {
+      const browser = new Browser()
+      const page = await browser.open(askForCode(url).url)
+      for (const secret of ['', 'null', 'admin']) {
+        expect((await signIn(browser, page, 'admin@localhost', secret)).status).to.equal(400)
+      }
+    }))
+})

@@ -1,0 +1,50 @@
+import { readdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { Refusal } from '../../../src/service/domain/refusal.ts'
+import { FactorSeal } from '../../../src/service/oauth/factor-seal.ts'
+import { withFolder } from '../temporary-service.ts'
+
+const secret = fc.stringMatching(/^[A-Z2-7]{16,64}$/)
+
+describe('the seal of second factors', () => {
+  it('gives back what it sealed, for the same user, also in another process', () =>
+    withFolder((folder) => {
+      fc.assert(
+        fc.property(secret, fc.string({ minLength: 1 }), (text, user) => {
+          const sealed = new FactorSeal(folder).seal(text, user)
+          expect(sealed).not.to.contain(text)
+          expect(new FactorSeal(folder).open(sealed, user)).to.equal(text)
+        }),
+      )
+      expect(readdirSync(folder)).to.deep.equal(['second-factor.key'])
+      if (process.platform !== 'win32')
+        expect(statSync(join(folder, 'second-factor.key')).mode & 0o777).to.equal(0o600)
+    }))
+
+  it('opens nothing for another user, with another key, or that was changed', () =>
+    withFolder((folder) => {
+      const seal = new FactorSeal(folder)
+      const sealed = seal.seal('JBSWY3DPEHPK3PXP', 'usr_a')
+      expect(() => seal.open(sealed, 'usr_b')).to.throw(Refusal)
+      fc.assert(
+        fc.property(fc.nat(sealed.length - 1), (at) => {
+          const other = sealed[at] === 'A' ? 'B' : 'A'
+          const changed = sealed.slice(0, at) + other + sealed.slice(at + 1)
+          // The last character of base64url has bits that mean nothing.
+          if (at < sealed.length - 1) expect(() => seal.open(changed, 'usr_a')).to.throw(Refusal)
+        }),
+      )
+      rmSync(join(folder, 'second-factor.key'))
+      expect(() => new FactorSeal(folder).open(sealed, 'usr_a')).to.throw(
+        Refusal,
+        /An administrator can reset it/,
+      )
+    }))
+
+  it('reads the plain secrets of an earlier version', () =>
+    withFolder((folder) => {
+      expect(new FactorSeal(folder).open('JBSWY3DPEHPK3PXP', 'usr_a')).to.equal('JBSWY3DPEHPK3PXP')
+    }))
+})

@@ -1,0 +1,71 @@
+import { expect } from 'chai'
+import { owner } from '../support/bearer-service.ts'
+import { readCredential } from '../support/credential-files.ts'
+import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { loginFlags, signIn } from '../support/sign-in.ts'
+import { agreeByHttp, signInByHttp } from '../support/sign-in-by-http.ts'
+import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+import { Terminal } from './terminal.ts'
+
+describe('a sign-in on a terminal', function () {
+  this.timeout(60_000)
+  let server: TokenEndpoint
+  let service: FaultServer
+  let sandbox: Sandbox
+  let terminal: Terminal | undefined
+  let user: object
+  beforeEach(async () => {
+    user = owner
+    sandbox = createSandbox()
+    server = await startTokenEndpoint()
+    service = await startFaultServer((...exchange) => json(200, user)(...exchange))
+  })
+  afterEach(async () => {
+    terminal?.kill()
+    sandbox.remove()
+    await server.close()
+    await service.close()
+  })
+
+  const start = async (...more: string[]) => {
+    terminal = new Terminal(sandbox, ['auth', 'login', ...loginFlags({ server, service }), ...more])
+    await terminal.waitFor('Then wait, or paste here')
+    const [, address = ''] = /^Open this address to sign in:\r?\n(\S+)/m.exec(terminal.shown) ?? []
+    return { terminal, address }
+  }
+
+  it('takes a pasted address that is longer than the 4,095 bytes of a line', async () => {
+    const code = `c${'0123456789'.repeat(700)}`
+    server.script.redirectBack = (query) => query.set('code', code)
+    const { terminal, address } = await start('--no-browser')
+    terminal.type(`what?\r${await agreeByHttp(address)}\r`)
+    expect(await terminal.end(), terminal.shown).to.equal(0)
+    expect(terminal.shown).to.contain('Still waiting: it is not a full URL.')
+    expect(server.tokenRequests[0]?.get('code')).to.equal(code)
+  })
+
+  it('can be left with Ctrl-C while it waits for a paste', async () => {
+    const { terminal } = await start('--no-browser')
+    terminal.type('http://half\u0003')
+    expect(await terminal.end()).to.equal(130)
+  })
+
+  for (const [answer, exitCode, id] of [
+    ['y\r', 0, 'u2'],
+    ['n\r', 3, 'u1'],
+  ] as const) {
+    it(`asks before it gives a profile to another user: ${answer.trim()}`, async () => {
+      await signIn(sandbox, { server, service }, [])
+      user = { ...owner, id: 'u2', email: 'mallory@example.com' }
+      const { terminal, address } = await start('--no-browser')
+      const page = signInByHttp(address)
+      await terminal.waitFor('Continue as mallory@example.com?')
+      expect(terminal.shown).to.contain('Profile "work" was signed in as ada@example.com')
+      terminal.type(answer)
+      expect(await terminal.end(), terminal.shown).to.equal(exitCode)
+      expect((await page).text).to.contain(exitCode === 0 ? 'Signed in' : 'Not signed in')
+      expect(readCredential(sandbox).user?.id).to.equal(id)
+    })
+  }
+})
