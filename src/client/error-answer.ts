@@ -1,5 +1,11 @@
 import { isNumber, isRecord } from '../contract/exact-json.ts'
-import { type FailedRequest, Failure, type FailureKind, type FailureOptions } from '../failure.ts'
+import {
+  type FailedRequest,
+  Failure,
+  type FailureKind,
+  type FailureOptions,
+  unknownOutcome,
+} from '../failure.ts'
 import { requestIdOf } from './answer.ts'
 import { describeDuration } from './clock.ts'
 import { cutDeeperThan, readJson } from './json.ts'
@@ -68,7 +74,9 @@ export function answerFailure(
     status < 500 && status !== 401 ? webPageHint(request, headers, answered.bytes) : undefined
   const hint = asked === undefined ? (doubt ?? (wasHeld ? upstreamHint : page())) : waitHint(asked, now)
   if (hint !== undefined) options.hint = hint
-  return new Failure(kindOfStatus(status), complaint.message ?? describeAnswer(answered), options)
+  const failure = new Failure(kindOfStatus(status), complaint.message ?? describeAnswer(answered), options)
+  // A redirect from a change, which is not followed, does not say whether the change was made.
+  return failure.kind === 'rejected' && doubt !== undefined ? unknownOutcome(failure, doubt) : failure
 }
 
 /**

@@ -48,7 +48,10 @@ export default class Api extends BaseCommand {
       multipleNonGreedy: true,
       summary: 'Request header; repeatable.',
     }),
-    include: Flags.boolean({ char: 'i', summary: 'Print status and headers of the answer first.' }),
+    include: Flags.boolean({
+      char: 'i',
+      summary: 'Print the status and headers of the response first (text output only).',
+    }),
     'dry-run': dryRunFlag,
   }
   protected override readonly holdsEverything = true
@@ -58,6 +61,15 @@ export default class Api extends BaseCommand {
     const target = readTarget(args)
     if (args.path === undefined && (flags.data ?? flags.field) !== undefined) {
       throw new Failure('usage', 'A body needs a method', { hint: `Say it: chatctl api POST ${target.path}` })
+    }
+    if (flags.include && !context.output.showsText(documentView)) {
+      throw new Failure(
+        'usage',
+        '--include prints headers as text and cannot be combined with an output format',
+        {
+          hint: 'Omit --include, or omit --output, --json, --fields, --jq, CHATCTL_OUTPUT, and CHATCTL_JSON.',
+        },
+      )
     }
     const body = await readRequestBody({ data: flags.data, fields: flags.field }, context)
     const client = await context.connect()

@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { makePrivateFolder } from '../config/make-private-folder.ts'
 import { lockFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
 import { waitForProcessLock } from '../process-lock.ts'
@@ -34,7 +34,7 @@ function lockPath(owner: CredentialOwner): string {
 async function acquire(path: string, signal: AbortSignal | undefined): Promise<() => void> {
   let release: (() => void) | undefined
   try {
-    mkdirSync(lockFolder(), { recursive: true, mode: 0o700 })
+    makePrivateFolder(lockFolder())
     release = await waitForProcessLock(path, { signal, patience })
   } catch (cause) {
     if (signal?.aborted) throw signal.reason

@@ -4,7 +4,6 @@ import {
   fstatSync,
   fsyncSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -13,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { makePrivateFolder } from '../config/make-private-folder.ts'
 import { dataFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
 import { systemWords } from '../system-words.ts'
@@ -49,7 +49,7 @@ export class InsecureFile implements CredentialStore {
   async write(owner: CredentialOwner, credential: StoredCredential): Promise<void> {
     const path = pathOf(owner)
     try {
-      mkdirSync(credentialFolder(), { recursive: true, mode: 0o700 })
+      makePrivateFolder(credentialFolder())
       demandOurs(credentialFolder(), lstatSync(credentialFolder()), 'folder')
       const there = lstatSync(path, { throwIfNoEntry: false })
       if (there) demandOurs(path, there, 'file')

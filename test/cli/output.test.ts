@@ -412,7 +412,6 @@ describe('output', function () {
         ['users', 'profile'],
         ['users', 'profile', '--json'],
         ['chat', 'send', 'x', '--stream'],
-        ['users', 'update', 'u1', '--name', 'x'],
       ]) {
         it(`${signal} while waiting for ${args.join(' ')} is ${code}, at once`, async () => {
           let child: ReturnType<typeof startChatctl> | undefined

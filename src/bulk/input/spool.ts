@@ -1,6 +1,7 @@
-import { mkdirSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makePrivateFolder } from '../../config/make-private-folder.ts'
 import { Failure } from '../../failure.ts'
 import { systemWords } from '../../system-words.ts'
 import { unlessAborted } from './unless-aborted.ts'
@@ -24,7 +25,7 @@ export async function spool(
 ): Promise<OpenFile> {
   const path = join(folder, `spool-${process.pid}-${Math.random().toString(36).slice(2)}`)
   const handle = await guard(folder, async () => {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makePrivateFolder(folder)
     return open(path, 'wx+', 0o600)
   })
   const isRemoved = process.platform !== 'win32'

@@ -1,14 +1,6 @@
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  renameSync,
-  rmSync,
-} from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { makePrivateFolder } from '../../config/make-private-folder.ts'
 import { stateFolder } from '../../config/paths.ts'
 import { Failure } from '../../failure.ts'
 import { tryProcessLock } from '../../process-lock.ts'
@@ -49,7 +41,7 @@ export interface JournalRequest {
 export async function openJournal({ header, restart, rows }: JournalRequest): Promise<Journal> {
   const folder = importsFolder()
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makePrivateFolder(folder)
     const path = pathOf(header)
     const locks = [lock(path, header)]
     const release = () => {

@@ -5,6 +5,7 @@ import { showChanged } from '../../../cli/output/show-changed.ts'
 import { showSentDifference } from '../../../cli/output/show-sent-difference.ts'
 import { lockingFor, serviceOf } from '../../../cli/plan-service.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
+import { demandNamedService } from '../../../cli/target.ts'
 import type { ApiConfiguration } from '../../../contract/api-configuration.ts'
 import { isRecord } from '../../../contract/exact-json.ts'
 import { Failure } from '../../../failure.ts'
@@ -73,6 +74,8 @@ export default class SettingsApiSet extends BaseCommand {
     const send = () => client.settings.setApi(configuration)
     // What is held back leaves what was last sent from here as it is.
     if (context.dryRun) return void (await send())
+    // Before the lock, which makes a directory.
+    demandNamedService(context.target())
     const { before, answer } = await withSettingsLock(service, lockingFor(context), async () => {
       const before = readSent(service)
       const sending = sendConfiguration(service, configuration, send, context.signal)

@@ -35,7 +35,7 @@ export async function backUp(folder: string, target: string): Promise<Backup> {
     })
   }
   const data = databaseFile(folder)
-  demandReadable(data, `There is no data in ${folder} yet`)
+  demandReadable(data, new Failure('not_found', `There is no data in ${folder} yet`))
   const partial = `${file}.partial`
   let source: DatabaseSync | undefined
   try {
@@ -75,7 +75,7 @@ export interface Restored {
 /**
  * Puts a backup in the place of the data of a folder, and keeps what was there beside it, whatever
  * state that is in: damaged, or of a newer chatctl. The caller sees to it that no service runs.
- * @throws Failure `not_found`, `storage`; nothing is changed then
+ * @throws as `checkBackup`; nothing is changed then
  */
 export async function restore(folder: string, backup: string): Promise<Restored> {
   const file = resolve(backup)
@@ -120,7 +120,7 @@ function moveDatabase(from: string, to: string): void {
 
 /** A file that nobody writes; as `immutable`, so that SQLite makes no files of its own beside it. */
 function openBackup(file: string): DatabaseSync {
-  demandReadable(file, `There is no ${file}`)
+  demandReadable(file, new Failure('refused', `The backup ${file} does not exist`))
   if (existsSync(`${file}-wal`)) {
     throw new Failure('storage', `${file} is in use, or was copied while it was; it may not be whole`, {
       hint: 'Make a backup with: chatctl service backup --to FILE',
@@ -132,12 +132,12 @@ function openBackup(file: string): DatabaseSync {
   return new DatabaseSync(url, { readOnly: true })
 }
 
-/** @throws Failure `not_found` in the words given, `storage` for what may not be read */
-function demandReadable(file: string, absent: string): void {
+/** @throws `absent` for a file that does not exist; Failure `storage` for one that cannot be read */
+function demandReadable(file: string, absent: Failure): void {
   try {
     accessSync(file, constants.R_OK)
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') throw new Failure('not_found', absent)
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') throw absent
     throw new Failure('storage', `${file} cannot be read: ${systemWords(cause)}`, { cause })
   }
 }
@@ -154,7 +154,7 @@ async function copyInto(target: string, source: DatabaseSync): Promise<void> {
 /**
  * Whether a file is data of ours and whole.
  * @returns the number of its schema
- * @throws Failure `not_found`, `storage`
+ * @throws Failure `refused` for a file that does not exist, `storage`
  */
 export function checkBackup(backup: string): number {
   const file = resolve(backup)
