@@ -78,7 +78,7 @@ function parse(schema: z.ZodMiniType, value: unknown, what: string): unknown {
 }
 
 /** A reply that is not streamed comes when its last word is there. */
-const replyTimeout = 600_000
+export const replyTimeout = 600_000
 const otherTimeout = 60_000
 
 /** Milliseconds that a request may take where nobody has set a timeout. */
