@@ -41,7 +41,7 @@ export async function collectAnswer(
       const answered = { status, headers, bytes: kept.join() }
       return readAnswer(endpoints.sendMessage, answered, request) as Answer<SendAnswer>
     } catch (error) {
-      // A body of another shape than the documented one may hold a reply all the same.
+      // A body that does not have the documented shape may still contain a reply.
       const isReadable = end.complete && error instanceof Failure && error.kind === 'unusable_answer'
       if (!isReadable) throw error
     }
