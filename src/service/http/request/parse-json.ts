@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { mayHoldExactNumbers, parseJson } from '../../../contract/exact-json.ts'
 import { invalidRequest, Refusal } from '../../domain/refusal.ts'
 import type { LargeWork } from '../../limits/large-work.ts'
 import { exceededBound } from './json-shape.ts'
@@ -47,7 +48,9 @@ export function acceptJson(server: FastifyInstance, work: LargeWork): void {
     }
     // The parser's words quote the body, which may hold a password that ends up in somebody's log.
     parse(request, text, (error, value) =>
-      error ? done(invalidRequest([{ path: '', message: 'is not valid JSON' }])) : done(null, value),
+      error
+        ? done(invalidRequest([{ path: '', message: 'is not valid JSON' }]))
+        : done(null, mayHoldExactNumbers(text) ? parseJson(text) : value),
     )
   }
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
