@@ -260,6 +260,19 @@ describe('users import', function () {
       }
     })
 
+    it('fails where the service refuses the key, also with --on-unknown and no row to settle', async () => {
+      const path = file('users.csv', three)
+      await importing(path)
+      const { port } = new URL(server.url)
+      await server.close()
+      const refusing = await startFaultServer(
+        failing(401, 'invalid_api_key', 'Invalid API key'),
+        Number(port),
+      )
+      expectFailure(await importing(path, '--on-unknown', 'retry'), 4, 'Invalid API key')
+      await refusing.close()
+    })
+
     it('tries what failed, and what is behind it', async () => {
       const bad = new Set(['b@example.com'])
       await serve({ rejects: (email) => bad.has(email) })
