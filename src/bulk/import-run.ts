@@ -26,7 +26,7 @@ const usualLatency = 100
 const busy: readonly FailureKind[] = ['server_error', 'truncated', 'rate_limited']
 
 /** A key need not belong to a user: what counts is that it was accepted. */
-function isLetIn(error: unknown): boolean {
+function isKeyAccepted(error: unknown): boolean {
   const answers: readonly FailureKind[] = [
     'forbidden',
     'not_found',
@@ -132,7 +132,7 @@ export class ImportRun {
     } catch (error) {
       // A service that is busy now may be ready when the first row is sent.
       const isBusy = error instanceof Failure && busy.includes(error.kind)
-      if (!isBusy && !isLetIn(error)) throw error
+      if (!isBusy && !isKeyAccepted(error)) throw error
       return undefined
     }
   }
@@ -142,7 +142,7 @@ export class ImportRun {
     try {
       await this.#brake.through(() => client.users.profile())
     } catch (error) {
-      if (!isLetIn(error)) throw error
+      if (!isKeyAccepted(error)) throw error
     }
   }
 

@@ -119,7 +119,7 @@ function throwWhatIsLeft(context: Context, imported: Imported, options: FileOpti
   ]
   if (ended !== undefined) {
     const left = `${countOf(remaining, 'row')} ${remaining === 1 ? 'is' : 'are'} left`
-    const resume = `To resume, run ${sameCommand(options)} again.`
+    const resume = `To resume, run ${sameCommand(options)}.`
     context.output.notice(`${[left, ...words].join(', ')}. ${resume}`)
     // Rows whose outcome is unknown were named with what settles them.
     throw ended instanceof Failure && ended.inDoubt ? ended.reworded(ended.message, resume) : ended
