@@ -3,9 +3,9 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Script } from 'node:vm'
-import { makePrivateFolder } from './config/make-private-folder.ts'
 import { cacheFolder } from './config/paths.ts'
 import { isOursAlone } from './config/trusted-folder.ts'
+import { makePrivateFolder } from './system/make-private-folder.ts'
 
 /**
  * Loads the files of dist as Node's own loader of CommonJS would, with V8's compiled code kept

@@ -1,8 +1,8 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { makePrivateFolder } from '../config/make-private-folder.ts'
 import { stateFolder } from '../config/paths.ts'
+import { makePrivateFolder } from '../system/make-private-folder.ts'
 
 /** What is kept for a person until they have used it. */
 type Kept = 'edits' | 'passwords'

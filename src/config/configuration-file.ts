@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import * as z from 'zod/mini'
 import { faultsOf } from '../contract/faults.ts'
 import { Failure } from '../failure.ts'
+import { makePrivateFolder } from '../system/make-private-folder.ts'
 import { systemWords } from '../system-words.ts'
 import { withFileLock } from './file-lock.ts'
-import { makePrivateFolder } from './make-private-folder.ts'
 import { configFolder } from './paths.ts'
 
 /** What a person sets. Where credentials are stored (`storage`, `credentials`) only signing in and out decide. */

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { makePrivateFolder } from '../system/make-private-folder.ts'
 import { withFileLock } from './file-lock.ts'
-import { makePrivateFolder } from './make-private-folder.ts'
 import { stateFolder } from './paths.ts'
 
 const fileName = 'last-contexts'

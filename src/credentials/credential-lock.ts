@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { makePrivateFolder } from '../config/make-private-folder.ts'
 import { lockFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
 import { waitForProcessLock } from '../process-lock.ts'
+import { makePrivateFolder } from '../system/make-private-folder.ts'
 import { systemWords } from '../system-words.ts'
 import { type CredentialOwner, digestOf } from './credential-store.ts'
 

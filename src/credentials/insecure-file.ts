@@ -12,9 +12,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { makePrivateFolder } from '../config/make-private-folder.ts'
 import { dataFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
+import { makePrivateFolder } from '../system/make-private-folder.ts'
 import { systemWords } from '../system-words.ts'
 import { type CredentialOwner, type CredentialStore, digestOf } from './credential-store.ts'
 import { parseStored, type StoredCredential, serialise } from './stored-credential.ts'

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { makePrivateFolder } from '../config/make-private-folder.ts'
 import { stateFolder } from '../config/paths.ts'
+import { makePrivateFolder } from '../system/make-private-folder.ts'
 import { folderFailure } from './folder-failure.ts'
 
 /** Ms: what a run has left is of use for that long. */

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makePrivateFolder } from '../../config/make-private-folder.ts'
 import { Failure } from '../../failure.ts'
+import { makePrivateFolder } from '../../system/make-private-folder.ts'
 import { systemWords } from '../../system-words.ts'
 import { unlessAborted } from './unless-aborted.ts'
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { makePrivateFolder } from '../../config/make-private-folder.ts'
 import { lockFolder } from '../../config/paths.ts'
 import { Failure } from '../../failure.ts'
 import { waitForProcessLock } from '../../process-lock.ts'
+import { makePrivateFolder } from '../../system/make-private-folder.ts'
 import { systemWords } from '../../system-words.ts'
 
 /** What a change of a service's settings needs of its surroundings. */

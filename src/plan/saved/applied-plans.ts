@@ -1,8 +1,8 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makePrivateFolder } from '../../config/make-private-folder.ts'
 import { stateFolder } from '../../config/paths.ts'
 import { Failure } from '../../failure.ts'
+import { makePrivateFolder } from '../../system/make-private-folder.ts'
 import { systemWords } from '../../system-words.ts'
 
 function folder(): string {

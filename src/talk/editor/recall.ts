@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { withFileLock } from '../../config/file-lock.ts'
-import { makePrivateFolder } from '../../config/make-private-folder.ts'
+import { makePrivateFolder } from '../../system/make-private-folder.ts'
 import { cleanText } from './graphemes.ts'
 
 const mostEntries = 1_000

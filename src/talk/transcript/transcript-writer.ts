@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { makePrivateFolder } from '../../config/make-private-folder.ts'
 import { syncFolder } from '../../sync-folder.ts'
+import { makePrivateFolder } from '../../system/make-private-folder.ts'
 import { repeatAfter } from './repeat-after.ts'
 import { extension, makeSessionId, sessionIdOf } from './session-id.ts'
 import { lockSession } from './session-lock.ts'

@@ -1,10 +1,11 @@
-import { accessSync, constants, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../../../failure.ts'
 import { loadSqlite } from '../../../load-sqlite.ts'
 import { syncFolder } from '../../../sync-folder.ts'
+import { makePrivateFolder } from '../../../system/make-private-folder.ts'
 import { systemWords } from '../../../system-words.ts'
 import { schemaVersion } from './migrate-sqlite.ts'
 import { databaseFile, openSqlite } from './open-sqlite.ts'
@@ -84,7 +85,7 @@ export async function restore(folder: string, backup: string): Promise<Restored>
   let source: DatabaseSync | undefined
   try {
     checkBackup(file)
-    mkdirSync(dirname(data), { recursive: true, mode: 0o700 })
+    makePrivateFolder(dirname(data))
     source = openBackup(file)
     await copyInto(partial, source)
     const kept = existsSync(data) ? join(dirname(data), `before-restore-${timestamp()}.db`) : null
