@@ -26,7 +26,7 @@ const usualLatency = 100
 const busy: readonly FailureKind[] = ['server_error', 'truncated', 'rate_limited']
 
 /** A key need not belong to a user: what counts is that it was accepted. */
-function isLetIn(error: unknown): boolean {
+function isKeyAccepted(error: unknown): boolean {
   const answers: readonly FailureKind[] = [
     'forbidden',
     'not_found',
@@ -84,20 +84,19 @@ export class ImportRun {
       states: this.#journal.rows,
       settling: this.#settling,
     })
-    let ended: unknown
-    if (outline.requests > 0 || this.#options.settlement !== undefined) {
-      const client = await this.#connect()
-      if (outline.requests > 0) {
-        // Of a quota that was given, it would be the request that is missing in the end.
-        const latency = this.#options.quota ? undefined : await this.#probe(client)
-        await this.#options.confirm(this.#prospect(outline, latency))
-      }
-      // What was asked for is counted, not what we wanted to know.
-      this.#requests = 0
-      await this.#preparePasswords()
-      ended = await this.#send(client, outline)
-    } else await this.#checkService()
-    return this.#report(ended)
+    const client = await this.#connect()
+    // What became of a row in an earlier run can be said without a service.
+    const isSettling = this.#options.settlement !== undefined && this.#journal.rows.unsettled > 0
+    if (outline.requests > 0) {
+      // Of a quota that was given, it would be the request that is missing in the end.
+      const latency = this.#options.quota ? undefined : await this.#probe(client)
+      await this.#options.confirm(this.#prospect(outline, latency))
+    } else if (!isSettling) await this.#checkService(client)
+    // What was asked for is counted, not what we wanted to know.
+    this.#requests = 0
+    if (outline.requests === 0 && !isSettling) return this.#report(undefined)
+    await this.#preparePasswords()
+    return this.#report(await this.#send(client, outline))
   }
 
   /** @param latency ms of one request, where one was made */
@@ -133,20 +132,18 @@ export class ImportRun {
     } catch (error) {
       // A service that is busy now may be ready when the first row is sent.
       const isBusy = error instanceof Failure && busy.includes(error.kind)
-      if (!isBusy && !isLetIn(error)) throw error
+      if (!isBusy && !isKeyAccepted(error)) throw error
       return undefined
     }
   }
 
   /** A run with nothing to send must not succeed where the service cannot be reached, or refuses the key. */
-  async #checkService(): Promise<void> {
-    const client = await this.#connect()
+  async #checkService(client: Client): Promise<void> {
     try {
       await this.#brake.through(() => client.users.profile())
     } catch (error) {
-      if (!isLetIn(error)) throw error
+      if (!isKeyAccepted(error)) throw error
     }
-    this.#requests = 0
   }
 
   async #preparePasswords(): Promise<void> {

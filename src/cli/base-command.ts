@@ -5,9 +5,11 @@ import type { DocumentForm } from '../config/output-forms.ts'
 import { Failure, unknownOutcome } from '../failure.ts'
 import { heldRequestView, localChangeView } from '../view/dry-run.ts'
 import type { View } from '../view/view.ts'
+import { commandFor } from './command-for.ts'
 import { type Context, createContext } from './create-context.ts'
 import { HeldRequest } from './held-request.ts'
 import { Interruption } from './interruption.ts'
+import { outcomeHint } from './outcome-hint.ts'
 import { demandOpenStdout } from './output/closed-stdout.ts'
 import { checkFilter } from './output/jq.ts'
 import { watchClosedPipes } from './output/streams.ts'
@@ -116,12 +118,18 @@ export abstract class BaseCommand extends Command {
    *
    * @param hint what shows whether it was made, where the outcome is unknown
    */
-  protected async change<T>(change: Promise<T>, hint: string): Promise<T> {
+  protected async change<T>(change: Promise<T>, hint?: string): Promise<T> {
     try {
       return await change
     } catch (error) {
-      throw error instanceof Failure && error.inDoubt ? unknownOutcome(error, hint) : error
+      if (!(error instanceof Failure && error.inDoubt)) throw error
+      throw unknownOutcome(error, hint ?? outcomeHint(error.request, this.#command))
     }
+  }
+
+  /** A command line for the service of this run. */
+  readonly #command = (...words: string[]): string => {
+    return this.#context ? commandFor(this.#context, ...words) : ['chatctl', ...words].join(' ')
   }
 
   protected override async catch(error: unknown): Promise<void> {
@@ -153,7 +161,7 @@ export abstract class BaseCommand extends Command {
   #interrupted(interruption: Interruption): InterruptedChange | undefined {
     const isToChange =
       Object.hasOwn(this.ctor.flags ?? {}, 'dry-run') && /^(settings|users):/.test(this.id ?? '')
-    return this.#context?.sentChanges.describe(interruption, isToChange)
+    return this.#context?.sentChanges.describe(interruption, isToChange, this.#command)
   }
 
   #usage(): Usage {

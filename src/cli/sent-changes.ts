@@ -54,9 +54,14 @@ export class SentChanges {
    * What is known when the run is interrupted.
    *
    * @param isToChange whether the command sends changes, whatever it was told to do
+   * @param command a command line for the same service
    * @returns undefined where there was nothing to change
    */
-  describe({ hint: more }: Interruption, isToChange: boolean): InterruptedChange | undefined {
+  describe(
+    { hint: more }: Interruption,
+    isToChange: boolean,
+    command: (...words: string[]) => string,
+  ): InterruptedChange | undefined {
     if (!this.#isAsked && !(this.#isFollowing && isToChange)) return undefined
     const [unknown] = this.#unknown.values()
     const confirmed = this.#confirmed.map(inWords).join(' and ')
@@ -69,13 +74,13 @@ export class SentChanges {
       return {
         message: `Interrupted. The outcome of the change is unknown: ${inWords(unknown)} was sent and not confirmed${before}`,
         request: unknown,
-        ...hintOf(outcomeHint(unknown)),
+        ...hintOf(outcomeHint(unknown, command)),
       }
     }
     if (confirmed !== '') {
       return {
         message: `Interrupted after the service confirmed ${confirmed}. The remaining steps were not done`,
-        ...hintOf(outcomeHint(this.#confirmed.at(-1))),
+        ...hintOf(outcomeHint(this.#confirmed.at(-1), command)),
       }
     }
     return { message: 'Interrupted. No change was sent to the service', ...hintOf(undefined) }

@@ -155,11 +155,17 @@ describe('a journal that is carried over to a file that has changed', () => {
   })
 
   it('knows a row by what it says, however it is written, and never by its password', () => {
-    const row = { email: 'a@x.org', role: 'admin', metadata: { a: 1, b: [2] } }
+    const row = { email: 'a@x.org', role: 'admin', metadata: { a: 1, b: [{ c: 2, d: 3 }] } }
     const key = rowKey(row)
-    expect(rowKey({ metadata: { b: [2], a: 1 }, role: 'admin', email: 'a@x.org' })).to.equal(key)
+    expect(rowKey({ metadata: { b: [{ d: 3, c: 2 }], a: 1 }, role: 'admin', email: 'a@x.org' })).to.equal(key)
     expect(rowKey({ ...row, password: 'secret' })).to.equal(key)
-    for (const other of [{ email: 'b@x.org' }, { role: 'editor' }, { metadata: {} }, { permissions: [] }]) {
+    for (const other of [
+      { email: 'b@x.org' },
+      { role: 'editor' },
+      { metadata: {} },
+      { metadata: { a: 1, b: [{ c: 2, d: 4 }] } },
+      { permissions: [] },
+    ]) {
       expect(rowKey({ ...row, ...other })).not.to.equal(key)
     }
   })

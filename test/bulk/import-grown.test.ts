@@ -228,4 +228,20 @@ describe('updates and assignments of a file', function () {
     expect(JSON.parse(edited.stdout)).to.include({ updated: 1, already_done: 1, requests: 1 })
     expect(server.report().creates.get('new@x.org')?.ids).to.have.length(1)
   })
+
+  it('are unfinished for doctor and --close where a later run has stopped', async () => {
+    const ids = ['a@x.org', 'b@x.org'].map((email) => server.add({ email }))
+    const path = file(
+      'users.csv',
+      `id,email,role\n${ids.map((id) => `${id},,editor\n`).join('')},new@x.org,\n`,
+    )
+    expect((await run('import', path)).exitCode).to.equal(0)
+    // The first run has spent three of four requests.
+    expect((await run('import', path, '--quota', '4/h')).exitCode).to.equal(75)
+    const closed = await runChatctl(sandbox, ['users', 'import', path, '--close', '--json'], {
+      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },
+    })
+    expect(closed.exitCode, closed.stderr).to.equal(0)
+    expect(JSON.parse(closed.stdout)[0]).to.include({ file: path, rows: 3, sent: 2, unknown: 0 })
+  })
 })

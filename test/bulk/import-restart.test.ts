@@ -61,6 +61,6 @@ describe('users import --restart', function () {
     await begin({ quota: { requests: 1, window: 60_000, headers: 'Retry-After' } })
     const done = await importing('--restart', '--yes', '--max-wait', '1s', '--quota', '100/h')
     expect(done.exitCode).to.equal(75)
-    expect(done.stderr).to.contain('the same command without --restart goes on')
+    expect(done.stderr).to.contain('To resume, run the same command without --restart.')
   })
 })

@@ -84,7 +84,9 @@ describe('an import with many rows whose outcome is unknown', function () {
     let requests = 0
     server.onRequest = () => requests++
     expectFailure(await run('users', 'import', path, '--close'), 2, 'There is no unfinished import')
-    expectFailure(await run('users', 'import', path, '--close', '--restart'), 2, '--restart')
+    for (const flags of [['--restart'], ['--quota', '5/h'], ['--concurrency', '2']]) {
+      expectFailure(await run('users', 'import', path, '--close', ...flags), 2, `${flags[0]}`)
+    }
     expect(requests).to.equal(0)
   })
 })

@@ -260,6 +260,19 @@ describe('users import', function () {
       }
     })
 
+    it('fails where the service refuses the key, also with --on-unknown and no row to settle', async () => {
+      const path = file('users.csv', three)
+      await importing(path)
+      const { port } = new URL(server.url)
+      await server.close()
+      const refusing = await startFaultServer(
+        failing(401, 'invalid_api_key', 'Invalid API key'),
+        Number(port),
+      )
+      expectFailure(await importing(path, '--on-unknown', 'retry'), 4, 'Invalid API key')
+      await refusing.close()
+    })
+
     it('tries what failed, and what is behind it', async () => {
       const bad = new Set(['b@example.com'])
       await serve({ rejects: (email) => bad.has(email) })
@@ -409,30 +422,18 @@ describe('users import', function () {
     })
 
     it('ends the window of a quota that is given when the service does, in the next run too', async () => {
-      const endsAt = Date.now() + 3500
-      const hourly = await startFaultServer((request, response, incoming) =>
-        json(
-          201,
-          { id: 'u' },
-          {
-            'ratelimit-policy': '"hour";q=2;w=3600',
-            ratelimit: `"hour";r=0;t=${Math.max(0, Math.ceil((endsAt - Date.now()) / 1000))}`,
-          },
-        )(request, response, incoming),
-      )
+      const half = { 'ratelimit-policy': '"hour";q=2;w=3600', ratelimit: '"hour";r=1;t=1800' }
+      const hourly = await startFaultServer(json(201, { id: 'u' }, half))
       try {
         const path = file('users.csv', three)
-        const bounded = (...flags: string[]) =>
-          run(['import', path, '--yes', '--json', '--quota', '2/h', '--concurrency', '1', ...flags], {
-            env: { CHATCTL_BASE_URL: hourly.url },
-          })
-        const first = await bounded('--max-wait', '0s')
-        expect(first.exitCode, first.stderr).to.equal(75)
-        expect(first.stderr).to.match(/Try again in \d s/)
-        await sleep(endsAt + 1000 - Date.now())
-        const second = await bounded('--max-wait', '0s')
-        expect(second.exitCode, second.stderr).to.equal(0)
-        expect(counts(second)).to.include({ remaining: 0 })
+        const flags = ['--yes', '--quota', '2/h', '--concurrency', '1', '--max-wait', '0s']
+        for (const requests of [2, 0]) {
+          const seen = hourly.requests.length
+          const done = await run(['import', path, ...flags], { env: { CHATCTL_BASE_URL: hourly.url } })
+          expect(done.exitCode, done.stderr).to.equal(75)
+          expect(done.stderr).to.match(/Try again in (30|29) min/)
+          expect(hourly.requests.length - seen).to.equal(requests)
+        }
       } finally {
         await hourly.close()
       }

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -38,6 +38,12 @@ describe('what imports have spent of a quota', () => {
     expect(await read()).to.deep.equal({ since: now - hour / 2, requests: 3 })
     expect(await read(hour / 3)).to.deep.equal({ since: now - 1000, requests: 1 })
     expect(await read(500)).to.equal(undefined)
+  })
+
+  it('does not include a journal that another import removes meanwhile', async () => {
+    plant('a.jsonl', [now - 1000])
+    symlinkSync(join(folder, 'nowhere'), join(folder, 'b.jsonl'))
+    expect(await read()).to.deep.equal({ since: now - 1000, requests: 1 })
   })
 
   it('is that of the window that the service has named', async () => {

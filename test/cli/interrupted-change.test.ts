@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import {
@@ -24,9 +24,14 @@ const changes: [args: string[], sent: string, hint: string][] = [
   [
     ['users', 'permissions', 'assign', 'u1', 'read:chat'],
     'POST /v1/users/u1/permissions',
-    'Permissions cannot be read',
+    'Permissions cannot be read back',
   ],
-  [['users', 'settings', 'set', '--theme', 'dark'], 'PUT /api/user/settings', 'Run the same command again'],
+  [
+    ['users', 'settings', 'set', '--theme', 'dark'],
+    'PUT /api/user/settings',
+    'with: chatctl settings preferences',
+  ],
+  [['api', 'PATCH', '/v1/users/%zz'], 'PATCH /v1/users/%zz', 'chatctl users get %zz'],
   [['api', 'DELETE', '/v1/new'], 'DELETE /v1/new', 'Check its effect'],
 ]
 
@@ -98,6 +103,14 @@ describe('a signal', () => {
     const { error } = JSON.parse(stderr)
     expect(error).to.include({ code: 'interrupted', hint: 'Check the user with: chatctl users get u1' })
     expect(error.request).to.deep.equal({ method: 'PATCH', url: `${url}/v1/users/u1` })
+  })
+
+  it('during a change of another profile names the profile in the hint', async () => {
+    sandbox.env = { ...sandbox.env, XDG_CONFIG_HOME: sandbox.home }
+    mkdirSync(join(sandbox.home, 'chatctl'))
+    writeFileSync(join(sandbox.home, 'chatctl', 'config.json'), '{"profiles":{"work":{}}}')
+    const { stderr } = await interrupt(['settings', 'set', 'theme.mode=dark', '--profile', 'work'], isChange)
+    expect(stderr).to.contain('Check the current settings with: chatctl settings get --profile work\n')
   })
 
   it('before a change was sent says so', async () => {

@@ -20,8 +20,14 @@ export async function readSpent(
   const events: Sent[] = []
   for (const name of readdirSync(folder)) {
     const path = join(folder, name)
-    if (!/\.jsonl(\.old)?$/.test(name) || statSync(path).mtimeMs <= now - window) continue
-    for await (const event of readEvents(path, { service, window })) events.push(event)
+    if (!/\.jsonl(\.old)?$/.test(name)) continue
+    try {
+      if (statSync(path).mtimeMs <= now - window) continue
+      for await (const event of readEvents(path, { service, window })) events.push(event)
+    } catch (error) {
+      // Another import may replace its journal meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    }
   }
   let spent: Spent | undefined
   for (const { at, named } of events.sort((one, other) => one.at - other.at)) {

@@ -94,7 +94,11 @@ async function readStates(path: string): Promise<ReadJournal | undefined> {
       if (read) read.ended = undefined
     } else if (line.type === 'import') {
       read = { header: line, states: new RowStates(line.input.rows), ended: undefined }
-    } else if (read && (line.type === 'finished' || line.type === 'closed')) read.ended = line.type
+    } else if (read && (line.type === 'finished' || line.type === 'closed')) {
+      read.ended = line.type
+      // The next run sends them again: until then none of them was.
+      if (line.type === 'finished') read.states.forgetUpdates()
+    }
   }
   return read
 }

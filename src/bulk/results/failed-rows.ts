@@ -9,8 +9,8 @@ import type { RowList } from './row-list-file.ts'
 const heldText = 64 * 1024
 
 /**
- * The rows that failed or have faults, in the form of the input, ready to be given again. What cannot be written is
- * no reason to say nothing of the others: see `trouble`.
+ * The rows that failed or have faults, in the format of the input, so that they can be fixed and
+ * imported. If they cannot be written, the import still reports the others: see `trouble`.
  */
 export class FailedRows implements RowList {
   count = 0

@@ -1,3 +1,4 @@
+import { isRecord } from '../../contract/exact-json.ts'
 import { fieldsOf } from './known-fields.ts'
 import type { UserRow } from './user-row.ts'
 
@@ -15,6 +16,8 @@ export function rowKey(row: UserRow): string {
 
 /** The columns of CSV may change places, and with them the names in an object. */
 function canonical(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value ?? null
-  return Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))
+  if (Array.isArray(value)) return value.map(canonical)
+  if (!isRecord(value)) return value ?? null
+  const fields = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))
+  return fields.map(([name, inner]) => [name, canonical(inner)])
 }

@@ -47,7 +47,7 @@ export class QuotaCount {
     const { limit, remaining } = said
     const isKnown = since > spent.since && limit !== undefined && remaining !== undefined
     // What was sent before the service's window began is not counted in it.
-    const counted = isKnown ? Math.min(spent.requests, limit - remaining) : spent.requests
+    const counted = isKnown ? Math.min(spent.requests, Math.max(0, limit - remaining)) : spent.requests
     this.#spent = { since, requests: counted }
     return this.#spent
   }

@@ -51,7 +51,7 @@ export function bulkFlags(...dependsOn: string[]) {
     }),
     close: Flags.boolean({
       dependsOn,
-      exclusive: ['dry-run', 'format', 'restart', 'results', 'skip-invalid'],
+      exclusive: ['concurrency', 'dry-run', 'format', 'quota', 'restart', 'results', 'skip-invalid'],
       summary: 'Give up the unfinished import of this file, without sending anything.',
     }),
     // CHATCTL_YES is set for all commands of a job, so that it needs nothing beside it.

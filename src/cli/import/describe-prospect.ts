@@ -31,5 +31,5 @@ export function describeProspect(
 
 /** A run that would have to wait for longer than it may is better not left alone. */
 function describeStop(maxWait: number, pause: number, again: string): string {
-  return `\nA pause for it may be longer than --max-wait ${durationFlagFor(maxWait)}: then the run stops, and ${again} goes on later. --max-wait ${durationFlagFor(pause)} waits.`
+  return `\nA pause for it may be longer than --max-wait ${durationFlagFor(maxWait)}: then the run stops; to resume it later, run ${again}. --max-wait ${durationFlagFor(pause)} waits.`
 }

@@ -119,9 +119,10 @@ function throwWhatIsLeft(context: Context, imported: Imported, options: FileOpti
   ]
   if (ended !== undefined) {
     const left = `${countOf(remaining, 'row')} ${remaining === 1 ? 'is' : 'are'} left`
-    const again = `${sameCommand(options)} goes on with what is not done.`
-    context.output.notice(`${[left, ...words].join(', ')}; ${again}`)
-    throw ended instanceof Failure && ended.inDoubt ? ended.reworded(ended.message, `Then ${again}`) : ended
+    const resume = `To resume, run ${sameCommand(options)}.`
+    context.output.notice(`${[left, ...words].join(', ')}. ${resume}`)
+    // Rows whose outcome is unknown were named with what settles them.
+    throw ended instanceof Failure && ended.inDoubt ? ended.reworded(ended.message, resume) : ended
   }
   if (words.length === 0) return
   if (failedRows === undefined) throw new Failure('incomplete', words.join(', and '))

@@ -59,12 +59,14 @@ export default class UsersCreate extends BaseCommand {
       ...(flags.name === undefined ? {} : { name: flags.name }),
       ...(metadata === undefined ? {} : { metadata }),
     }
-    if (generated === undefined || context.dryRun) return this.#show(await client.users.create(user), context)
+    if (generated === undefined || context.dryRun) {
+      return this.#show(await this.change(client.users.create(user)), context)
+    }
     demandNamedService(context.target())
     const file = new PasswordFile(generated, { email, service: context.contextOwner().baseUrl })
     let answer: Answer<unknown>
     try {
-      answer = await client.users.create(user)
+      answer = await this.change(client.users.create(user))
     } catch (error) {
       throw file.settle(error, context)
     }

@@ -1,6 +1,5 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { commandFor } from '../../cli/command-for.ts'
 import { switchFlag, textFlag } from '../../cli/flag-types.ts'
 import { parseKeyValues } from '../../cli/input/key-values.ts'
 import { showChanged } from '../../cli/output/show-changed.ts'
@@ -46,8 +45,7 @@ export default class UsersUpdate extends BaseCommand {
       throw new Failure('usage', 'There is nothing to change', { hint: 'chatctl users update --help' })
     }
     const client = await context.connect()
-    const check = `Check the user with: ${commandFor(context, 'users', 'get', args.id)}`
-    const answer = await this.change(client.users.update(args.id, patch), check)
+    const answer = await this.change(client.users.update(args.id, patch))
     const changed = { done: `Updated user ${args.id}`, resource: 'the user', id: args.id }
     await showChanged(userView, answer, changed, context)
   }

@@ -3,7 +3,6 @@ import type { Settings } from '../../contract/settings.ts'
 import { Failure, unknownOutcome } from '../../failure.ts'
 import { visibleJson } from '../../view/strip-controls.ts'
 import { foundAt, isSame } from '../plan.ts'
-import { unknownHint } from './sent-configuration.ts'
 
 /** What came of a request that changes something: a response, or a failure that may have changed it too. */
 export interface Outcome {
@@ -81,7 +80,8 @@ export function notReadBack(reading: Failure, outcome: Outcome, check: string): 
 
 /** The failure of the API configuration, which nothing shows but the response to it. */
 export function configurationFailure(failure: Failure, afterSettings: boolean): Failure {
-  const judged = failure.inDoubt ? unknownOutcome(failure, unknownHint) : failure
+  const hint = 'The API configuration cannot be read back. Run the same command again to send it once more.'
+  const judged = failure.inDoubt ? unknownOutcome(failure, hint) : failure
   if (!afterSettings) return judged
   const done = 'The settings were changed and verified; '
   return judged.reworded(

@@ -26,10 +26,6 @@ const record = z.strictObject({
   configuration: apiConfiguration,
 })
 
-/** What helps where the response to a configuration was lost. */
-export const unknownHint =
-  'The API configuration cannot be read back. Run the same command again to send it once more.'
-
 /**
  * What was last sent to a service from here. Undefined where that is not known: nothing was, or it
  * is not certain what, or the file is broken.

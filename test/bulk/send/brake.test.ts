@@ -286,6 +286,14 @@ describe('the brake of all workers', () => {
       expect(brake.known).to.include({ limit: 10, remaining: 9, reset: hour - 160_000 })
     })
 
+    it('is not exceeded where more is said to remain than the limit', async () => {
+      const { clock, brake } = stage({ brake: { quota: { requests: 10, window: hour } } })
+      await brake.through(answers(undefined))
+      await clock.run(clock.sleep(60_000))
+      answered(brake, 200, { 'ratelimit-policy': '"hour";q=10;w=3600', ratelimit: '"hour";r=25;t=3600' })
+      expect(brake.known).to.include({ limit: 10, remaining: 10 })
+    })
+
     it('gives way to headers that leave less', async () => {
       const { clock, brake } = stage({ brake: { quota: { requests: 1000, window: hour } } })
       await brake.through(answers(undefined))

@@ -66,9 +66,7 @@ export default class SettingsApiSet extends BaseCommand {
       throw new Failure('usage', 'There is nothing to set', { hint: 'chatctl settings api set --help' })
     }
     const client = await context.connect()
-    const { readSent, sendConfiguration, unknownHint } = await import(
-      '../../../plan/apply/sent-configuration.ts'
-    )
+    const { readSent, sendConfiguration } = await import('../../../plan/apply/sent-configuration.ts')
     const { withSettingsLock } = await import('../../../plan/apply/settings-lock.ts')
     const service = serviceOf(context)
     const send = () => client.settings.setApi(configuration)
@@ -79,7 +77,7 @@ export default class SettingsApiSet extends BaseCommand {
     const { before, answer } = await withSettingsLock(service, lockingFor(context), async () => {
       const before = readSent(service)
       const sending = sendConfiguration(service, configuration, send, context.signal)
-      return { before, answer: await this.change(sending, unknownHint) }
+      return { before, answer: await this.change(sending) }
     })
     if (before) {
       const { compareSent } = await import('../../../plan/apply/compare-sent.ts')

@@ -76,10 +76,7 @@ export default class UsersPermissionsAssign extends BaseCommand {
       ...(permissions.length === 0 ? {} : { permissions }),
       ...(flags.role === undefined ? {} : { role: flags.role }),
     }
-    const answer = await this.change(
-      client.users.assignPermissions(id, assignment),
-      'Permissions cannot be read back. Run the same command again to assign them once more.',
-    )
+    const answer = await this.change(client.users.assignPermissions(id, assignment))
     const changed = { done: `Updated the permissions of user ${id}`, resource: 'them', id }
     await showChanged(permissionsView, answer, changed, context)
   }

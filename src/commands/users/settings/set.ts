@@ -1,5 +1,4 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
-import { commandFor } from '../../../cli/command-for.ts'
 import { textFlag } from '../../../cli/flag-types.ts'
 import { parseSwitches } from '../../../cli/input/key-values.ts'
 import { showChanged } from '../../../cli/output/show-changed.ts'
@@ -39,8 +38,7 @@ export default class UsersSettingsSet extends BaseCommand {
       throw new Failure('usage', 'There is nothing to change', { hint: 'chatctl users settings set --help' })
     }
     const client = await context.connect()
-    const check = `Check your preferences with: ${commandFor(context, 'settings', 'preferences')}`
-    const answer = await this.change(client.users.updateSettings(request), check)
+    const answer = await this.change(client.users.updateSettings(request))
     await showChanged(userSettingsView, answer, { done: 'Updated your settings', resource: 'them' }, context)
   }
 }
