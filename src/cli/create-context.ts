@@ -19,7 +19,13 @@ import { Prompter } from './input/prompter.ts'
 import { interruption } from './interruption.ts'
 import { observeClient } from './observe-client.ts'
 import { once } from './once.ts'
-import { type DatabaseFlags, defaultDataFolder, openToChange, openToRead } from './open-data.ts'
+import {
+  type DatabaseFlags,
+  defaultDataFolder,
+  openToChange,
+  openToRead,
+  type TellOfOther,
+} from './open-data.ts'
 import { type OneTimeSecret, Output } from './output/output.ts'
 import { resolveConfiguration } from './resolve-configuration.ts'
 import { credentialOf, describeRefusal, noCredential } from './sign-in/credential-in-use.ts'
@@ -86,8 +92,11 @@ export interface Context {
    * @throws Failure `usage` where the service on this machine uses another database
    */
   openAdministration(place: DatabaseFlags): Promise<Administration>
-  /** The same for a command that only reads: it warns of an empty place, and of another database. */
-  lookAround(place: DatabaseFlags): Promise<Administration>
+  /**
+   * The same for a command that only reads.
+   * @param tell is told of a service on another database; by default, a warning on stderr names it
+   */
+  lookAround(place: DatabaseFlags, tell?: TellOfOther): Promise<Administration>
   close(): Promise<void>
 }
 
@@ -154,6 +163,10 @@ export function createContext(invocation: Invocation): Context {
     return administration
   }
 
+  const demandOwnDatabase = once(() =>
+    openToChange(openAdministration, {}, ({ url }) => `To change it: chatctl auth login --base-url ${url}`),
+  )
+
   let refusalHint: string | undefined
   const connectOnce = async (other: Partial<ClientOptions> = {}) => {
     const to = target()
@@ -172,12 +185,7 @@ export function createContext(invocation: Invocation): Context {
         guardLocalChange(to, request)
         const held = invocation.dryRun === 'all' || (invocation.dryRun && request.method !== 'GET')
         if (held) throw new HeldRequest(request, to.kind === 'remote' ? to.baseUrl : undefined)
-        if (to.kind === 'local' && changesService(request))
-          await openToChange(
-            openAdministration,
-            {},
-            ({ url }) => `To change it: chatctl auth login --base-url ${url}`,
-          )
+        if (to.kind === 'local' && changesService(request)) await demandOwnDatabase()
       },
     })
   }
@@ -222,7 +230,7 @@ export function createContext(invocation: Invocation): Context {
       return startService({ ...rest, dataDir: dataDir ?? dataFolder(), announce })
     },
     openAdministration: (place) => openToChange(openAdministration, place),
-    lookAround: (place) => openToRead(openAdministration, place, output),
+    lookAround: (place, tell) => openToRead(openAdministration, place, output, tell),
     close: async () => {
       for (const closer of closers.reverse()) await closer()
     },
