@@ -1,4 +1,4 @@
-import { readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -52,6 +52,15 @@ describe('the seal of second factors', () => {
       expect(readdirSync(folder)).to.deep.equal(['second-factor.key.kept'])
       renameSync(`${file}.kept`, file)
       expect(seal.open(sealed, 'usr_a')).to.equal('JBSWY3DPEHPK3PXP')
+    }))
+
+  it('takes a key that openssl rand -base64 32 has made', () =>
+    withFolder((folder) => {
+      const key = `${Buffer.alloc(32, 0xff).toString('base64')}\n`
+      writeFileSync(join(folder, 'second-factor.key'), key)
+      const sealed = new FactorSeal(folder).seal('JBSWY3DPEHPK3PXP', 'usr_a')
+      expect(new FactorSeal(folder).open(sealed, 'usr_a')).to.equal('JBSWY3DPEHPK3PXP')
+      expect(readFileSync(join(folder, 'second-factor.key'), 'utf8')).to.equal(key)
     }))
 
   it('reads the plain secrets of an earlier version', () =>
