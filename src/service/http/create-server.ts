@@ -132,7 +132,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     await keyCallers.close()
     await limiter.close()
   })
-  acceptJson(server, memory.work)
+  acceptJson(server, memory)
   server.setErrorHandler(answerError)
   server.setNotFoundHandler(refuseUnknown)
   server.server.on('checkExpectation', answerExpectation)
@@ -156,7 +156,7 @@ function addEndpoints(server: FastifyInstance, callers: RequestCallers, serving:
       onRequest: async (request, reply) => {
         const caller = callers.of(request)
         authorize(caller, requiredPermissions[name])
-        serving.memory.holdBody(request.headers, reply, caller)
+        serving.memory.holdBody(request, reply, caller)
       },
       handler: async (request, reply) => {
         // Whoever held a body back must not keep rights by it that were taken away meanwhile.
