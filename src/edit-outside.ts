@@ -20,17 +20,28 @@ export interface OutsideEditing {
  *   `storage` where the file cannot be written or read
  */
 export async function editOutside(text: string, editing: OutsideEditing): Promise<string> {
+  const folder = await makeFolder(tmpdir())
+  const file = join(folder, editing.fileName)
   try {
-    return await editFile(text, editing)
+    return await editFile(text, folder, file, editing.command)
   } catch (cause) {
     if (cause instanceof Failure) throw cause
-    throw new Failure('storage', `The editor's file cannot be used: ${systemWords(cause)}`, { cause })
+    throw new Failure('storage', `Cannot use the editor's file ${file}: ${systemWords(cause)}`, { cause })
   }
 }
 
-async function editFile(text: string, { fileName, command = 'vi' }: OutsideEditing): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'chatctl-'))
-  const file = join(folder, fileName)
+async function makeFolder(parent: string): Promise<string> {
+  try {
+    return await mkdtemp(join(parent, 'chatctl-'))
+  } catch (cause) {
+    throw new Failure('storage', `Cannot create a file for the editor in ${parent}: ${systemWords(cause)}`, {
+      hint: 'Set TMPDIR to a directory that you can write to.',
+      cause,
+    })
+  }
+}
+
+async function editFile(text: string, folder: string, file: string, command = 'vi'): Promise<string> {
   let isKept = false
   try {
     await writeFile(file, text, { mode: 0o600 })

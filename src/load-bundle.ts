@@ -1,10 +1,11 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Script } from 'node:vm'
 import { cacheFolder } from './config/paths.ts'
 import { isOursAlone } from './config/trusted-folder.ts'
+import { makePrivateFolder } from './system/make-private-folder.ts'
 
 /**
  * Loads the files of dist as Node's own loader of CommonJS would, with V8's compiled code kept
@@ -151,7 +152,7 @@ function trustedFolder(): string | undefined {
 function findTrustedFolder(): string | undefined {
   try {
     const folder = cacheFolder()
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makePrivateFolder(folder)
     return isOursAlone(folder) ? folder : undefined
   } catch {
     return undefined

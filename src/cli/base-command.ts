@@ -7,9 +7,12 @@ import { heldRequestView, localChangeView } from '../view/dry-run.ts'
 import type { View } from '../view/view.ts'
 import { type Context, createContext } from './create-context.ts'
 import { HeldRequest } from './held-request.ts'
+import { Interruption } from './interruption.ts'
+import { demandOpenStdout } from './output/closed-stdout.ts'
 import { checkFilter } from './output/jq.ts'
 import { watchClosedPipes } from './output/streams.ts'
-import { reportError } from './render-error.ts'
+import { reportError, reportInterruption } from './render-error.ts'
+import type { InterruptedChange } from './sent-changes.ts'
 import { sharedFlags } from './shared-flags.ts'
 import { type Usage, usageFailure } from './usage-error.ts'
 import { refuseValuedSwitches } from './valued-switch.ts'
@@ -63,6 +66,9 @@ export abstract class BaseCommand extends Command {
     view?: View | ((flags: F) => View),
   ): Promise<ParserOutput<F, B, A> & { context: Context }> {
     const parsed = await this.parse(command)
+    // Later it would be too late for a command that changes something.
+    const changes = Object.hasOwn(command.flags ?? {}, 'dry-run')
+    if (view || changes) demandOpenStdout()
     const flags: Values = parsed.flags
     this.#flags = flags
     if (this.documentForms && (flags['fields'] !== undefined || flags['jq'] !== undefined)) {
@@ -87,7 +93,6 @@ export abstract class BaseCommand extends Command {
       userAgent: `chatctl/${this.config.version}`,
     })
     this.#context = context
-    const changes = Object.hasOwn(command.flags ?? {}, 'dry-run')
     const shown = typeof view === 'function' ? view(parsed.flags) : view
     if (shown && changes) context.output.checkFields(shown)
     if (typeof flags['jq'] === 'string') await checkFilter(flags['jq'])
@@ -136,10 +141,19 @@ export abstract class BaseCommand extends Command {
         await this.showHeld([error])
         return 0
       }
+      if (error instanceof Interruption)
+        return await reportInterruption(error, this.#interrupted(error), style)
       return await reportError(usageFailure(error, this.#usage()), style)
     } catch (nested) {
       return await reportError(nested, style)
     }
+  }
+
+  /** What is known of the changes that this run was to send to a service. */
+  #interrupted(interruption: Interruption): InterruptedChange | undefined {
+    const isToChange =
+      Object.hasOwn(this.ctor.flags ?? {}, 'dry-run') && /^(settings|users):/.test(this.id ?? '')
+    return this.#context?.sentChanges.describe(interruption, isToChange)
   }
 
   #usage(): Usage {

@@ -28,6 +28,7 @@ import {
 } from './open-data.ts'
 import { type OneTimeSecret, Output } from './output/output.ts'
 import { resolveConfiguration } from './resolve-configuration.ts'
+import { SentChanges } from './sent-changes.ts'
 import { credentialOf, describeRefusal, noCredential } from './sign-in/credential-in-use.ts'
 import { CredentialStores, ownerOf } from './sign-in/credential-stores.ts'
 import { SignedIn, warnOfUnsaved } from './sign-in/signed-in.ts'
@@ -61,6 +62,7 @@ export interface Context {
   readonly prompter: Prompter
   readonly signal: AbortSignal
   readonly dryRun: boolean
+  readonly sentChanges: SentChanges
   /** Where the requests go, and with which key; the same rules for every command. */
   target(): Target
   /** Where the profiles' credentials are kept. */
@@ -168,13 +170,18 @@ export function createContext(invocation: Invocation): Context {
   )
 
   let refusalHint: string | undefined
+  const sentChanges = new SentChanges()
   const connectOnce = async (other: Partial<ClientOptions> = {}) => {
     const to = target()
     refusalHint = describeRefusal(to)
     // The keychain is another process: it is asked before the network is loaded, and answers meanwhile.
-    if (!invocation.dryRun) signedIn()?.stored().catch(ignored)
+    if (!invocation.dryRun)
+      signedIn()
+        ?.stored()
+        .catch(() => {})
     return open({
       ...other,
+      observe: other.observe ?? sentChanges.follow(transport.observe),
       ...(to.kind === 'remote'
         ? { baseUrl: to.baseUrl, credential: credentialOf(to, signedIn()) }
         : {
@@ -193,12 +200,15 @@ export function createContext(invocation: Invocation): Context {
 
   const context: Context = {
     options,
-    configuration,
+    get configuration() {
+      return configuration()
+    },
     configurationFailure: failure,
     output,
     prompter,
     signal: interruption,
     dryRun: invocation.dryRun !== undefined,
+    sentChanges,
     target,
     stores,
     signedIn,
@@ -220,8 +230,7 @@ export function createContext(invocation: Invocation): Context {
     show: async (view, answer, secret) => {
       if (answer.faults.length > 0) await output.warn(describeFaults(answer.faults))
       if (answer.warning) await output.warn(answer.warning)
-      if (secret) await output.showOnce(view, answer.body, secret)
-      else await output.show(view, answer.body)
+      await (secret ? output.showOnce(view, answer.body, secret) : output.show(view, answer.body))
     },
     startService: async ({ dataDir, ...rest }) => {
       refuseOtherService(options)
@@ -243,11 +252,6 @@ async function startLocalService(output: Output, closers: (() => Promise<void>)[
   const { startService } = await import('../service/start-service.ts')
   const service = await startService({ dataDir: dataFolder(), log: 'silent' })
   closers.push(() => service.close())
-  if (service.created) {
-    output.notice(`Talking to the embedded service; its data lies in ${service.dataDir}`)
-  }
+  if (service.created) output.notice(`Talking to the embedded service; its data lies in ${service.dataDir}`)
   return { url: service.url, key: service.createProcessKey() }
 }
-
-/** Whoever waits for the same promise hears of it. */
-const ignored = (): void => {}

@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import { parseQuota, type Quota } from '../config/quota.ts'
 import { readTimeout } from '../config/resolve-options.ts'
 import { streamFormats } from '../contract/stream-event.ts'
-import { readSwitch } from '../contract/text-value.ts'
+import { readSwitch, switchWords } from '../contract/text-value.ts'
 
 /** A text flag that refuses nothing at all as its value. */
 export const textFlag = Flags.custom<string>({
@@ -73,12 +73,12 @@ export const streamFormatFlag = Flags.option({
   summary: 'auto, sse, ndjson, json, json-seq or text: its form, if misread.',
 })
 
-/** `on` or `off`, and the words that people type for them. */
+/** `on` or `off`; `true` and `false` say the same. */
 export const switchFlag = Flags.custom<boolean>({
   helpValue: 'on|off',
   parse: async (input) => {
     const value = readSwitch(input)
-    if (value === undefined) throw new Error(`"${input}" is neither on nor off`)
+    if (value === undefined) throw new Error(`"${input}" must be ${switchWords}`)
     return value
   },
 })

@@ -1,4 +1,5 @@
 import type { OutgoingRequest } from '../client/outgoing-request.ts'
+import { isRecord, parseJson } from '../contract/exact-json.ts'
 
 /** Thrown by the gate under `--dry-run`: the request that would have left. */
 export class HeldRequest extends Error {
@@ -46,7 +47,7 @@ function readBody(body: unknown): unknown {
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) return body
   const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return text
   }
@@ -59,7 +60,7 @@ const secretName = /(^|[_-])(password|passwd|secret|token|api_?key|authorization
 
 function withoutSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecrets)
-  if (typeof value !== 'object' || value === null) return value
+  if (!isRecord(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [key, secretName.test(key) ? hidden : withoutSecrets(inner)]),
   )

@@ -6,10 +6,17 @@ const exitCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 
 /** Thrown through everything that waits when a person or the system ends the program. */
 export class Interruption extends Error {
-  readonly exitCode: number
-  constructor(signal: keyof typeof exitCodes) {
+  readonly signal: keyof typeof exitCodes
+  /** What helps after it. */
+  readonly hint: string | undefined
+  constructor(signal: keyof typeof exitCodes, hint?: string) {
     super(`ended by ${signal}`)
-    this.exitCode = exitCodes[signal]
+    this.signal = signal
+    this.hint = hint
+  }
+
+  get exitCode(): number {
+    return exitCodes[this.signal]
   }
 }
 

@@ -19,6 +19,8 @@ export function describeClientEvent(event: ClientEvent): string {
   switch (event.type) {
     case 'request':
       return `> ${about} (attempt ${event.attempt})`
+    case 'sent':
+      return `> ${about} sent`
     case 'answer':
       return `< ${event.status} ${event.statusText} in ${Math.round(event.elapsed)}ms${event.requestId ? `, id ${event.requestId}` : ''}`
     case 'redirect':

@@ -6,6 +6,7 @@ import { bugExitCode, exitCodeOf } from './exit-codes.ts'
 import { Interruption } from './interruption.ts'
 import { loadColours, wantsColour } from './output/colours.ts'
 import { say, sayStyled } from './output/streams.ts'
+import type { InterruptedChange } from './sent-changes.ts'
 
 export interface ErrorStyle {
   json: boolean
@@ -33,10 +34,28 @@ interface Rendered {
 export async function reportError(error: unknown, style: ErrorStyle): Promise<number> {
   if (error instanceof Interruption) return error.exitCode
   const { exitCode, ...rendered } = render(lostFolder(error) ?? error, style.refusalHint)
-  if (style.json) say(JSON.stringify({ error: rendered }))
-  else await sayInWords(rendered, style)
+  await sayRendered(rendered, style)
   if (style.debug) say(stackOf(error))
   return exitCode
+}
+
+/**
+ * The same for a run that a signal ended.
+ *
+ * @param change what is known of the changes that it was to make; undefined where it was to make none
+ */
+export async function reportInterruption(
+  { exitCode }: Interruption,
+  change: InterruptedChange | undefined,
+  style: ErrorStyle,
+): Promise<number> {
+  if (change) await sayRendered({ code: 'interrupted', ...change }, style)
+  return exitCode
+}
+
+async function sayRendered(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyle): Promise<void> {
+  if (style.json) say(JSON.stringify({ error: rendered }))
+  else await sayInWords(rendered, style)
 }
 
 function render(error: unknown, refusalHint: string | undefined): Rendered {
@@ -71,8 +90,8 @@ function hintOfAddress({ status, request }: Failure): string | undefined {
 /** Whatever needs the current folder, to make a path of a name, fails so when it was deleted. */
 function lostFolder(error: unknown): Failure | undefined {
   if (!(error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd')) return undefined
-  return new Failure('storage', 'The folder in which this was started is not there any more', {
-    hint: 'Change to one that is, and run it again.',
+  return new Failure('storage', 'The working directory no longer exists', {
+    hint: 'Change to an existing directory and run the command again.',
     cause: error,
   })
 }

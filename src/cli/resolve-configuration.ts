@@ -2,6 +2,7 @@ import { type Configuration, readConfiguration } from '../config/configuration-f
 import type { DocumentForm } from '../config/output-forms.ts'
 import { type FlagValues, type Options, profileNames, resolveOptions } from '../config/resolve-options.ts'
 import { Failure } from '../failure.ts'
+import { once } from './once.ts'
 
 interface Asked {
   flags: FlagValues
@@ -12,21 +13,26 @@ interface Asked {
 }
 
 interface Resolution {
-  configuration: Configuration
+  /** Reads the file when it is called for the first time. @throws Failure `config` */
+  configuration: () => Configuration
   options: Options
   failure?: Failure
 }
 
 /** Without what cannot be read, where the command stands that: no stored value is in force then. */
 export function resolveConfiguration(asked: Asked, env: NodeJS.ProcessEnv): Resolution {
-  let configuration: Configuration = {}
+  const configuration = once(readConfiguration)
+  if (!asked.standsBrokenConfiguration) {
+    return { configuration, options: resolveOptions(asked.flags, env, configuration, asked) }
+  }
+  let readable: Configuration = {}
   try {
-    configuration = readConfiguration()
+    readable = configuration()
     return { configuration, options: resolveOptions(asked.flags, env, configuration, asked) }
   } catch (failure) {
-    if (!asked.standsBrokenConfiguration || !(failure instanceof Failure)) throw failure
-    const options = resolveOptions(asked.flags, env, namesIn(configuration), asked)
-    return { configuration, options, failure }
+    if (!(failure instanceof Failure)) throw failure
+    const options = resolveOptions(asked.flags, env, () => namesIn(readable), asked)
+    return { configuration: () => readable, options, failure }
   }
 }
 

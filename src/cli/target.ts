@@ -53,7 +53,12 @@ export function chooseTarget(options: Options, readCredential: () => Credential 
 }
 
 /** A conversation may start anywhere; only settings and users are worth a guard. */
-const chatPaths = /^\/(v1|api)\/chat\//
+const chatPaths = /\/(v1|api)\/chat\//
+
+/** Whether a request may change settings or users, or anything else that is no conversation. */
+export function changesService({ method, path }: Pick<OutgoingRequest, 'method' | 'path'>): boolean {
+  return method !== 'GET' && method !== 'HEAD' && !chatPaths.test(path)
+}
 
 /**
  * Off a terminal, changes reach the embedded service only where it was named: a CI job that forgot
@@ -63,10 +68,6 @@ const chatPaths = /^\/(v1|api)\/chat\//
  */
 export function guardLocalChange(target: Target, request: OutgoingRequest): void {
   if (changesService(request)) demandNamedService(target)
-}
-
-export function changesService({ method, path }: OutgoingRequest): boolean {
-  return method !== 'GET' && !chatPaths.test(path)
 }
 
 /**

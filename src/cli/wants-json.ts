@@ -30,7 +30,7 @@ function flagValue(words: readonly string[], name: string, char: string): string
 function standardForm(profile: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
   try {
     const flags = profile === undefined ? {} : { profile }
-    return resolveOptions(flags, env, readConfiguration(), {
+    return resolveOptions(flags, env, readConfiguration, {
       mayNameNewProfile: true,
       takesProfileOfAddress: false,
     }).output.value

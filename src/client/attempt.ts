@@ -28,6 +28,8 @@ export interface AttemptOptions {
   /** Maximum size of the body, in MiB (default: 256). A stream has none. */
   maxBodyMiB?: number | undefined
   signal: AbortSignal | undefined
+  /** Called when the connection is open and the request leaves. */
+  onSent(): void
 }
 
 /**
@@ -51,7 +53,7 @@ export async function attempt(
     given?.addEventListener('abort', pass, { once: true })
   }
   try {
-    const exchange = await openExchange(dispatcher, envelope, signal)
+    const exchange = await openExchange(dispatcher, envelope, signal, options.onSent)
     const { status, statusText, headers } = exchange
     const head = { status, statusText, headers }
     if (status < 200 || status > 299) return { ...head, ...(await readSome(exchange)) }

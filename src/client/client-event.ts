@@ -12,6 +12,8 @@ interface About {
  */
 export type ClientEvent =
   | (About & { type: 'request'; headers: Record<string, string> })
+  /** The connection is open and the request leaves: from here on the service may act on it. */
+  | (About & { type: 'sent' })
   | (About & {
       type: 'answer'
       status: number

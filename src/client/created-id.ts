@@ -1,5 +1,5 @@
+import { isNumber, isRecord } from '../contract/exact-json.ts'
 import type { Answer } from './answer.ts'
-import { isRecord } from './json.ts'
 
 /** The last segment of the path that users are created at. */
 const collection = 'users'
@@ -12,7 +12,7 @@ const collection = 'users'
 export function idOfCreated({ body, location }: Answer<unknown>): string | undefined {
   const id = isRecord(body) ? body['id'] : undefined
   if (typeof id === 'string' && id !== '') return id
-  if (typeof id === 'number') return String(id)
+  if (isNumber(id)) return String(id)
   return location === undefined ? undefined : lastSegment(location)
 }
 

@@ -58,7 +58,10 @@ export async function deliver(first: Envelope, delivery: Delivery): Promise<Deli
     let reason: string
     let status = 0
     try {
-      const arrival = await attempt(dispatcher, envelope, delivery)
+      const arrival = await attempt(dispatcher, envelope, {
+        ...delivery,
+        onSent: () => report({ ...about, type: 'sent' }),
+      })
       status = arrival.status
       report(answerEvent(about, arrival, clock.now() - started))
       const next = delivery.followRedirects ? followRedirect(envelope, arrival, visited) : undefined

@@ -1,7 +1,14 @@
-import { type FailedRequest, Failure, type FailureKind, type FailureOptions } from '../failure.ts'
+import { isNumber, isRecord } from '../contract/exact-json.ts'
+import {
+  type FailedRequest,
+  Failure,
+  type FailureKind,
+  type FailureOptions,
+  unknownOutcome,
+} from '../failure.ts'
 import { requestIdOf } from './answer.ts'
 import { describeDuration } from './clock.ts'
-import { cutDeeperThan, isRecord, readJson } from './json.ts'
+import { cutDeeperThan, readJson } from './json.ts'
 import { doubtHint } from './network-failure.ts'
 import { webPageHint } from './web-page.ts'
 
@@ -67,7 +74,9 @@ export function answerFailure(
     status < 500 && status !== 401 ? webPageHint(request, headers, answered.bytes) : undefined
   const hint = asked === undefined ? (doubt ?? (wasHeld ? upstreamHint : page())) : waitHint(asked, now)
   if (hint !== undefined) options.hint = hint
-  return new Failure(kindOfStatus(status), complaint.message ?? describeAnswer(answered), options)
+  const failure = new Failure(kindOfStatus(status), complaint.message ?? describeAnswer(answered), options)
+  // A redirect from a change, which is not followed, does not say whether the change was made.
+  return failure.kind === 'rejected' && doubt !== undefined ? unknownOutcome(failure, doubt) : failure
 }
 
 /**
@@ -129,5 +138,5 @@ function describeAnswer({ status, statusText, headers, bytes }: Answered): strin
 
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() === '' ? undefined : value
-  return typeof value === 'number' ? String(value) : undefined
+  return isNumber(value) ? String(value) : undefined
 }

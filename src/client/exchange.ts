@@ -34,19 +34,21 @@ const highWaterMark = 64 * 1024
  * whether the first byte had left when something failed, and an abort that does not wait for a
  * connection to be made.
  *
+ * @param onSent called when the connection is open and the request leaves
  * @throws Interrupted for a failure of the network or an `Expired` abort; else the signal's reason
  */
 export function openExchange(
   dispatcher: Dispatcher,
   envelope: Envelope,
   signal: AbortSignal,
+  onSent: () => void,
 ): Promise<Exchange> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
       reject(signal.reason)
       return
     }
-    const running = new RunningExchange(signal, resolve, reject)
+    const running = new RunningExchange(signal, onSent, resolve, reject)
     dispatcher.dispatch(
       {
         origin: envelope.url.origin,
@@ -78,11 +80,18 @@ class RunningExchange implements Exchange, Dispatcher.DispatchHandler {
   #failure: { reason: unknown } | undefined
   #reader: { resolve: (chunk: Uint8Array | undefined) => void; reject: (reason: unknown) => void } | undefined
   readonly #signal: AbortSignal
+  readonly #onSent: () => void
   readonly #resolve: (exchange: Exchange) => void
   readonly #reject: (reason: unknown) => void
 
-  constructor(signal: AbortSignal, resolve: (exchange: Exchange) => void, reject: (reason: unknown) => void) {
+  constructor(
+    signal: AbortSignal,
+    onSent: () => void,
+    resolve: (exchange: Exchange) => void,
+    reject: (reason: unknown) => void,
+  ) {
     this.#signal = signal
+    this.#onSent = onSent
     this.#resolve = resolve
     this.#reject = reject
     signal.addEventListener('abort', this.#onAbort, { once: true })
@@ -90,8 +99,12 @@ class RunningExchange implements Exchange, Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Controller): void {
     this.#controller = controller
-    if (this.#failure) controller.abort(new Error('aborted'))
-    else this.#stage = 'request'
+    if (this.#failure) {
+      controller.abort(new Error('aborted'))
+      return
+    }
+    this.#stage = 'request'
+    this.#onSent()
   }
 
   onResponseStart(_controller: Controller, status: number, headers: Head, statusText?: string): void {

@@ -1,4 +1,5 @@
 import type { HistoryMessage, HistoryPage } from '../contract/conversation.ts'
+import { isRecord } from '../contract/exact-json.ts'
 import {
   cursorOf,
   firstTime,
@@ -9,7 +10,6 @@ import {
 } from '../contract/history-order.ts'
 import type { Answer } from './answer.ts'
 import { type Anchor, beforeWalk, type HistoryPosition } from './history-position.ts'
-import { isRecord } from './json.ts'
 import { keysOf, type MessageKeys } from './message-keys.ts'
 
 /** A page as a walk understands it. */

@@ -1,7 +1,19 @@
+import { ExactNumber, parseJson } from '../contract/exact-json.ts'
+
 /** The value that bytes hold as JSON in UTF-8 (a byte order mark is ignored); undefined where they hold none. */
 export function readJson(bytes: Uint8Array): unknown {
+  const text = new TextDecoder().decode(bytes)
   try {
-    return JSON.parse(new TextDecoder().decode(bytes))
+    return parseJson(text)
+  } catch (error) {
+    return error instanceof RangeError ? readDeepJson(text) : undefined
+  }
+}
+
+/** Exact numbers are found by recursion. What is nested too deep for that is refused for its depth. */
+function readDeepJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
   } catch {
     return undefined
   }
@@ -9,13 +21,13 @@ export function readJson(bytes: Uint8Array): unknown {
 
 /** Whether lists and objects are nested in more levels than that. It goes no deeper itself. */
 export function isDeeperThan(levels: number, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
+  if (!isNested(value)) return false
   return levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner))
 }
 
 /** The same value, with a note in the place of what is nested in more levels than that. */
 export function cutDeeperThan(levels: number, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value
+  if (!isNested(value)) return value
   if (levels === 0) return '[nested too deep]'
   if (Array.isArray(value)) return value.map((inner) => cutDeeperThan(levels - 1, inner))
   return Object.fromEntries(
@@ -23,7 +35,6 @@ export function cutDeeperThan(levels: number, value: unknown): unknown {
   )
 }
 
-/** A JSON object, not an array. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+function isNested(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !(value instanceof ExactNumber)
 }

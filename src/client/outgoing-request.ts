@@ -1,4 +1,4 @@
-import * as z from 'zod/mini'
+import type * as z from 'zod/mini'
 import {
   type Endpoint,
   type EndpointName,
@@ -6,7 +6,7 @@ import {
   type QueryOf,
   type RequestOf,
 } from '../contract/endpoints.ts'
-import { faultsOf } from '../contract/faults.ts'
+import { checkShape, faultsOf } from '../contract/faults.ts'
 import { Failure } from '../failure.ts'
 import { checkPath, expandPath } from './address.ts'
 
@@ -68,7 +68,7 @@ export function composeRequest<N extends EndpointName>(
 }
 
 function parse(schema: z.ZodMiniType, value: unknown, what: string): unknown {
-  const result = z.safeParse(schema, value)
+  const result = checkShape(schema, value)
   if (result.success) return result.data
   const faults = faultsOf(result.error)
   const list = faults.map(({ path, message }) => (path ? `${path} ${message}` : `it ${message}`)).join('; ')

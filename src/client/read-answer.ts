@@ -1,10 +1,11 @@
 import * as z from 'zod/mini'
 import type { Endpoint } from '../contract/endpoints.ts'
-import { type Fault, faultsOf } from '../contract/faults.ts'
+import { isRecord } from '../contract/exact-json.ts'
+import { checkShape, type Fault, faultsOf } from '../contract/faults.ts'
 import { type FailedRequest, Failure, type FailureKind } from '../failure.ts'
 import { type Answer, codingOf, requestIdOf } from './answer.ts'
 import { readComplaint } from './error-answer.ts'
-import { isDeeperThan, isRecord, readJson } from './json.ts'
+import { isDeeperThan, readJson } from './json.ts'
 import { mayChange } from './network-failure.ts'
 import { webPageHint } from './web-page.ts'
 
@@ -46,10 +47,13 @@ export function readAnswer(endpoint: Endpoint, answered: Answered, request: Fail
     throw fail('rejected', words, { ...denial, inDoubt })
   }
   const tooDeep = isDeeperThan(deepest, body)
-  if (body === undefined || tooDeep) {
+  const isUseless = endpoint.answer !== undefined && !isRecord(body)
+  if (body === undefined || tooDeep || isUseless) {
     const unread = tooDeep ? 'is nested too deep to be read' : `is not JSON${typeOf(headers)}`
-    const what = bytes.length === 0 ? 'has no body' : unread
-    if (endpoint.answer) {
+    const noObject = body === undefined || tooDeep ? unread : 'is not a JSON object'
+    const what = bytes.length === 0 ? 'has no body' : noObject
+    // Of a change whose answer nobody needs, the status alone says that it is done.
+    if (endpoint.method === 'GET' || endpoint.needs) {
       const hint = webPageHint(request, headers, bytes)
       throw fail('unusable_answer', `the service's answer ${what}`, hint === undefined ? {} : { hint })
     }
@@ -58,8 +62,6 @@ export function readAnswer(endpoint: Endpoint, answered: Answered, request: Fail
     return answer
   }
 
-  if (endpoint.answer && !isRecord(body))
-    throw fail('unusable_answer', "the service's answer is not a JSON object")
   const useless = uselessness(endpoint, body)
   if (useless !== undefined) throw fail('unusable_answer', `the service's answer ${useless}`)
   answer.body = body
@@ -102,14 +104,18 @@ function uselessness({ needs = {} }: Endpoint, body: unknown): string | undefine
   const fields = isRecord(body) ? body : {}
   const missing = Object.keys(needs).filter((name) => fields[name] === undefined || fields[name] === null)
   if (missing.length > 0) return `lacks ${missing.join(', ')}`
+  // No need is of a number, and to look for exact ones in every message takes time.
   const faults = Object.entries(needs).flatMap(([name, need]) =>
-    check(need, fields[name]).map(({ message }) => `${name} ${message}`),
+    faultsIn(z.safeParse(need, fields[name])).map(({ message }) => `${name} ${message}`),
   )
   return faults.length > 0 ? `is of no use: ${faults.join('; ')}` : undefined
 }
 
 function check(schema: z.ZodMiniType, body: unknown): Fault[] {
-  const result = z.safeParse(schema, body)
+  return faultsIn(checkShape(schema, body))
+}
+
+function faultsIn(result: z.core.util.SafeParseResult<unknown>): Fault[] {
   return result.success ? [] : faultsOf(result.error)
 }
 

@@ -1,3 +1,4 @@
+import { isRecord } from '../contract/exact-json.ts'
 import { Failure, type FailureOptions } from '../failure.ts'
 
 const secretName = /key|token|secret|password|passwd|credential|signature|authorization|session|^code$|^sig$/i
@@ -18,7 +19,7 @@ export function redactorOf(...secrets: (string | undefined)[]): Redact {
     if (typeof value === 'string')
       return forms.reduce((text, form) => text.replaceAll(form, placeholder), value)
     if (Array.isArray(value)) return value.map(clean)
-    if (value === null || typeof value !== 'object') return value
+    if (!isRecord(value)) return value
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [clean(name), clean(inner)]))
   }
   return <T>(value: T) => clean(value) as T

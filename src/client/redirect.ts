@@ -1,7 +1,7 @@
-import { Failure } from '../failure.ts'
+import { Failure, unknownOutcome } from '../failure.ts'
 import { mayHaveDone } from './error-answer.ts'
 import type { Envelope } from './exchange.ts'
-import { mayChange } from './network-failure.ts'
+import { doubtHint } from './network-failure.ts'
 import { showUrl } from './redaction.ts'
 
 /** Redirects of one request that are followed. */
@@ -17,8 +17,8 @@ interface Answered {
  * none that we follow: 301, 302 and 303 for GET and HEAD, 307 and 308 for every method.
  *
  * @param visited URLs of this request so far, oldest first
- * @throws Failure `refused` for another origin, which must not learn the credential; `rejected`
- *   for a loop or too many
+ * @throws Failure `rejected` for another origin, which must not learn the credential, for a loop or too
+ *   many; `unknown_outcome` where the service may have made a change before it redirected
  */
 export function followRedirect(
   envelope: Envelope,
@@ -30,16 +30,19 @@ export function followRedirect(
   if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return undefined
   const safe = envelope.method === 'GET' || envelope.method === 'HEAD'
   const request = { method: envelope.method, url: showUrl(envelope.url) }
-  const about = { status, request, inDoubt: mayChange(request) && mayHaveDone(status) }
+  const doubt = doubtHint(request, mayHaveDone(status))
+  const rejected = (message: string, hint?: string) => {
+    const failure = new Failure('rejected', message, { status, request, ...(hint && { hint }) })
+    return doubt === undefined ? failure : unknownOutcome(failure, [doubt, hint].filter(Boolean).join(' '))
+  }
   if (!URL.canParse(location, envelope.url.href)) {
-    throw new Failure('rejected', `the service answered ${status} with a Location that is not a URL`, about)
+    throw rejected(`the service answered ${status} with a Location that is not a URL`)
   }
   const target = new URL(location, envelope.url)
   if (target.origin !== envelope.url.origin) {
-    throw new Failure(
-      'refused',
-      `${envelope.url.origin} redirects to ${originOf(target)}; the credential is not sent there`,
-      { ...about, hint: 'If the service has moved, change the base URL.' },
+    throw rejected(
+      `${envelope.url.origin} redirects to ${originOf(target)} (${status}); the request is not repeated there, because the credential is not sent to another origin`,
+      'If the service has moved, change the base URL.',
     )
   }
   if (status <= 303 && !safe) return undefined
@@ -47,14 +50,9 @@ export function followRedirect(
   target.username = ''
   target.password = ''
   target.hash = ''
-  if (visited.includes(target.href)) {
-    throw new Failure('rejected', 'the service redirects in a circle', { status, request })
-  }
+  if (visited.includes(target.href)) throw rejected('the service redirects in a circle')
   if (visited.length > mostRedirects) {
-    throw new Failure('rejected', `the service redirected more than ${mostRedirects} times`, {
-      status,
-      request,
-    })
+    throw rejected(`the service redirected more than ${mostRedirects} times`)
   }
   return { ...envelope, url: target }
 }

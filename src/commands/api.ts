@@ -6,6 +6,7 @@ import { textFlag } from '../cli/flag-types.ts'
 import { readRequestBody } from '../cli/input/api-body.ts'
 import { quoteWord } from '../cli/quote-word.ts'
 import { dryRunFlag } from '../cli/shared-flags.ts'
+import { parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../failure.ts'
 import { documentView } from '../view/document.ts'
 
@@ -47,7 +48,10 @@ export default class Api extends BaseCommand {
       multipleNonGreedy: true,
       summary: 'Request header; repeatable.',
     }),
-    include: Flags.boolean({ char: 'i', summary: 'Print status and headers of the answer first.' }),
+    include: Flags.boolean({
+      char: 'i',
+      summary: 'Print the status and headers of the response first (text output only).',
+    }),
     'dry-run': dryRunFlag,
   }
   protected override readonly holdsEverything = true
@@ -57,6 +61,15 @@ export default class Api extends BaseCommand {
     const target = readTarget(args)
     if (args.path === undefined && (flags.data ?? flags.field) !== undefined) {
       throw new Failure('usage', 'A body needs a method', { hint: `Say it: chatctl api POST ${target.path}` })
+    }
+    if (flags.include && !context.output.showsText(documentView)) {
+      throw new Failure(
+        'usage',
+        '--include prints headers as text and cannot be combined with an output format',
+        {
+          hint: 'Omit --include, or omit --output, --json, --fields, --jq, CHATCTL_OUTPUT, and CHATCTL_JSON.',
+        },
+      )
     }
     const body = await readRequestBody({ data: flags.data, fields: flags.field }, context)
     const client = await context.connect()
@@ -73,7 +86,7 @@ export default class Api extends BaseCommand {
       const head = `HTTP ${answer.status} ${answer.statusText}\n${headers.join('')}\n`
       await context.output.showBytes(new TextEncoder().encode(head))
     }
-    const json = parseJson(answer.text)
+    const json = readBody(answer.text)
     if (json === undefined && context.output.showsText(documentView)) {
       return context.output.showBytes(answer.bytes)
     }
@@ -100,9 +113,9 @@ function readTarget({ method, path }: { method?: string | undefined; path?: stri
   throw new Failure('usage', 'Missing argument PATH', { hint: slip })
 }
 
-function parseJson(text: string): unknown {
+function readBody(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return undefined
   }

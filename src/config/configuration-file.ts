@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
 import { faultsOf } from '../contract/faults.ts'
 import { Failure } from '../failure.ts'
+import { makePrivateFolder } from '../system/make-private-folder.ts'
 import { systemWords } from '../system-words.ts'
 import { withFileLock } from './file-lock.ts'
 import { configFolder } from './paths.ts'
@@ -119,7 +120,7 @@ export async function changeConfiguration(
 /** @throws Failure `storage` where there is none and none can be made */
 export function demandConfigurationFolder(): void {
   try {
-    mkdirSync(configFolder(), { recursive: true, mode: 0o700 })
+    makePrivateFolder(configFolder())
   } catch (cause) {
     throw unwritable(cause)
   }

@@ -1,6 +1,6 @@
 import { Failure } from '../failure.ts'
 import { type Configuration, type Profile, type ProfileKey, profileKeys } from './configuration-file.ts'
-import { readOutputForm } from './output-forms.ts'
+import { outputForms, readOutputForm } from './output-forms.ts'
 import { readPorts, readRedirectHost, readRedirectPath } from './redirect-place.ts'
 import {
   localProfile,
@@ -25,7 +25,7 @@ const readers: Partial<Record<ProfileKey, (text: string) => unknown>> = {
   redirect_host: readRedirectHost,
   redirect_port: readPorts,
   redirect_path: readRedirectPath,
-  output: readOutputForm,
+  output: (text) => readOutputForm(text, outputForms),
   timeout: readTimeout,
   retries: readCount,
   max_wait: readDuration,

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { makePrivateFolder } from '../system/make-private-folder.ts'
 import { withFileLock } from './file-lock.ts'
 import { stateFolder } from './paths.ts'
 
@@ -34,7 +35,7 @@ export function lastContextTime(): number {
 
 /** @throws Error when the state folder cannot be written; the conversation itself is safe on the service. */
 export async function rememberLastContext(owner: ContextOwner, contextId: string): Promise<void> {
-  mkdirSync(stateFolder(), { recursive: true, mode: 0o700 })
+  makePrivateFolder(stateFolder())
   const { default: Conf } = await import('conf')
   await withFileLock(join(stateFolder(), `${fileName}.json`), () => {
     const file = new Conf<Record<string, string>>({

@@ -2,7 +2,7 @@ import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
 import { Failure, type FailureOptions } from '../failure.ts'
 import { type Configuration, configurationPath, type Profile, type ProfileKey } from './configuration-file.ts'
 import { parseDuration } from './duration.ts'
-import { type DocumentForm, type OutputForm, offeredForm, readOutputForm } from './output-forms.ts'
+import { type DocumentForm, formsFrom, type OutputForm, offeredForm, readOutputForm } from './output-forms.ts'
 import { type RedirectHost, readPorts, readRedirectHost, readRedirectPath } from './redirect-place.ts'
 
 export type Source = 'flag' | 'environment' | 'profile' | 'default'
@@ -55,12 +55,14 @@ interface Usage {
  * Precedence: flag, then environment, then profile, then default. A profile is used only when it
  * was named, or when no base URL was: an address given for one run keeps clear of other defaults.
  *
+ * @param configuration called only where a profile may be used, so that a run with an address needs no
+ *   configuration file
  * @throws Failure `usage` for an unknown profile or an unreadable value, naming where it stands
  */
 export function resolveOptions(
   flags: FlagValues,
   env: NodeJS.ProcessEnv,
-  configuration: Configuration,
+  configuration: () => Configuration,
   { mayNameNewProfile, takesProfileOfAddress, documentForms }: Usage,
 ): Options {
   const given = (name: OptionName): Resolved<string> | undefined => {
@@ -76,13 +78,15 @@ export function resolveOptions(
   const address = given('base_url')
   const profile =
     given('profile') ??
-    (address && takesProfileOfAddress ? profileOfAddress(address, configuration) : undefined) ??
-    defaultProfile(configuration, address !== undefined)
+    (address && takesProfileOfAddress ? profileOfAddress(address, configuration()) : undefined) ??
+    (address ? undefined : defaultProfile(configuration()))
   // Where nothing is named the embedded service answers, and its defaults are those that
   // `config set` without a profile has set.
   const inForce = profile?.value ?? (address ? undefined : localProfile)
-  const found = findProfile(inForce, configuration) ?? (mayNameNewProfile ? {} : undefined)
-  if (!found) throw unknownProfile(profile, configuration)
+  const found =
+    (inForce === undefined ? {} : findProfile(inForce, configuration())) ??
+    (mayNameNewProfile ? {} : undefined)
+  if (!found) throw unknownProfile(profile, configuration())
   const stored = forAuthorizationServer(given('auth_url')?.value, found)
   const pick = (name: ProfileKey): Resolved<string> | undefined => {
     const value = stored[name]
@@ -113,7 +117,7 @@ export function resolveOptions(
     output: read(
       'output',
       offeredForm(pick('output'), documentForms),
-      (text) => readOutputForm(text, documentForms),
+      (text) => readOutputForm(text, formsFrom(pick('output')?.source, documentForms)),
       undefined,
     ),
     timeout: read('timeout', pick('timeout'), readTimeout, 60_000),
@@ -171,15 +175,12 @@ function read<T, D>(
   }
 }
 
-function defaultProfile(configuration: Configuration, hasBaseUrl: boolean): Resolved<string> | undefined {
-  const named = configuration.default_profile
-  if (hasBaseUrl || named === undefined) return undefined
+function defaultProfile({ default_profile: named }: Configuration): Resolved<string> | undefined {
+  if (named === undefined) return undefined
   return { value: named, source: 'profile', from: configurationPath() }
 }
 
-function findProfile(name: string | undefined, configuration: Configuration): Profile | undefined {
-  if (name === undefined) return {}
-  const profiles = configuration.profiles ?? {}
+function findProfile(name: string, { profiles = {} }: Configuration): Profile | undefined {
   if (Object.hasOwn(profiles, name)) return profiles[name]
   return name === localProfile ? {} : undefined
 }

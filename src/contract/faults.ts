@@ -1,10 +1,25 @@
-import type * as z from 'zod/mini'
+import * as z from 'zod/mini'
+import { withDoubles } from './exact-json.ts'
 
 /** One place where a value departs from its schema. */
 export interface Fault {
   /** Dotted path from the root, `messages.0.role`; empty for the root itself. */
   path: string
   message: string
+}
+
+/**
+ * z.safeParse for what was read as JSON or YAML. A number of it may be one that zod takes for an
+ * object; the data keep it.
+ */
+export function checkShape<S extends z.ZodMiniType>(
+  schema: S,
+  value: unknown,
+): ReturnType<typeof z.safeParse<S>> {
+  const plain = withDoubles(value)
+  const result = z.safeParse(schema, plain)
+  // No schema of the contract changes what it checks.
+  return result.success && plain !== value ? { ...result, data: value as z.output<S> } : result
 }
 
 /** A schema's issues in words; an unknown key is a fault of its own. */

@@ -1,4 +1,5 @@
 import type { HistoryMessage } from './conversation.ts'
+import { isNumber } from './exact-json.ts'
 
 /** The interface does not show in which order a page has its messages. */
 export type HistoryOrder = 'oldest first' | 'newest first'
@@ -7,8 +8,9 @@ export type HistoryOrder = 'oldest first' | 'newest first'
 export function timeOf(message: HistoryMessage | undefined): number {
   const time: unknown = message?.created_at
   if (typeof time === 'string') return Date.parse(time)
-  if (typeof time !== 'number') return Number.NaN
-  return time < 1e11 ? time * 1000 : time
+  if (!isNumber(time)) return Number.NaN
+  const number = Number(time)
+  return number < 1e11 ? number * 1000 : number
 }
 
 /** The time of the first message that has one, in ms. */
@@ -44,6 +46,6 @@ function hasTime(message: HistoryMessage): boolean {
 /** What `before` may hold for a message, where it has that: its id, else its time, as they were sent. */
 export function cursorOf(message: HistoryMessage, field: 'id' | 'created_at'): string | undefined {
   const value: unknown = message[field]
-  if (typeof value === 'number') return String(value)
+  if (isNumber(value)) return String(value)
   return typeof value === 'string' && value !== '' ? value : undefined
 }

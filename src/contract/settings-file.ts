@@ -32,13 +32,21 @@ export const namedSettingsFile = z.strictObject({
 
 /** JSON Schema (draft 2020-12) of a settings file, in both of its forms: any subset of the keys but none. */
 export function settingsJsonSchema(): object {
-  const { $schema, anyOf = [] } = z.toJSONSchema(z.union([bareSettingsFile, namedSettingsFile]))
+  const { $schema, anyOf = [] } = z.toJSONSchema(z.union([bareSettingsFile, namedSettingsFile]), {
+    override: ({ jsonSchema }) => dropDoubleBounds(jsonSchema),
+  })
   return {
     $schema,
     title: 'chatctl settings file',
     description: 'Settings of an AI chat service; only the keys that are in the file are managed.',
     anyOf: anyOf.map((form) => ({ ...form, ...requireKey(form as ObjectSchema) })),
   }
+}
+
+/** An integer may be one that no double holds: see `ExactNumber`. */
+function dropDoubleBounds(schema: { minimum?: number; maximum?: number }): void {
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
 }
 
 interface ObjectSchema {

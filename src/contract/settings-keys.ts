@@ -1,5 +1,7 @@
 import * as z from 'zod/mini'
 import { apiConfiguration } from './api-configuration.ts'
+import { isRecord } from './exact-json.ts'
+import { checkShape } from './faults.ts'
 import { type Settings, type SettingsPatch, settingsPatch } from './settings.ts'
 
 /** A leaf of the application settings, as `settings set` names it, or of the API configuration. */
@@ -60,11 +62,11 @@ function split(values: Values, above: string): { managed?: Values; unmanaged?: V
     const isGroup = settingsKeys.some((known) => known.path.startsWith(`${path}.`))
     // A documented key that is null is one that the service does not have.
     if ((key || isGroup) && value === null) continue
-    if (isGroup && typeof value === 'object' && !Array.isArray(value)) {
-      const inner = split(value as Values, `${path}.`)
+    if (isGroup && isRecord(value)) {
+      const inner = split(value, `${path}.`)
       if (inner.managed) managed.push([name, inner.managed])
       if (inner.unmanaged) unmanaged.push([name, inner.unmanaged])
-    } else if (key && z.safeParse(key.schema, value).success) managed.push([name, value])
+    } else if (key && checkShape(key.schema, value).success) managed.push([name, value])
     else unmanaged.push([name, value])
   }
   return {

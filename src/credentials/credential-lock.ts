@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { lockFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
 import { waitForProcessLock } from '../process-lock.ts'
+import { makePrivateFolder } from '../system/make-private-folder.ts'
 import { systemWords } from '../system-words.ts'
 import { type CredentialOwner, digestOf } from './credential-store.ts'
 
@@ -34,7 +34,7 @@ function lockPath(owner: CredentialOwner): string {
 async function acquire(path: string, signal: AbortSignal | undefined): Promise<() => void> {
   let release: (() => void) | undefined
   try {
-    mkdirSync(lockFolder(), { recursive: true, mode: 0o700 })
+    makePrivateFolder(lockFolder())
     release = await waitForProcessLock(path, { signal, patience })
   } catch (cause) {
     if (signal?.aborted) throw signal.reason

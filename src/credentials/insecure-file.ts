@@ -4,7 +4,6 @@ import {
   fstatSync,
   fsyncSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -15,6 +14,7 @@ import {
 import { join } from 'node:path'
 import { dataFolder } from '../config/paths.ts'
 import { Failure } from '../failure.ts'
+import { makePrivateFolder } from '../system/make-private-folder.ts'
 import { systemWords } from '../system-words.ts'
 import { type CredentialOwner, type CredentialStore, digestOf } from './credential-store.ts'
 import { parseStored, type StoredCredential, serialise } from './stored-credential.ts'
@@ -49,7 +49,7 @@ export class InsecureFile implements CredentialStore {
   async write(owner: CredentialOwner, credential: StoredCredential): Promise<void> {
     const path = pathOf(owner)
     try {
-      mkdirSync(credentialFolder(), { recursive: true, mode: 0o700 })
+      makePrivateFolder(credentialFolder())
       demandOurs(credentialFolder(), lstatSync(credentialFolder()), 'folder')
       const there = lstatSync(path, { throwIfNoEntry: false })
       if (there) demandOurs(path, there, 'file')

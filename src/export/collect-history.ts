@@ -3,6 +3,7 @@ import type { History } from '../client/history.ts'
 import type { HistoryBatch } from '../client/history-walk.ts'
 import { keysOf, MessageKeys } from '../client/message-keys.ts'
 import type { HistoryMessage, HistoryPage, HistoryQuery } from '../contract/conversation.ts'
+import { parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../failure.ts'
 import type { Spill } from './spill.ts'
 
@@ -84,7 +85,7 @@ function keysOfSpill(spill: Spill): MessageKeys {
   const seen = new MessageKeys()
   for (const page of spill.pages) {
     const lines = spill.read(page).toString('utf8').split('\n').slice(0, -1)
-    const messages = lines.map((line): HistoryMessage => JSON.parse(line))
+    const messages = lines.map((line) => parseJson(line) as HistoryMessage)
     const keys = keysOf(messages)
     for (const index of messages.keys()) seen.add(keys, index, page.part)
   }

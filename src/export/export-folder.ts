@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { stateFolder } from '../config/paths.ts'
+import { makePrivateFolder } from '../system/make-private-folder.ts'
 import { folderFailure } from './folder-failure.ts'
 
 /** Ms: what a run has left is of use for that long. */
@@ -34,7 +35,7 @@ export function openExportFolder(identity: ExportIdentity): ExportFolder {
   const name = nameOf(identity)
   const path = join(all, `${name}-${process.pid}`)
   try {
-    mkdirSync(all, { recursive: true, mode: 0o700 })
+    makePrivateFolder(all)
     removeOld(all)
     const left = readdirSync(all)
       .filter((entry) => entry.startsWith(`${name}-`))

@@ -1,4 +1,5 @@
 import type { HistoryMessage } from '../contract/conversation.ts'
+import { parseJson } from '../contract/exact-json.ts'
 import { timeOf } from '../contract/history-order.ts'
 import type { Spill, SpilledPage } from './spill.ts'
 
@@ -28,6 +29,6 @@ export function linesOf(
   if (since === undefined || page.oldest === undefined || page.oldest >= since)
     return { lines: bytes, messages: page.messages }
   const lines = bytes.toString('utf8').split('\n').slice(0, -1)
-  const kept = lines.filter((line) => !(timeOf(JSON.parse(line) as HistoryMessage) < since))
+  const kept = lines.filter((line) => !(timeOf(parseJson(line) as HistoryMessage) < since))
   return { lines: Buffer.from(kept.map((line) => `${line}\n`).join('')), messages: kept.length }
 }

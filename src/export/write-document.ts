@@ -1,4 +1,5 @@
 import type { HistoryMessage } from '../contract/conversation.ts'
+import { parseJson } from '../contract/exact-json.ts'
 import { linesOf, pagesInOrder } from './pages-in-order.ts'
 import type { Spill } from './spill.ts'
 
@@ -92,7 +93,7 @@ async function loadShape(form: ExportForm, context: string | undefined): Promise
     head: head(context),
     page: (lines) => {
       const messages = lines.toString('utf8').trimEnd().split('\n')
-      return Buffer.from(messages.map((line) => message(JSON.parse(line) as HistoryMessage)).join(''))
+      return Buffer.from(messages.map((line) => message(parseJson(line) as HistoryMessage)).join(''))
     },
     tail,
   }

@@ -1,3 +1,5 @@
+import { isRecord } from '../contract/exact-json.ts'
+
 /** Scalars and lists by their dotted path. */
 export type Leaves = ReadonlyMap<string, unknown>
 
@@ -6,7 +8,7 @@ export function leavesOf(value: object): Leaves {
   const leaves = new Map<string, unknown>()
   const collect = (object: object, above: string): void => {
     for (const [key, inner] of Object.entries(object)) {
-      if (isObject(inner)) collect(inner, `${above}${key}.`)
+      if (isRecord(inner)) collect(inner, `${above}${key}.`)
       else if (inner !== undefined) leaves.set(above + key, inner)
     }
   }
@@ -39,8 +41,4 @@ function objectOf(branch: Branch): object {
   return Object.fromEntries(
     [...branch].map(([key, value]) => [key, value instanceof Map ? objectOf(value) : value]),
   )
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

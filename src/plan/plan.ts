@@ -63,12 +63,9 @@ function managedKeys(keys: readonly SettingsKey[], wanted: object, current: obje
   )
 }
 
-/**
- * What a service has at a path as a plan says it; null where it has none. JSON can be read that cannot
- * be written, such as 1e400: it counts as what would be written of it.
- */
+/** What a service has at a path as a plan says it; null where it has none. */
 export function foundAt(current: object, path: string): unknown {
-  return JSON.parse(JSON.stringify(valueAt(current, path) ?? null))
+  return valueAt(current, path) ?? null
 }
 
 /** What differs: settings, then the API configuration with `api.` before its paths. */

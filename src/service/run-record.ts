@@ -1,7 +1,8 @@
 import { rmSync } from 'node:fs'
-import { mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { dirname, isAbsolute, join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
+import { makePrivateFolder } from '../system/make-private-folder.ts'
 
 /** Where a service that announced itself can be reached. */
 export interface RunRecord {
@@ -63,26 +64,13 @@ export async function announceRun(
 }
 
 async function isSameFolder(one: string, other: string): Promise<boolean> {
-  await makeFolder(other)
+  makePrivateFolder(other)
   return (await realpath(one)) === (await realpath(other))
-}
-
-/** Not by `recursive`, with which Node never ends where a folder cannot be made, as below /proc. */
-async function makeFolder(path: string): Promise<void> {
-  try {
-    await mkdir(path, { mode: 0o700 })
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') return
-    if (code !== 'ENOENT') throw error
-    await makeFolder(dirname(path))
-    await mkdir(path, { mode: 0o700 })
-  }
 }
 
 async function writeRecord(folder: string, kind: string, record: WrittenRecord): Promise<string> {
   // Nothing else has made it where the database is on another server.
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  makePrivateFolder(folder)
   for (const name of await listRecords(folder)) {
     const known = await readRecord(join(folder, name))
     if (!known || !isAlive(known.pid)) await rm(join(folder, name), { force: true, recursive: true })

@@ -14,5 +14,7 @@ function escapeCell(text: string): string {
 /** RFC 4180 with a header, or the rows alone, to go on after it. */
 export async function renderCsv({ header, rows }: Grid, withHeader = true): Promise<string> {
   const { stringify } = await import('csv-stringify/sync')
-  return stringify([...(withHeader ? [[...header]] : []), ...rows.map((row) => [...row])])
+  // An empty line is no record to many readers.
+  const options = { quoted_empty: header.length === 1 }
+  return stringify([...(withHeader ? [[...header]] : []), ...rows.map((row) => [...row])], options)
 }

@@ -1,3 +1,5 @@
+import { isNumber } from '../contract/exact-json.ts'
+
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
 /**
@@ -7,7 +9,7 @@ const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
  * @returns undefined for what is neither
  */
 export function localTime(value: unknown): string | undefined {
-  const at = new Date(typeof value === 'number' ? value * 1000 : textOfInstant(value))
+  const at = new Date(isNumber(value) ? Number(value) * 1000 : textOfInstant(value))
   if (Number.isNaN(at.getTime())) return undefined
   const two = (part: number): string => String(part).padStart(2, '0')
   const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`

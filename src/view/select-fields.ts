@@ -1,3 +1,4 @@
+import { isRecord } from '../contract/exact-json.ts'
 import { rowsOf, type View, valueAt } from './view.ts'
 
 /** Splits `a,b.c`; empty names and spaces around them are dropped. */
@@ -43,8 +44,7 @@ function set(target: Record<string, unknown>, [step = '', ...rest]: string[], va
     define(target, step, value)
     return
   }
-  if (!Object.hasOwn(target, step) || typeof target[step] !== 'object' || target[step] === null)
-    define(target, step, {})
+  if (!Object.hasOwn(target, step) || !isRecord(target[step])) define(target, step, {})
   set(target[step] as Record<string, unknown>, rest, value)
 }
 

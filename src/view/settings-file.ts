@@ -1,5 +1,6 @@
-import { Document, isMap, isScalar, type Pair, Scalar, visit, type YAMLMap } from 'yaml'
+import { Document, isMap, isScalar, type Pair, type YAMLMap } from 'yaml'
 import { describeSettingsKey } from '../contract/settings-keys.ts'
+import { yamlWriting } from '../contract/yaml-scalars.ts'
 import { settingsView } from './settings.ts'
 import { visibleJson } from './strip-controls.ts'
 import type { View } from './view.ts'
@@ -15,12 +16,12 @@ function renderSettingsFile(body: unknown): string {
 function renderManaged(settings: object): string {
   // Below the {} of an empty document nothing could be added.
   if (Object.keys(settings).length === 0) return `${heading.replace(/^/gm, '#')}\n`
-  const document = new Document(settings)
+  const options = yamlWriting(settings)
+  const document = new Document(settings, options)
   document.commentBefore = heading
   if (isMap(document.contents)) comment(document.contents as YAMLMap, [])
-  quoteSpace(document)
   // Folded, a long text could not be changed as what it is.
-  return document.toString({ lineWidth: 0 })
+  return document.toString({ ...options, lineWidth: 0 })
 }
 
 /** As comments, so that the file can be applied as it is: a service may have fields that change by themselves. */
@@ -42,15 +43,6 @@ const heading = [
 ]
   .map((line) => ` ${line}`)
   .join('\n')
-
-/** As a block, lines of white space alone would be read as its indentation (YAML 1.2.2 section 8.1.1.1). */
-function quoteSpace(document: Document): void {
-  visit(document, {
-    Scalar: (_, scalar) => {
-      if (typeof scalar.value === 'string' && scalar.value.trim() === '') scalar.type = Scalar.QUOTE_DOUBLE
-    },
-  })
-}
 
 function comment(map: YAMLMap, path: string[]): void {
   for (const { key, value } of map.items as Pair[]) {

@@ -1,3 +1,4 @@
+import { isRecord } from '../contract/exact-json.ts'
 import { localTime } from './local-time.ts'
 import { type Grid, gridOf, leavesOf, rowsOf, textOf, type View, valueAt } from './view.ts'
 
@@ -38,7 +39,8 @@ function uprightGrid(view: View, row: unknown, fields: readonly string[] | undef
     const leaves = leavesOf(valueAt(row, path) ?? null, path)
     return leaves.map(([leaf, value]) => [leaf, cell(value, leaf)])
   })
-  return { header: ['key', 'value'], rows, whole: ['key'] }
+  const shown = fields ? rows : rows.filter(([, text]) => text !== '')
+  return { header: ['key', 'value'], rows: shown, whole: ['key'] }
 }
 
 /** Times by the person's clock, lists and objects without their brackets. */
@@ -47,7 +49,7 @@ function cellOf(view: View, value: unknown, path: string): string {
   const time = isTime ? localTime(value) : undefined
   if (time !== undefined) return time
   if (Array.isArray(value)) return value.map(textOf).join(', ')
-  if (typeof value !== 'object' || value === null) return textOf(value)
+  if (!isRecord(value)) return textOf(value)
   return leavesOf(value, '')
     .map(([leaf, inner]) => `${leaf}=${textOf(inner)}`)
     .join(', ')

@@ -1,3 +1,5 @@
+import { isRecord } from '../contract/exact-json.ts'
+
 /** A piece of a text, and how it stands out where there is colour. */
 export interface Span {
   text: string
@@ -47,7 +49,7 @@ export interface Grid {
 export function valueAt(value: unknown, path: string): unknown {
   let here = value
   for (const step of path.split('.')) {
-    if (typeof here !== 'object' || here === null || !Object.hasOwn(here, step)) return undefined
+    if (!(isRecord(here) || Array.isArray(here)) || !Object.hasOwn(here, step)) return undefined
     here = (here as Record<string, unknown>)[step]
   }
   return here
@@ -71,7 +73,7 @@ export function gridOf(
   cell: Cell = textOf,
 ): Grid {
   if (view.layout === 'records') return recordsGrid(view, body, fields, cell)
-  return isObject(body) ? pairsGrid(view, body, fields, cell) : listGrid(body, fields, cell)
+  return isRecord(body) ? pairsGrid(view, body, fields, cell) : listGrid(body, fields, cell)
 }
 
 type Cell = (value: unknown, path: string) => string
@@ -79,23 +81,21 @@ type Cell = (value: unknown, path: string) => string
 /** What came where an object was due: a list with the columns of all its elements, or one value. */
 function listGrid(body: unknown, fields: readonly string[] | undefined, cell: Cell): Grid {
   const rows = rowsOf({ layout: 'records', columns: [] }, body)
-  const header = fields ?? [...new Set(rows.flatMap((row) => (isObject(row) ? Object.keys(row) : ['value'])))]
+  const header = fields ?? [...new Set(rows.flatMap((row) => (isRecord(row) ? Object.keys(row) : ['value'])))]
   return {
     header,
     rows: rows.map((row) =>
-      header.map((name) => cell(isObject(row) || name !== 'value' ? valueAt(row, name) : row, name)),
+      header.map((name) => cell(isRecord(row) || name !== 'value' ? valueAt(row, name) : row, name)),
     ),
   }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function recordsGrid(view: View, body: unknown, fields: readonly string[] | undefined, cell: Cell): Grid {
   const header = fields ?? view.columns.filter(({ hidden }) => !hidden).map(({ path }) => path)
   const rows = rowsOf(view, body).map((row) => header.map((path) => cell(valueAt(row, path), path)))
-  return { header, rows }
+  // Of a body that shows nothing of what it should, a row says nothing either.
+  const isBlank = isRecord(body) && !view.rows && !fields && rows[0]?.every((text) => text === '')
+  return { header, rows: isBlank ? [] : rows }
 }
 
 /** The chosen keys, else the documented ones and then whatever else was sent. */
@@ -115,7 +115,7 @@ function pairsGrid(view: View, body: unknown, fields: readonly string[] | undefi
 
 /** Every value that is not itself an object with something in it, by its dotted path. */
 export function leavesOf(value: unknown, path: string): [string, unknown][] {
-  if (!isObject(value) || Object.keys(value).length === 0) return path ? [[path, value]] : []
+  if (!isRecord(value) || Object.keys(value).length === 0) return path ? [[path, value]] : []
   return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, path ? `${path}.${key}` : key))
 }
 

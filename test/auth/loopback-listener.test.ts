@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { state, type TemporaryListener, type Visit, withListener } from './temporary-listener.ts'
+import { closed, state, type TemporaryListener, type Visit, withListener } from './temporary-listener.ts'
 
 const right = `/callback?code=c0de&state=${state}`
 
@@ -161,7 +160,7 @@ describe('the listener for the browser', () => {
           answer += chunk
         })
         socket.write(`GET ${right} HTTP/${version}\r\n\r\n`)
-        await once(socket, 'close')
+        await closed(socket)
         expect(answer).to.match(/^HTTP\/1\.1 400 /)
       }
       expect(await isSettled(listener.outcome)).to.equal(false)
@@ -221,7 +220,7 @@ describe('the listener for the browser', () => {
       )
       await listener.outcome
       const begun = Date.now()
-      const idleClosed = once(idle, 'close')
+      const idleClosed = closed(idle)
       await Promise.all([listener.close(), listener.close()])
       expect(await page).to.equal('cut off')
       await idleClosed

@@ -32,6 +32,11 @@ export interface TemporaryListener {
   open(): Promise<Socket>
 }
 
+/** Resolves when a connection is closed; unlike `once(socket, 'close')`, also after an error such as EPIPE. */
+export function closed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => socket.once('close', () => resolve()))
+}
+
 /** Listens, runs, closes. */
 export async function withListener(
   run: (temporary: TemporaryListener) => Promise<void>,

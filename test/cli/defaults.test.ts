@@ -46,6 +46,33 @@ describe('what is not said in the command line', () => {
     expect((await remote(models, ['chat', 'models', '--jq', '.', '-o', 'yaml'])).exitCode).to.equal(2)
   })
 
+  it('an unknown CHATCTL_OUTPUT is refused by every command, also by those with other formats', async () => {
+    const env = { CHATCTL_OUTPUT: 'xml' }
+    for (const args of [['settings', 'get'], ['chat'], ['chat', 'show', 's2026'], ['history', 'export']]) {
+      const { exitCode, stdout, stderr } = await runChatctl(sandbox, args, { env })
+      expect({ exitCode, stdout }, args.join(' ')).to.deep.equal({ exitCode: 2, stdout: '' })
+      expect(stderr).to.match(/^Error: CHATCTL_OUTPUT: "xml" is not one of table, json, /)
+    }
+  })
+
+  it('api refuses --include with an output format before anything is sent', async () => {
+    const server = await startFaultServer(json(200, { a: 1 }))
+    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' }
+    const words = ['api', '/v1/x', '--include']
+    for (const [more, variables] of [
+      [['--json'], {}],
+      [['--jq', '.a'], {}],
+      [['-o', 'yaml'], {}],
+      [[], { CHATCTL_OUTPUT: 'json' }],
+    ] as const) {
+      const run = await runChatctl(sandbox, [...words, ...more], { env: { ...env, ...variables } })
+      expect(run, run.stderr).to.include({ exitCode: 2, stdout: '' })
+      expect(run.stderr).to.contain('--include prints headers as text')
+    }
+    expect(server.requests).to.deep.equal([])
+    await server.close()
+  })
+
   for (const [args, env] of [
     [['chat', 'models', '--jq', '.x', '--bogus'], {}],
     [['chat', 'models', '-qo', 'json', '--bogus'], {}],

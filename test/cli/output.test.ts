@@ -241,6 +241,36 @@ describe('output', function () {
       )
     })
 
+    it('keeps the white space of a string', async () => {
+      const filter = '"  x\\n", "", ["y"]'
+      expect(await printed(['users', 'get', 'u1', '--jq', filter], user)).to.equal('  x\n\n\n[\n  "y"\n]\n')
+    })
+
+    for (const [what, filter, before] of [
+      ['recurses without end', 'def f: [f]; f', false],
+      ['takes all memory', '[range(1e9)]', false],
+      ['nests too deep', 'reduce range(100000) as $i (.; [.])', false],
+      ['takes all memory while it is compiled', '"x" * 1e9 | . * 5', true],
+    ] as const) {
+      it(`says that a filter used too much: one that ${what}`, async () => {
+        const { exitCode, stdout, stderr } = await run(
+          ['users', 'get', 'u1', '--jq', filter],
+          json(200, user),
+        )
+        expect({ exitCode, stdout }).to.deep.equal({ exitCode: before ? 2 : 1, stdout: '' })
+        const { error } = JSON.parse(stderr)
+        expect(error.code).to.equal(before ? 'usage' : 'unusable_answer')
+        expect(error.message).to.include('the filter used too much memory or recursed too deeply')
+        expect(error.hint).to.include(before ? 'https://jqlang.org/manual/' : 'The request was made')
+        expect(server?.requests.length).to.equal(before ? 0 : 1)
+      })
+    }
+
+    it('runs no filter before there is something to filter', async () => {
+      const endless = 'if . == null then def f: f; f else .id end'
+      expect(await printed(['users', 'get', 'u1', '--jq', endless], user)).to.equal('u1\n')
+    })
+
     it('is checked before anything is sent', async () => {
       const { exitCode } = await run(['users', 'update', 'u1', '--name', 'x', '--jq', '.['], json(200, user))
       expect(exitCode).to.equal(2)
@@ -249,29 +279,13 @@ describe('output', function () {
   })
 
   describe('an answer without a body', () => {
-    for (const name of ['settings:api:set', 'users:update', 'users:permissions:assign']) {
-      it(`is {} in JSON and nothing in a pipe: ${name}`, async () => {
-        const { args, answer: readBack } = findCall(name)
-        const script: Behaviour = (request, ...rest) =>
-          (request.method === 'GET' ? json(200, readBack) : empty)(request, ...rest)
-        expect(await run([...args, '--json'], script)).to.deep.equal({
-          exitCode: 0,
-          stdout: '{}\n',
-          stderr: '',
-        })
-        expect(await run(args, script)).to.deep.equal({ exitCode: 0, stdout: '', stderr: '' })
-        expect(await run([...args, '-o', 'yaml'], script)).to.include({ exitCode: 0, stdout: '{}\n' })
-        expect(await run([...args, '-o', 'jsonl'], script)).to.include({ exitCode: 0, stdout: '{}\n' })
-      })
-    }
-
     it('has the id that a Location header names', async () => {
       const { args, stdin = '' } = findCall('users:create')
       const created = answer(201, { location: '/v1/users/a%20b' })
       expect(await run([...args, '--json'], created, { stdin })).to.deep.equal({
         exitCode: 0,
         stdout: '{\n  "id": "a b"\n}\n',
-        stderr: '',
+        stderr: '{"notice":{"message":"Created user a b. The service did not return the user."}}\n',
       })
       expect((await run(args, created, { stdin })).stdout).to.equal('a b\t\t\t\t\t\n')
       expect((await run([...args, '--jq', '.id'], created, { stdin })).stdout).to.equal('a b\n')
@@ -281,8 +295,58 @@ describe('output', function () {
       const { args, stdin = '' } = findCall('users:create')
       const { exitCode, stderr } = await run(args, empty, { stdin })
       expect(exitCode).to.equal(0)
-      expect(stderr).to.equal('Warning: The service did not say the id of the new user\n')
+      expect(stderr).to.equal(
+        'Created a user. The service did not return the user.\nWarning: The service did not say the id of the new user\n',
+      )
     })
+  })
+
+  describe('a change whose response shows nothing of it', () => {
+    const responses: [string, Behaviour][] = [
+      ['204', empty],
+      ['{}', json(200, {})],
+      ['null', json(200, null)],
+      ['a list', json(200, [1])],
+      ['a text', answer(200, { 'content-type': 'text/plain' }, 'OK')],
+      ['an unrelated object', json(200, { ok: true })],
+    ]
+    const changes: [args: string[], id: string | undefined, row: string, done: string][] = [
+      [['users', 'update', 'u1', '--name', 'Ada'], 'u1', 'u1\t\t\t\t\t\n', 'Updated user u1.'],
+      [
+        ['users', 'permissions', 'assign', 'u1', 'read:chat'],
+        'u1',
+        'u1\t\t\n',
+        'Updated the permissions of user u1.',
+      ],
+      [['users', 'create', '--email', 'a@example.com', '--password-stdin'], undefined, '', 'Created a user.'],
+      [['users', 'settings', 'set', '--theme', 'dark'], undefined, '', 'Updated your settings.'],
+      [['settings', 'api', 'set', '--version', '2'], undefined, '', 'Set the API configuration.'],
+    ]
+    for (const [what, behaviour] of responses) {
+      it(`is said to be done, with what is known and no blank rows: ${what}`, async () => {
+        for (const [args, id, row, done] of changes) {
+          const isRelated = what === 'an unrelated object'
+          const known = { ...(id === undefined ? {} : { id }), ...(isRelated ? { ok: true } : {}) }
+          const inPipe = await run(args, behaviour, { stdin: 'correct horse' })
+          expect(inPipe.exitCode, inPipe.stderr).to.equal(0)
+          expect(inPipe.stderr).to.include(`${done} The service did not return`)
+          // What has no columns of its own is shown key by key.
+          const isOpen = isRelated && (args[1] === 'settings' || args[1] === 'api')
+          expect(inPipe.stdout).to.equal(isOpen ? 'ok\ttrue\n' : row)
+          const inJson = await run([...args, '--json', '--quiet'], behaviour, { stdin: 'correct horse' })
+          expect({ ...inJson, stdout: JSON.parse(inJson.stdout) }).to.deep.equal({
+            exitCode: 0,
+            stdout: known,
+            stderr: '',
+          })
+          const table = await run([...args, '-o', 'table'], behaviour, { stdin: 'correct horse' })
+          const lines = table.stdout.split('\n').filter((line) => line !== '')
+          expect(lines).to.deep.equal(
+            id !== undefined ? ['KEY  VALUE', `id   ${id}`] : isOpen ? ['KEY  VALUE', 'ok   true'] : [],
+          )
+        }
+      })
+    }
   })
 
   describe('texts', () => {
@@ -348,7 +412,6 @@ describe('output', function () {
         ['users', 'profile'],
         ['users', 'profile', '--json'],
         ['chat', 'send', 'x', '--stream'],
-        ['users', 'update', 'u1', '--name', 'x'],
       ]) {
         it(`${signal} while waiting for ${args.join(' ')} is ${code}, at once`, async () => {
           let child: ReturnType<typeof startChatctl> | undefined

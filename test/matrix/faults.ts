@@ -61,7 +61,7 @@ export const faults = {
   'a redirect elsewhere': {
     script: same(redirect(307, 'http://127.0.0.1:9/v1/elsewhere')),
     sent: 'once',
-    ending: { exitCode: 2, code: 'refused' },
+    ending: { exitCode: 1, code: 'rejected' },
   },
   400: status(400, 1),
   401: status(401, 4),

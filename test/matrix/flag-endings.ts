@@ -14,6 +14,7 @@ const endings: Record<string, Codes> = {
   'service:sessions:revoke data': [6],
   'service:keys:revoke data': [6],
   'service:keys:update data': [6],
+  'chat continue': [2],
   'chat:send continue': [2],
   // The session of the others is with another connection, and no row of theirs is unknown.
   'chat resume': [0, 2],
@@ -61,11 +62,18 @@ const refusals: Record<string, Codes> = {
   'chat no-input': [2],
 }
 
+/** The same in one output format. */
+const endingsInForm: Partial<Record<Form, Record<string, Codes>>> = {
+  // Headers are not JSON.
+  JSON: { 'api include': [2] },
+}
+
 /** The exit codes that a command with one more flag may have. */
 export function expectedCodes({ command, flag, kind, fine }: Flagged, form: Form): Codes {
   // What it has no use for is not judged: it is called whenever a shell starts.
   if (command === 'autocomplete' && kind !== 'valid') return [0, 2]
-  const exceptions = kind === 'valid' ? endings : kind === 'nonsense' ? nonsense : {}
+  const exceptions =
+    kind === 'valid' ? { ...endings, ...endingsInForm[form] } : kind === 'nonsense' ? nonsense : {}
   const usual = kind === 'valid' ? [fine[form]] : [2]
   const refused = kind === 'valid' ? (refusals[`${command} ${flag}`] ?? refusals[flag] ?? []) : []
   return [...(exceptions[`${command} ${flag}`] ?? exceptions[flag] ?? usual), ...refused]

@@ -90,6 +90,11 @@ const values: Record<string, Values> = {
 
 /** What a flag is added to, where the usual call already says it or forbids it. */
 const bases: Record<string, { args: readonly string[]; stdin?: string }> = {
+  // Without the --profile of the usual call.
+  'auth:login profile': {
+    args: ['auth', 'login', '--with-api-key', '--insecure-storage', '--no-verify'],
+    stdin: 'another-key\n',
+  },
   'chat:send stream': { args: ['chat', 'send', 'Hello'] },
   'chat:send stream-format': { args: ['chat', 'send', 'Hello'] },
   'users:create password-file': { args: ['users', 'create'] },

@@ -146,9 +146,10 @@ function reportsWhatFailed({ name }: Call): boolean {
 }
 
 /** What had come, or had been done, is printed although the rest failed: docs/exit-codes.md. */
-function keepsWhatCame({ name }: Call): boolean {
-  return /^(users:get|users:import|users:permissions:assign of|chat:send streamed|auth:logout|service:run)/.test(
-    name,
+function keepsWhatCame({ name, args }: Call): boolean {
+  return (
+    args.includes('roles.csv') ||
+    /^(users:get|users:import|chat:send streamed|auth:logout|service:run)/.test(name)
   )
 }
 

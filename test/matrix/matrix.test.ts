@@ -4,7 +4,7 @@ import { commandOf, type ServiceCall, serviceCalls } from '../support/command-li
 import { type RecordedRequest, startFaultServer } from '../support/fault-server.ts'
 import { createJobPool } from '../support/job-pool.ts'
 import type { Run } from '../support/run-chatctl.ts'
-import { takeSample } from '../support/take-sample.ts'
+import { takeCells } from '../support/take-sample.ts'
 import { type Call, calls } from './calls.ts'
 import {
   expectedEnding,
@@ -54,7 +54,7 @@ describe('the matrix of what a service may do', function () {
   this.timeout(180_000)
   let home: PreparedHome
   const outcomes = new Map<Cell, Promise<Outcome>>()
-  const { sample, words } = takeSample(cells, 60)
+  const { sample, words } = takeCells(cells, 60)
 
   before(async () => {
     const service = await startGoodService()

@@ -1,6 +1,6 @@
 import type { FaultServer } from '../support/fault-server.ts'
 import { createJobPool } from '../support/job-pool.ts'
-import { takeSample } from '../support/take-sample.ts'
+import { takeCells } from '../support/take-sample.ts'
 import { leftOut } from './forms.ts'
 import { startGoodService } from './good-service.ts'
 import { PreparedHome } from './prepared-home.ts'
@@ -17,7 +17,7 @@ export function testCells<Cell extends { title: string }>(
 ): void {
   let service: FaultServer
   let home: PreparedHome
-  const { sample, words } = takeSample(cells, least)
+  const { sample, words } = takeCells(cells, least)
   const inTurn = createJobPool(3)
   const outcomes = new Map<Cell, Promise<void>>()
 

@@ -85,6 +85,13 @@ describe('settings edit', () => {
     expect(run.server.requests).to.deep.equal([])
   })
 
+  it('names the directory in which no file can be made for the editor, and the variable that chooses it', async () => {
+    const missing = join(run.sandbox.home, 'no', 'such', 'directory')
+    const done = await edit('true', ['--yes'], { TMPDIR: missing })
+    expectFailure(done, 1, `Cannot create a file for the editor in ${missing}: `, 'Hint: Set TMPDIR')
+    expect(run.changes).to.deep.equal([])
+  })
+
   it('is over where the editor fails', async () => {
     expectFailure(await edit(`${setMode('dark')}; exit 1`), 2, 'ended with 1')
     expect(run.methods).to.equal('GET')
@@ -113,7 +120,8 @@ describe('settings edit', () => {
 
   it('ends as it is told to, although nothing was changed', async () => {
     const script = 'kill -TERM $(ps -o ppid= -p $PPID); sleep 0.5'
-    expect(await edit(script)).to.deep.equal({ exitCode: 143, stdout: '', stderr: '' })
+    const stderr = 'Error: Interrupted. No change was sent to the service\n'
+    expect(await edit(script)).to.deep.equal({ exitCode: 143, stdout: '', stderr })
   })
 
   describe('where it comes to nothing keeps what was edited, and says how to apply it', () => {

@@ -26,6 +26,18 @@ export function takeSample<T>(all: readonly T[], size: number): Sample<T> {
   )
 }
 
+/**
+ * The same for tests with titles. CHATCTL_TEST_CELLS, a regular expression, takes those whose titles
+ * match: mocha's `--grep` would select the results, but every cell would still run.
+ */
+export function takeCells<T extends { title: string }>(all: readonly T[], size: number): Sample<T> {
+  const wanted = process.env['CHATCTL_TEST_CELLS']
+  if (wanted === undefined) return takeSample(all, size)
+  const pattern = new RegExp(wanted)
+  const sample = all.filter(({ title }) => pattern.test(title))
+  return { sample, words: `${sample.length} of ${all.length}, CHATCTL_TEST_CELLS=${wanted}` }
+}
+
 /** One case of each group, and so of each command or the like at least one. */
 export function takeOneOfEach<T>(all: readonly T[], groupOf: (one: T) => string): Sample<T> {
   if (takesAll) return { sample: all, words: `all ${all.length}` }

@@ -2,7 +2,8 @@ import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, symlinkSync, wr
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
-import { runChatctl } from '../support/run-chatctl.ts'
+import { json, startFaultServer } from '../support/fault-server.ts'
+import { binary, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { runAs, stranger } from './run-as.ts'
 
@@ -39,6 +40,32 @@ describe('files that the user may not touch', () => {
       'XDG_CONFIG_HOME',
     )
     expect(readdirSync(home)).to.deep.equal([])
+  })
+
+  it('a home that may not even be read ends no command that has its address and key in the environment', async () => {
+    const server = await startFaultServer(
+      json(200, { theme: { mode: 'dark' }, response: 'Hi', context_id: 'c1' }),
+    )
+    const asStranger = [`--regid=${stranger}`, '--clear-groups', process.execPath, binary]
+    chmodSync(home, 0)
+    const env = { HOME: home, CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' }
+    try {
+      for (const args of [
+        ['settings', 'get'],
+        ['settings', 'set', 'theme.mode=dark'],
+        ['settings', 'api', 'set', '--version', 'v1'],
+        ['users', 'create', '--email', 'ada@example.com', '--generate-password'],
+        ['chat', 'send', 'Hello', '--no-stream'],
+      ]) {
+        const { exitCode, stderr } = await runChatctl(sandbox, [...asStranger, ...args], {
+          env: { ...env, XDG_CACHE_HOME: undefined },
+          program: ['setpriv', `--reuid=${stranger}`],
+        })
+        expect(exitCode, `${args.join(' ')}: ${stderr}`).to.equal(0)
+      }
+    } finally {
+      await server.close()
+    }
   })
 
   it('data that root makes in the folder of the service is the service', async () => {
@@ -82,6 +109,11 @@ describe('files that the user may not touch', () => {
     expect(sent.exitCode).to.equal(0)
     expect(sent.stdout).to.contain('offline model')
     expect(sent.stderr).to.contain('Warning: --continue will not know this conversation')
+    const checks = JSON.parse(run(['doctor', '--json']).stdout)
+    const [finding] = checks.filter(({ check }: { check: string }) => check === 'directories')
+    expect(finding.status).to.equal('warning')
+    expect(finding.hint).to.contain('XDG_STATE_HOME')
+    expect(finding.message).to.contain('users import and history export fail')
   })
 
   it("another user's data is refused by every door, and never taken for none", async () => {

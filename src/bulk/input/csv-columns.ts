@@ -1,3 +1,4 @@
+import { readSwitch, switchWords } from '../../contract/text-value.ts'
 import { Failure } from '../../failure.ts'
 import { nearest } from '../../nearest.ts'
 import type { FieldPath, SayFault } from '../rows/judge-row.ts'
@@ -13,13 +14,6 @@ export interface CsvColumns {
   names: readonly string[]
   put: readonly PutCell[]
 }
-
-const switches = new Map([
-  ['on', true],
-  ['true', true],
-  ['off', false],
-  ['false', false],
-])
 
 const puts: Readonly<Record<string, PutCell>> = {
   id: (row, cell) => {
@@ -48,12 +42,9 @@ const puts: Readonly<Record<string, PutCell>> = {
     row.settings = { ...row.settings, theme: cell }
   },
   'settings.notifications_enabled': (row, cell, say) => {
-    const enabled = switches.get(cell.toLowerCase())
+    const enabled = readSwitch(cell)
     if (enabled === undefined) {
-      say(
-        ['settings', 'notifications_enabled'],
-        'settings.notifications_enabled must be on, off, true or false',
-      )
+      say(['settings', 'notifications_enabled'], `settings.notifications_enabled must be ${switchWords}`)
     }
     row.settings = { ...row.settings, notifications_enabled: enabled ?? false }
   },

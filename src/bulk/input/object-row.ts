@@ -1,3 +1,4 @@
+import { parseJson } from '../../contract/exact-json.ts'
 import { type FieldPath, type JudgeMore, judgeRow } from '../rows/judge-row.ts'
 import { readObject } from '../rows/read-object.ts'
 import type { RowKind } from '../rows/user-row.ts'
@@ -52,7 +53,7 @@ export function jsonRow(source: RowSource, judgement: Judgement): InputRow {
   }
   let value: unknown
   try {
-    value = JSON.parse(raw)
+    value = parseJson(raw)
   } catch {
     const { offset, message } = findJsonBreak(raw)
     return broken(offset, message)

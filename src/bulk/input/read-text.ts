@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { conversionHint, foreignEncodingOf } from '../../contract/foreign-encoding.ts'
 import { Failure } from '../../failure.ts'
 import type { Input } from './input.ts'
 
@@ -12,14 +13,16 @@ export async function* readText(input: Input): AsyncGenerator<string> {
   let line = 1
   let rest: Buffer = Buffer.alloc(0)
   let isFirst = true
+  let first: Uint8Array = rest
   for await (const chunk of input.read()) {
     const bytes =
       rest.length === 0
         ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
         : Buffer.concat([rest, chunk])
+    if (first.length === 0) first = Buffer.from(chunk.subarray(0, 4))
     const whole = wholeCharacters(bytes)
     const part = bytes.subarray(0, whole)
-    check(part, line, input.name)
+    check(part, { line, name: input.name, first })
     line += countLines(part)
     const text = part.toString()
     rest = Buffer.from(bytes.subarray(whole))
@@ -27,7 +30,7 @@ export async function* readText(input: Input): AsyncGenerator<string> {
     yield isFirst ? text.replace(/^\ufeff/, '') : text
     isFirst = false
   }
-  if (rest.length > 0) throw notUtf8(input.name, line)
+  if (rest.length > 0) throw notUtf8({ line, name: input.name, first })
 }
 
 /** The bytes up to the beginning of a character that has not come as a whole (RFC 3629 section 3). */
@@ -43,12 +46,22 @@ function wholeCharacters(bytes: Buffer): number {
   return bytes.length
 }
 
-function check(bytes: Buffer, line: number, name: string): void {
-  if (!isUtf8(bytes)) throw notUtf8(name, line + linesBeforeFault(bytes))
+/** Where a part of an input begins, and the first bytes of the input. */
+interface Beginning {
+  line: number
+  name: string
+  first: Uint8Array
+}
+
+function check(bytes: Buffer, beginning: Beginning): void {
+  const { line, name, first } = beginning
+  if (!isUtf8(bytes)) throw notUtf8({ ...beginning, line: line + linesBeforeFault(bytes) })
   const nul = bytes.indexOf(0)
   if (nul === -1) return
   const at = line + countLines(bytes.subarray(0, nul))
-  throw new Failure('refused', `${name} has a NUL character at line ${at}: it is not text`)
+  throw new Failure('refused', `${name} has a NUL character at line ${at}: it is not text`, {
+    ...(foreignEncodingOf(first) === undefined ? {} : { hint: conversionHint(first, name) }),
+  })
 }
 
 /** No byte of a longer character looks like a newline, so that each line stands for itself. */
@@ -66,8 +79,7 @@ function countLines(bytes: Buffer): number {
   return count
 }
 
-function notUtf8(name: string, line: number): Failure {
-  return new Failure('refused', `${name} is not UTF-8 text at line ${line}`, {
-    hint: 'Convert it first, for example with iconv -f WINDOWS-1252 -t UTF-8.',
-  })
+function notUtf8({ name, line, first }: Beginning): Failure {
+  const hint = conversionHint(first, name)
+  return new Failure('refused', `${name} is not UTF-8 text at line ${line}`, { hint })
 }

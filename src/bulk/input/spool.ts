@@ -1,7 +1,8 @@
-import { mkdirSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../../failure.ts'
+import { makePrivateFolder } from '../../system/make-private-folder.ts'
 import { systemWords } from '../../system-words.ts'
 import { unlessAborted } from './unless-aborted.ts'
 
@@ -24,7 +25,7 @@ export async function spool(
 ): Promise<OpenFile> {
   const path = join(folder, `spool-${process.pid}-${Math.random().toString(36).slice(2)}`)
   const handle = await guard(folder, async () => {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makePrivateFolder(folder)
     return open(path, 'wx+', 0o600)
   })
   const isRemoved = process.platform !== 'win32'

@@ -1,5 +1,6 @@
 import type yaml from 'yaml'
 import type { Document, Node } from 'yaml'
+import { yamlReading } from '../../contract/yaml-scalars.ts'
 import { Failure } from '../../failure.ts'
 import type { FieldPath } from '../rows/judge-row.ts'
 import { isPlainObject } from '../rows/read-object.ts'
@@ -32,7 +33,7 @@ export class YamlRows implements RowReader {
   #read(part: YamlPart): InputRow[] {
     const { line, raw } = part
     // Its words quote the text, which may hold a password; nor may it write any itself.
-    const document = this.#yaml.parseDocument(raw, { prettyErrors: false, logLevel: 'error' })
+    const document = this.#yaml.parseDocument(raw, { ...yamlReading, prettyErrors: false, logLevel: 'error' })
     const broken = (offset: number, message: string): InputRow[] => {
       // What is missing at its end is not missing in the next row.
       const before = raw.slice(0, Math.min(offset, raw.trimEnd().length))

@@ -1,18 +1,10 @@
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  renameSync,
-  rmSync,
-} from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { stateFolder } from '../../config/paths.ts'
 import { Failure } from '../../failure.ts'
 import { tryProcessLock } from '../../process-lock.ts'
 import { syncFolder } from '../../sync-folder.ts'
+import { makePrivateFolder } from '../../system/make-private-folder.ts'
 import { systemWords } from '../../system-words.ts'
 import { carryOver, type ValidRows } from './carry-over.ts'
 import { Journal } from './journal.ts'
@@ -49,7 +41,7 @@ export interface JournalRequest {
 export async function openJournal({ header, restart, rows }: JournalRequest): Promise<Journal> {
   const folder = importsFolder()
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makePrivateFolder(folder)
     const path = pathOf(header)
     const locks = [lock(path, header)]
     const release = () => {

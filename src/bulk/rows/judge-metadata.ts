@@ -1,3 +1,4 @@
+import { ExactNumber } from '../../contract/exact-json.ts'
 import type { FieldPath, SayFault } from './judge-row.ts'
 
 /** What is nested deeper than this somebody's parser does not take. */
@@ -13,7 +14,7 @@ function judge(value: unknown, path: FieldPath, say: SayFault): boolean {
     say(path, 'a number must be finite')
     return false
   }
-  if (typeof value !== 'object' || value === null) return true
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return true
   if (path.length > deepest) {
     say(path, `metadata is nested deeper than ${deepest} levels`)
     return false

@@ -1,6 +1,6 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readConfiguration } from '../../config/configuration-file.ts'
+import { type Configuration, readConfiguration } from '../../config/configuration-file.ts'
 import { cacheFolder } from '../../config/paths.ts'
 import { resolveOptions } from '../../config/resolve-options.ts'
 import { isOursAlone } from '../../config/trusted-folder.ts'
@@ -9,6 +9,8 @@ import { InsecureFile } from '../../credentials/insecure-file.ts'
 import { Keychain } from '../../credentials/keychain.ts'
 import { secretOf } from '../../credentials/stored-credential.ts'
 import { isFresh } from '../../credentials/token-life.ts'
+import { makePrivateFolder } from '../../system/make-private-folder.ts'
+import { once } from '../once.ts'
 import { ownerOf } from '../sign-in/credential-stores.ts'
 import { chooseTarget, type Target } from '../target.ts'
 
@@ -38,7 +40,7 @@ export async function findModels(
   env: NodeJS.ProcessEnv,
   ask: AskForModels,
 ): Promise<readonly string[]> {
-  const configuration = readConfiguration()
+  const configuration = once(readConfiguration)
   const options = resolveOptions(said, env, configuration, {
     mayNameNewProfile: false,
     takesProfileOfAddress: false,
@@ -49,8 +51,7 @@ export async function findModels(
   const kept = readKept(path)
   if (kept && Math.abs(Date.now() - kept.at) < life) return kept.models
   try {
-    const isInFile = configuration.profiles?.[target.profile ?? '']?.storage === 'file'
-    const secret = target.fromEnvironment?.secret ?? (await storedSecret(target, isInFile))
+    const secret = target.fromEnvironment?.secret ?? (await storedSecret(target, configuration))
     const models = secret === undefined ? (kept?.models ?? []) : await ask(target.baseUrl, secret)
     keep(path, { at: Date.now(), models })
     return models
@@ -62,8 +63,12 @@ export async function findModels(
 }
 
 /** Undefined where nobody is signed in, or the token would have to be renewed. */
-async function storedSecret({ profile, baseUrl }: Remote, isInFile: boolean): Promise<string | undefined> {
+async function storedSecret(
+  { profile, baseUrl }: Remote,
+  configuration: () => Configuration,
+): Promise<string | undefined> {
   if (profile === undefined) return undefined
+  const isInFile = configuration().profiles?.[profile]?.storage === 'file'
   const store = isInFile ? new InsecureFile() : new Keychain({ patience, onWait: () => {}, mayAsk: false })
   const stored = await store.read(ownerOf(profile, baseUrl))
   if (!stored || (stored.kind === 'oauth' && !isFresh(stored, Date.now()))) return undefined
@@ -96,10 +101,10 @@ function readKept(path: string): Kept | undefined {
 
 function keep(path: string, kept: Kept): void {
   try {
-    mkdirSync(cacheFolder(), { recursive: true, mode: 0o700 })
+    makePrivateFolder(cacheFolder())
     // Who can write there could have laid a link in the way of what is written.
     if (!isOursAlone(cacheFolder())) return
-    mkdirSync(join(cacheFolder(), 'models'), { recursive: true, mode: 0o700 })
+    makePrivateFolder(join(cacheFolder(), 'models'))
     const aside = `${path}.${process.pid}.tmp`
     writeFileSync(aside, JSON.stringify(kept), { mode: 0o600 })
     renameSync(aside, path)

@@ -1,14 +1,14 @@
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { dataFolder } from '../../config/paths.ts'
 import { Failure } from '../../failure.ts'
-import { systemWords } from '../../system-words.ts'
 import { countOf } from '../../view/count.ts'
 import { commandFor } from '../command-for.ts'
 import type { TellOfOther } from '../open-data.ts'
 import { describeBytes } from './describe-bytes.ts'
 import { type Examined, ok, warning } from './finding.ts'
 import type { Surroundings } from './surroundings.ts'
+import { nearestThere, obstacleTo } from './writable-folder.ts'
 
 /** Bytes: with less the next commits may find the disk full. */
 const littleSpace = 100 * 1024 ** 2
@@ -56,23 +56,9 @@ export async function examineData({ context }: Surroundings): Promise<Examined[]
 
 /** @throws Failure `storage` where the folder could not be made */
 function demandPlaceFor(folder: string): void {
-  try {
-    accessSync(nearestThere(folder), constants.W_OK | constants.X_OK)
-    if (!statSync(nearestThere(folder)).isDirectory()) throw new Error('not a folder')
-  } catch (cause) {
-    throw new Failure(
-      'storage',
-      `${folder} cannot be made in ${nearestThere(folder)}: ${systemWords(cause)}`,
-      {
-        hint: 'Set XDG_DATA_HOME to a folder that you may write to.',
-        cause,
-      },
-    )
-  }
-}
-
-function nearestThere(path: string): string {
-  return existsSync(path) || dirname(path) === path ? path : nearestThere(dirname(path))
+  const obstacle = obstacleTo(folder)
+  if (obstacle === undefined) return
+  throw new Failure('storage', obstacle, { hint: 'Set XDG_DATA_HOME to a directory that you can write to.' })
 }
 
 /** Bytes, of the nearest folder that is there; undefined where the system does not say. */

@@ -8,7 +8,7 @@ import { examineEnvironment } from './environment.ts'
 import { type Examined, type Finding, failed, skipped } from './finding.ts'
 import { examineImports, examineTranscripts } from './kept-files.ts'
 import { examineNetwork } from './network.ts'
-import { examineCache, examineModes } from './own-files.ts'
+import { examineCache, examineFolders, examineModes } from './own-files.ts'
 import { examineService, serviceChecks } from './service.ts'
 import type { Surroundings } from './surroundings.ts'
 import { examineTerminal } from './terminal.ts'
@@ -56,6 +56,7 @@ export async function examine(surroundings: Surroundings): Promise<{ checks: Fin
     look('configuration', examineConfiguration),
     look('environment', examineEnvironment),
     look('permissions', examineModes),
+    look('directories', examineFolders),
     look('cache', examineCache),
     remote(),
     look('transcripts', examineTranscripts),

@@ -1,11 +1,13 @@
-import { accessSync, constants, lstatSync, mkdirSync, readdirSync } from 'node:fs'
+import { accessSync, constants, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { configurationPath } from '../../config/configuration-file.ts'
 import { cacheFolder, configFolder, dataFolder, sessionsFolder, stateFolder } from '../../config/paths.ts'
 import { isOursAlone } from '../../config/trusted-folder.ts'
+import { makePrivateFolder } from '../../system/make-private-folder.ts'
 import { systemWords } from '../../system-words.ts'
 import { quoteWord } from '../quote-word.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
+import { obstacleTo } from './writable-folder.ts'
 
 /** Files that are named at most. */
 const enough = 5
@@ -53,12 +55,32 @@ function isWide(path: string): boolean {
   }
 }
 
+/** Whether what chatctl keeps can be written, or could be; nothing is made. */
+export function examineFolders(): Examined[] {
+  const uses = [
+    ['XDG_CONFIG_HOME', configFolder(), 'profiles cannot be changed'],
+    ['XDG_DATA_HOME', dataFolder(), 'sessions and the data of the embedded service cannot be kept'],
+    [
+      'XDG_STATE_HOME',
+      stateFolder(),
+      'users import and history export fail, and chat --continue does not know new conversations',
+    ],
+  ] as const
+  const faults = uses.flatMap(([variable, folder, effect]) => {
+    const obstacle = obstacleTo(folder)
+    if (obstacle === undefined) return []
+    const hint = `Set ${variable} to a directory that you can write to.`
+    return [warning('directories', `${obstacle}; ${effect}`, hint)]
+  })
+  return faults.length > 0 ? faults : [ok('directories', 'configuration, data, and state can be written')]
+}
+
 /** Where compiled code is kept between runs: only when it is ours alone is it used (src/load-bundle.ts). */
 export function examineCache(): Examined[] {
   const folder = cacheFolder()
   const slower = 'so every start is slower'
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makePrivateFolder(folder)
     accessSync(folder, constants.W_OK | constants.X_OK)
   } catch (error) {
     const words = `${folder} cannot be written, ${slower}: ${systemWords(error)}`

@@ -1,4 +1,5 @@
-import { readSwitch } from '../../contract/text-value.ts'
+import { parseJson } from '../../contract/exact-json.ts'
+import { readSwitch, switchWords } from '../../contract/text-value.ts'
 import { Failure } from '../../failure.ts'
 
 /**
@@ -23,7 +24,7 @@ function fromPairs(pairs: [string, unknown][], flag: string): Record<string, unk
 
 function parseKeyValue(pair: string, flag: string): [string, unknown] {
   const at = pair.indexOf('=')
-  const typed = at > 0 && pair[at - 1] === ':'
+  const typed = isTyped(pair)
   const key = pair.slice(0, typed ? at - 1 : at)
   if (at < 1 || key === '') {
     throw new Failure('usage', `${flag} "${pair}" is neither key=text nor key:=json`)
@@ -32,7 +33,7 @@ function parseKeyValue(pair: string, flag: string): [string, unknown] {
   const text = pair.slice(at + 1)
   if (!typed) return [key, text]
   try {
-    return [key, JSON.parse(text)]
+    return [key, parseJson(text)]
   } catch (cause) {
     throw new Failure('usage', `${flag} ${key}: "${text}" is not JSON`, {
       hint: `For text use ${key}=${text}`,
@@ -41,13 +42,29 @@ function parseKeyValue(pair: string, flag: string): [string, unknown] {
   }
 }
 
-/** The same, with `on`, `off` and the like as booleans. */
+/**
+ * `key=on` or `key=off`, or `key:=json` for any other type.
+ *
+ * @throws Failure `usage`
+ */
 export function parseSwitches(pairs: readonly string[], flag: string): Record<string, unknown> {
   return fromPairs(
-    pairs.map((pair) => {
-      const [key, value] = parseKeyValue(pair, flag)
-      return [key, typeof value === 'string' ? (readSwitch(value) ?? value) : value]
-    }),
+    pairs.map((pair) => parseSwitch(pair, flag)),
     flag,
   )
+}
+
+function parseSwitch(pair: string, flag: string): [string, unknown] {
+  const [key, value] = parseKeyValue(pair, flag)
+  if (isTyped(pair)) return [key, value]
+  const enabled = readSwitch(String(value))
+  if (enabled !== undefined) return [key, enabled]
+  throw new Failure('usage', `${flag} ${key}: "${value}" must be ${switchWords}`, {
+    hint: `Write ${flag} ${key}=on, or ${key}:=JSON for another type.`,
+  })
+}
+
+function isTyped(pair: string): boolean {
+  const at = pair.indexOf('=')
+  return at > 0 && pair[at - 1] === ':'
 }

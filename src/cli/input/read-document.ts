@@ -1,3 +1,5 @@
+import { parseJson } from '../../contract/exact-json.ts'
+import { yamlReading } from '../../contract/yaml-scalars.ts'
 import { Failure } from '../../failure.ts'
 import type { Context } from '../create-context.ts'
 import { readStdin, readTextFile } from './read-input.ts'
@@ -23,7 +25,7 @@ export async function readDocument(path: string, context: Context, maxBytes: num
 /** @param name of the text, for errors; one that ends in .json is read as JSON alone */
 export async function parseDocument(name: string, text: string): Promise<Document> {
   try {
-    return { value: name.endsWith('.json') ? JSON.parse(text) : await parseYaml(text), name }
+    return { value: name.endsWith('.json') ? parseJson(text) : await parseYaml(text), name }
   } catch (cause) {
     const [words = ''] = (cause as Error).message.split('\n')
     throw new Failure('refused', `${name}: ${words.replace(/:$/, '')}`, { cause })
@@ -33,7 +35,7 @@ export async function parseDocument(name: string, text: string): Promise<Documen
 async function parseYaml(text: string): Promise<unknown> {
   // CommonJS: in the bundle only its default export can be taken apart.
   const { default: yaml } = await import('yaml')
-  const document = yaml.parseDocument(text, { prettyErrors: true })
+  const document = yaml.parseDocument(text, { ...yamlReading, prettyErrors: true })
   const [problem] = [...document.errors, ...document.warnings]
   if (problem) throw problem
   return document.toJS()

@@ -1,3 +1,4 @@
+import { conversionHint, foreignEncodingOf } from '../../contract/foreign-encoding.ts'
 import { Failure } from '../../failure.ts'
 import { demandSize, maxSecretBytes, maxTextBytes, readNamedFile } from '../../system/read-named-file.ts'
 import { unlessInterrupted } from '../interruption.ts'
@@ -70,15 +71,18 @@ function decode(bytes: Uint8Array, where: string): string {
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (cause) {
-    throw notUtf8(where, cause)
+    throw notUtf8(where, bytes, cause)
   }
   const nul = text.indexOf('\0')
   if (nul === -1) return text
-  throw new Failure('refused', `${where} has a NUL character at position ${nul}: it is not text`)
+  throw new Failure('refused', `${where} has a NUL character at position ${nul}: it is not text`, {
+    ...(foreignEncodingOf(bytes) === undefined ? {} : { hint: conversionHint(bytes, where) }),
+  })
 }
 
-export function notUtf8(where: string, cause: unknown): Failure {
-  const hint = 'Convert it first, for example with iconv -t UTF-8.'
+/** @param first bytes of it */
+export function notUtf8(where: string, first: Uint8Array, cause: unknown): Failure {
+  const hint = conversionHint(first, where)
   return new Failure('refused', `${where} is not UTF-8 text`, { hint, cause })
 }
 

@@ -23,11 +23,13 @@ export async function* readWords(what: string, output: Output, signal: AbortSign
   if (process.stdin.readableEnded)
     throw new Failure('usage', `stdin is spent: ${what} cannot come from it too`)
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  const decode = (bytes?: Uint8Array): string => {
+  let first: Uint8Array | undefined
+  const decode = (bytes: Uint8Array = new Uint8Array()): string => {
+    first ??= bytes
     try {
-      return decoder.decode(bytes, { stream: bytes !== undefined })
+      return decoder.decode(bytes, { stream: bytes.length > 0 })
     } catch (cause) {
-      throw notUtf8('stdin', cause)
+      throw notUtf8('stdin', first, cause)
     }
   }
   const chunks: AsyncIterator<Uint8Array> = process.stdin[Symbol.asyncIterator]()

@@ -1,8 +1,7 @@
-import * as z from 'zod/mini'
-import { faultsOf } from '../../contract/faults.ts'
+import { checkShape, faultsOf } from '../../contract/faults.ts'
 import type { SettingsPatch } from '../../contract/settings.ts'
 import { type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
-import { valueOfText } from '../../contract/text-value.ts'
+import { switchWords, valueOfText } from '../../contract/text-value.ts'
 import { Failure } from '../../failure.ts'
 import { nearest } from '../../nearest.ts'
 import { maxSettingsBytes } from '../../system/read-named-file.ts'
@@ -67,8 +66,9 @@ async function readSource(text: string, key: SettingsKey, context: Context): Pro
 
 function readValue(key: SettingsKey, text: string): unknown {
   const value = valueOfText(key.type, text)
-  const parsed = z.safeParse(key.schema, value)
+  const parsed = checkShape(key.schema, value)
   if (parsed.success) return parsed.data
+  if (key.type === 'boolean') throw new Failure('refused', `${key.path}: "${text}" must be ${switchWords}`)
   const [fault] = faultsOf(parsed.error)
   throw new Failure('refused', `${key.path}: "${text}" ${fault?.message ?? 'is not allowed'}`)
 }

@@ -1,23 +1,28 @@
 import type { loadJq } from 'jq-wasm'
 import { Failure } from '../../failure.ts'
 import { leaveSignalsToSystem } from '../../system/leave-signals-to-system.ts'
+import { withSilentConsole } from './streams.ts'
 
 /** jq's exit code for a filter that it cannot read (jq manual, "Invoking jq"). */
 const compileError = 3
 
 /**
- * Reads the filter without running it on anything of worth, so that a mistake shows before a
- * request leaves.
+ * Compiles the filter, so that a mistake shows before a request leaves.
  *
  * @throws Failure `usage` with jq's own words
  */
 export async function checkFilter(filter: string): Promise<void> {
-  const { exitCode, stderr } = await runJq(null, filter, [])
-  if (exitCode !== compileError) return
-  throw new Failure('usage', `--jq: ${stderr.trim().replace(/^jq: /, '')}`, {
-    hint: 'The language: https://jqlang.org/manual/',
-  })
+  // Of no input it has nothing to run on.
+  const run = await runJq('', filter, [])
+  if (run === 'exhausted') {
+    throw new Failure('usage', `--jq: ${exhaustedWords}`, { hint: languageHint })
+  }
+  if (run.exitCode !== compileError) return
+  throw new Failure('usage', `--jq: ${withoutName(run.stderr)}`, { hint: languageHint })
 }
+
+const languageHint = 'The language: https://jqlang.org/manual/'
+const exhaustedWords = 'the filter used too much memory or recursed too deeply'
 
 /**
  * Runs real jq, compiled to WebAssembly and loaded only here; strings come out raw.
@@ -25,25 +30,51 @@ export async function checkFilter(filter: string): Promise<void> {
  * @throws Failure `unusable_answer` with jq's own words when the filter fails on this body
  */
 export async function filterWithJq(body: unknown, filter: string, { compact = false } = {}): Promise<string> {
-  const flags = compact ? ['-r', '-c'] : ['-r']
-  const { stdout, stderr, exitCode } = await runJq(JSON.stringify(body), filter, flags)
-  if (exitCode !== 0) {
-    const words = stderr.trim().replace(/^jq: /, '')
-    // Not `usage`: by now the request was made, and its answer cannot be shown as asked.
-    throw new Failure('unusable_answer', `--jq cannot filter the answer: ${words}`, {
-      hint: 'What was asked of the service has been done; only its answer is not shown.',
+  const run = await runJq(JSON.stringify(body), filter, compact ? ['-c'] : [])
+  // Not `usage`: by now the request was made, and its answer cannot be shown as asked.
+  if (run === 'exhausted') {
+    throw new Failure('unusable_answer', `--jq cannot filter the answer: ${exhaustedWords}`, {
+      hint: 'The request was made; only its answer is not shown. Simplify the filter, or use --json without --jq.',
     })
   }
-  return stdout === '' || stdout.endsWith('\n') ? stdout : `${stdout}\n`
+  if (run.exitCode !== 0) {
+    throw new Failure('unusable_answer', `--jq cannot filter the answer: ${withoutName(run.stderr)}`, {
+      hint: 'The request was made; only its answer is not shown.',
+    })
+  }
+  return run.stdout === '' ? '' : `${withRawStrings(run.stdout)}\n`
+}
+
+/** As with jq -r, which cannot be used: jq-wasm trims what it returns, and with it such a string. */
+function withRawStrings(values: string): string {
+  return values
+    .split('\n')
+    .map((line) => (line.startsWith('"') ? JSON.parse(line) : line))
+    .join('\n')
+}
+
+function withoutName(stderr: string): string {
+  return stderr.trim().replace(/^jq: /, '')
 }
 
 type Jq = Awaited<ReturnType<typeof loadJq>>
 
 let loaded: Promise<Jq> | undefined
 
-async function runJq(input: string | null, filter: string, flags: string[]): Promise<ReturnType<Jq['raw']>> {
+async function runJq(
+  input: string,
+  filter: string,
+  flags: string[],
+): Promise<ReturnType<Jq['raw']> | 'exhausted'> {
   loaded ??= import('jq-wasm').then(({ loadJq }) => loadJq())
   const jq = await loaded
-  // A filter may have no end.
-  return leaveSignalsToSystem(() => jq.raw(input, filter, flags))
+  try {
+    // A filter may have no end, and WebAssembly that is aborted says so on stderr.
+    return withSilentConsole(() => leaveSignalsToSystem(() => jq.raw(input, filter, flags)))
+  } catch (failure) {
+    if (!(failure instanceof WebAssembly.RuntimeError || failure instanceof RangeError)) throw failure
+    // What is left of its memory is of no use.
+    loaded = undefined
+    return 'exhausted'
+  }
 }

@@ -1,4 +1,5 @@
 import type { OutputForm } from '../../config/output-forms.ts'
+import { yamlWriting } from '../../contract/yaml-scalars.ts'
 import { renderCsv, renderTsv } from '../../view/delimited.ts'
 import { absentFields, selectFields, undocumentedFields } from '../../view/select-fields.ts'
 import { stripControls } from '../../view/strip-controls.ts'
@@ -40,7 +41,8 @@ export async function renderResult(view: View, body: unknown, rendering: Renderi
       return renderJsonl(view, body, rendering)
     case 'yaml': {
       const { default: yaml } = await import('yaml')
-      return yaml.stringify(chosen())
+      const value = chosen()
+      return yaml.stringify(value, yamlWriting(value))
     }
     case 'csv':
       return renderCsv(gridOf(view, body, fields))

@@ -2,6 +2,7 @@ import { isatty } from 'node:tty'
 import { endProcess } from '../../end-process.ts'
 import { Failure } from '../../failure.ts'
 import { stripControls } from '../../view/strip-controls.ts'
+import { demandOpenStdout } from './closed-stdout.ts'
 
 /** stdout is data, stderr is conversation: what is below is all that writes to either. */
 
@@ -14,9 +15,10 @@ export function isInteractive(): boolean {
 /**
  * Writes and waits until the reader has taken it.
  *
- * @throws Failure `storage` when the other end cannot keep it, as on a full disk
+ * @throws Failure `storage` when stdout is closed, or the other end cannot keep it, as on a full disk
  */
-export function writeData(text: string | Uint8Array): Promise<void> {
+export async function writeData(text: string | Uint8Array): Promise<void> {
+  demandOpenStdout()
   if (statusLine !== '') drawStatus('')
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => {
@@ -105,4 +107,15 @@ export function watchClosedPipes(): void {
     stdoutError = error
   })
   process.stderr.on('error', () => {})
+}
+
+/** Runs what writes words of its own to stderr, which are not for people. */
+export function withSilentConsole<T>(work: () => T): T {
+  const { error } = console
+  console.error = () => {}
+  try {
+    return work()
+  } finally {
+    console.error = error
+  }
 }

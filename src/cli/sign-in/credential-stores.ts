@@ -21,11 +21,11 @@ export interface CredentialPlace {
 
 /** Where the credentials of this configuration's profiles are kept. */
 export class CredentialStores {
-  readonly #configuration: Configuration
+  readonly #configuration: () => Configuration
   readonly #keychain: Keychain
   readonly #file = new InsecureFile()
 
-  constructor(configuration: Configuration, output: Output) {
+  constructor(configuration: () => Configuration, output: Output) {
     this.#configuration = configuration
     const sayOnce = once(() => output.notice('Waiting for the keychain; it may be asking to be unlocked…'))
     this.#keychain = new Keychain({
@@ -61,7 +61,7 @@ export class CredentialStores {
   }
 
   #profile(name: string): Profile {
-    const { profiles = {} } = this.#configuration
+    const { profiles = {} } = this.#configuration()
     return (Object.hasOwn(profiles, name) && profiles[name]) || {}
   }
 }

@@ -1,4 +1,5 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { parseJson } from '../../contract/exact-json.ts'
 import { isEndName } from './frame.ts'
 import type { Decoder, Unit } from './unit.ts'
 
@@ -98,7 +99,7 @@ function readRow(data: string): string[] | undefined {
 function readValue(text: string): unknown {
   if (!/^[{["]/.test(text)) return undefined
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return undefined
   }

@@ -1,6 +1,7 @@
 import type { Usage } from '../../contract/completion.ts'
+import { isRecord } from '../../contract/exact-json.ts'
 import { type Complaint, readComplaint } from '../error-answer.ts'
-import { cutDeeperThan, isRecord } from '../json.ts'
+import { cutDeeperThan } from '../json.ts'
 
 /**
  * Where a text was found. A `delta` adds to what came before; a `whole` field is the answer in
@@ -98,7 +99,7 @@ function findText(
 function firstChoice(value: Record<string, unknown>): Record<string, unknown> | undefined {
   const choices = Array.isArray(value['choices']) ? value['choices'].filter(isRecord) : []
   // Another answer to the same question, of which we asked for none, comes in frames of its own.
-  return choices.find((choice) => (choice['index'] ?? 0) === 0)
+  return choices.find((choice) => Number(choice['index'] ?? 0) === 0)
 }
 
 function inside(value: unknown, name: string): unknown {

@@ -1,4 +1,4 @@
-import { isRecord } from '../json.ts'
+import { isRecord } from '../../contract/exact-json.ts'
 import { readFrame } from './frame.ts'
 import { JsonValues } from './json-values.ts'
 import type { Unit } from './unit.ts'

@@ -1,3 +1,4 @@
+import { parseJson } from '../../contract/exact-json.ts'
 import type { Decoder, Unit } from './unit.ts'
 
 const recordSeparator = '\u001e'
@@ -102,7 +103,7 @@ export class JsonValues implements Decoder {
   #take(units: Unit[]): void {
     const value = this.#earlier.join('') + this.#text.slice(this.#start, this.#position)
     try {
-      units.push({ type: 'json', value: JSON.parse(value) })
+      units.push({ type: 'json', value: parseJson(value) })
       this.count++
     } catch {
       units.push(value === '[DONE]' ? { type: 'done' } : { type: 'broken' })

@@ -4,16 +4,19 @@ import type { Context } from '../../cli/create-context.ts'
 import { textFlag } from '../../cli/flag-types.ts'
 import { generatePassword } from '../../cli/input/generate-password.ts'
 import { parseKeyValues } from '../../cli/input/key-values.ts'
+import { PasswordFile } from '../../cli/input/password-file.ts'
 import { readPassword } from '../../cli/input/read-password.ts'
+import { showChanged } from '../../cli/output/show-changed.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { demandNamedService } from '../../cli/target.ts'
+import type { Answer } from '../../client/answer.ts'
 import { idOfCreated } from '../../client/created-id.ts'
-import { isRecord } from '../../client/json.ts'
 import { newUserView, userView } from '../../view/users.ts'
 
 export default class UsersCreate extends BaseCommand {
   static override summary = 'Create a user.'
   static override description =
-    'The password comes from stdin, a file, a hidden prompt or is made up; it is never an argument, which other users of the machine could read.'
+    'The password comes from stdin, a file, a hidden prompt or is made up; it is never an argument, which other users of the machine could read. A generated password is in a file of its owner (0600) until it is printed: if the outcome of the request is unknown, the file is kept and named.'
   static override examples = [
     '<%= config.bin %> users create --email ada@example.com --name "Ada" --generate-password',
     '<%= config.bin %> users create --email ada@example.com --metadata company=Acme --metadata seats:=5 --password-stdin < password.txt',
@@ -50,21 +53,35 @@ export default class UsersCreate extends BaseCommand {
     const password =
       generated ??
       (await readPassword({ stdin: flags['password-stdin'], file: flags['password-file'] }, context))
-    const answer = await client.users.create({
+    const user = {
       ...(email === undefined ? {} : { email }),
       password,
       ...(flags.name === undefined ? {} : { name: flags.name }),
       ...(metadata === undefined ? {} : { metadata }),
-    })
-    const id = idOfCreated(answer)
-    const sent = isRecord(answer.body) ? answer.body : undefined
-    const body = sent?.['id'] == null && id !== undefined ? { ...sent, id } : answer.body
-    if (generated === undefined) await context.show(userView, { ...answer, body })
-    else {
-      const secret = { name: 'generated_password', value: generated }
-      const shown = { ...(isRecord(body) ? body : {}), generated_password: generated }
-      await context.show(newUserView, { ...answer, body: shown }, secret)
     }
+    if (generated === undefined || context.dryRun) return this.#show(await client.users.create(user), context)
+    demandNamedService(context.target())
+    const file = new PasswordFile(generated, { email, service: context.contextOwner().baseUrl })
+    let answer: Answer<unknown>
+    try {
+      answer = await client.users.create(user)
+    } catch (error) {
+      throw file.settle(error, context)
+    }
+    try {
+      await this.#show(answer, context, generated)
+    } catch (error) {
+      throw file.nameIn(error)
+    }
+    file.remove()
+  }
+
+  async #show(answer: Answer<unknown>, context: Context, generated?: string): Promise<void> {
+    const id = idOfCreated(answer)
+    const secret = generated === undefined ? undefined : { name: 'generated_password', value: generated }
+    const done = id === undefined ? 'Created a user' : `Created user ${id}`
+    const changed = { done, resource: 'the user', id, secret }
+    await showChanged(secret ? newUserView : userView, answer, changed, context)
     if (id === undefined) await context.output.warn('The service did not say the id of the new user')
   }
 }

@@ -3,6 +3,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-for.ts'
 import { switchFlag, textFlag } from '../../cli/flag-types.ts'
 import { parseKeyValues } from '../../cli/input/key-values.ts'
+import { showChanged } from '../../cli/output/show-changed.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import type { UpdateUserRequest } from '../../contract/user.ts'
 import { Failure } from '../../failure.ts'
@@ -46,6 +47,8 @@ export default class UsersUpdate extends BaseCommand {
     }
     const client = await context.connect()
     const check = `Check the user with: ${commandFor(context, 'users', 'get', args.id)}`
-    await context.show(userView, await this.change(client.users.update(args.id, patch), check))
+    const answer = await this.change(client.users.update(args.id, patch), check)
+    const changed = { done: `Updated user ${args.id}`, resource: 'the user', id: args.id }
+    await showChanged(userView, answer, changed, context)
   }
 }

@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { lstatSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
 import type { Answer } from '../../client/answer.ts'
 import { stateFolder } from '../../config/paths.ts'
 import { type ApiConfiguration, apiConfiguration } from '../../contract/api-configuration.ts'
+import { parseJson } from '../../contract/exact-json.ts'
+import { checkShape } from '../../contract/faults.ts'
 import { replaceFile } from '../../document-file.ts'
 import { Failure } from '../../failure.ts'
 import { syncFolder } from '../../sync-folder.ts'
+import { makePrivateFolder } from '../../system/make-private-folder.ts'
 import { systemWords } from '../../system-words.ts'
 
 /** The API configuration that was last sent to a service from here. */
@@ -33,7 +36,7 @@ export const unknownHint =
  */
 export function readSent(service: string): SentConfiguration | undefined {
   try {
-    const { data } = z.safeParse(record, JSON.parse(readFileSync(pathOf(service), 'utf8')))
+    const { data } = checkShape(record, parseJson(readFileSync(pathOf(service), 'utf8')))
     if (data?.service !== service) return undefined
     return { sentAt: data.sent_at, configuration: data.configuration }
   } catch {
@@ -72,18 +75,28 @@ export async function sendConfiguration(
 }
 
 function forget(service: string): void {
+  const path = recordPath(service)
+  if (path === undefined) return
   try {
-    rmSync(pathOf(service), { force: true })
+    rmSync(path, { force: true })
     // Else it might be there again after a crash of the machine.
     syncFolder(folder())
   } catch (cause) {
-    // Where its folder is none, there is no record either.
-    if ((cause as NodeJS.ErrnoException).code === 'ENOTDIR') return
-    const path = pathOf(service)
     throw new Failure('storage', `The record ${path} cannot be removed: ${systemWords(cause)}`, {
       hint: 'It would be wrong after this change. Remove it, or make its folder one that you may write to.',
       cause,
     })
+  }
+}
+
+/** @returns undefined where this user can have no record: without a state directory, or with an unreadable one */
+function recordPath(service: string): string | undefined {
+  try {
+    const path = pathOf(service)
+    lstatSync(path, { throwIfNoEntry: false })
+    return path
+  } catch {
+    return undefined
   }
 }
 
@@ -93,7 +106,7 @@ async function keep(
   { sentAt, configuration }: SentConfiguration,
 ): Promise<string | undefined> {
   try {
-    mkdirSync(folder(), { recursive: true, mode: 0o700 })
+    makePrivateFolder(folder())
     const text = `${JSON.stringify({ sent_at: sentAt, service, configuration }, null, 2)}\n`
     await replaceFile(pathOf(service), text)
     return undefined

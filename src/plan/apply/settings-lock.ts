@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { lockFolder } from '../../config/paths.ts'
 import { Failure } from '../../failure.ts'
 import { waitForProcessLock } from '../../process-lock.ts'
+import { makePrivateFolder } from '../../system/make-private-folder.ts'
 import { systemWords } from '../../system-words.ts'
 
 /** What a change of a service's settings needs of its surroundings. */
@@ -46,7 +46,7 @@ async function acquire(
   let release: (() => void) | undefined
   try {
     const path = join(lockFolder(), `${name}.lock`)
-    mkdirSync(lockFolder(), { recursive: true, mode: 0o700 })
+    makePrivateFolder(lockFolder())
     release = await waitForProcessLock(path, { signal, patience, onWait })
   } catch (cause) {
     if (signal.aborted) throw signal.reason

@@ -1,5 +1,4 @@
-import * as z from 'zod/mini'
-import { faultsOf } from '../../contract/faults.ts'
+import { checkShape, faultsOf } from '../../contract/faults.ts'
 import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
 import { valueOfText } from '../../contract/text-value.ts'
 import { nearest } from '../../nearest.ts'
@@ -98,7 +97,7 @@ class LayerCheck {
     const before = faults.length
     const value = this.#plain(located, key, path)
     const faulty = faults.slice(before).map((fault) => fault.path)
-    const parsed = z.safeParse(key.schema, value)
+    const parsed = checkShape(key.schema, value)
     if (parsed.success) {
       if (faulty.length === 0) this.layer[part.name].set(key.path, parsed.data)
       return

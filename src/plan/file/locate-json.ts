@@ -1,3 +1,4 @@
+import { parseJson } from '../../contract/exact-json.ts'
 import { deepest, type Located, mostValues, Unreadable } from './located.ts'
 
 /** RFC 8259 section 7. */
@@ -40,7 +41,7 @@ class JsonReader {
     if (next === '[') return { kind: 'list', at, items: this.#readItems(depth) }
     const source = next === '"' ? this.#takeString() : this.#take(literal)
     if (source === undefined) this.#fail(next === '"' ? 'not a JSON string' : 'a JSON value is missing')
-    return { kind: 'scalar', at, value: JSON.parse(source), end: this.#at }
+    return { kind: 'scalar', at, value: parseJson(source), end: this.#at }
   }
 
   end(): void {

@@ -10,6 +10,7 @@ import {
   type YAMLError,
   type YAMLMap,
 } from 'yaml'
+import { yamlReading } from '../../contract/yaml-scalars.ts'
 import { deepest, type Located, type LocatedMap, mostValues, Unreadable } from './located.ts'
 
 /**
@@ -18,7 +19,7 @@ import { deepest, type Located, type LocatedMap, mostValues, Unreadable } from '
  * @throws Unreadable for what is no YAML, a key that is there twice, several documents, warnings
  */
 export function locateYaml(text: string): Located {
-  const document = parseDocument(text, { merge: true, prettyErrors: false })
+  const document = parseDocument(text, { ...yamlReading, merge: true, prettyErrors: false })
   const faults = faultsOf([...document.errors, ...document.warnings], text)
   if (faults.length > 0) throw new Unreadable(faults)
   const { version = '1.2' } = document.directives?.yaml ?? {}

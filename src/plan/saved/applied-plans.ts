@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stateFolder } from '../../config/paths.ts'
 import { Failure } from '../../failure.ts'
+import { makePrivateFolder } from '../../system/make-private-folder.ts'
 import { systemWords } from '../../system-words.ts'
 
 function folder(): string {
@@ -17,7 +18,7 @@ function folder(): string {
 export function markApplied(id: string): void {
   const path = join(folder(), id)
   try {
-    mkdirSync(folder(), { recursive: true, mode: 0o700 })
+    makePrivateFolder(folder())
     writeFileSync(path, '', { mode: 0o600 })
   } catch (cause) {
     throw new Failure('storage', `That the plan was applied cannot be kept: ${systemWords(cause)}`, {

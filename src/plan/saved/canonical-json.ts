@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
+import { canonicalNumber, isNumber } from '../../contract/exact-json.ts'
 
 /** JSON of a JSON value in one form alone: no white space, names in the order of their UTF-16 units. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  // JSON.parse makes Infinity of 1e999, of which JSON.stringify makes null.
-  if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
+  if (isNumber(value)) return canonicalNumber(value)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   const fields = Object.entries(value)
     .sort(([one], [other]) => (one < other ? -1 : 1))

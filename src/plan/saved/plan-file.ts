@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod/mini'
+import { parseJson } from '../../contract/exact-json.ts'
+import { checkShape } from '../../contract/faults.ts'
 import { namedSettingsFile } from '../../contract/settings-file.ts'
 import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
 import { Failure } from '../../failure.ts'
@@ -88,7 +90,7 @@ export function readPlanFile({ name, text }: SettingsSource, about: PlanContext)
     })
   }
   if (content['v'] !== 1) throw madeByAnother(name, content['tool'], about)
-  const parsed = z.safeParse(planFile, { ...content, checksum })
+  const parsed = checkShape(planFile, { ...content, checksum })
   const plan = parsed.success ? planOf(parsed.data) : undefined
   if (!parsed.success || !plan || parsed.data.base_hash !== baseHashOf(plan) || !isApplicable(plan)) {
     throw new Failure('refused', `${name} is no plan that chatctl has made`, { hint: savingHint })
@@ -149,7 +151,7 @@ function isApplicable(plan: Plan): boolean {
   return (
     areKeys(plan.settings, settingsKeys) &&
     areKeys(plan.api?.managed ?? [], apiConfigurationKeys) &&
-    z.safeParse(namedSettingsFile, { settings, api }).success
+    checkShape(namedSettingsFile, { settings, api }).success
   )
 }
 
@@ -160,7 +162,7 @@ function areKeys(managed: readonly Managed[], known: readonly SettingsKey[]): bo
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return undefined
   }

@@ -56,7 +56,7 @@ export interface Administration
   backUp(file: string): Promise<Backup>
   /**
    * What `restore` would do; nothing is done.
-   * @throws as `backUp`; Failure `not_found`, `storage` for a file that is no backup, `conflict` while a service runs
+   * @throws as `backUp`; Failure `refused` for a file that does not exist, `storage` for one that is no backup, `conflict` while a service runs
    */
   planRestore(file: string): Promise<{ restore: string; replace: string }>
   /** Puts a backup in the place of the data. @throws as `planRestore` */

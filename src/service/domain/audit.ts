@@ -1,3 +1,4 @@
+import { parseJson } from '../../contract/exact-json.ts'
 import type { AuditRow, Database } from '../store/tables.ts'
 import type { Caller } from './access/caller.ts'
 import { changedParts } from './changed-parts.ts'
@@ -111,8 +112,8 @@ export async function listChanges(db: Database, filter: AuditFilter): Promise<Au
     actor,
     action,
     target,
-    before: before === null ? null : JSON.parse(before),
-    after: after === null ? null : JSON.parse(after),
+    before: before === null ? null : parseJson(before),
+    after: after === null ? null : parseJson(after),
     key_id,
     request_id,
   }))

@@ -1,4 +1,5 @@
-import { isPlain, type Plain } from './merge.ts'
+import { isRecord, parseJson } from '../../contract/exact-json.ts'
+import type { Plain } from './merge.ts'
 
 /** Names of fields whose content nobody should find in a log, wherever a person may have put it. */
 const secretName = /pass(word|phrase|wd|code)?s?$|secret|token$|api[_-]?key|credential/i
@@ -20,7 +21,7 @@ function differing(before: Plain, after: Plain): { before: Plain; after: Plain }
   const found = { before: {} as Plain, after: {} as Plain }
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const [old, now] = [before[key], after[key]]
-    if (isPlain(old) && isPlain(now)) {
+    if (isRecord(old) && isRecord(now)) {
       const inner = differing(old, now)
       if (!inner) continue
       set(found.before, key, inner.before)
@@ -40,9 +41,9 @@ function set(target: Plain, key: string, value: unknown): void {
 
 /** A list or an object under such a name is hidden whole; that there is nothing, or yes or no, may be known. */
 function hideSecrets(value: object): object {
-  return JSON.parse(
+  return parseJson(
     JSON.stringify(value, (name, inner) =>
       inner !== null && typeof inner !== 'boolean' && secretName.test(name) ? '(hidden)' : inner,
     ),
-  )
+  ) as object
 }

@@ -1,8 +1,6 @@
-export type Plain = Record<string, unknown>
+import { isRecord } from '../../contract/exact-json.ts'
 
-/** Whether a value has keys: an object of JSON, and no list. */
-export const isPlain = (value: unknown): value is Plain =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+export type Plain = Record<string, unknown>
 
 /**
  * `patch` laid over `base`, key by key at every depth: a key that is not named keeps its value, an
@@ -13,7 +11,7 @@ export function merge<T extends object>(base: T, patch: object): T {
   for (const [key, value] of Object.entries(patch)) {
     if (value === undefined) continue
     const old = merged[key]
-    merged[key] = isPlain(old) && isPlain(value) ? merge(old, value) : value
+    merged[key] = isRecord(old) && isRecord(value) ? merge(old, value) : value
   }
   return merged as T
 }

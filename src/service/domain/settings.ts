@@ -1,4 +1,5 @@
 import type { ApiConfiguration } from '../../contract/api-configuration.ts'
+import { parseJson, withDoubles } from '../../contract/exact-json.ts'
 import type { SettingsPatch } from '../../contract/settings.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'
@@ -40,17 +41,20 @@ const defaultApiConfiguration: ApiConfigurationInForce = {
  */
 export async function readSettings(db: Database): Promise<SettingsInForce> {
   const [row] = await selectSettings(db, {})
-  return settingsOf(row?.document ?? '{}')
+  return merge(defaultSettings, readStored(row?.document ?? '{}'))
 }
 
 const selectSettings = prepareQuery((db) => selectDocument(db, 'settings'))
 
-/** Settings as a document in the store makes them. */
-export const settingsOf = (document: string): SettingsInForce => merge(defaultSettings, JSON.parse(document))
+const readStored = (document: string) => parseJson(document) as object
 
-/** API configuration as a document in the store makes it. */
+/** Settings as a document in the store makes them, to count by: limits are doubles. */
+export const settingsOf = (document: string): SettingsInForce =>
+  merge(defaultSettings, withDoubles(readStored(document)) as object)
+
+/** API configuration as a document in the store makes it, to count by. */
 export const apiConfigurationOf = (document: string): ApiConfigurationInForce =>
-  merge(defaultApiConfiguration, JSON.parse(document))
+  merge(defaultApiConfiguration, withDoubles(readStored(document)) as object)
 
 /** Sets the keys that are named, at every depth. Answers with the whole resource. */
 export function updateSettings(db: Database, patch: SettingsPatch, by: Origin): Promise<SettingsInForce> {
@@ -80,7 +84,7 @@ function mergeDocument<T extends object>(
 ): Promise<T> {
   return db.transaction().execute(async (transaction) => {
     const row = await selectDocument(transaction, table).forUpdate().executeTakeFirstOrThrow()
-    const stored: object = JSON.parse(row.document)
+    const stored = readStored(row.document)
     const merged = merge(stored, patch)
     await transaction
       .updateTable(table)

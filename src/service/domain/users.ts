@@ -1,3 +1,4 @@
+import { parseJson } from '../../contract/exact-json.ts'
 import type { Profile } from '../../contract/profile.ts'
 import type { CreateUserRequest, UpdateUserRequest, User } from '../../contract/user.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
@@ -52,7 +53,7 @@ export async function createUser(
       await transaction.insertInto('users').values(row).execute()
       await transaction.insertInto('preferences').values({ user_id: row.id, document: '{}' }).execute()
       const { email, name, role } = row
-      const after = { email, name, role, ...(given.metadata && { metadata: JSON.parse(row.metadata) }) }
+      const after = { email, name, role, ...(given.metadata && { metadata: parseJson(row.metadata) }) }
       await noteChange(transaction, by, { action: as.action, target: row.id, before: null, after })
       return presentUser(transaction, row)
     })
@@ -152,13 +153,15 @@ const presentUser = async (db: Database, row: UserRow): Promise<User> =>
 
 function present({ id, email, name, created_at, metadata }: UserRow, preferences: PreferencesRecord): User {
   const settings = userSettingsOf(preferences)
-  return { id, email, name, created_at, metadata: JSON.parse(metadata), settings }
+  return { id, email, name, created_at, metadata: readMetadata(metadata), settings }
 }
+
+const readMetadata = (document: string) => parseJson(document) as Record<string, unknown>
 
 /** The bound is the record's: many small requests must not make a large one. */
 function mergeMetadata(stored: string, given: object | undefined): string {
   if (!given) return stored
-  const entries = Object.entries({ ...JSON.parse(stored), ...given })
+  const entries = Object.entries({ ...readMetadata(stored), ...given })
   const merged = JSON.stringify(Object.fromEntries(entries.filter(([, value]) => value !== null)))
   if (Buffer.byteLength(merged) <= mostMetadata) return merged
   throw invalidRequest([

@@ -1,4 +1,5 @@
 import type { Usage } from '../../contract/completion.ts'
+import { isNumber } from '../../contract/exact-json.ts'
 import type { Conversation } from '../conversation.ts'
 import type { TurnOutcome } from './turn-outcome.ts'
 
@@ -31,7 +32,7 @@ function describeUsage({
   completion_tokens: answered,
   total_tokens: all,
 }: Usage): string {
-  const known = (count: unknown): count is number => typeof count === 'number'
+  const known = isNumber
   if (known(asked) && known(answered)) return `${asked} + ${answered} tokens`
   if (known(all)) return `${all} tokens`
   if (known(answered)) return `${answered} tokens`

@@ -1,7 +1,6 @@
 import {
   closeSync,
   fstatSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readSync,
@@ -12,6 +11,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { withFileLock } from '../../config/file-lock.ts'
+import { makePrivateFolder } from '../../system/make-private-folder.ts'
 import { cleanText } from './graphemes.ts'
 
 const mostEntries = 1_000
@@ -55,7 +55,7 @@ export class Recall {
     this.#entries.push(entry)
     if (this.#entries.length > mostEntries) this.#entries.shift()
     try {
-      mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 })
+      makePrivateFolder(dirname(this.#path))
       const id = `${process.pid}-${++this.#added}`
       append(this.#path, JSON.stringify({ id, at: new Date().toISOString(), text: entry }))
     } catch {

@@ -1,10 +1,11 @@
 import * as z from 'zod/mini'
 import { message, type Usage } from '../../contract/completion.ts'
+import { isRecord, parseJson } from '../../contract/exact-json.ts'
 
 const optionalText = z.optional(z.string())
 
 /** Where the reader finds a usage, it is handed on as it came. */
-const usage = z.custom<Usage>((value) => typeof value === 'object' && value !== null && !Array.isArray(value))
+const usage = z.custom<Usage>(isRecord)
 
 /**
  * One line of a transcript, version 1. Unknown fields are dropped when it is read, so that a later
@@ -78,7 +79,7 @@ export type LineOf<T extends TranscriptLine['type']> = Extract<TranscriptLine, {
 /** The line that a text holds; undefined for a torn one and for what this version does not know. */
 export function readLine(text: string): TranscriptLine | undefined {
   try {
-    return transcriptLine.safeParse(JSON.parse(text)).data
+    return transcriptLine.safeParse(parseJson(text)).data
   } catch {
     return undefined
   }

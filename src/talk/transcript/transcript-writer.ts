@@ -1,15 +1,7 @@
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { syncFolder } from '../../sync-folder.ts'
+import { makePrivateFolder } from '../../system/make-private-folder.ts'
 import { repeatAfter } from './repeat-after.ts'
 import { extension, makeSessionId, sessionIdOf } from './session-id.ts'
 import { lockSession } from './session-lock.ts'
@@ -92,7 +84,7 @@ export class TranscriptWriter {
 
   #open(mode: 'ax' | 'a+'): void {
     withStorage(this.path, 'written', () => {
-      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
+      makePrivateFolder(dirname(this.path))
       const release = lockSession(this.path)
       try {
         const descriptor = openSync(this.path, mode, 0o600)

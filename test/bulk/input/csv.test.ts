@@ -142,7 +142,7 @@ describe('CSV', () => {
     expect(await faultsOf('csv', [header, ...rows].join('\n'))).to.deep.equal([
       '2:4 a password cannot be changed: the row has an id',
       '2:7 permission must have the form <action>:<resource>, such as read:chat',
-      '2:12 settings.notifications_enabled must be on, off, true or false',
+      '2:12 settings.notifications_enabled must be on, off, true, or false',
       '3:1 the row has nothing to send',
       '4:1 the row has nothing to send beside its id',
       '5:1 the id must not be ".."',

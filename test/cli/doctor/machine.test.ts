@@ -118,6 +118,24 @@ describe('doctor, and the machine', () => {
     })
   })
 
+  it('warns of directories that cannot be written, with what does not work and the variable that moves them', async () => {
+    expect((await diagnose(sandbox)).found('directories').status).to.equal('ok')
+    const file = join(sandbox.home, 'file')
+    writeFileSync(file, '')
+    for (const [variable, effect] of [
+      ['XDG_CONFIG_HOME', 'profiles cannot be changed'],
+      ['XDG_DATA_HOME', 'sessions and the data of the embedded service cannot be kept'],
+      ['XDG_STATE_HOME', 'users import and history export fail'],
+    ] as const) {
+      const { all } = await diagnose(sandbox, [], { env: { [variable]: file } })
+      const [finding, ...others] = all.filter(({ check }) => check === 'directories')
+      expect(others).to.deep.equal([])
+      expect(finding?.status).to.equal('warning')
+      expect(finding?.message).to.contain(`cannot be made in ${file}: not a directory; ${effect}`)
+      expect(finding?.hint).to.equal(`Set ${variable} to a directory that you can write to.`)
+    }
+  })
+
   it('warns of a cache that cannot be used', async function () {
     if (process.platform === 'win32') return this.skip()
     const nowhere = await diagnose(sandbox, [], { env: { XDG_CACHE_HOME: '/dev/null' } })

@@ -62,6 +62,7 @@ describe('doctor, and the service', () => {
       'configuration',
       'environment',
       'permissions',
+      'directories',
       'cache',
       'address',
       'credential',
@@ -140,7 +141,7 @@ describe('doctor, and the service', () => {
       expect(diagnosis.exitCode).to.equal(exitCode)
       expect(diagnosis.found('service').status).to.equal(status)
       expect(diagnosis.found('network').status).to.equal('ok')
-      expect(diagnosis.all).to.have.lengthOf(17)
+      expect(diagnosis.all).to.have.lengthOf(18)
     })
   }
 

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { commandOf } from '../../support/command-lines.ts'
 import type { World } from '../world.ts'
 import { needsCredential, needsOptions } from './needs.ts'
 import type { Surrounding } from './surrounding.ts'
@@ -27,7 +28,8 @@ const clock = (how: string): ((world: World) => void) =>
 const badOption: Surrounding['ends'] = (call) => (needsOptions(call) ? [2] : 'fine')
 
 /** By then the session of the browser is over. */
-const sessionEnds: Surrounding['ends'] = (call) => (call.name === 'service:sessions:revoke' ? [0, 6] : 'fine')
+const sessionEnds: Surrounding['ends'] = ({ name }) =>
+  commandOf(name) === 'service:sessions:revoke' ? [0, 6] : 'fine'
 
 export const environment: readonly Surrounding[] = [
   { name: 'a locale without UTF-8', make: set({ LANG: undefined, LC_ALL: 'C' }), ends: () => 'fine' },
@@ -64,11 +66,7 @@ export const environment: readonly Surrounding[] = [
     name: 'a form that is none',
     make: set({ CHATCTL_OUTPUT: 'xml' }),
     forms: ['terminal', 'pipe'],
-    // A document has other forms than those of this variable.
-    ends: (call, form) =>
-      call.name.startsWith('history:export') || call.name.startsWith('chat:show')
-        ? [0, 2]
-        : badOption(call, form),
+    ends: badOption,
   },
   {
     name: 'an address that is none',

@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { commandOf } from '../../support/command-lines.ts'
 import type { World } from '../world.ts'
 import {
   keepsSomething,
@@ -7,6 +8,7 @@ import {
   needsConfiguration,
   needsCredential,
   needsData,
+  needsOptions,
   needsState,
   writesHere,
 } from './needs.ts'
@@ -144,7 +146,7 @@ export const files: readonly Surrounding[] = [
     make: ({ here }) => {
       for (const name of readdirSync(here)) rmSync(join(here, name))
     },
-    ends: (call) => (namesFile(call) ? (call.name === 'service:restore' ? [6] : [2]) : 'fine'),
+    ends: (call) => (namesFile(call) ? [2] : 'fine'),
   },
   {
     name: 'folders lie where the files that the call names should',
@@ -193,21 +195,21 @@ export const files: readonly Surrounding[] = [
       loseRoot(world)
       world.env = { ...world.env, HOME: undefined, XDG_CACHE_HOME: undefined }
     },
-    ends: (call) => (call.name === 'complete' ? 'fine' : [2]),
+    ends: (call) => (needsOptions(call) ? [2] : 'fine'),
   },
   {
     name: 'the folder of the call was deleted',
     make: (world) => {
       world.isHereDeleted = true
     },
-    ends: (call) => (namesFile(call) ? [1, 2, 6] : writesHere(call) ? [1] : 'fine'),
+    ends: (call) => (namesFile(call) ? [1, 2] : writesHere(call) ? [1] : 'fine'),
   },
   {
     name: 'TMPDIR is not there',
     make: (world) => {
       world.env = { ...world.env, TMPDIR: join(world.root, 'no', 'such', 'folder') }
     },
-    ends: () => 'fine',
+    ends: (call) => (commandOf(call.name) === 'settings:edit' ? [1] : 'fine'),
   },
   {
     name: 'XDG folders are relative',

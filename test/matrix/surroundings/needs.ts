@@ -16,7 +16,9 @@ export function namesFile({ args }: Pick<Call, 'args'>): boolean {
 function asksService({ name, service }: Call): boolean {
   return (
     service !== undefined ||
-    /^(auth:login that|history:export to|users:|settings:(edit|api|diff|apply)|chat:complete)/.test(name)
+    /^(auth:login that|history:export to|users:|settings:(edit|api|diff|apply)|chat:(send|complete))/.test(
+      name,
+    )
   )
 }
 
@@ -45,7 +47,7 @@ export function needsState({ name, args }: Call): boolean {
   return /^(history:export|users:import)/.test(name) || args.includes('roles.csv')
 }
 
-/** Whether it writes a file where it is called. */
+/** Whether it writes a file or uses a data directory where it is called. */
 export function writesHere({ args }: Call): boolean {
-  return args.includes('new.db') || args.includes('history.json')
+  return ['new.db', 'history.json', 'new-data'].some((name) => args.includes(name))
 }

@@ -139,7 +139,7 @@ describe('a backup of the embedded service', () => {
         [damaged, 1],
         [text, 1],
         [inUse, 1],
-        [join(folder, 'missing.db'), 6],
+        [join(folder, 'missing.db'), 2],
       ] as const) {
         const run = await runChatctl(sandbox, ['service', 'restore', other, '--data', data, '--yes'])
         expect(run.exitCode, run.stderr).to.equal(code)

@@ -3,7 +3,10 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
+import type { Usage } from '../../../src/contract/completion.ts'
+import { parseJson } from '../../../src/contract/exact-json.ts'
 import { readTranscript } from '../../../src/talk/transcript/read-transcript.ts'
+import { renderTranscript } from '../../../src/talk/transcript/render-transcript.ts'
 import { replayTurn } from '../../../src/talk/transcript/replay-turn.ts'
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
@@ -52,6 +55,18 @@ describe('a transcript', () => {
       expect(readTranscript(path).id).to.match(/^s\d{8}-\d{6}-[a-z0-9]{4}$/)
       expect(statSync(path).mode & 0o777).to.equal(0o600)
       expect(statSync(sessions).mode & 0o777).to.equal(0o700)
+    })
+  })
+
+  it('keeps the numbers of a usage as they came', () => {
+    withFolder((folder) => {
+      const usage = '{"prompt_tokens":9007199254740993,"completion_tokens":2.0,"total_tokens":1e400,"x":-0}'
+      const line: TranscriptLine = { type: 'usage', turn: 1, usage: parseJson(usage) as Usage }
+      const [asked, ...rest] = answered(1, 'Hi', 'Hello')
+      const path = write(folder, [...(asked ? [asked] : []), line, ...rest])
+      expect(readFileSync(path, 'utf8')).to.include(usage)
+      const [form] = renderTranscript(readTranscript(path), 'json')
+      expect(form?.replace(/\s+/g, '')).to.include(`"usage":${usage}`)
     })
   })
 

@@ -1,10 +1,13 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { integerFlag, switchFlag, textFlag } from '../../../cli/flag-types.ts'
 import { readDocument } from '../../../cli/input/read-document.ts'
+import { showChanged } from '../../../cli/output/show-changed.ts'
 import { showSentDifference } from '../../../cli/output/show-sent-difference.ts'
 import { lockingFor, serviceOf } from '../../../cli/plan-service.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
+import { demandNamedService } from '../../../cli/target.ts'
 import type { ApiConfiguration } from '../../../contract/api-configuration.ts'
+import { isRecord } from '../../../contract/exact-json.ts'
 import { Failure } from '../../../failure.ts'
 import { maxSettingsBytes } from '../../../system/read-named-file.ts'
 import { apiConfigurationView } from '../../../view/settings.ts'
@@ -71,6 +74,8 @@ export default class SettingsApiSet extends BaseCommand {
     const send = () => client.settings.setApi(configuration)
     // What is held back leaves what was last sent from here as it is.
     if (context.dryRun) return void (await send())
+    // Before the lock, which makes a directory.
+    demandNamedService(context.target())
     const { before, answer } = await withSettingsLock(service, lockingFor(context), async () => {
       const before = readSent(service)
       const sending = sendConfiguration(service, configuration, send, context.signal)
@@ -80,13 +85,13 @@ export default class SettingsApiSet extends BaseCommand {
       const { compareSent } = await import('../../../plan/apply/compare-sent.ts')
       await showSentDifference(compareSent(before, configuration), context)
     }
-    await context.show(apiConfigurationView, answer)
+    const changed = { done: 'Set the API configuration', resource: 'it' }
+    await showChanged(apiConfigurationView, answer, changed, context)
   }
 }
 
 function asObject(value: unknown, what: string): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>
+  if (isRecord(value)) return value
   throw new Failure('refused', `${what} must hold an object`)
 }
 

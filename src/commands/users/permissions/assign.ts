@@ -4,6 +4,7 @@ import { textFlag } from '../../../cli/flag-types.ts'
 import { bulkFlags, readBulkFlags } from '../../../cli/import/bulk-flags.ts'
 import { closeImport } from '../../../cli/import/close-import.ts'
 import { importFile } from '../../../cli/import/import-file.ts'
+import { showChanged } from '../../../cli/output/show-changed.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { Failure } from '../../../failure.ts'
 import { closedView, importView } from '../../../view/import.ts'
@@ -79,6 +80,7 @@ export default class UsersPermissionsAssign extends BaseCommand {
       client.users.assignPermissions(id, assignment),
       'Permissions cannot be read back. Run the same command again to assign them once more.',
     )
-    await context.show(permissionsView, answer)
+    const changed = { done: `Updated the permissions of user ${id}`, resource: 'them', id }
+    await showChanged(permissionsView, answer, changed, context)
   }
 }

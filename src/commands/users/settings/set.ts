@@ -2,6 +2,7 @@ import { BaseCommand } from '../../../cli/base-command.ts'
 import { commandFor } from '../../../cli/command-for.ts'
 import { textFlag } from '../../../cli/flag-types.ts'
 import { parseSwitches } from '../../../cli/input/key-values.ts'
+import { showChanged } from '../../../cli/output/show-changed.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import type { UserSettingsRequest } from '../../../contract/profile.ts'
 import { Failure } from '../../../failure.ts'
@@ -39,6 +40,7 @@ export default class UsersSettingsSet extends BaseCommand {
     }
     const client = await context.connect()
     const check = `Check your preferences with: ${commandFor(context, 'settings', 'preferences')}`
-    await context.show(userSettingsView, await this.change(client.users.updateSettings(request), check))
+    const answer = await this.change(client.users.updateSettings(request), check)
+    await showChanged(userSettingsView, answer, { done: 'Updated your settings', resource: 'them' }, context)
   }
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { mayHoldExactNumbers, parseJson } from '../../../contract/exact-json.ts'
 import { invalidRequest, Refusal } from '../../domain/refusal.ts'
 import { exceededBound } from './json-shape.ts'
 import type { RequestMemory } from './request-memory.ts'
@@ -47,7 +48,9 @@ export function acceptJson(server: FastifyInstance, memory: RequestMemory): void
     }
     // The parser's words quote the body, which may hold a password that ends up in somebody's log.
     parse(request, text, (error, value) =>
-      error ? done(invalidRequest([{ path: '', message: 'is not valid JSON' }])) : done(null, value),
+      error
+        ? done(invalidRequest([{ path: '', message: 'is not valid JSON' }]))
+        : done(null, mayHoldExactNumbers(text) ? parseJson(text) : value),
     )
   }
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (incoming, body: Buffer, done) => {

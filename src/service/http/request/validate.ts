@@ -5,7 +5,7 @@ import {
   type QueryOf,
   type RequestOf,
 } from '../../../contract/endpoints.ts'
-import { type Fault, faultsOf } from '../../../contract/faults.ts'
+import { checkShape, type Fault, faultsOf } from '../../../contract/faults.ts'
 import { invalidRequest } from '../../domain/refusal.ts'
 import { bounds } from './bounds.ts'
 
@@ -56,7 +56,7 @@ const part = 50
 function contractFaults(schema: NonNullable<Endpoint['request']>, value: unknown): Fault[] {
   const [key, entries] = Object.entries(Object(value)).find(isLongArray) ?? []
   if (key === undefined || entries === undefined) {
-    const parsed = schema.safeParse(value)
+    const parsed = checkShape(schema, value)
     return parsed.success ? [] : faultsOf(parsed.error)
   }
   for (let from = 0; from < entries.length; from += part) {

@@ -1,10 +1,11 @@
-import { accessSync, constants, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../../../failure.ts'
 import { loadSqlite } from '../../../load-sqlite.ts'
 import { syncFolder } from '../../../sync-folder.ts'
+import { makePrivateFolder } from '../../../system/make-private-folder.ts'
 import { systemWords } from '../../../system-words.ts'
 import { schemaVersion } from './migrate-sqlite.ts'
 import { databaseFile, openSqlite } from './open-sqlite.ts'
@@ -35,7 +36,7 @@ export async function backUp(folder: string, target: string): Promise<Backup> {
     })
   }
   const data = databaseFile(folder)
-  demandReadable(data, `There is no data in ${folder} yet`)
+  demandReadable(data, new Failure('not_found', `There is no data in ${folder} yet`))
   const partial = `${file}.partial`
   let source: DatabaseSync | undefined
   try {
@@ -75,7 +76,7 @@ export interface Restored {
 /**
  * Puts a backup in the place of the data of a folder, and keeps what was there beside it, whatever
  * state that is in: damaged, or of a newer chatctl. The caller sees to it that no service runs.
- * @throws Failure `not_found`, `storage`; nothing is changed then
+ * @throws as `checkBackup`; nothing is changed then
  */
 export async function restore(folder: string, backup: string): Promise<Restored> {
   const file = resolve(backup)
@@ -84,7 +85,7 @@ export async function restore(folder: string, backup: string): Promise<Restored>
   let source: DatabaseSync | undefined
   try {
     checkBackup(file)
-    mkdirSync(dirname(data), { recursive: true, mode: 0o700 })
+    makePrivateFolder(dirname(data))
     source = openBackup(file)
     await copyInto(partial, source)
     const kept = existsSync(data) ? join(dirname(data), `before-restore-${timestamp()}.db`) : null
@@ -120,7 +121,7 @@ function moveDatabase(from: string, to: string): void {
 
 /** A file that nobody writes; as `immutable`, so that SQLite makes no files of its own beside it. */
 function openBackup(file: string): DatabaseSync {
-  demandReadable(file, `There is no ${file}`)
+  demandReadable(file, new Failure('refused', `The backup ${file} does not exist`))
   if (existsSync(`${file}-wal`)) {
     throw new Failure('storage', `${file} is in use, or was copied while it was; it may not be whole`, {
       hint: 'Make a backup with: chatctl service backup --to FILE',
@@ -132,12 +133,12 @@ function openBackup(file: string): DatabaseSync {
   return new DatabaseSync(url, { readOnly: true })
 }
 
-/** @throws Failure `not_found` in the words given, `storage` for what may not be read */
-function demandReadable(file: string, absent: string): void {
+/** @throws `absent` for a file that does not exist; Failure `storage` for one that cannot be read */
+function demandReadable(file: string, absent: Failure): void {
   try {
     accessSync(file, constants.R_OK)
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') throw new Failure('not_found', absent)
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') throw absent
     throw new Failure('storage', `${file} cannot be read: ${systemWords(cause)}`, { cause })
   }
 }
@@ -154,7 +155,7 @@ async function copyInto(target: string, source: DatabaseSync): Promise<void> {
 /**
  * Whether a file is data of ours and whole.
  * @returns the number of its schema
- * @throws Failure `not_found`, `storage`
+ * @throws Failure `refused` for a file that does not exist, `storage`
  */
 export function checkBackup(backup: string): number {
   const file = resolve(backup)

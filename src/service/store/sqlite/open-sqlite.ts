@@ -1,8 +1,9 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { loadSqlite } from '../../../load-sqlite.ts'
+import { makePrivateFolder } from '../../../system/make-private-folder.ts'
 import { SqliteCounters } from '../../limits/sqlite-counters.ts'
 import { type Migration, migrations } from '../migrations/migrations.ts'
 import type { Store } from '../store.ts'
@@ -32,7 +33,7 @@ export function openSqlite(folder: string, wanted: readonly Migration[] = migrat
   let writer: DatabaseSync | undefined
   let reader: DatabaseSync | undefined
   try {
-    mkdirSync(resolve(folder), { recursive: true, mode: 0o700 })
+    makePrivateFolder(resolve(folder))
     // SQLite would make the file with the umask's mode; its -wal and -shm take the file's own.
     demandFile(file)
     const { DatabaseSync } = loadSqlite()

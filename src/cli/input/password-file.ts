@@ -1,0 +1,63 @@
+import { rmdirSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { Failure } from '../../failure.ts'
+import { systemWords } from '../../system-words.ts'
+import type { Context } from '../create-context.ts'
+import { Interruption } from '../interruption.ts'
+import { keepFile } from '../keep-file.ts'
+
+/** What a generated password is for. */
+interface PasswordUse {
+  email: string | undefined
+  /** The base URL; undefined for the embedded service. */
+  service: string | undefined
+}
+
+/**
+ * A generated password in a file, from before it is sent until it was shown or refused: without it the
+ * user of a request whose response is lost could not sign in.
+ */
+export class PasswordFile {
+  readonly path: string
+
+  /** @throws Failure `storage` where it cannot be written */
+  constructor(password: string, { email, service = 'embedded' }: PasswordUse) {
+    const time = new Date().toISOString()
+    const text = `${JSON.stringify({ service, email, password, time }, null, 2)}\n`
+    try {
+      this.path = keepFile('passwords', 'user', 'json', text)
+    } catch (cause) {
+      throw new Failure('storage', `Cannot write the generated password to a file: ${systemWords(cause)}`, {
+        hint: 'Set XDG_STATE_HOME or TMPDIR to a directory that you can write to, or pass --password-stdin.',
+        cause,
+      })
+    }
+  }
+
+  /** Once the password was shown, or is of no use. Its directory goes with it where that is empty. */
+  remove(): void {
+    rmSync(this.path, { force: true })
+    try {
+      rmdirSync(dirname(this.path))
+    } catch {}
+  }
+
+  /** @returns the same error, with where the password is */
+  nameIn(error: unknown): unknown {
+    const words = `The generated password is in ${this.path}`
+    if (error instanceof Interruption) return new Interruption(error.signal, words)
+    if (error instanceof Failure) {
+      return error.reworded(error.message, [error.hint, words].filter(Boolean).join(' '))
+    }
+    return error
+  }
+
+  /** After the request failed: removes the file where no user was created. @returns as `nameIn` */
+  settle(error: unknown, { sentChanges }: Context): unknown {
+    const isRefused = error instanceof Failure && !error.inDoubt
+    const isUnsent = error instanceof Interruption && !sentChanges.isUnknown
+    if (!isRefused && !isUnsent) return this.nameIn(error)
+    this.remove()
+    return error
+  }
+}

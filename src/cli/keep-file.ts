@@ -1,0 +1,33 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { stateFolder } from '../config/paths.ts'
+import { makePrivateFolder } from '../system/make-private-folder.ts'
+
+/** What is kept for a person until they have used it. */
+type Kept = 'edits' | 'passwords'
+
+/**
+ * Writes a new file for its owner only and flushes it to disk: in the state directory, or in a new
+ * temporary directory where that cannot be written.
+ *
+ * @param extension of the file name, which begins with `name` and the time
+ * @returns its path
+ * @throws the system's error where neither can be written
+ */
+export function keepFile(kept: Kept, name: string, extension: string, text: string): string {
+  const time = new Date().toISOString().replaceAll(/[:.]/g, '-')
+  const places = [() => join(stateFolder(), kept), () => mkdtempSync(join(tmpdir(), 'chatctl-'))]
+  let trouble: unknown
+  for (const place of places) {
+    try {
+      const path = join(place(), `${name}-${time}-${process.pid}.${extension}`)
+      makePrivateFolder(dirname(path))
+      writeFileSync(path, text, { mode: 0o600, flag: 'wx', flush: true })
+      return path
+    } catch (error) {
+      trouble = error
+    }
+  }
+  throw trouble
+}

@@ -1,0 +1,48 @@
+import { fstatSync, readFileSync, readlinkSync } from 'node:fs'
+import { Failure } from '../../failure.ts'
+import { once } from '../once.ts'
+
+/**
+ * @throws Failure `storage` where the shell has closed stdout (`>&-`), so that a result would be lost
+ */
+export function demandOpenStdout(): void {
+  if (!isClosed()) return
+  throw new Failure('storage', 'stdout is closed, so the result cannot be written', {
+    hint: 'Redirect stdout to a file, or to /dev/null to discard the result.',
+  })
+}
+
+/**
+ * Node opens /dev/null for reading and writing in the place of a closed stdout before any of our code runs.
+ * Programs that discard output, such as Node and Python, open it in the same way for their children; a shell
+ * opens it for writing only. So it was closed for certain where a shell is the parent and the file is not
+ * what the shell has itself, and where the parent has no stdout at all. Only Linux shows this.
+ */
+const isClosed = once((): boolean => {
+  if (process.platform !== 'linux') return false
+  try {
+    if (!fstatSync(1).isCharacterDevice() || !isNullForBoth('self')) return false
+    const parent = String(process.ppid)
+    const shell = /^(sh|bash|dash|ash|busybox|zsh|ksh|mksh|fish)$/
+    const isShell = shell.test(readFileSync(`/proc/${parent}/comm`, 'utf8').trim())
+    return hasNoStdout(parent) || (isShell && !isNullForBoth(parent))
+  } catch {
+    return false
+  }
+})
+
+function isNullForBoth(pid: string): boolean {
+  if (readlinkSync(`/proc/${pid}/fd/1`) !== '/dev/null') return false
+  const flags = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/fdinfo/1`, 'utf8'))?.[1] ?? '0'
+  const [accessMode, readAndWrite] = [0o3, 0o2]
+  return (Number.parseInt(flags, 8) & accessMode) === readAndWrite
+}
+
+function hasNoStdout(pid: string): boolean {
+  try {
+    readlinkSync(`/proc/${pid}/fd/1`)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT'
+  }
+}

@@ -1,0 +1,37 @@
+import type { Answer } from '../../client/answer.ts'
+import { isRecord } from '../../contract/exact-json.ts'
+import { type View, valueAt } from '../../view/view.ts'
+import type { Context } from '../create-context.ts'
+import type { OneTimeSecret } from './output.ts'
+
+/** A change that the service has confirmed by its status. */
+export interface Changed {
+  /** What was done, a sentence without its period: "Updated user u1". */
+  done: string
+  /** What a service may send back, as the sentence names it: "the user". */
+  resource: string
+  /** Of what was changed, where it is known from the request or from the Location header. */
+  id?: string | undefined
+  /** What chatctl adds to the response, which nothing will show again. */
+  secret?: OneTimeSecret | undefined
+}
+
+/**
+ * Shows the response to a change, whose body the interface leaves open (interface.md, "Endpoints",
+ * rule 3): with the id where the body lacks it, and with words where it shows nothing of the resource.
+ */
+export async function showChanged(
+  view: View,
+  answer: Answer<unknown>,
+  { done, resource, id, secret }: Changed,
+  context: Context,
+): Promise<void> {
+  const sent = isRecord(answer.body) ? answer.body : {}
+  if (sent !== answer.body && answer.body !== undefined)
+    answer.warning ??= "the service's answer is not a JSON object, and is not shown"
+  const known = id !== undefined && (sent['id'] ?? '') === '' ? Object.assign({ id }, sent, { id }) : sent
+  const body = secret === undefined ? known : { ...known, [secret.name]: secret.value }
+  await context.show(view, { ...answer, body }, secret)
+  const isShown = view.columns.some(({ path }) => path !== 'id' && (valueAt(sent, path) ?? '') !== '')
+  if (!isShown) context.output.notice(`${done}. The service did not return ${resource}.`)
+}

@@ -1,0 +1,23 @@
+/**
+ * How to convert a text that is not UTF-8. Its first bytes may show what it is: a byte order mark
+ * (Unicode 16, section 23.8), or a 0 in every other byte.
+ *
+ * @param name of a file, or stdin
+ */
+export function conversionHint(first: Uint8Array, name: string): string {
+  const encoding = foreignEncodingOf(first)
+  const input = name !== 'stdin' && /^[\w./-]+$/.test(name) ? ` ${name}` : ''
+  const command = `iconv -f ${encoding ?? 'WINDOWS-1252'} -t UTF-8${input}`
+  return encoding === undefined
+    ? `Convert it first, for example: ${command}`
+    : `It is ${encoding} text. Convert it first: ${command}`
+}
+
+/** The encoding of a text that is not UTF-8, where its first bytes show it. iconv takes a byte order mark off what it is told to be UTF-16. */
+export function foreignEncodingOf([a, b, c, d]: Uint8Array): string | undefined {
+  if (a === 0xff && b === 0xfe) return c === 0 && d === 0 ? 'UTF-32' : 'UTF-16'
+  if (a === 0xfe && b === 0xff) return 'UTF-16'
+  if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return 'UTF-32'
+  if (a && b === 0 && c && d === 0) return 'UTF-16LE'
+  return a === 0 && b && c === 0 && d ? 'UTF-16BE' : undefined
+}

@@ -1,0 +1,91 @@
+import type { CreateNodeOptions, ParseOptions, ScalarTag, SchemaOptions, Tags, ToStringOptions } from 'yaml'
+import { ExactNumber, numberOf } from './exact-json.ts'
+
+/** YAML 1.2.2 section 10.3.2. */
+const integer = /^(?:[-+]?\d+|0o[0-7]+|0x[0-9a-fA-F]+)$/
+const number = /^(?:[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|0o[0-7]+|0x[0-9a-fA-F]+)$/
+
+/** A number of YAML as JSON has it: without a plus, zeros before it, or a point at an end. */
+function readNumber(text: string): number | ExactNumber {
+  if (/^0[ox]/.test(text)) return numberOf(String(BigInt(text)))
+  const [, sign = '', whole = '', fraction = '', exponent = ''] =
+    /^([-+]?)0*(\d*)(?:\.(\d*))?([eE].*)?$/.exec(text) ?? []
+  return numberOf(`${sign === '-' ? '-' : ''}${whole || '0'}${fraction && `.${fraction}`}${exponent}`)
+}
+
+/** Without a point, or a sign of its exponent, 1e5 is a text in YAML 1.1. */
+function writeNumber(source: string): string {
+  const [, whole, fraction = '.0', e, sign = '+', exponent] =
+    /^(-?\d+)(\.\d+)?([eE])([-+])?(\d+)$/.exec(source) ?? []
+  return whole === undefined ? source : `${whole}${fraction}${e}${sign}${exponent}`
+}
+
+const numberTag: ScalarTag = {
+  tag: 'tag:yaml.org,2002:float',
+  default: true,
+  test: number,
+  identify: (value) => value instanceof ExactNumber,
+  resolve: readNumber,
+  stringify: ({ value }) => writeNumber(String(value)),
+}
+
+const integerTag: ScalarTag = {
+  ...numberTag,
+  tag: 'tag:yaml.org,2002:int',
+  test: integer,
+  identify: () => false,
+}
+
+/** The name of a field is a text, as in JSON: 1.0 is not the name 1. */
+const keyTag: ScalarTag = {
+  tag: 'tag:yaml.org,2002:str',
+  default: 'key',
+  test: number,
+  resolve: (text) => String(readNumber(text)),
+}
+
+/**
+ * What is no text to a reader, or ends a line, or is taken for a byte order mark (YAML 1.2.2 sections
+ * 5.1 to 5.4; YAML 1.1 section 5.4), the two names of YAML 1.1 that are more than texts, white space
+ * that a block takes for its indentation (YAML 1.2.2 section 8.1.1.1), and a tab, which PyYAML takes
+ * for the end of a text that is not quoted.
+ */
+const unsafe =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]|\p{Cs}|^(?:=|<<|\s+)$|^\s.*\n|^[^\n]*\t[^\n]*$/su
+const unsafeUnits = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g
+
+const unsafeTextTag: ScalarTag = {
+  tag: 'tag:yaml.org,2002:str',
+  default: true,
+  identify: (value) => typeof value === 'string' && unsafe.test(value),
+  resolve: (text) => text,
+  // JSON's own escapes are YAML's too (YAML 1.2.2 section 5.7).
+  stringify: ({ value }) => JSON.stringify(value).replace(unsafeUnits, escapeUnit),
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+const before =
+  (...own: ScalarTag[]) =>
+  (tags: Tags): Tags => [...own, ...tags]
+
+/** How YAML is read: with the numbers that no double can hold, as they are written. */
+export const yamlReading: ParseOptions & SchemaOptions = {
+  customTags: before(keyTag, numberTag, integerTag),
+}
+
+/** How a value is written as YAML: what is in it is the same for readers of YAML 1.1 and 1.2. */
+export function yamlWriting(value: unknown): CreateNodeOptions & SchemaOptions & ToStringOptions {
+  return {
+    customTags: before(unsafeTextTag, numberTag),
+    compat: 'yaml-1.1',
+    aliasDuplicateObjects: false,
+    // On its own a block would stand at the margin, which readers of YAML 1.1 refuse.
+    blockQuote: typeof value !== 'string',
+    // Over several lines, yaml 2.9 writes some spaces as others.
+    doubleQuotedAsJSON: true,
+  }
+}

@@ -1,0 +1,101 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import {
+  canonicalNumber,
+  ExactNumber,
+  numberOf,
+  parseJson,
+  withDoubles,
+} from '../../src/contract/exact-json.ts'
+import { anyJsonText, anyNumberText } from './any-json.ts'
+
+describe('JSON with exact numbers', () => {
+  it('is written as it was read, whatever its numbers are', () => {
+    fc.assert(
+      fc.property(anyJsonText, (text) => {
+        expect(JSON.stringify(parseJson(text))).to.equal(text)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('finds its numbers in every place and between any white space', () => {
+    fc.assert(
+      fc.property(
+        anyNumberText,
+        fc.constantFrom('', ' ', '\n', '\r\n', '\t'),
+        fc.constantFrom('N', '[N]', '[0,N]', '{"a":N}', '{"a":{"b":[{},N,1]}}', '["\\"",N]'),
+        (number, space, shape) => {
+          const text = shape.replace('N', () => `${space}${number}${space}`)
+          expect(JSON.stringify(parseJson(text))).to.equal(shape.replace('N', () => number))
+        },
+      ),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('keeps a double where JSON.stringify writes it in the same way', () => {
+    const plain = fc.oneof(fc.maxSafeInteger(), fc.float({ noNaN: true, noDefaultInfinity: true }))
+    fc.assert(
+      fc.property(plain, (number) => {
+        const text = JSON.stringify(number)
+        fc.pre(!text.includes('e') && Math.abs(number) <= Number.MAX_SAFE_INTEGER)
+        expect(parseJson(text)).to.equal(JSON.parse(text))
+      }),
+    )
+  })
+
+  it('reads every text as JSON.parse does, but for such numbers', () => {
+    const outcome = (read: () => unknown) => {
+      try {
+        return JSON.stringify(read(), (_, value) => (typeof value === 'object' ? value : String(value)))
+      } catch (error) {
+        return (error as Error).name
+      }
+    }
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+        expect(JSON.stringify(outcome(() => nearest(parseJson(text))))).to.equal(
+          JSON.stringify(outcome(() => JSON.parse(text))),
+        )
+      }),
+    )
+  })
+
+  for (const [one, other, isSame] of [
+    ['1.0', '1', true],
+    ['1E5', '100000', true],
+    ['-0', '0', true],
+    ['10e399', '1e400', true],
+    ['0.10', '1e-1', true],
+    ['9007199254740993', '9007199254740992', false],
+    ['1e400', '1e401', false],
+    ['0.1', '0.10000000000000000001', false],
+    ['-1', '1', false],
+  ] as const) {
+    it(`takes ${one} and ${other} for ${isSame ? 'one number' : 'two numbers'}`, () => {
+      expect(canonicalNumber(numberOf(one)) === canonicalNumber(numberOf(other))).to.equal(isSame)
+    })
+  }
+
+  for (const [source, double] of [
+    ['9007199254740993', Number.MAX_SAFE_INTEGER],
+    ['-1e400', Number.MIN_SAFE_INTEGER],
+    ['4096.0', 4096],
+    ['0.10', 0.1],
+    ['1.00000000000000000001', 0.5],
+    ['-1e-400', -0.5],
+  ] as const) {
+    it(`has ${source} checked as ${double}: what is an integer stays one, and nothing else becomes one`, () => {
+      expect(withDoubles({ a: [numberOf(source)] })).to.deep.equal({ a: [double] })
+    })
+  }
+})
+
+/** The nearest double in the place of each exact number. */
+function nearest(value: unknown): unknown {
+  if (value instanceof ExactNumber) return Number(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(nearest)
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, nearest(inner)]))
+}

