@@ -19,13 +19,7 @@ import { Prompter } from './input/prompter.ts'
 import { interruption } from './interruption.ts'
 import { observeClient } from './observe-client.ts'
 import { once } from './once.ts'
-import {
-  type DatabaseFlags,
-  defaultDataFolder,
-  openToChange,
-  openToRead,
-  type TellOfOther,
-} from './open-data.ts'
+import { type DatabaseFlags, defaultDataFolder, openToChange, openToRead } from './open-data.ts'
 import { type OneTimeSecret, Output } from './output/output.ts'
 import { resolveConfiguration } from './resolve-configuration.ts'
 import { SentChanges } from './sent-changes.ts'
@@ -94,11 +88,8 @@ export interface Context {
    * @throws Failure `usage` where the service on this machine uses another database
    */
   openAdministration(place: DatabaseFlags): Promise<Administration>
-  /**
-   * The same for a command that only reads.
-   * @param tell is told of a service on another database; by default, a warning on stderr names it
-   */
-  lookAround(place: DatabaseFlags, tell?: TellOfOther): Promise<Administration>
+  /** The same for a command that only reads. Warns of a service on another database, or tells `tell`. */
+  lookAround(place: DatabaseFlags, tell?: Parameters<typeof openToRead>[3]): Promise<Administration>
   close(): Promise<void>
 }
 
