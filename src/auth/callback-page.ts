@@ -87,7 +87,7 @@ export function renderNothing(status: 404 | 405): Page {
   return { status, headers: { ...plainHeaders, ...allow, 'content-length': '0' }, body: '' }
 }
 
-/** Leads a browser on, which keeps the cookie. */
+/** Redirects the browser and sets a cookie. */
 export function renderRedirect(location: string, cookie: string): Page {
   const headers = { ...plainHeaders, location, 'set-cookie': cookie, 'content-length': '0' }
   return { status: 302, headers, body: '' }

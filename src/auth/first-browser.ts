@@ -4,12 +4,15 @@ import { carriesCookie, isSame } from './callback.ts'
 /** A request for the start page. */
 export interface Visit {
   cookies: string | undefined
-  /** The user at the other end of the connection, where the system says so. */
+  /** The user at the other end of the connection, as `findPeerUser` returns it. */
   user: number | undefined
 }
 
-/** What becomes of it: only the first browser is led on. */
-export type Welcome = { kind: 'led'; cookie: string } | { kind: 'other-browser' } | { kind: 'other-user' }
+/** The response: only the first browser is redirected. */
+export type Welcome =
+  | { kind: 'redirected'; cookie: string }
+  | { kind: 'other-browser' }
+  | { kind: 'other-user' }
 
 /**
  * Binds a sign-in to the browser that opens its start page first. Other users of the machine see
@@ -22,16 +25,16 @@ export class FirstBrowser {
   readonly startPath: string
   /** `name=value`. Cookies know no port, so the name has it: two sign-ins do not replace each other's. */
   readonly cookie: string
-  #isLed = false
+  #isRedirected = false
 
   constructor(callbackPath: string, port: number) {
     this.startPath = `${callbackPath.replace(/\/$/, '')}/${randomSecret()}`
     this.cookie = `chatctl-sign-in-${port}=${randomSecret()}`
   }
 
-  /** Whether a browser was led on already. */
-  get isLed(): boolean {
-    return this.#isLed
+  /** Whether a browser was redirected already. */
+  get isRedirected(): boolean {
+    return this.#isRedirected
   }
 
   isStartPage(target: string): boolean {
@@ -41,10 +44,10 @@ export class FirstBrowser {
   welcome({ cookies, user }: Visit): Welcome {
     const own = process.getuid?.()
     if (user !== undefined && user !== own && user !== 0) return { kind: 'other-user' }
-    if (this.#isLed && !carriesCookie(cookies, this.cookie)) return { kind: 'other-browser' }
-    this.#isLed = true
+    if (this.#isRedirected && !carriesCookie(cookies, this.cookie)) return { kind: 'other-browser' }
+    this.#isRedirected = true
     // Lax: the browser comes back from another site.
-    return { kind: 'led', cookie: `${this.cookie}; HttpOnly; SameSite=Lax` }
+    return { kind: 'redirected', cookie: `${this.cookie}; HttpOnly; SameSite=Lax` }
   }
 }
 

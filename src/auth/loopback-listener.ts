@@ -23,7 +23,7 @@ export interface LoopbackOptions {
   state: string
   issuer: string | undefined
   requiresIssuer: boolean
-  /** Hears of a request that knew a secret of ours and is ignored all the same, such as one without a code. */
+  /** Called for a request that has a secret of this sign-in but is ignored, such as one without a code. */
   onIgnored?: (reason: string) => void
 }
 
@@ -34,12 +34,12 @@ export interface LoopbackListener {
   /** What ends the flow. Pending for ever where nothing came before `close`. */
   readonly outcome: Promise<Outcome>
   /**
-   * From now on only the browser may come back that opens the start page first.
+   * Accepts only the browser that opens the start page first.
    * @returns the address of that page, which leads to the authorization URL
    */
   bindToFirstBrowser(authorizationUrl: string): string
-  /** Any browser may come back again, unless one was led on already. */
-  unbind(): void
+  /** Accepts any browser again and returns true, unless one has opened the start page. */
+  unbind(): boolean
   /** Judges a pasted redirect URL; one that ends the flow settles `outcome`. */
   paste(url: string): Verdict
   /** Shows the browser that waits whether it worked. Resolves when that was sent, or after 2 s. */
@@ -48,7 +48,7 @@ export interface LoopbackListener {
   close(): Promise<void>
 }
 
-/** Several browsers opened the start page: one of them may be somebody else's. */
+/** Several browsers opened the start page: one may belong to another user. */
 interface Contested {
   kind: 'contested'
 }
@@ -110,9 +110,9 @@ export async function listenOnLoopback(options: LoopbackOptions): Promise<Loopba
       cookies: request.headers.cookie,
       user: findPeerUser(request.socket),
     })
-    if (welcomed.kind === 'led') return renderRedirect(authorizationUrl, welcomed.cookie)
+    if (welcomed.kind === 'redirected') return renderRedirect(authorizationUrl, welcomed.cookie)
     if (welcomed.kind === 'other-user') {
-      onIgnored?.('another user of this machine asked for the sign-in page')
+      onIgnored?.('another user of this machine, or a program that has ended, asked for the sign-in page')
       return renderPage('not-expected')
     }
     over = true
@@ -146,7 +146,9 @@ export async function listenOnLoopback(options: LoopbackOptions): Promise<Loopba
       return `http://${host}${browser.startPath}`
     },
     unbind() {
-      if (!lead?.browser.isLed) lead = undefined
+      if (lead?.browser.isRedirected) return false
+      lead = undefined
+      return true
     },
     paste: (url) => decide(judgePastedUrl(url, expectation)),
     async answer(worked) {

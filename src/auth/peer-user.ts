@@ -8,8 +8,10 @@ interface Connection {
 }
 
 /**
- * The id of the user whose program is at the other end of a loopback connection. Linux says so in
- * `/proc/net/tcp` (proc(5)); undefined where the system does not.
+ * The id of the user whose program is at the other end of a loopback connection; -1 when the program
+ * has closed it. Linux lists them in `/proc/net/tcp` (proc(5)).
+ *
+ * @returns undefined on other systems, and where the list does not have the connection
  */
 export function findPeerUser({ remoteAddress, remotePort, localPort }: Connection): number | undefined {
   const address = addresses[remoteAddress ?? '']
@@ -18,14 +20,16 @@ export function findPeerUser({ remoteAddress, remotePort, localPort }: Connectio
   for (const [table, host] of Object.entries(address)) {
     const [from, to] = [`${host}:${toHex(remotePort)}`, `${host}:${port}`]
     for (const row of readRows(table)) {
-      const [, local, remote, state, , , , user] = row.trim().split(/\s+/)
-      if (local === from && remote === to && state === established) return Number(user)
+      const [, local, remote, , , , , user, , inode] = row.trim().split(/\s+/)
+      // In any state: a program that has closed its half of the connection still reads.
+      if (local === from && remote === to) return inode === '0' ? nobody : Number(user)
     }
   }
   return undefined
 }
 
-const established = '01'
+/** A socket that no program has any more is listed as one of root, without an inode. */
+const nobody = -1
 
 /** How each table writes a loopback address; a socket for IPv6 may be used for IPv4 too. */
 const addresses: Record<string, Record<string, string>> = {

@@ -118,7 +118,7 @@ async function waitForOutcome(
   }
 }
 
-/** A browser of this machine goes by way of the start page: its command line is no secret. */
+/** A browser on this machine gets the start page: other users can read its command line. */
 async function sendToBrowser(
   listener: LoopbackListener,
   authorizationUrl: string,
@@ -134,8 +134,7 @@ async function sendToBrowser(
   const startUrl = listener.bindToFirstBrowser(authorizationUrl)
   await onAddress(startUrl, 'opening')
   void openBrowser(startUrl).then(async (isOpen) => {
-    if (isOpen || waiting.aborted) return
-    listener.unbind()
+    if (isOpen || waiting.aborted || !listener.unbind()) return
     await onAddress(authorizationUrl, 'failed')
     await readPasted(listener, options, waiting)
   })

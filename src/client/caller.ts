@@ -6,8 +6,6 @@ import type { Input } from './outgoing-request.ts'
 import type { AnswerStream } from './stream/answer-stream.ts'
 
 export interface CollectOptions {
-  /** What the reply is made of; detected by default. */
-  format?: StreamFormat | undefined
   /** Is told the conversation as soon as it is known. */
   onContext?: ((id: string) => void) | undefined
 }

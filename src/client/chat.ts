@@ -43,8 +43,8 @@ export class Chat {
   }
 
   /** The same, as the body that `send` resolves with: a reply that takes long is not lost on the way. */
-  collect(request: SendRequest, { format, onContext, ...options }: Options & CollectOptions = {}) {
-    return this.#caller.collect({ ...options, body: { ...request, stream: true } }, { format, onContext })
+  collect(request: SendRequest, { onContext, ...options }: Options & CollectOptions = {}) {
+    return this.#caller.collect({ ...options, body: { ...request, stream: true } }, { onContext })
   }
 
   /** GET /v1/chat/models. */

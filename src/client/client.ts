@@ -20,6 +20,7 @@ import {
   type Input,
   type OutgoingRequest,
   type RawRequest,
+  replyTimeout,
 } from './outgoing-request.ts'
 import { openPool } from './pool.ts'
 import { readAnswer } from './read-answer.ts'
@@ -112,13 +113,15 @@ export class Client implements Caller {
   /** Sends a message and reads the reply as it comes, to its end. */
   async collect(
     input: Input<'sendMessage'>,
-    { format, onContext = () => {} }: CollectOptions = {},
+    { onContext = () => {} }: CollectOptions = {},
   ): Promise<Answer<SendAnswer>> {
-    const { source, redact } = await this.#openStream('sendMessage', input, format)
-    return withoutSecret(redact, () => collectAnswer(source, onContext))
+    const { source, redact } = await this.#openStream('sendMessage', input)
+    // A reply that is not shown as it comes may pause for as long as its first byte may take.
+    const idleTimeout = Math.max(source.idleTimeout, this.#options.timeout ?? replyTimeout)
+    return withoutSecret(redact, () => collectAnswer({ ...source, idleTimeout }, onContext))
   }
 
-  async #openStream<N extends EndpointName>(name: N, input: Input<N>, format: StreamFormat | undefined) {
+  async #openStream<N extends EndpointName>(name: N, input: Input<N>, format?: StreamFormat) {
     const request = composeRequest(name, input, streamAccept)
     const { delivered, redact } = await this.#deliver(request, input.signal, true)
     await withoutSecret(redact, () => this.#assertSuccess(delivered))

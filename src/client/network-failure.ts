@@ -72,7 +72,7 @@ export function networkFailure(
     })
   }
   if (cause instanceof Expired) {
-    const hint = [doubt, `Give it longer with --timeout ${longerThan(cause.ms)}.`].filter(Boolean).join(' ')
+    const hint = [doubt, longerHint(cause)].filter(Boolean).join(' ')
     return new Failure('timeout', `${what} from ${origin}`, { cause, request, ...unknown, hint })
   }
   const proxied = stage === 'connect' ? describeProxy(new URL(request.url), env) : undefined
@@ -126,10 +126,10 @@ export function mayChange({ method, url }: FailedRequest): boolean {
   return method !== completes || !new URL(url).pathname.endsWith(path)
 }
 
-/** Twice a timeout, as `--timeout` takes it. */
-function longerThan(ms: number): string {
+/** Suggests twice the timeout, as `--timeout` takes it. */
+export function longerHint({ ms }: Expired): string {
   const seconds = Math.ceil((2 * ms) / 1000)
-  return seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`
+  return `Give it longer with --timeout ${seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`}.`
 }
 
 function isConnectTimeout(code: string): boolean {

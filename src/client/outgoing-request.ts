@@ -77,11 +77,11 @@ function parse(schema: z.ZodMiniType, value: unknown, what: string): unknown {
   })
 }
 
-/** A reply that is not streamed comes when its last word is there. */
-const replyTimeout = 600_000
+/** In milliseconds. A reply that is not streamed arrives only after the model has finished it. */
+export const replyTimeout = 600_000
 const otherTimeout = 60_000
 
-/** Milliseconds that a request may take where nobody has set a timeout. */
+/** Milliseconds that a request may take by default. */
 export function defaultTimeoutOf({ method, path }: OutgoingRequest): number {
   const waitsForReply = [endpoints.createCompletion, endpoints.sendMessage].some(
     (endpoint) => endpoint.method === method && endpoint.path === path.split('?')[0],

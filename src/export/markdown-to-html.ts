@@ -37,6 +37,8 @@ const messageHeading = 2
 const maximumDepth = 50
 /** Marks in one paragraph or cell. Beyond it the paragraph is shown as text: the lexer takes quadratic time over marks. */
 const maximumMarks = 2_000
+/** Characters in which the underline of a heading is looked for (CommonMark section 4.3). */
+const maximumHeading = 2_000
 const marks = new Set('*_~`[]<>!|()\\&@:')
 
 /** marked's lexer, without the inputs for which it takes quadratic time or overflows the stack. */
@@ -71,6 +73,13 @@ function textToken(source: string): Tokens.Text {
 
 const parser = new Marked({
   gfm: true,
+  tokenizer: {
+    // At each line of a list item marked looks for an underline up to the end of the item, which is quadratic.
+    lheading(source) {
+      const isNear = /\n {0,3}(?:=+|-+)[ \t]*(?:\n|$)/.test(source.slice(0, maximumHeading))
+      return isNear ? false : undefined
+    },
+  },
   renderer: {
     html: ({ text }) => escapeHtml(text),
     text(token) {

@@ -51,14 +51,14 @@ export function demandSize(bytes: number, maxBytes: number, subject: string, kin
 
 function readAll(descriptor: number, subject: string, maxBytes: number, kind: FailureKind): Buffer {
   demandSize(fstatSync(descriptor).size, maxBytes, subject, kind)
-  const chunks: Buffer[] = []
+  // One buffer: a pipe may have one byte at a time, and a chunk for each would take far more.
+  let bytes = Buffer.allocUnsafe(64 * 1024)
   for (let total = 0; ; ) {
-    const chunk = Buffer.allocUnsafe(64 * 1024)
-    const length = readSync(descriptor, chunk)
-    if (length === 0) return Buffer.concat(chunks, total)
+    if (total === bytes.length) bytes = Buffer.concat([bytes], 2 * total)
+    const length = readSync(descriptor, bytes, { offset: total })
+    if (length === 0) return bytes.subarray(0, total)
     total += length
     demandSize(total, maxBytes, subject, kind)
-    chunks.push(chunk.subarray(0, length))
   }
 }
 

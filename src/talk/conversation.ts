@@ -9,9 +9,9 @@ export interface Parameters {
   maxTokens?: number | undefined
 }
 
-/** What /continue asks where the last answer did not come whole; the next one goes on in mid-word. */
+/** The prompt of /continue after an incomplete answer: the next answer is its rest, and may begin in mid-word. */
 export const goOnExactly = 'Go on exactly where your last answer stopped.'
-/** What /continue asks where nothing shows that something is missing. */
+/** The prompt of /continue after an answer that is complete as far as is known. */
 export const goOnFurther = 'Go on from the end of your last answer.'
 
 /**

@@ -31,8 +31,8 @@ export class Session implements KeyboardHost {
   /** Both are there as soon as the session has begun. */
   recorder!: Recorder
   client!: Client
-  /** What could not be sent. */
-  unsent: string | undefined
+  /** What could not be sent, and whether it was to take the place of the last question. */
+  unsent: { prompt: string; replacesLastPrompt: boolean } | undefined
   /** The last answer, where it did not come whole. */
   cutAnswer: CutAnswer | undefined
   /** Whether what is sent next takes the place of the last question. */
@@ -100,8 +100,10 @@ export class Session implements KeyboardHost {
 
   /** Gives a prompt back to be sent again or changed. */
   giveBack(prompt: string): void {
-    this.unsent = prompt
+    this.unsent = { prompt, replacesLastPrompt: this.replacesLastPrompt }
     const isOffered = this.keyboard.offer(asTyped(prompt))
+    // Only the same text, or an edited one, takes that place.
+    if (!isOffered) this.replacesLastPrompt = false
     this.voice.note(isOffered ? 'Enter sends it again; typing replaces it.' : '/retry sends it again.')
   }
 

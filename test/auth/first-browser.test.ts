@@ -107,7 +107,7 @@ describe('the start page of a sign-in', () => {
   it('is gone where no browser could be opened, and any browser may come back', () =>
     withListener(async ({ listener, visit }) => {
       const { pathname } = new URL(listener.bindToFirstBrowser(authorizationUrl))
-      listener.unbind()
+      expect(listener.unbind()).to.equal(true)
       expect((await visit(pathname)).status).to.equal(404)
       void visit(right)
       expect((await listener.outcome).kind).to.equal('granted')
@@ -117,7 +117,7 @@ describe('the start page of a sign-in', () => {
   it('stays in force where a browser has opened it, whatever its launcher reported', () =>
     withListener(async (temporary) => {
       await open(temporary)
-      temporary.listener.unbind()
+      expect(temporary.listener.unbind()).to.equal(false)
       expect((await temporary.visit(right)).status).to.equal(400)
     }))
 
@@ -141,7 +141,9 @@ describe('the start page of a sign-in', () => {
       const status = text(stranger.stdout)
       await once(stranger, 'close')
       expect(await status).to.equal('400\n')
-      expect(ignored).to.deep.equal(['another user of this machine asked for the sign-in page'])
+      expect(ignored).to.deep.equal([
+        'another user of this machine, or a program that has ended, asked for the sign-in page',
+      ])
       expect((await visit(new URL(startUrl).pathname)).status).to.equal(302)
     })
   })
@@ -193,7 +195,7 @@ describe('another user of the machine', () => {
     expect(stderr).to.contain('Still waiting: it came from another browser than the one that opened')
   })
 
-  it('who opens the start page before the victim ends the sign-in, with nothing stored', async () => {
+  it('ends the sign-in by opening the start page before the victim, and nothing is stored', async () => {
     const { browser, ended } = start()
     const address = await browser.opened()
     await openStartPage(address)

@@ -96,6 +96,13 @@ describe('a profile that is signed in to one address, and another address', () =
     }
   }
 
+  it('auth logout of the first signs out although the profile has an unusable address since', async () => {
+    editProfile(sandbox, 'work', { base_url: 'nonsense' })
+    const logout = await run('auth', 'logout', '-p', 'work', '--base-url', service.url)
+    expect(logout.exitCode, logout.stderr).to.equal(0)
+    expect(findCredentials(sandbox)).to.deep.equal([])
+  })
+
   it('config unset base_url says how to sign out of the first', async () => {
     const unset = await run('config', 'unset', 'base_url', '-p', 'work')
     expect(unset.exitCode).to.equal(0)
@@ -108,6 +115,19 @@ describe('a profile that is signed in to one address, and another address', () =
     expect(readProfiles(sandbox).profiles?.['work']?.['credentials']).to.deep.equal([
       { origin: other.url, storage: 'file' },
     ])
+  })
+
+  it('a sign-in to the other revokes the token of the first, which an earlier version stored and did not record', async () => {
+    editProfile(sandbox, 'work', { credentials: undefined })
+    await storeKey(sandbox, 'key-1', other)
+    expect(server.revocations.map((form) => form.get('token'))).to.deep.equal(['refresh-token-1'])
+    expect(findCredentials(sandbox)).to.have.length(1)
+  })
+
+  it('a sign-in to the other says nothing of a first one that was never signed in to and has an unusable address', async () => {
+    editProfile(sandbox, 'work', { credentials: undefined, base_url: 'ftp://host' })
+    const { stderr } = await storeKey(sandbox, 'key-1', other)
+    expect(stderr).not.to.contain('ftp')
   })
 
   it('auth logout of the first alone leaves what is stored for the other', async () => {

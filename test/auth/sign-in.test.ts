@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect } from 'chai'
+import { signIn as signInThrough } from '../../src/auth/sign-in.ts'
 import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts'
 import { startBearerService, tokensSeen } from '../support/bearer-service.ts'
 import { findCredentials, readCredential, readProfiles } from '../support/credential-files.ts'
@@ -9,7 +10,7 @@ import { createFakeBrowser, startLogin } from '../support/login-process.ts'
 import { type RunOptions, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { loginFlags, signIn } from '../support/sign-in.ts'
-import { agreeByHttp, openPage, signInByHttp } from '../support/sign-in-by-http.ts'
+import { agreeByHttp, openPage, openStartPage, signInByHttp } from '../support/sign-in-by-http.ts'
 import { until } from '../support/until.ts'
 
 const scope = ['--scope', 'chat:write']
@@ -126,6 +127,32 @@ describe('signing in', () => {
     await until(async () => (await address()).searchParams.has('client_id'))
     await signInByHttp((await address()).href)
     expect(await ended).to.include({ exitCode: 0 })
+  })
+
+  it('does not say that no browser could be opened after one has opened the start page and failed', async () => {
+    const shown: string[] = []
+    await signInThrough(
+      {
+        authUrl: server.url,
+        tokenUrl: undefined,
+        clientId: server.clientId,
+        scope: 'chat:write',
+        pkce: true,
+        redirect: { host: '127.0.0.1', ports: [0], path: '/callback' },
+        wait: 10_000,
+        transport: { timeout: 10_000, retries: 0, signal: new AbortController().signal },
+        openBrowser: async (startUrl) => {
+          const { authorizationUrl, cookie } = await openStartPage(startUrl)
+          void agreeByHttp(authorizationUrl).then((redirect) => openPage(redirect, cookie))
+          return false
+        },
+        onAddress: async (_, browser) => void shown.push(browser),
+        onIgnored: () => {},
+        pasted: async function* () {},
+      },
+      async () => {},
+    )
+    expect(shown).to.deep.equal(['opening'])
   })
 
   it('takes a pasted address where no browser can be opened', async () => {

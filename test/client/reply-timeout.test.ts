@@ -7,6 +7,7 @@ import {
   type Script,
   silent,
   startFaultServer,
+  stream,
 } from '../support/fault-server.ts'
 import { failureOf } from './capture.ts'
 
@@ -66,6 +67,29 @@ describe('the timeout of a reply', () => {
   it('is the one that was set, where one was', async () => {
     await start(json(200, reply), { timeout: 5000 })
     expect(await longestTimerOf(() => client.chat.complete(ask))).to.equal(5000)
+  })
+
+  it('applies to each pause of a message that is not shown as it comes', async () => {
+    const events = [{ context_id: 'c1', delta: '' }, { delta: 'x' }, { done: true }]
+    const slow = stream(
+      events.map((event) => `data: ${JSON.stringify(event)}\n\n`),
+      { pause: 200 },
+    )
+    await start(slow, { timeout: 30_000, idleTimeout: 50 })
+    expect((await client.chat.collect({ message: 'hi' })).body).to.deep.equal({
+      context_id: 'c1',
+      response: 'x',
+    })
+  })
+
+  it('is named by the error of a message that pauses for longer', async () => {
+    const slow = stream(['data: {"delta": "x"}\n\n', 'data: [DONE]\n\n'], { pause: 10_000 })
+    await start(slow, { timeout: 400, idleTimeout: 50 })
+    const failure = await failureOf(client.chat.collect({ message: 'hi' }))
+    expect(failure).to.include({ kind: 'truncated', inDoubt: true, message: 'nothing more came for 400 ms' })
+    expect(failure.hint)
+      .to.match(doubt)
+      .and.match(/--timeout 1s\.$/)
   })
 
   it('is named by the error of a completion, which had no effect', async () => {

@@ -81,6 +81,17 @@ describe('an export as HTML', () => {
     expect(html).to.contain(marks.trim()).and.to.contain('<pre tabindex="0"><code>{&quot;a&quot;: [1')
   })
 
+  it('is rendered in seconds where a list item has tens of thousands of lines', function () {
+    this.timeout(10_000)
+    const html = htmlDocument.message(message(`- ${'x\n'.repeat(49_000)}\n\n**z**`))
+    expect(html).to.contain('<strong>z</strong>')
+  })
+
+  it('renders a heading that is underlined, in a list item as well', () => {
+    const html = htmlDocument.message(message('Title\nof two lines\n===\n\n- item\n\n  Inner\n  ---'))
+    expect(html).to.contain('<h3>Title\nof two lines</h3>').and.to.contain('<h4>Inner</h4>')
+  })
+
   it('has no empty heading, and heading levels follow each other below the heading of a message', () => {
     const html = htmlDocument.message(
       message('#\n\n#### a\n\n###### b\n\n## c\n\n> ##### d\n\n# [](x)\n\n# e\n\n## \n'),

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, closeSync, constants, openSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -182,6 +182,17 @@ describe('a file that a flag or a variable names', function () {
     expect(readNamedFile(path, { maxBytes: 100_000, kind: 'refused' })).to.have.length(100_000)
     const failure = thrownFailure(() => readNamedFile(path, { maxBytes: 65_536, kind: 'config' }))
     expect(failure).to.include({ kind: 'config', message: `${path} is larger than 64 KiB` })
+  })
+
+  it('takes memory for its bytes, however small the pieces are in which a pipe has them', () => {
+    const path = join(sandbox.home, 'pipe')
+    execFileSync('mkfifo', ['-m', '600', path])
+    // Each program writes one byte.
+    const script = 'i=0; while [ $i -lt 300 ]; do env printf x; i=$((i+1)); done >"$0"'
+    spawn('sh', ['-c', script, path], { stdio: 'ignore' })
+    const before = process.memoryUsage().arrayBuffers
+    expect(readNamedFile(path, { maxBytes: maxSecretBytes, kind: 'refused' })).to.have.length(300)
+    expect(process.memoryUsage().arrayBuffers - before).to.be.below(4 * 1024 * 1024)
   })
 
   for (const [name, args, max] of [

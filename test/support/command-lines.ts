@@ -214,7 +214,7 @@ export const serviceCalls: readonly ServiceCall[] = [
     name: 'users:settings:set',
     args: ['users', 'settings', 'set', '--theme', 'dark'],
     endpoint: 'PUT /api/user/settings',
-    shown: true,
+    shown: false,
     answer: { success: true, settings: { theme: 'dark' }, x_extra: 1 },
   },
   {

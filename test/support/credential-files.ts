@@ -53,7 +53,7 @@ export function readProfiles(sandbox: Sandbox): StoredConfiguration {
 }
 
 /** Writes over fields of one profile, as a person with an editor does. */
-export function editProfile(sandbox: Sandbox, profile: string, fields: Record<string, string>): void {
+export function editProfile(sandbox: Sandbox, profile: string, fields: Record<string, unknown>): void {
   const configuration = readProfiles(sandbox)
   const edited = { ...configuration.profiles?.[profile], ...fields }
   const profiles = { ...configuration.profiles, [profile]: edited }

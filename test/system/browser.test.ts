@@ -78,7 +78,7 @@ describe('signing in with a real browser', () => {
     await tab.page.context().close()
   })
 
-  it('another browser that comes back is not heard, and the one that opened the sign-in is', async () => {
+  it('another browser that comes back is ignored, and the one that opened the sign-in completes it', async () => {
     const { login, tab } = await open('light')
     const other = await openTab(browser, 'light')
     await other.page.goto(authorizationUrlOf(tab))

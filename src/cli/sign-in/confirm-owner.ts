@@ -7,10 +7,10 @@ import type { LoginPlan } from './plan-login.ts'
 import type { Owner } from './who-is.ts'
 
 /**
- * Asks before a sign-in through the browser gives a profile to another person: somebody else may
+ * Asks before a sign-in through the browser gives a profile to another person: another user may
  * have completed it. An API key is the choice of the person who gives it.
  *
- * @throws Failure `declined`; `input_needed` where nobody can be asked, with the command that helps
+ * @throws Failure `declined`; `input_needed` in a non-interactive run, with the command that helps
  */
 export async function confirmOwner(
   { stores, prompter, signal }: Context,
@@ -23,7 +23,7 @@ export async function confirmOwner(
     .ofProfile(profile)
     .read(ownerOf(profile, baseUrl), signal)
     .catch((error: unknown) => {
-      // What cannot be read names nobody.
+      // An unreadable credential names no user.
       if (error instanceof Failure) return undefined
       throw error
     })

@@ -56,8 +56,8 @@ export class CredentialStores {
   formerPlaces(profile: string, own: CredentialPlace | undefined): CredentialPlace[] {
     const { credentials = [] } = this.#profile(profile)
     return credentials
-      .filter(({ origin, storage }) => storage !== own?.storage || origin !== originOf(own.baseUrl))
       .map(({ origin, storage }) => ({ profile, baseUrl: origin, storage }))
+      .filter((place) => own === undefined || !isSamePlace(place, own))
   }
 
   #profile(name: string): Profile {
@@ -69,6 +69,12 @@ export class CredentialStores {
 /** For what is about to be replaced: it need not be understood. */
 export function unreadableAsNothing(error: unknown): undefined {
   if (!(error instanceof Failure) || !error.code.endsWith('_unreadable')) throw error
+}
+
+type Place = Pick<CredentialPlace, 'baseUrl' | 'storage'>
+
+export function isSamePlace(one: Place, other: Place): boolean {
+  return one.storage === other.storage && originOf(one.baseUrl) === originOf(other.baseUrl)
 }
 
 function originOf(baseUrl: string): string | undefined {

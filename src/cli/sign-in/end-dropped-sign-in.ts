@@ -4,13 +4,13 @@ import { Failure } from '../../failure.ts'
 import type { Context } from '../create-context.ts'
 import { ownerOf } from './credential-stores.ts'
 
-/** Milliseconds for a revocation that nobody has asked for by name. */
+/** Milliseconds for a revocation that the user did not request. */
 const maximumWait = 10_000
 
-/** Revokes tokens, as far as the server says so; rejects with a `Failure` else. */
+/** Revokes tokens. Rejects with a `Failure` unless the server confirms it. */
 export type Revoke = (tokens: TokenSet, transport: Context['transport']) => Promise<void>
 
-/** The tokens of a sign-in that chatctl does not use any more, and nobody has signed out of. */
+/** The tokens of a sign-in that chatctl no longer uses, although the user did not sign out. */
 export interface DroppedSignIn {
   profile: string
   tokens: TokenSet
@@ -19,10 +19,10 @@ export interface DroppedSignIn {
 }
 
 /**
- * Revokes dropped tokens where that cannot end a sign-in that is in use; else says what may stay
+ * Revokes dropped tokens if that cannot end a sign-in that is in use. Otherwise says what may stay
  * valid.
  *
- * @param kept what is in use from now on, beside the stored credentials of all profiles
+ * @param kept a credential that is in use now, in addition to those stored for all profiles
  */
 export async function endDroppedSignIn(
   context: Context,
@@ -46,7 +46,7 @@ export async function endDroppedSignIn(
   }
   try {
     const timeout = Math.min(transport.timeout ?? maximumWait, maximumWait)
-    // After Ctrl-C too: nobody else has these tokens.
+    // Ctrl-C does not stop this: the tokens are stored nowhere.
     const own = signal.aborted ? new AbortController().signal : signal
     await revoke(tokens, { ...transport, timeout, retries: 0, signal: own })
   } catch (error) {

@@ -4,7 +4,7 @@ import { withCredentialLock } from '../../credentials/credential-lock.ts'
 import type { StoredCredential } from '../../credentials/stored-credential.ts'
 import { Failure } from '../../failure.ts'
 import type { Context } from '../create-context.ts'
-import { type CredentialPlace, ownerOf, unreadableAsNothing } from './credential-stores.ts'
+import { type CredentialPlace, isSamePlace, ownerOf, unreadableAsNothing } from './credential-stores.ts'
 import type { LoginPlan } from './plan-login.ts'
 
 /** A credential that was stored for an origin until now. */
@@ -66,7 +66,7 @@ export async function keepLogin(
     throw error
   }
   if (isUnreadable)
-    await output.warn(`The credential stored before could not be read, so it was not revoked.`)
+    await output.warn('The credential stored before could not be read, so it was not revoked.')
   return replaced ? [{ origin: owner.origin, credential: replaced }] : []
 }
 
@@ -84,10 +84,13 @@ export async function deleteFormerCredentials(
   const { profile } = connection
   const deleted: CredentialPlace[] = []
   const replaced: Replaced[] = []
-  for (const place of stores.formerPlaces(profile, { ...connection, storage })) {
-    const owner = ownerOf(profile, place.baseUrl)
-    const store = stores.of(place.storage)
+  const own = { profile, baseUrl: connection.baseUrl, storage }
+  const recorded = stores.formerPlaces(profile, own)
+  // An earlier version did not record the place of the profile's own address.
+  for (const place of stores.placesOf(profile).filter((one) => !isSamePlace(one, own))) {
     try {
+      const owner = ownerOf(profile, place.baseUrl)
+      const store = stores.of(place.storage)
       const credential = await withCredentialLock(owner, signal, async () => {
         const stored = await store.read(owner, signal).catch(async (error: unknown) => {
           unreadableAsNothing(error)
@@ -100,8 +103,10 @@ export async function deleteFormerCredentials(
       deleted.push(place)
     } catch (error) {
       if (!(error instanceof Failure)) throw error
+      // Perhaps nothing was ever stored there.
+      if (!recorded.some((one) => isSamePlace(one, place))) continue
       await output.warn(
-        `The credential for ${owner.origin} is still stored: ${error.message}. To delete it, run: chatctl auth logout --profile ${profile} --base-url ${owner.origin}`,
+        `The credential for ${place.baseUrl} may still be stored: ${error.message}. To delete it, run: chatctl auth logout --profile ${profile} --base-url ${place.baseUrl}`,
       )
     }
   }

@@ -4,7 +4,7 @@ import type { TokenSet } from '../../credentials/stored-credential.ts'
 import { Failure } from '../../failure.ts'
 import type { Context } from '../create-context.ts'
 import type { Output } from '../output/output.ts'
-import { type CredentialPlace, ownerOf } from './credential-stores.ts'
+import { type CredentialPlace, isSamePlace, ownerOf } from './credential-stores.ts'
 
 /** What became of one profile at one address. */
 export interface SignOutRow {
@@ -38,8 +38,7 @@ export function chooseSignOuts({ configuration, options, stores }: Context, all:
   const { value: baseUrl, source } = options.base_url
   const places = stores.placesOf(profile)
   if (baseUrl !== undefined && source !== 'profile') {
-    const { origin } = ownerOf(profile, baseUrl)
-    const named = places.filter((place) => ownerOf(profile, place.baseUrl).origin === origin)
+    const named = places.filter((place) => isSamePlace(place, { ...place, baseUrl }))
     return named.length > 0 ? named : [{ profile, baseUrl, storage: stores.ofProfile(profile).storage }]
   }
   if (places.length === 0) throw new Failure('usage', `Profile "${profile}" has no base URL`)
@@ -91,7 +90,7 @@ async function tryToRevoke(
   }
 }
 
-/** Says how to sign out of addresses that a profile has no more, but credentials for. */
+/** Says how to sign out at former addresses of a profile. */
 export function adviseSignOut(
   { stores, output }: Context,
   profile: string,
@@ -101,7 +100,7 @@ export function adviseSignOut(
   const own = baseUrl === undefined ? undefined : { profile, baseUrl, storage }
   for (const place of stores.formerPlaces(profile, own)) {
     output.notice(
-      `Profile "${profile}" keeps its credential for ${place.baseUrl}. To sign out there, run: chatctl auth logout --profile ${profile} --base-url ${place.baseUrl}`,
+      `Profile "${profile}" may still have a credential for ${place.baseUrl}. To sign out there, run: chatctl auth logout --profile ${profile} --base-url ${place.baseUrl}`,
     )
   }
 }

@@ -5,7 +5,8 @@ import { Failure } from '../../failure.ts'
 import { type Answer, requestIdOf } from '../answer.ts'
 import { AnswerBytes } from '../answer-bytes.ts'
 import type { Exchange } from '../exchange.ts'
-import { doubtHint } from '../network-failure.ts'
+import { Expired } from '../interrupted.ts'
+import { doubtHint, longerHint } from '../network-failure.ts'
 import { readAnswer } from '../read-answer.ts'
 import { openAnswerStream, type StreamSource } from './answer-stream.ts'
 
@@ -40,7 +41,7 @@ export async function collectAnswer(
       const answered = { status, headers, bytes: kept.join() }
       return readAnswer(endpoints.sendMessage, answered, request) as Answer<SendAnswer>
     } catch (error) {
-      // A body of another shape than the documented one may hold a reply all the same.
+      // A body that does not have the documented shape may still contain a reply.
       const isReadable = end.complete && error instanceof Failure && error.kind === 'unusable_answer'
       if (!isReadable) throw error
     }
@@ -74,13 +75,14 @@ function bodyOf({ id, text, contextId, createdAt }: StreamEnd): SendAnswer {
 /** The service has the message, and may have stored it. */
 function inDoubt(failure: Failure): Failure {
   const { kind, code, message, status, details, request, cause } = failure
-  const hint = request && doubtHint(request, true)
+  const longer = cause instanceof Expired ? longerHint(cause) : undefined
+  const hint = [request && doubtHint(request, true), longer].filter(Boolean).join(' ')
   return new Failure(kind, message, {
     code,
     details,
     cause,
     inDoubt: true,
-    ...(hint !== undefined && { hint }),
+    ...(hint !== '' && { hint }),
     ...(status !== undefined && { status }),
     ...(request !== undefined && { request }),
   })

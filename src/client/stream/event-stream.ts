@@ -26,7 +26,7 @@ export class EventStream implements Decoder {
     onEvent: (message) => this.#read(message),
     onError: ({ type, field, value = '', line = '' }) => {
       if (type !== 'unknown-field') return
-      // llama.cpp has sent `error: {…}` as a field of its own; others end with the body of an error.
+      // llama.cpp has sent `error: {…}` as a field; other servers end with the body of an error.
       const words = field === 'error' ? value : /^\{\s*"error"/.test(line) ? line : undefined
       if (words !== undefined) this.#read({ id: undefined, event: 'error', data: words })
     },

@@ -48,7 +48,7 @@ export default class AuthLogout extends BaseCommand {
         done.push(place)
       } catch (error) {
         if (!(error instanceof Failure)) throw error
-        // The others are signed out of all the same.
+        // Continue with the others.
         failure ??= error
       }
     }

@@ -15,7 +15,7 @@ export class EventReader {
       onError: ({ type, field, value, line = '' }) => {
         this.#isTooLong ||= type === 'max-buffer-size-exceeded'
         if (type !== 'unknown-field') return
-        // llama.cpp has sent `error: {…}` as a field of its own; others end with the body of an error.
+        // llama.cpp has sent `error: {…}` as a field; other servers end with the body of an error.
         const words = field === 'error' ? value : /^\{\s*"error"/.test(line) ? line : undefined
         if (words !== undefined) this.#arrived.push({ event: 'error', data: words, id: undefined })
       },

@@ -18,7 +18,6 @@ export async function answerPrompt(session: Session, prompt: string, signal: Abo
   const { conversation, recorder, client, options } = session
   const display = createDisplay(session)
   session.unsent = undefined
-  session.cutAnswer = undefined
   const stopWatch = watchSilence(session, display)
   if (conversation.mode === 'completions') {
     session.status.during('waiting for the whole reply, which is not streamed (Ctrl-C discards it)…')
@@ -26,7 +25,9 @@ export async function answerPrompt(session: Session, prompt: string, signal: Abo
   const { streamFormat } = options
   // Also for `--continue` after a session that does not live to the end of this answer. Its words go first.
   const onContext = (id: string): void => {
-    setImmediate(() => options.rememberContext(id).catch(() => {}))
+    setImmediate(() => {
+      if (conversation.contextId === id) options.rememberContext(id).catch(() => {})
+    })
   }
   const turn = takeTurn({ client, conversation, recorder, display, prompt, signal, streamFormat, onContext })
   const outcome = await turn.finally(stopWatch)
@@ -50,7 +51,7 @@ export async function answerPrompt(session: Session, prompt: string, signal: Abo
     session.voice.note(
       `[truncated after ${countOf(Array.from(display.text).length, 'character')}: ${end.failure ? describeFailure(end.failure) : end.reason}]`,
     )
-  if (!end?.complete) session.cutAnswer = cut
+  session.cutAnswer = end?.complete ? undefined : cut
   if (end && !end.complete) {
     await recover(session, cut, signal).catch((error) => {
       // The turn is over all the same.
@@ -63,7 +64,7 @@ export async function answerPrompt(session: Session, prompt: string, signal: Abo
     await keepHere(session, 'the service named no context that it would go on with')
   }
   session.screen.separate()
-  await remember(session)
+  await rememberContext(session)
 }
 
 function refusalIn(end: StreamEnd | undefined): Failure | undefined {
@@ -71,7 +72,7 @@ function refusalIn(end: StreamEnd | undefined): Failure | undefined {
 }
 
 /** The conversation is safe on the service: that `--continue` will not know it is no failure. */
-async function remember(session: Session): Promise<void> {
+export async function rememberContext(session: Session): Promise<void> {
   const { conversation, options } = session
   const { mode, contextId } = conversation
   if (mode !== 'context' || contextId === undefined) return

@@ -1,5 +1,5 @@
 import type { Session } from '../session.ts'
-import { answerPrompt } from './answer-prompt.ts'
+import { answerPrompt, rememberContext } from './answer-prompt.ts'
 import { keepHere } from './keep-here.ts'
 
 /** Sends a prompt, in place of the last one where that is being changed; Ctrl-C stops the answer. */
@@ -27,14 +27,17 @@ export async function sendInstead(session: Session, prompt: string): Promise<voi
   conversation.isOnService = conversation.mode === 'context'
   recorder.conversation(conversation)
   await session.stoppable((signal) => answerPrompt(session, prompt, signal))
-  session.replacesLastPrompt = session.unsent !== undefined
-  if (!session.replacesLastPrompt) return
+  if (session.unsent === undefined) {
+    session.replacesLastPrompt = false
+    return
+  }
   if (before.mode === 'context' && conversation.mode === 'completions') {
     session.voice.note('[the conversation is as it was: the service keeps it, and replies are streamed]')
   }
   Object.assign(conversation, before)
   recorder.options(conversation)
   recorder.conversation(conversation)
+  await rememberContext(session)
 }
 
 /** Where nothing comes before the question, another context does without it, and streams the reply. */

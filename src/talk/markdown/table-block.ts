@@ -23,8 +23,8 @@ interface CellLine {
 
 /**
  * A table, fitted into the width with its cells wrapped. Its first rows decide the widths, with room
- * for longer cells to come, so that each of the others can be shown as soon as it has come. Where not even narrow columns fit, each row
- * is a list of its cells, each after the name of its column.
+ * for longer cells to come, so that each of the others can be shown as soon as it has come. Where not
+ * even narrow columns fit, each row is a list of its cells, each after the name of its column.
  */
 export class TableBlock {
   #page: Page

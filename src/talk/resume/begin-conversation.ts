@@ -27,7 +27,8 @@ export async function beginConversation(
   session.recorder = new Recorder(begun.writer, begun.turns, (failure) =>
     session.voice.sayFailure(failure, 'The session goes on, but nothing more of it is kept on this machine.'),
   )
-  session.unsent = begun.unsent
+  session.unsent =
+    begun.unsent === undefined ? undefined : { prompt: begun.unsent, replacesLastPrompt: false }
   session.cutAnswer = begun.cutAnswer
   session.replacesLastPrompt = false
   greet()

@@ -16,7 +16,10 @@ export const answerCommands: readonly SlashCommand[] = [
     summary: 'Ask the last question again, as if it had not been answered',
     run: async (session) => {
       const { unsent } = session
-      if (unsent !== undefined) return sendPrompt(session, unsent)
+      if (unsent) {
+        session.replacesLastPrompt = unsent.replacesLastPrompt
+        return sendPrompt(session, unsent.prompt)
+      }
       const prompt = demandPrompt(session)
       showPrompt(session, prompt)
       await sendInstead(session, prompt)

@@ -79,7 +79,9 @@ function beginsAnew({ contextId }: Transcript, { mode, context_id }: LineOf<'opt
 function setOptions(transcript: Transcript, line: LineOf<'options'>): void {
   if (line.mode === 'context') transcript.isOnService = true
   else if (transcript.mode === 'context') {
-    transcript.isOnService = transcript.contextId !== undefined || transcript.turns.length === 0
+    // Another context than the one before was left because its reply failed.
+    const isSameContext = transcript.contextId !== undefined && transcript.contextId === line.context_id
+    transcript.isOnService = isSameContext || transcript.turns.length === 0
   }
   transcript.mode = line.mode
   set(transcript, 'contextId', line.context_id)

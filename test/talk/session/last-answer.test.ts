@@ -95,4 +95,43 @@ describe('a reply in a session', () => {
     await run.say('three', /You said: three[\s\S]*total/)
     expect(world.server.sends.at(-1)).to.include({ message: 'three', context_id: 'ctx_1' })
   })
+
+  it('that /retry fails to replace is replaced by the next /retry, and not followed by it', async () => {
+    await run.say('one', /You said: one[\s\S]*total/)
+    await run.say('two', /You said: two[\s\S]*total/)
+    world.server.failNext(failing(500, 'broken', 'Out of order'))
+    await run.say('/retry', /Out of order[\s\S]*^> two$/m)
+    await run.say('/retry', /kept here, not streamed[\s\S]*^>$/m)
+    const asked = world.server.completions.at(-1)?.messages?.map(({ content }) => content)
+    expect(asked).to.deep.equal(['one', 'You said: one', 'two'])
+  })
+
+  it('that /retry fails to replace is not replaced by what was typed meanwhile', async () => {
+    await run.say('one', /You said: one[\s\S]*total/)
+    await run.say('two', /You said: two[\s\S]*total/)
+    const reply = world.server.answerNext({ text: 'x', held: true, ending: 'reset' })
+    run.terminal.type('/retry\r')
+    await reply.begun
+    run.terminal.type('three')
+    await run.terminal.waitFor('> three')
+    reply.release()
+    await run.terminal.waitFor(/\/retry sends it again\.[\s\S]*^> three$/m)
+    await run.say('', /You said: three[\s\S]*total/)
+    expect(world.server.sends.at(-1)).to.include({ message: 'three', context_id: 'ctx_1' })
+  })
+
+  it('that was interrupted is still continued exactly after /continue has failed', async () => {
+    const reply = world.server.answerNext({ text: ['The begin', 'ning'], held: true })
+    run.terminal.type('Hello\r')
+    await reply.begun
+    reply.release(1)
+    await run.terminal.waitFor(/^The$/m)
+    run.terminal.type('\u0003')
+    await run.terminal.waitFor(/\[interrupted\][\s\S]*^>$/m)
+    world.server.failNext(failing(500, 'broken', 'Out of order'))
+    await run.say('/continue', /Out of order[\s\S]*^> Go on exactly/m)
+    await run.say('/continue', /You said: Go on[\s\S]*total/)
+    const asked = 'Go on exactly where your last answer stopped.'
+    expect(world.server.sends.slice(1).map(({ message }) => message)).to.deep.equal([asked, asked])
+  })
 })

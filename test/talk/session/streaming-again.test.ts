@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { failing, silent } from '../../support/fault-server.ts'
+import { failing, silent, sse } from '../../support/fault-server.ts'
 import { type SessionRun, SessionWorld } from './session-run.ts'
 
 describe('a session whose replies are not streamed', () => {
@@ -93,6 +93,29 @@ describe('a session whose replies are not streamed', () => {
       'two',
       'You said: two',
     ])
+  })
+
+  it('leaves to --continue the conversation that it is in when a new context has failed', async () => {
+    await converse('one')
+    const error = { code: 'broken', message: 'Out of order' }
+    world.server.failNext(sse([{ context_id: 'ctx_failed', delta: '' }, { error }], { done: false }))
+    await run.say('/retry', /Out of order[\s\S]*^> one$/m)
+    await run.leave()
+    expect(world.remembered.at(-1)).to.equal('ctx_1')
+  })
+
+  it('does not go back after it was resumed where the service lacks what was said, and a new context failed', async () => {
+    await converse('one')
+    await run.say('/system be brief', 'not streamed')
+    await run.say('/retry', 'kept here, not streamed')
+    await run.say('/system off', 'replies are still not streamed')
+    const error = { code: 'broken', message: 'Out of order' }
+    world.server.failNext(sse([{ context_id: 'ctx_failed', delta: '' }, { error }], { done: false }))
+    await run.say('/retry', /Out of order[\s\S]*^> one$/m)
+    await run.leave()
+    run = await world.resume()
+    await run.say('/system be brief', 'system: be brief')
+    await run.say('/system off', 'replies are still not streamed')
   })
 
   it('keeps what has come of a streamed retry when Ctrl-C stops it', async () => {
