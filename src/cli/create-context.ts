@@ -88,8 +88,8 @@ export interface Context {
    * @throws Failure `usage` where the service on this machine uses another database
    */
   openAdministration(place: DatabaseFlags): Promise<Administration>
-  /** The same for a command that only reads: it warns of an empty place, and of another database. */
-  lookAround(place: DatabaseFlags): Promise<Administration>
+  /** The same for a command that only reads. Warns of a service on another database, or tells `tell`. */
+  lookAround(place: DatabaseFlags, tell?: Parameters<typeof openToRead>[3]): Promise<Administration>
   close(): Promise<void>
 }
 
@@ -156,6 +156,10 @@ export function createContext(invocation: Invocation): Context {
     return administration
   }
 
+  const demandOwnDatabase = once(() =>
+    openToChange(openAdministration, {}, ({ url }) => `To change it: chatctl auth login --base-url ${url}`),
+  )
+
   let refusalHint: string | undefined
   const sentChanges = new SentChanges()
   const connectOnce = async (other: Partial<ClientOptions> = {}) => {
@@ -179,12 +183,7 @@ export function createContext(invocation: Invocation): Context {
         guardLocalChange(to, request)
         const held = invocation.dryRun === 'all' || (invocation.dryRun && request.method !== 'GET')
         if (held) throw new HeldRequest(request, to.kind === 'remote' ? to.baseUrl : undefined)
-        if (to.kind === 'local' && changesService(request))
-          await openToChange(
-            openAdministration,
-            {},
-            ({ url }) => `To change it: chatctl auth login --base-url ${url}`,
-          )
+        if (to.kind === 'local' && changesService(request)) await demandOwnDatabase()
       },
     })
   }
@@ -231,7 +230,7 @@ export function createContext(invocation: Invocation): Context {
       return startService({ ...rest, dataDir: dataDir ?? dataFolder(), announce })
     },
     openAdministration: (place) => openToChange(openAdministration, place),
-    lookAround: (place) => openToRead(openAdministration, place, output),
+    lookAround: (place, tell) => openToRead(openAdministration, place, output, tell),
     close: async () => {
       for (const closer of closers.reverse()) await closer()
     },

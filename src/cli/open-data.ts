@@ -25,6 +25,8 @@ interface Data {
   findNothing(): Promise<string | undefined>
 }
 
+export type TellOfOther = (other: RunningService) => unknown
+
 /** Opens the data of the embedded service on this machine. */
 type OpenData<D> = (place: { dataDir: string; database: string | undefined }) => Promise<D>
 
@@ -43,21 +45,25 @@ export async function openToChange<D extends Data>(
   const opened = await open({ dataDir: data ?? dataFolder(), database })
   const other = await findOther(opened, { data, database })
   if (!other) return opened
-  const message = `The service at ${other.url} uses ${other.place}, and this command would change ${opened.place}`
+  const message = `The service at ${other.url} uses ${other.place}, and this command would use ${opened.place}`
   throw new Failure('usage', message, { hint: describeAlternative(other) })
 }
 
-/** For a command that only reads. It warns of another database, and says where there is no data. */
+/**
+ * For a command that only reads. It says where there is no data.
+ *
+ * @param tell is told of a service on another database; by default, the output warns of it
+ */
 export async function openToRead<D extends Data>(
   open: OpenData<D>,
   { data, database }: DatabaseFlags,
   output: Output,
+  tell: TellOfOther = (other) =>
+    output.warn(`The service at ${other.url} uses ${other.place}. To read that, add: ${flagFor(other)}`),
 ): Promise<D> {
   const opened = await open({ dataDir: data ?? dataFolder(), database })
   const other = await findOther(opened, { data, database })
-  if (other) {
-    await output.warn(`The service at ${other.url} uses ${other.place}. To read that, add: ${flagFor(other)}`)
-  }
+  if (other) await tell(other)
   const nothing = await opened.findNothing()
   if (nothing) output.notice(`There is no data in ${nothing} yet`)
   return opened

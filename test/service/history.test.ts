@@ -77,6 +77,23 @@ onEachEngine('history of the embedded service', (withService, engine) => {
       expect(Object.keys(body.messages[1])).to.have.members(['id', 'content', 'role', 'created_at'])
     }))
 
+  it('has pages of at most 8 MiB as JSON, in which a control character is six bytes', () =>
+    withService(async ({ call }) => {
+      for (let count = 0; count < 5; count++)
+        expect((await call('POST', '/api/chat/send', { message: '\u0001'.repeat(600_000) })).status).to.equal(
+          200,
+        )
+      const seen: string[] = []
+      for (let before = ''; ; ) {
+        const { body, text } = await call('GET', `/api/chat/history?limit=100${before}`)
+        expect(text.length).to.be.within(1, 8 * 1024 * 1024 + 10_000)
+        seen.unshift(...body.messages.map(({ content }: { content: string }) => content.slice(0, 4)))
+        if (!body.has_more) break
+        before = `&before=${body.messages[0].id}`
+      }
+      expect(seen.join(' ')).to.equal(Array(5).fill('\u0001\u0001\u0001\u0001 This').join(' '))
+    }))
+
   it('has shorter pages of long messages, 4 MiB or a single message, and every message once', () =>
     withPlace(engine, async (place) => {
       const store = await openStore(place)

@@ -7,6 +7,7 @@ import { startService } from '../../src/service/start-service.ts'
 import { createOpenAiCompatible } from '../../src/service/upstream/openai-compatible.ts'
 import { presets, resolvePreset } from '../../src/service/upstream/presets.ts'
 import type { Piece, Upstream } from '../../src/service/upstream/upstream.ts'
+import { startFaultServer } from '../support/fault-server.ts'
 import { sendDelta, sendJson, startEvents, withUpstream } from './scripted-upstream.ts'
 import { withFolder, withService } from './temporary-service.ts'
 
@@ -138,6 +139,29 @@ describe('a model server behind the embedded service', () => {
           ),
       ))
   }
+
+  it('that refuses to list its models makes 502: the caller sent nothing wrong', async () => {
+    const server = await startFaultServer((_, response) => {
+      response.writeHead(400).end('no')
+    })
+    try {
+      await withService(
+        async ({ call }) => {
+          for (const reply of [
+            await call('GET', '/v1/chat/models'),
+            await call('POST', '/api/chat/send', { message: 'x' }),
+          ]) {
+            expect(reply.status).to.equal(502)
+            expect(reply.body.error).to.deep.include({ code: 'upstream_error' })
+            expect(reply.body.error.details).to.deep.equal({ upstream_status: 400, upstream_message: 'no' })
+          }
+        },
+        { upstream: { url: `${server.url}/v1` } },
+      )
+    } finally {
+      await server.close()
+    }
+  })
 
   it('that does not run makes 502 and its address is not told', () =>
     withService(

@@ -4,6 +4,7 @@ import { dataFolder } from '../../config/paths.ts'
 import { Failure } from '../../failure.ts'
 import { countOf } from '../../view/count.ts'
 import { commandFor } from '../command-for.ts'
+import type { TellOfOther } from '../open-data.ts'
 import { describeBytes } from './describe-bytes.ts'
 import { type Examined, ok, warning } from './finding.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -36,9 +37,16 @@ export async function examineData({ context }: Surroundings): Promise<Examined[]
   const size = describeBytes(statSync(path).size)
   if (context.target().kind === 'remote')
     return judge(`${path} (${size}), of the embedded service, which is not asked now`)
-  const administration = await context.openAdministration({})
+  let other: Parameters<TellOfOther>[0] | undefined
+  const administration = await context.lookAround({}, (found) => {
+    other = found
+  })
   const { users, messages, running } = await administration.status()
   const words = `${path} (${size}): ${countOf(users, 'user')}, ${countOf(messages, 'message')}`
+  if (other) {
+    const hint = `chatctl auth login --base-url ${other.url}`
+    return [warning('data', `${words}; the service at ${other.url} uses ${other.place}`, hint)]
+  }
   if (running === null) return judge(`${words}; no service runs on it`)
   const { url, pid, health } = running
   if (health === 'ready') return judge(`${words}; a service runs on it at ${url}, pid ${pid}`)

@@ -70,7 +70,7 @@ export function invalidRequest(faults: readonly Fault[]): Refusal {
   })
 }
 
-/** Enough of the faults for one line; `details` has them all. */
+/** Enough of the faults for one line; `details` has more. */
 function sentence(words: readonly string[], more: number): string {
   const shown = words.join('; ')
   return more > 0 ? `${shown}; and ${more} more` : shown

@@ -16,6 +16,7 @@ import type { OAuth } from '../oauth/open-oauth.ts'
 import type { Store } from '../store/store.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { answerEndpoint, type Serving } from './answer/answer-endpoint.ts'
+import { toRefusal } from './answer/error-answer.ts'
 import { createErrorHandler, FailureLog } from './answer/error-handler.ts'
 import { recordAnswer } from './answer/record-answer.ts'
 import { RunningAnswers } from './answer/running-answers.ts'
@@ -131,7 +132,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
     await keyCallers.close()
     await limiter.close()
   })
-  acceptJson(server, memory.work)
+  acceptJson(server, memory)
   server.setErrorHandler(answerError)
   server.setNotFoundHandler(refuseUnknown)
   server.server.on('checkExpectation', answerExpectation)
@@ -139,7 +140,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
 
   addOpenRoutes(server, { readiness, version: parts.version, publicUrl: exposure?.publicUrl })
   addEndpoints(server, callers, serving)
-  serveOAuth(server, () => loadOAuth(server, parts))
+  serveOAuth(server, () => loadOAuth(server, parts, failures))
   return server
 }
 
@@ -155,7 +156,7 @@ function addEndpoints(server: FastifyInstance, callers: RequestCallers, serving:
       onRequest: async (request, reply) => {
         const caller = callers.of(request)
         authorize(caller, requiredPermissions[name])
-        serving.memory.holdBody(request.headers, reply, caller)
+        serving.memory.holdBody(request, reply, caller)
       },
       handler: async (request, reply) => {
         // Whoever held a body back must not keep rights by it that were taken away meanwhile.
@@ -170,10 +171,11 @@ function addEndpoints(server: FastifyInstance, callers: RequestCallers, serving:
 async function loadOAuth(
   server: FastifyInstance,
   { store, dataDir, exposure, logger, now }: ServerParts,
+  failures: FailureLog,
 ): Promise<OAuth> {
   const issuer = issuerOf(exposure, server.listeningOrigin)
   if (issuer === undefined) throw new Refusal('not_found', noSignIn)
   const { openOAuth } = await import('../oauth/open-oauth.ts')
-  const onError = (error: unknown) => logger?.error({ err: error }, 'a sign-in failed')
+  const onError = (error: unknown) => logger && failures.write(logger, toRefusal(error))
   return openOAuth({ db: store.db, dataDir, issuer, onError, now })
 }

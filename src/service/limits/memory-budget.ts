@@ -26,7 +26,7 @@ export class MemoryBudget {
   }
 
   /**
-   * @returns gives the bytes back
+   * @returns gives the bytes back, once
    * @throws Refusal `too_much_at_once` for the user, `too_busy` for the process
    */
   take(userId: string, bytes: number): () => void {
@@ -43,7 +43,11 @@ export class MemoryBudget {
       })
     }
     this.#add(userId, bytes)
-    return () => this.#add(userId, -bytes)
+    let taken = bytes
+    return () => {
+      this.#add(userId, -taken)
+      taken = 0
+    }
   }
 
   #add(userId: string, bytes: number): void {

@@ -24,7 +24,7 @@ export const currentExchange = new AsyncLocalStorage<Exchange>()
 
 /**
  * What oidc-provider remembers, in the table `oauth_records`, for all processes of one database.
- * @param browsers keeps the interactions of nobody; without it they are records too
+ * @param browsers keeps anonymous interactions; without it they are records too
  */
 export function createAdapters(
   db: Database,
@@ -37,7 +37,7 @@ export function createAdapters(
   }
 }
 
-/** Interactions become records when somebody has shown the right password. */
+/** An interaction becomes a record with the right password. */
 function keepInBrowsers(records: Adapter, browsers: BrowserInteractions): Adapter {
   const exchange = () => {
     const current = currentExchange.getStore()

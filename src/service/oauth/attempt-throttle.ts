@@ -3,8 +3,8 @@ import { digest } from './references.ts'
 import { failureMemory } from './sweep.ts'
 
 /**
- * How failed attempts slow down the next one: so many are free, then the wait grows from 5 s to twice
- * as long with each failure, up to `longest` ms. RFC 6819 section 4.4.3.6.
+ * How failed attempts slow down the next one: `free` failures cause no wait. After them it starts at 5 s
+ * and doubles with each failure, up to `longest` ms. RFC 6819 section 4.4.3.6.
  */
 interface Rule {
   free: number
@@ -66,7 +66,7 @@ export function codeSubjects({ email, browser }: Guess): Subject[] {
   return [{ subject: `${account}:code${browser === undefined ? '' : `:${digest(browser)}`}`, rule: code }]
 }
 
-/** A guess on the account page: it is counted for the session, whose person nobody else can lock out. */
+/** A guess on the account page is counted for the session, so that it locks out no other one. */
 export function sessionSubjects(email: string, sessionUid: string, kind: 'password' | 'code'): Subject[] {
   const subject = `${accountOf(email)}:session:${kind}:${digest(sessionUid)}`
   return [{ subject, rule: kind === 'code' ? code : own }]
@@ -87,7 +87,7 @@ function delayAfter(failures: number, { free, longest }: Rule): number {
   return failures < free ? 0 : Math.min(longest, firstDelay * 2 ** Math.min(failures - free, 20))
 }
 
-/** The throttle refuses an attempt: nobody has looked at it, and it is not counted. */
+/** The throttle refuses an attempt: it is neither checked nor counted. */
 export interface Refused {
   /** Seconds. */
   wait: number
@@ -117,7 +117,7 @@ export class Attempt {
     }
   }
 
-  /** Has it judged. Where that fails, it was no attempt. */
+  /** Waits for the check of the attempt. If the check itself fails, the attempt does not count. */
   async judge<T>(judging: Promise<T>): Promise<T> {
     try {
       return await judging

@@ -11,8 +11,8 @@ interface Exchange {
 }
 
 /**
- * Keeps the interactions of browsers in which nobody has signed in yet. Each is a signed cookie of the
- * browser itself, so that an anonymous request stores nothing and any process can continue it. From
+ * Keeps anonymous interactions: those in which no person has signed in yet. Each is a signed cookie of the
+ * browser, so that an anonymous request stores nothing and any process can continue it. From
  * the right password on, an interaction is a record in the database, which a reset can end.
  */
 export class BrowserInteractions {
@@ -29,7 +29,7 @@ export class BrowserInteractions {
 
   write(id: string, payload: AdapterPayload, { response }: Exchange): void {
     const { prompt } = payload as { prompt?: { name: string } }
-    // The details of a prompt repeat parameters, and nobody reads them.
+    // The details of a prompt repeat parameters and are not used.
     const kept: AdapterPayload = {
       ...payload,
       prompt: { name: prompt?.name ?? 'login', reasons: [], details: {} },
@@ -47,7 +47,7 @@ export class BrowserInteractions {
     return (payload.exp ?? 0) > unixNow() ? payload : undefined
   }
 
-  /** Removes it from the browser, which goes on with a record or has come to the end. */
+  /** Removes it from the browser: the interaction is now a record, or it has ended. */
   remove(id: string, { request, response }: Exchange): void {
     if (this.#cookie(request) !== undefined) this.#set(response, id, '', new Date(0))
   }
@@ -67,7 +67,7 @@ export class BrowserInteractions {
     createHmac('sha256', this.#key).update(`interaction ${id} ${body}`).digest('base64url')
 }
 
-/** Whether an interaction belongs to nobody yet. */
+/** Whether no person has signed in to an interaction yet. */
 export function isAnonymous({ session, result }: AdapterPayload): boolean {
   return session === undefined && result === undefined
 }

@@ -12,17 +12,18 @@ const tagLength = 16
 
 /** Encrypts the secrets of second factors, so that the database alone does not give codes away. */
 export class FactorSeal {
-  readonly #folder: string
+  readonly #file: string
   #known: { key: Buffer; id: string } | undefined
 
   /** @param folder the data directory, where the key is made when it is first needed */
   constructor(folder: string) {
-    this.#folder = folder
+    this.#file = join(folder, keyFile)
   }
 
   /** @param userId bound to the secret, so that it is of no use in another row */
   seal(secret: string, userId: string): string {
-    const { key, id } = this.#key()
+    this.#known ??= readKey(this.#file, true)
+    const { key, id } = this.#known
     const nonce = randomBytes(nonceLength)
     const cipher = createCipheriv(algorithm, key, nonce).setAAD(Buffer.from(userId))
     const sealed = Buffer.concat([nonce, cipher.update(secret), cipher.final(), cipher.getAuthTag()])
@@ -31,14 +32,16 @@ export class FactorSeal {
 
   /**
    * @param stored what `seal` returned, or a plain secret that an earlier version stored
-   * @throws Refusal `internal_error` where the key is not the one that sealed it
+   * @throws Refusal `internal_error` where the key that sealed it is missing
    */
   open(stored: string, userId: string): string {
     if (isPlain(stored)) return stored
-    const { key, id } = this.#key()
     const [sealedBy = '', text = ''] = stored.split('.')
     try {
-      if (sealedBy !== id) throw new Error(`${join(this.#folder, keyFile)} is key ${id}, not ${sealedBy}`)
+      // A new key would be in the way of the one that an administrator puts back.
+      this.#known ??= readKey(this.#file, false)
+      const { key, id } = this.#known
+      if (sealedBy !== id) throw new Error(`${this.#file} is key ${id}, not ${sealedBy}`)
       const bytes = Buffer.from(text, 'base64url')
       const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceLength))
       decipher.setAAD(Buffer.from(userId)).setAuthTag(bytes.subarray(-tagLength))
@@ -53,22 +56,17 @@ export class FactorSeal {
       )
     }
   }
-
-  #key(): { key: Buffer; id: string } {
-    this.#known ??= readKey(join(this.#folder, keyFile))
-    return this.#known
-  }
 }
 
 /** Base32, as secrets are shown (RFC 4648 section 6). */
 export const isPlain = (stored: string): boolean => /^[A-Z2-7]+$/.test(stored)
 
-function readKey(file: string): { key: Buffer; id: string } {
+function readKey(file: string, isMadeIfMissing: boolean): { key: Buffer; id: string } {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    if (!isMadeIfMissing || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     text = makeKey(file)
   }
   const key = Buffer.from(text.trim(), 'base64url')

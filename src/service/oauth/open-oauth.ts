@@ -23,7 +23,7 @@ interface OAuthParts {
   dataDir: string
   /** What clients see: an origin, without a path. */
   issuer: string
-  /** Told of what is a trouble of the service. */
+  /** Is told of every error that a request ends with; a refusal may be among them. */
   onError: (error: unknown) => void
   /** Unix time in ms; the clock of the throttles. */
   now?: (() => number) | undefined
@@ -141,7 +141,7 @@ function sayWhy(ctx: KoaContextWithOIDC, error: unknown): void {
 function pageOf(error: unknown, onError: (error: unknown) => void): Page {
   if (error instanceof Unwelcome) return errorPage(error.status, error.title, error.message)
   const refusal = toRefusal(error)
-  if (refusal.code === 'internal_error') onError(error)
+  onError(error)
   return errorPage(statusOf(refusal), 'That did not work', `${refusal.message}.`, refusal.retryAfter)
 }
 

@@ -57,7 +57,8 @@ export function refuseStatus(
   if (isTooLong(status, text)) {
     return new Refusal('context_too_long', 'The conversation is longer than the model can take', { details })
   }
-  if (status === 400 || status === 422) {
+  // Without a model it was a request for the list of models, in which the caller has no part.
+  if (model !== undefined && (status === 400 || status === 422)) {
     const why = message === undefined ? '' : `: ${message}`
     return new Refusal('invalid_request', `The model server refused the request${why}`, { details })
   }

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { request } from 'node:http'
+import { request, type ServerResponse } from 'node:http'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { storeExchange } from '../../../src/service/domain/chat/contexts.ts'
@@ -8,6 +8,7 @@ import { MemoryBudget } from '../../../src/service/limits/memory-budget.ts'
 import type { Database } from '../../../src/service/store/tables.ts'
 import { until } from '../../support/until.ts'
 import { plantUser } from '../plant-key.ts'
+import { sendJson, withUpstream } from '../scripted-upstream.ts'
 import { caller, withService } from '../temporary-service.ts'
 import { withCountedService } from './counted-service.ts'
 
@@ -124,6 +125,34 @@ describe('requests that hold a lot of text', () => {
       for (const body of bodies) body.destroy()
       await until(async () => (await call('POST', '/api/chat/send', { message: 'x' })).status === 200)
     }))
+
+  it('are not small ones without a Content-Length, once their body has arrived', async () => {
+    const waiting: ServerResponse[] = []
+    await withUpstream(
+      (response) => waiting.push(response),
+      ({ url: upstream }) =>
+        withService(
+          async ({ url, key }) => {
+            const statuses: (number | undefined)[] = []
+            for (let count = 1; count <= 6; count++) {
+              const outgoing = request(`${url}/v1/chat/completions`, {
+                method: 'POST',
+                headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+              })
+              outgoing.on('response', (response) => statuses.push(response.resume().statusCode))
+              outgoing.write('{"model":"m1",')
+              outgoing.end('"messages":[{"role":"user","content":"x"}]}')
+              await until(() => waiting.length + statuses.length === count)
+            }
+            expect(statuses).to.deep.equal([])
+            for (const response of waiting) sendJson(response, { choices: [{ message: { content: 'x' } }] })
+            await until(() => statuses.length === 6)
+            expect(new Set(statuses)).to.deep.equal(new Set([200]))
+          },
+          { upstream: { url: upstream } },
+        ),
+    )
+  })
 
   it('are pages of the history and conversations too, until their response has left', () =>
     withCountedService(async ({ url, key, call, store: { db } }) => {

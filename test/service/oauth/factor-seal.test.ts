@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -37,10 +37,30 @@ describe('the seal of second factors', () => {
         }),
       )
       rmSync(join(folder, 'second-factor.key'))
-      expect(() => new FactorSeal(folder).open(sealed, 'usr_a')).to.throw(
-        Refusal,
-        /An administrator can reset it/,
-      )
+      const other = new FactorSeal(folder)
+      other.seal('JBSWY3DPEHPK3PXP', 'usr_b')
+      expect(() => other.open(sealed, 'usr_a')).to.throw(Refusal, /An administrator can reset it/)
+    }))
+
+  it('makes no other key while its key is missing, and opens again when the key is back', () =>
+    withFolder((folder) => {
+      const sealed = new FactorSeal(folder).seal('JBSWY3DPEHPK3PXP', 'usr_a')
+      const file = join(folder, 'second-factor.key')
+      renameSync(file, `${file}.kept`)
+      const seal = new FactorSeal(folder)
+      expect(() => seal.open(sealed, 'usr_a')).to.throw(Refusal, /An administrator can reset it/)
+      expect(readdirSync(folder)).to.deep.equal(['second-factor.key.kept'])
+      renameSync(`${file}.kept`, file)
+      expect(seal.open(sealed, 'usr_a')).to.equal('JBSWY3DPEHPK3PXP')
+    }))
+
+  it('takes a key that openssl rand -base64 32 has made', () =>
+    withFolder((folder) => {
+      const key = `${Buffer.alloc(32, 0xff).toString('base64')}\n`
+      writeFileSync(join(folder, 'second-factor.key'), key)
+      const sealed = new FactorSeal(folder).seal('JBSWY3DPEHPK3PXP', 'usr_a')
+      expect(new FactorSeal(folder).open(sealed, 'usr_a')).to.equal('JBSWY3DPEHPK3PXP')
+      expect(readFileSync(join(folder, 'second-factor.key'), 'utf8')).to.equal(key)
     }))
 
   it('reads the plain secrets of an earlier version', () =>

@@ -73,7 +73,7 @@ onEachEngine('a conversation', (withService) => {
       ),
     ))
 
-  it('of more than 10,000 messages, or of 4 MiB with the next one, is refused', () =>
+  it('of more than 10,000 messages, of 4 MiB with the next one, or of 8 MiB as JSON, is refused', () =>
     withUpstream(counts, ({ url }) =>
       withService(
         async (service) => {
@@ -89,6 +89,8 @@ onEachEngine('a conversation', (withService) => {
           const long = await begin(Array.from({ length: 7 }, () => 'x'.repeat(512 * 1024)))
           expect((await send(long, 'x'.repeat(512 * 1024))).error.code).to.equal('context_too_long')
           expect((await send(long, 'x'.repeat(500 * 1024))).error).to.equal(undefined)
+          const escaped = await begin(Array.from({ length: 3 }, () => '\u0001'.repeat(512 * 1024)))
+          expect((await send(escaped, 'x')).error.message).to.include('8 MiB as JSON')
         },
         { upstream: { url } },
       ),

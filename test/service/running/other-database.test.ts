@@ -66,6 +66,37 @@ describe('a command on this machine beside a service that uses another database'
     expect(done.exitCode, done.stderr).to.equal(0)
   })
 
+  it('doctor names the database of the service and does not fail', async () => {
+    const made = await runChatctl(sandbox, create, { stdin })
+    expect(made.exitCode, made.stderr).to.equal(0)
+    const data = join(sandbox.home, 'data')
+    const service = await runService(sandbox, ['--data', data])
+    try {
+      const { exitCode, stdout, stderr } = await runChatctl(sandbox, ['doctor', '-o', 'json'])
+      expect(exitCode, stdout).to.equal(0)
+      expect(stderr).to.equal('')
+      const checks: { check: string; status: string; message: string; hint: string }[] = JSON.parse(stdout)
+      const found = checks.find(({ check }) => check === 'data')
+      expect(found?.status).to.equal('warning')
+      expect(found?.message).to.contain(defaultDatabase()).and.to.contain(service.url)
+      expect(found?.message).to.contain(join(data, 'chatctl.db'))
+      expect(found?.hint).to.equal(`chatctl auth login --base-url ${service.url}`)
+    } finally {
+      await service.stop()
+    }
+  })
+
+  it('service backup is refused without a claim that it would change a database', async () => {
+    const service = await runService(sandbox, ['--data', join(sandbox.home, 'data')])
+    try {
+      const refused = await runChatctl(sandbox, ['service', 'backup', '--to', join(sandbox.home, 'b.db')])
+      expect(refused.exitCode, refused.stderr).to.equal(2)
+      expect(refused.stderr).to.contain(`and this command would use ${defaultDatabase()}`)
+    } finally {
+      await service.stop()
+    }
+  })
+
   it('settings set --profile local changes the default data directory while its own service runs', async () => {
     const other = await runService(sandbox, ['--data', join(sandbox.home, 'data')])
     const own = await runService(sandbox)

@@ -20,6 +20,9 @@ const selectContext = prepareQuery((db, { id, userId }: { id: string; userId: st
 /** The longest conversation that a model is sent, with the new message; models take a fraction of it. */
 const longestConversation = { bytes: 4 * 1024 * 1024, messages: 10_000 }
 
+/** The most bytes of texts as JSON: twice the text, unless it has many control characters, of six bytes each. */
+export const longestJson = 8 * 1024 * 1024
+
 /**
  * The whole conversation of a user's context, oldest first, as a model takes it.
  * @param added bytes of the message that comes next
@@ -35,12 +38,33 @@ export async function readConversation(
   await findContext(db, userId, contextId)
   const [{ bytes = 0, messages = 0 } = {}] = await measureContext(db, { contextId })
   if (bytes + added > longestConversation.bytes || messages > longestConversation.messages) {
-    const words = 'The conversation would exceed 4 MiB of text or 10,000 messages; begin a new one'
-    throw new Refusal('context_too_long', words)
+    throw tooLong()
   }
   await hold(bytes)
-  return selectConversation(db, { contextId })
+  const earlier = await selectConversation(db, { contextId })
+  const escapes = earlier.reduce((sum, { content }) => sum + countEscapes(content ?? ''), 0)
+  if (bytes + escapes > longestJson) throw tooLong()
+  return earlier
 }
+
+const tooLong = () =>
+  new Refusal(
+    'context_too_long',
+    'The conversation would exceed 4 MiB of text or 10,000 messages, or 8 MiB as JSON; begin a new one',
+  )
+
+/** How many bytes longer a text is as JSON (RFC 8259 section 7), without writing it. */
+export function countEscapes(text: string): number {
+  let count = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code < 0x20) count += shortEscapes.has(code) ? 1 : 5
+    else if (code === 0x22 || code === 0x5c) count += 1
+  }
+  return count
+}
+
+const shortEscapes = new Set([...'\b\t\n\f\r'].map((character) => character.charCodeAt(0)))
 
 /** Looks at no more messages than a conversation may have, so that a longer one takes no longer. */
 const measureContext = prepareQuery((db, { contextId }: { contextId: string }) =>

@@ -4,7 +4,7 @@ import type { Hold } from '../../limits/memory-budget.ts'
 import { prepareQuery } from '../../store/prepared-query.ts'
 import type { Database, MessageRow } from '../../store/tables.ts'
 import { invalidRequest } from '../refusal.ts'
-import { findContext } from './contexts.ts'
+import { countEscapes, findContext, longestJson } from './contexts.ts'
 
 /** Messages on a page when `limit` is not given. */
 const defaultLimit = 20
@@ -44,7 +44,8 @@ export async function listHistory(
     context_id === undefined
       ? await selectOfUser(db, page)
       : await selectOfContext(db, { ...page, contextId: context_id })
-  return { messages: rows.map(present), has_more: sizes.length > count }
+  const first = fitJson(rows)
+  return { messages: rows.slice(first).map(present), has_more: sizes.length > count || first > 0 }
 }
 
 /** The place of a message, and the bytes of its text. */
@@ -66,6 +67,16 @@ function fitPage(sizes: readonly Size[], limit: number, newest: Size) {
     page.bytes += one.size
   }
   return page
+}
+
+/** @returns from which message on a page is not too long as JSON; the newest one is always on it */
+function fitJson(rows: readonly { content: string }[]): number {
+  let bytes = 0
+  for (const [index, { content }] of [...rows.entries()].reverse()) {
+    bytes += Buffer.byteLength(content) + countEscapes(content)
+    if (bytes > longestJson) return Math.min(index + 1, rows.length - 1)
+  }
+  return 0
 }
 
 /** The place of a message in the order of them all. */

@@ -52,7 +52,7 @@ export async function answerEndpoint<N extends EndpointName>(
     return reply.code(201).header('location', result.location).send(result.body)
   }
   if (result instanceof EventStream) {
-    const stream = await openEventStream(result, (error) => failures.write(request, toRefusal(error)))
+    const stream = await openEventStream(result, (error) => failures.write(request.log, toRefusal(error)))
     return reply
       .header('content-type', 'text/event-stream; charset=utf-8')
       .header('cache-control', 'no-store')

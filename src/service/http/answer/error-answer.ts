@@ -71,7 +71,7 @@ export function toRefusal(error: unknown): Refusal {
   )
 }
 
-/** Nobody receives it; it is what the signal of an abandoned request carries. */
+/** The reason of the signal of an abandoned request. No client receives it. */
 export const clientLeft = (): Refusal => new Refusal('request_timeout', 'The client went away')
 
 /** Fastify's own errors about a request that never reached a handler. */

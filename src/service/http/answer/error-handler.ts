@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type { Refusal, RefusalCode } from '../../domain/refusal.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
 import { errorBodyOf, statusOf, toRefusal } from './error-answer.ts'
@@ -7,7 +7,7 @@ import { errorBodyOf, statusOf, toRefusal } from './error-answer.ts'
 export function createErrorHandler(metrics: Metrics | undefined, failures: FailureLog) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const refusal = toRefusal(error)
-    failures.write(request, refusal)
+    failures.write(request.log, refusal)
     metrics?.countRefusal(refusal.code)
     // Closed now, with a body on the way, the connection would be reset and the answer lost to some: a
     // proxy says 502 then. Node reads on and forgets, for as long as a request may take.
@@ -30,12 +30,12 @@ export class FailureLog {
     this.#now = now
   }
 
-  write(request: FastifyRequest, refusal: Refusal): void {
+  write(log: Pick<FastifyBaseLogger, 'error' | 'info'>, refusal: Refusal): void {
     // The status in the line of a request shows a mistake of its caller.
     if (statusOf(refusal) < 500) return
     const { code, message } = refusal
     if (code === 'service_stopping') {
-      request.log.info({ code }, message)
+      log.info({ code }, message)
       return
     }
     const line = this.#lines.get(code)
@@ -45,9 +45,10 @@ export class FailureLog {
     }
     this.#lines.set(code, { at: this.#now(), omitted: 0 })
     const omitted = line?.omitted ? { omitted: line.omitted } : {}
-    request.log.error({ code, ...omitted, err: refusal.cause ?? refusal }, message)
+    log.error({ code, ...omitted, err: refusal.cause ?? refusal }, message)
   }
 }
 
-/** Failures of what all requests share: the database and the model server. A bug is always logged. */
-const isShared = (code: RefusalCode) => code.startsWith('storage_') || code === 'upstream_unreachable'
+/** Failures of what all requests share: the database, the model server, and this process. A bug is always logged. */
+const isShared = (code: RefusalCode) =>
+  code.startsWith('storage_') || code === 'upstream_unreachable' || code === 'too_busy'

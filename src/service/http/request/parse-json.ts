@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { mayHoldExactNumbers, parseJson } from '../../../contract/exact-json.ts'
 import { invalidRequest, Refusal } from '../../domain/refusal.ts'
-import type { LargeWork } from '../../limits/large-work.ts'
 import { exceededBound } from './json-shape.ts'
+import type { RequestMemory } from './request-memory.ts'
 
 /** The body itself, and 100 levels of arrays and objects inside of it. A conversation has 4 values a message. */
 const bounds = { depth: 101, values: 50_000 }
@@ -19,7 +19,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  * replaced would be stored as if they had been meant. Whether there must be a body is left to
  * validation. Fastify's own parser also refuses a key `__proto__`.
  */
-export function acceptJson(server: FastifyInstance, work: LargeWork): void {
+export function acceptJson(server: FastifyInstance, memory: RequestMemory): void {
   const parse = server.getDefaultJsonParser('error', 'ignore')
   server.removeAllContentTypeParsers()
   const read = (
@@ -53,9 +53,11 @@ export function acceptJson(server: FastifyInstance, work: LargeWork): void {
         : done(null, mayHoldExactNumbers(text) ? parseJson(text) : value),
     )
   }
-  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    const turn = work.turn(body.length)
-    if (turn) void turn.then(() => read(request as FastifyRequest, body, done))
-    else read(request as FastifyRequest, body, done)
+  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (incoming, body: Buffer, done) => {
+    const request = incoming as FastifyRequest
+    memory.measureBody(request, body.length)
+    const turn = memory.work.turn(body.length)
+    if (turn) void turn.then(() => read(request, body, done))
+    else read(request, body, done)
   })
 }

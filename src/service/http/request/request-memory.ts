@@ -1,5 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../../domain/access/caller.ts'
 import { LargeWork } from '../../limits/large-work.ts'
 import { MemoryBudget } from '../../limits/memory-budget.ts'
@@ -9,13 +8,26 @@ import { bodyLimit } from '../listening/connection-limits.ts'
 export class RequestMemory {
   readonly work = new LargeWork()
   readonly #budget = new MemoryBudget()
+  /** Requests whose body has no length yet. */
+  readonly #unmeasured = new WeakMap<FastifyRequest, (bytes: number) => void>()
 
   /** Before a body is read. One without a length may become as long as any. @throws as `hold` */
-  holdBody(headers: IncomingHttpHeaders, reply: FastifyReply, caller: Caller): void {
-    const { 'content-length': length, 'transfer-encoding': coding } = headers
+  holdBody(request: FastifyRequest, reply: FastifyReply, caller: Caller): void {
+    const { 'content-length': length, 'transfer-encoding': coding } = request.headers
     const bytes = coding === undefined ? Number(length ?? 0) : bodyLimit
     // A larger one is refused, and not read.
-    if (bytes > 0 && bytes <= bodyLimit) this.#take(reply, caller, bytes)
+    if (bytes === 0 || bytes > bodyLimit) return
+    const release = this.#take(reply, caller, bytes)
+    if (coding === undefined) return
+    this.#unmeasured.set(request, (measured) => {
+      release()
+      this.#take(reply, caller, measured)
+    })
+  }
+
+  /** When a body has been read: one that came without a length holds no more than its bytes from now on. */
+  measureBody(request: FastifyRequest, bytes: number): void {
+    this.#unmeasured.get(request)?.(bytes)
   }
 
   /** As `Hold` does it. */
@@ -24,9 +36,10 @@ export class RequestMemory {
     await this.work.turn(bytes)
   }
 
-  #take({ raw }: FastifyReply, { userId }: Caller, bytes: number): void {
+  #take({ raw }: FastifyReply, { userId }: Caller, bytes: number): () => void {
     const release = this.#budget.take(userId, bytes)
     if (raw.closed) release()
     else raw.once('close', release)
+    return release
   }
 }
