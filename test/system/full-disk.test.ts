@@ -26,9 +26,10 @@ describe('a disk that is full', () => {
   const run = (...args: string[]) => runChatctl(sandbox, args, { env: { XDG_DATA_HOME: disk } })
   const ballast = () => join(disk, 'ballast')
 
-  function fill(): void {
+  /** @param left bytes that stay free */
+  function fill(left = 0): void {
     const { bavail, bsize } = statfsSync(disk)
-    writeFileSync(ballast(), Buffer.alloc(bavail * bsize))
+    writeFileSync(ballast(), Buffer.alloc(bavail * bsize - left))
   }
 
   it('from the start: no data is made, and it says which disk', async () => {
@@ -41,10 +42,11 @@ describe('a disk that is full', () => {
 
   it('later on: what does not fit is refused whole, what is there can be read, and it goes on after', async () => {
     const before = JSON.parse((await run('history', 'list', '--json')).stdout)
+    fill(600_000)
     const args = ['chat', 'send', '--json']
     const big = await runChatctl(sandbox, args, {
       env: { XDG_DATA_HOME: disk },
-      stdin: 'x'.repeat(3_000_000),
+      stdin: 'x'.repeat(1_000_000),
     })
     expect(big).to.include({ exitCode: 69, stdout: '' })
     expect(JSON.parse(big.stderr).error).to.include({ code: 'storage_full', status: 507 })
@@ -52,6 +54,7 @@ describe('a disk that is full', () => {
     expect(await run('chat', 'send', 'small')).to.include({ exitCode: 0 })
     const after = JSON.parse((await run('history', 'list', '--json')).stdout)
     expect(after.messages).to.have.length(before.messages.length + 2)
+    rmSync(ballast())
   })
 
   it('under the configuration: the file stays as it was', async () => {
