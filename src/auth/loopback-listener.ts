@@ -31,7 +31,7 @@ export interface LoopbackOptions {
 export interface LoopbackListener {
   /** `http://127.0.0.1:53123/callback`; without the port where that is 80. */
   readonly redirectUri: string
-  /** What ends the flow. Pending for ever where nothing came before `close`. */
+  /** What ends the flow. Never settles where nothing came before `close`. */
   readonly outcome: Promise<Outcome>
   /**
    * Accepts only the browser that opens the start page first.

@@ -4,23 +4,23 @@ import { failureMemory } from './sweep.ts'
 
 /**
  * How failed attempts slow down the next one: `free` failures cause no wait. After them it starts at 5 s
- * and doubles with each failure, up to `longest` ms. RFC 6819 section 4.4.3.6.
+ * and doubles with each failure, up to `maximum` ms. RFC 6819 section 4.4.3.6.
  */
 interface Rule {
   free: number
-  longest: number
+  maximum: number
 }
 
 const firstDelay = 5_000
 
 /** Guesses that one party makes at one account. */
-const own: Rule = { free: 5, longest: 5 * 60_000 }
+const own: Rule = { free: 5, maximum: 5 * 60_000 }
 
 /** Guesses that many parties share. The wait is short, because people with the right password share it too. */
-const shared: Rule = { free: 100, longest: 30_000 }
+const shared: Rule = { free: 100, maximum: 30_000 }
 
 /** Codes have six digits, and only people who know the password can guess them. */
-const code: Rule = { free: 5, longest: 15 * 60_000 }
+const code: Rule = { free: 5, maximum: 15 * 60_000 }
 
 /** What failures are counted for. */
 interface Subject {
@@ -83,8 +83,8 @@ export function networkOf(address: string): string {
 }
 
 /** How long, in ms, the next attempt has to wait after so many failures. */
-function delayAfter(failures: number, { free, longest }: Rule): number {
-  return failures < free ? 0 : Math.min(longest, firstDelay * 2 ** Math.min(failures - free, 20))
+function delayAfter(failures: number, { free, maximum }: Rule): number {
+  return failures < free ? 0 : Math.min(maximum, firstDelay * 2 ** Math.min(failures - free, 20))
 }
 
 /** The throttle refuses an attempt: it is neither checked nor counted. */

@@ -17,7 +17,7 @@ const selectContext = prepareQuery((db, { id, userId }: { id: string; userId: st
   db.selectFrom('contexts').select('id').where('id', '=', id).where('user_id', '=', userId),
 )
 
-/** The longest conversation that a model is sent, with the new message; models take a fraction of it. */
+/** Maximum size of a conversation that a model is sent, with the new message; models take a fraction of it. */
 const longestConversation = { bytes: 4 * 1024 * 1024, messages: 10_000 }
 
 /** The most bytes of texts as JSON: twice the text, unless it has many control characters, of six bytes each. */
