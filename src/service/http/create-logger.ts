@@ -11,10 +11,15 @@ export type Teller = (severity: 'warning' | 'error', text: string) => void
  */
 export function createLogger(level: string, tell?: Teller): FastifyBaseLogger {
   const options = { level, base: null, serializers: { err: describe } }
-  const destination = tell
-    ? { write: (line: string) => putInWords(line, tell) }
-    : pino.destination({ dest: 2, sync: true })
+  const destination = tell ? { write: (line: string) => putInWords(line, tell) } : openStderr()
   return pino(options, destination) as FastifyBaseLogger
+}
+
+/** A full disk below stderr ends no request and no service. Lines wait for room up to 1 MiB, then they are dropped. */
+function openStderr(): ReturnType<typeof pino.destination> {
+  const stderr = pino.destination({ dest: 2, sync: true, maxLength: 1024 * 1024 })
+  stderr.on('error', () => {})
+  return stderr
 }
 
 /** pino's own serializer copies every property of an error; some libraries put requests there. */
