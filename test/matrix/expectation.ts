@@ -53,6 +53,7 @@ const exceptions: Record<string, (ending: Ending, faultName: string, json: boole
 export function saysUnknown({ name }: ServiceCall): boolean {
   return [
     'settings:api:set',
+    'users:create',
     'users:update',
     'users:settings:set',
     'users:permissions:assign',

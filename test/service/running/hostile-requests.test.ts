@@ -467,6 +467,7 @@ describe('the shape of a JSON text', () => {
           if (2 * count <= values) expect(isRefused).to.equal(false)
         },
       ),
+      { numRuns: 1_000, examples: [[{ '': [] }, 0, 1, false]] },
     )
   })
 })

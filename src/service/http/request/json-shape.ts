@@ -24,7 +24,6 @@ export function exceededBound(text: Uint8Array, bounds: JsonBounds): keyof JsonB
       at = endOfString(text, at)
     } else if (byte === comma) {
       values++
-      if (values > bounds.values) return 'values'
     } else if (openings.has(byte)) {
       depth++
       // An empty one counts too: at most twice as many are counted as there are.
@@ -33,6 +32,7 @@ export function exceededBound(text: Uint8Array, bounds: JsonBounds): keyof JsonB
     } else if (closings.has(byte)) {
       depth--
     }
+    if (values > bounds.values) return 'values'
   }
   return undefined
 }
