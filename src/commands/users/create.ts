@@ -16,7 +16,7 @@ import { newUserView, userView } from '../../view/users.ts'
 export default class UsersCreate extends BaseCommand {
   static override summary = 'Create a user.'
   static override description =
-    'The password comes from stdin, a file, a hidden prompt or is made up; it is never an argument, which other users of the machine could read. A generated password is in a file of its owner (0600) until it is printed: if the outcome of the request is unknown, the file is kept and named.'
+    'The password comes from stdin, a file, a hidden prompt or is made up; it is never an argument, which other users of the machine could read. A generated password is kept in a file that only you can read (0600) until it is printed: if the outcome of the request is unknown, the file is kept and named.'
   static override examples = [
     '<%= config.bin %> users create --email ada@example.com --name "Ada" --generate-password',
     '<%= config.bin %> users create --email ada@example.com --metadata company=Acme --metadata seats:=5 --password-stdin < password.txt',
