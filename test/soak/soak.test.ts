@@ -27,6 +27,7 @@ describe(`a service that runs for ${minutes} minutes`, () => {
     services = [await runService(sandbox), await runService(sandbox)]
     const key = await makeKey(sandbox, ['--tier', 'enterprise'])
     const clients = new Soak(services, key)
+    await clients.raiseRateLimit()
     const end = Date.now() + minutes * 60_000
     const sizes: number[][] = []
     const watching = (async () => {
@@ -37,7 +38,7 @@ describe(`a service that runs for ${minutes} minutes`, () => {
     })()
     await Promise.all(Array.from({ length: 16 }, (_, seed) => clients.work(seed, end)))
     await watching
-    expect(clients.oddities).to.deep.equal([])
+    expect(clients.oddities.length, clients.oddities.slice(0, 5).join('\n')).to.equal(0)
     // Caches and heaps have grown to their size by the middle of ten minutes, and nearly so of one.
     const growth = minutes < 10 ? 1.5 : 1.2
     for (const [index] of services.entries()) {
@@ -84,6 +85,11 @@ class Soak {
   constructor(services: readonly ServiceProcess[], key: string) {
     this.#services = services
     this.#key = key
+  }
+
+  /** A fast machine sends more than the 60,000 requests in one minute that the service admits by default. */
+  async raiseRateLimit(): Promise<void> {
+    await this.#expect(200, 'PATCH', '/v1/settings', { limits: { max_requests_per_min: 100_000_000 } })
   }
 
   async work(seed: number, end: number): Promise<void> {
