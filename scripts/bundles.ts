@@ -109,11 +109,11 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   conf: { entry: `module.exports = require('conf').default`, asked: /^conf$/ },
   chalk: { entry: `export * from 'chalk'`, asked: /^chalk$/ },
   markdown: {
-    entry: `export * from './src/talk/markdown/markdown-writer.ts'`,
+    entry: `export * from './src/terminal/markdown/markdown-writer.ts'`,
     asked: /\/markdown\/markdown-writer\.ts$/,
   },
   highlight: {
-    entry: `export * from './src/talk/markdown/line-highlighter.ts'`,
+    entry: `export * from './src/terminal/markdown/line-highlighter.ts'`,
     asked: /\/line-highlighter\.ts$/,
   },
   // Not its editor, which brings every encoding there is.
@@ -155,12 +155,12 @@ export async function buildBundles(root: string): Promise<Record<string, Metafil
     await write(name, { stdin: { contents: entry, resolveDir: root }, keepNames })
   }
   await write('main', {
-    entryPoints: ['src/main.ts'],
+    entryPoints: ['src/boot/main.ts'],
     define: { commandIds: JSON.stringify(findCommands(root).map(({ id }) => id)) },
   })
   await write('keychain-process', { entryPoints: ['src/credentials/keychain-process.ts'], ...program })
   await write('start', {
-    entryPoints: ['src/start.ts'],
+    entryPoints: ['src/boot/start.ts'],
     define: { bundleHashes: JSON.stringify(hashes) },
     ...program,
   })
@@ -193,7 +193,7 @@ async function bundle(
     legalComments: 'none',
     minifySyntax: true,
     minifyWhitespace: true,
-    // What Node's own loader would put around it, so that src/load-bundle.ts need not touch the text.
+    // What Node's own loader would put around it, so that src/boot/load-bundle.ts need not touch the text.
     banner: { js: '(function (exports, require, module, __filename, __dirname) {' },
     footer: { js: '})' },
     logLevel: 'warning',

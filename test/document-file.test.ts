@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { DocumentFile } from '../src/document-file.ts'
+import { DocumentFile } from '../src/system/replace-document.ts'
 
 describe('a file that is replaced as a whole', () => {
   let folder: string

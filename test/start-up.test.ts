@@ -44,7 +44,9 @@ describe('start-up', function () {
     )
     const ids = looking.map((file) => `'${file.replace(/\.ts$/, '').replaceAll(/[\\/]/g, ':')}'`).sort()
     expect(ids).to.have.length.above(0)
-    expect(readFileSync(join(source, 'main.ts'), 'utf8')).to.contain(`const lookAround = [${ids.join(', ')}]`)
+    expect(readFileSync(join(source, 'boot/main.ts'), 'utf8')).to.contain(
+      `const lookAround = [${ids.join(', ')}]`,
+    )
   })
 
   describe('compiled code', () => {

@@ -6,7 +6,7 @@ import {
   processDiscoveryResponse,
 } from 'oauth4webapi'
 import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
-import { Failure } from '../failure.ts'
+import { Failure } from '../contract/failure.ts'
 import type { Transport } from './transport.ts'
 
 /** Where the parts of a sign-in happen. */

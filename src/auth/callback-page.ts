@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { pageStyle } from '../page-style.ts'
+import { pageStyle } from '../pages/page-style.ts'
 
 /** Which page: it worked, it did not, or nobody waits for this. */
 export type PageName = 'signed-in' | 'not-signed-in' | 'not-expected'

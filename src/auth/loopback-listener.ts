@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { Failure } from '../failure.ts'
-import { systemWords } from '../system-words.ts'
+import { Failure } from '../contract/failure.ts'
+import { describeSystemError } from '../system/describe-system-error.ts'
 import {
   type CallbackExpectation,
   carriesState,
@@ -243,6 +243,6 @@ function describeRefusal(cause: unknown, host: string, port: number): string {
       })
     }
     default:
-      return `port ${port}: ${systemWords(cause)}`
+      return `port ${port}: ${describeSystemError(cause)}`
   }
 }

@@ -1,5 +1,5 @@
 import { readBaseUrl } from '../contract/base-url.ts'
-import { Failure, type FailureKind } from '../failure.ts'
+import { Failure, type FailureKind } from '../contract/failure.ts'
 import { readMetadata } from './authorization-server.ts'
 import { createTransport, type TransportOptions } from './transport.ts'
 

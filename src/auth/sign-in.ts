@@ -1,6 +1,6 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
+import { Failure } from '../contract/failure.ts'
 import type { TokenSet } from '../credentials/stored-credential.ts'
-import { Failure } from '../failure.ts'
 import { findAuthorizationServer } from './authorization-server.ts'
 import { type LoopbackListener, listenOnLoopback, type Outcome } from './loopback-listener.ts'
 import { exchangeCode } from './token-endpoint.ts'

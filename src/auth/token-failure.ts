@@ -1,5 +1,5 @@
 import { ResponseBodyError, WWWAuthenticateChallengeError } from 'oauth4webapi'
-import { Failure } from '../failure.ts'
+import { Failure } from '../contract/failure.ts'
 
 /**
  * What a failed request to a token or revocation endpoint means. The causes of oauth4webapi hold

@@ -1,5 +1,5 @@
 import { Client, type ClientOptions } from '../client/client.ts'
-import { Failure } from '../failure.ts'
+import { Failure } from '../contract/failure.ts'
 
 /** What requests to an authorization server have in common with all others. */
 export type TransportOptions = Pick<

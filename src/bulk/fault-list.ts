@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts'
+import { Failure } from '../contract/failure.ts'
 import type { RowFault } from './input/input-row.ts'
 
 /** A file of a million rows may have as many faults: so many are given to a program, and described. */

@@ -1,6 +1,6 @@
 import type { Client } from '../client/client.ts'
-import { systemClock } from '../client/clock.ts'
-import { Failure, type FailureKind } from '../failure.ts'
+import { Failure, type FailureKind } from '../contract/failure.ts'
+import { systemClock } from '../system/clock.ts'
 import { Draining } from './draining.ts'
 import type { Imported, ImportOptions, Prospect, Tally } from './import-options.ts'
 import type { CheckedInput } from './input/check-input.ts'

@@ -1,5 +1,5 @@
 import { expandPath } from '../client/address.ts'
-import { Failure } from '../failure.ts'
+import { Failure } from '../contract/failure.ts'
 import type { Input } from './input/input.ts'
 import type { InputRow } from './input/input-row.ts'
 import { readRows } from './input/read-rows.ts'

@@ -1,6 +1,6 @@
 import { readLastContext, rememberLastContext } from '../config/last-context.ts'
-import { Failure } from '../failure.ts'
-import { systemWords } from '../system-words.ts'
+import { Failure } from '../contract/failure.ts'
+import { describeSystemError } from '../system/describe-system-error.ts'
 import type { Context } from './create-context.ts'
 
 /** @throws Failure `usage` where this profile has no conversation yet */
@@ -19,7 +19,7 @@ export async function rememberContext(context: Context, contextId: string | null
     await rememberLastContext(context.contextOwner(), contextId)
   } catch (error) {
     await context.output.warn(
-      `--continue will not know this conversation: ${systemWords(error)}; it is --context ${contextId}`,
+      `--continue will not know this conversation: ${describeSystemError(error)}; it is --context ${contextId}`,
     )
   }
 }

@@ -4,14 +4,14 @@ import type { Client, ClientOptions } from '../client/client.ts'
 import type { Configuration } from '../config/configuration-file.ts'
 import type { ContextOwner } from '../config/last-context.ts'
 import { type DocumentForm, outputForms } from '../config/output-forms.ts'
-import { dataFolder } from '../config/paths.ts'
 import { type FlagValues, localProfile, type Options } from '../config/resolve-options.ts'
 import { readBaseUrl } from '../contract/base-url.ts'
+import type { Failure } from '../contract/failure.ts'
 import { readEnvironmentCredential } from '../credentials/environment-credential.ts'
-import type { Failure } from '../failure.ts'
 import type { Administration } from '../service/administration/administration.ts'
 import type { RunningService, ServiceOptions } from '../service/start-service.ts'
 import type { DataPlace } from '../service/store/open-store.ts'
+import { dataDirectory } from '../system/paths.ts'
 import type { View } from '../view/view.ts'
 import { describeFaults } from './describe-faults.ts'
 import { HeldRequest } from './held-request.ts'
@@ -227,7 +227,7 @@ export function createContext(invocation: Invocation): Context {
       refuseOtherService(options)
       const { startService } = await import('../service/start-service.ts')
       const announce = { defaultFolder: defaultDataFolder() }
-      return startService({ ...rest, dataDir: dataDir ?? dataFolder(), announce })
+      return startService({ ...rest, dataDir: dataDir ?? dataDirectory(), announce })
     },
     openAdministration: (place) => openToChange(openAdministration, place),
     lookAround: (place, tell) => openToRead(openAdministration, place, output, tell),
@@ -241,7 +241,7 @@ export function createContext(invocation: Invocation): Context {
 /** The embedded service on a free loopback port of this process, for as long as the command runs. */
 async function startLocalService(output: Output, closers: (() => Promise<void>)[]) {
   const { startService } = await import('../service/start-service.ts')
-  const service = await startService({ dataDir: dataFolder(), log: 'silent' })
+  const service = await startService({ dataDir: dataDirectory(), log: 'silent' })
   closers.push(() => service.close())
   if (service.created) output.notice(`Talking to the embedded service; its data lies in ${service.dataDir}`)
   return { url: service.url, key: service.createProcessKey() }

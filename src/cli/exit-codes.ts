@@ -1,4 +1,4 @@
-import type { FailureKind } from '../failure.ts'
+import type { FailureKind } from '../contract/failure.ts'
 
 /** docs/exit-codes.md is the public form of this table. */
 const exitCodes: Record<FailureKind, number> = {

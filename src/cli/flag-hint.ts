@@ -1,4 +1,4 @@
-import { nearest } from '../nearest.ts'
+import { nearest } from '../contract/nearest-word.ts'
 import { findFlagSynonym } from './synonyms.ts'
 
 /** Words of flags that would carry a secret. */

@@ -1,4 +1,4 @@
-import { endProcess } from '../end-process.ts'
+import { endProcess } from '../system/end-process.ts'
 import { endingSignals } from '../system/leave-signals-to-system.ts'
 
 /** 128 and the number of the signal, as a shell says it. SIGHUP is a terminal that was closed. */

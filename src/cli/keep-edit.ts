@@ -1,5 +1,5 @@
-import { Failure } from '../failure.ts'
-import { systemWords } from '../system-words.ts'
+import { Failure } from '../contract/failure.ts'
+import { describeSystemError } from '../system/describe-system-error.ts'
 import { commandFor } from './command-for.ts'
 import type { Context } from './create-context.ts'
 import { keepFile } from './keep-file.ts'
@@ -24,6 +24,6 @@ function keep(text: string, context: Context): string {
     const path = keepFile('edits', 'settings', 'yaml', text)
     return `What you edited is kept: ${commandFor(context, 'settings', 'apply', path)}`
   } catch (error) {
-    return `What you edited could not be kept: ${systemWords(error)}`
+    return `What you edited could not be kept: ${describeSystemError(error)}`
   }
 }

@@ -1,8 +1,8 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { stateFolder } from '../config/paths.ts'
-import { makePrivateFolder } from '../system/make-private-folder.ts'
+import { makePrivateDirectory } from '../system/make-private-directory.ts'
+import { stateDirectory } from '../system/paths.ts'
 
 /** What is kept for a person until they have used it. */
 type Kept = 'edits' | 'passwords'
@@ -17,12 +17,12 @@ type Kept = 'edits' | 'passwords'
  */
 export function keepFile(kept: Kept, name: string, extension: string, text: string): string {
   const time = new Date().toISOString().replaceAll(/[:.]/g, '-')
-  const places = [() => join(stateFolder(), kept), () => mkdtempSync(join(tmpdir(), 'chatctl-'))]
+  const places = [() => join(stateDirectory(), kept), () => mkdtempSync(join(tmpdir(), 'chatctl-'))]
   let trouble: unknown
   for (const place of places) {
     try {
       const path = join(place(), `${name}-${time}-${process.pid}.${extension}`)
-      makePrivateFolder(dirname(path))
+      makePrivateDirectory(dirname(path))
       writeFileSync(path, text, { mode: 0o600, flag: 'wx', flush: true })
       return path
     } catch (error) {

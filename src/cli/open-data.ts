@@ -1,6 +1,6 @@
 import { dirname, isAbsolute } from 'node:path'
-import { dataFolder } from '../config/paths.ts'
-import { Failure } from '../failure.ts'
+import { Failure } from '../contract/failure.ts'
+import { dataDirectory } from '../system/paths.ts'
 import type { Output } from './output/output.ts'
 import { quoteWord } from './quote-word.ts'
 
@@ -42,7 +42,7 @@ export async function openToChange<D extends Data>(
   { data, database }: DatabaseFlags,
   describeAlternative = (other: RunningService) => `To use its database, add: ${flagFor(other)}`,
 ): Promise<D> {
-  const opened = await open({ dataDir: data ?? dataFolder(), database })
+  const opened = await open({ dataDir: data ?? dataDirectory(), database })
   const other = await findOther(opened, { data, database })
   if (!other) return opened
   const message = `The service at ${other.url} uses ${other.place}, and this command would use ${opened.place}`
@@ -61,7 +61,7 @@ export async function openToRead<D extends Data>(
   tell: TellOfOther = (other) =>
     output.warn(`The service at ${other.url} uses ${other.place}. To read that, add: ${flagFor(other)}`),
 ): Promise<D> {
-  const opened = await open({ dataDir: data ?? dataFolder(), database })
+  const opened = await open({ dataDir: data ?? dataDirectory(), database })
   const other = await findOther(opened, { data, database })
   if (other) await tell(other)
   const nothing = await opened.findNothing()
@@ -85,7 +85,7 @@ function flagFor({ place }: RunningService): string {
 /** @returns nothing where the user has no home directory, which a service with `--data` does not need */
 export function defaultDataFolder(): string | undefined {
   try {
-    return dataFolder()
+    return dataDirectory()
   } catch {
     return undefined
   }

@@ -1,4 +1,4 @@
-import type { FailedRequest } from '../failure.ts'
+import type { FailedRequest } from '../contract/failure.ts'
 
 /** A command line for the service of the request. */
 type ToCommand = (...words: string[]) => string

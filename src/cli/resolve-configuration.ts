@@ -1,7 +1,7 @@
 import { type Configuration, readConfiguration } from '../config/configuration-file.ts'
 import type { DocumentForm } from '../config/output-forms.ts'
 import { type FlagValues, type Options, profileNames, resolveOptions } from '../config/resolve-options.ts'
-import { Failure } from '../failure.ts'
+import { Failure } from '../contract/failure.ts'
 import { once } from './once.ts'
 
 interface Asked {

@@ -1,5 +1,5 @@
 import type { ClientEvent } from '../client/client-event.ts'
-import type { FailedRequest } from '../failure.ts'
+import type { FailedRequest } from '../contract/failure.ts'
 import type { Interruption } from './interruption.ts'
 import { outcomeHint } from './outcome-hint.ts'
 import { changesService } from './target.ts'

@@ -1,6 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { parseEnd, parseMoment } from '../config/moment.ts'
-import { Failure } from '../failure.ts'
+import { Failure } from '../contract/failure.ts'
 import { integerFlag, textFlag } from './flag-types.ts'
 
 /** Where the embedded service keeps its data; every `service` command takes it. */

@@ -1,7 +1,7 @@
 import type { OutgoingRequest } from '../client/outgoing-request.ts'
 import { localProfile, type Options } from '../config/resolve-options.ts'
+import { Failure } from '../contract/failure.ts'
 import type { Credential } from '../credentials/environment-credential.ts'
-import { Failure } from '../failure.ts'
 import { isInteractive } from './output/streams.ts'
 
 /** Where requests go. */

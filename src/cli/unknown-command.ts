@@ -1,5 +1,5 @@
-import { Failure } from '../failure.ts'
-import { nearest } from '../nearest.ts'
+import { Failure } from '../contract/failure.ts'
+import { nearest } from '../contract/nearest-word.ts'
 import { flagHint } from './flag-hint.ts'
 import { quoteWord } from './quote-word.ts'
 import { sharedFlags } from './shared-flags.ts'

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { Failure } from '../failure.ts'
+import { Failure } from '../contract/failure.ts'
 import { flagHint } from './flag-hint.ts'
 import { quoteWord } from './quote-word.ts'
 

@@ -1,5 +1,5 @@
 import type { Command } from '@oclif/core/command'
-import { Failure } from '../failure.ts'
+import { Failure } from '../contract/failure.ts'
 
 type Flags = Record<string, Pick<Command.Flag.Any, 'type'>>
 

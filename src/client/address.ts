@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts'
+import { Failure } from '../contract/failure.ts'
 
 /**
  * The URL of a path below a base URL, which it can never leave.

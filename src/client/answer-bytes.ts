@@ -1,4 +1,4 @@
-import { type FailedRequest, Failure } from '../failure.ts'
+import { type FailedRequest, Failure } from '../contract/failure.ts'
 import { mayChange } from './network-failure.ts'
 
 /** The body of a 2xx response while it arrives, up to a maximum size. */

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
+import { startTimer } from '../system/clock.ts'
 import { AnswerBytes } from './answer-bytes.ts'
-import { startTimer } from './clock.ts'
 import { type Envelope, type Exchange, openExchange } from './exchange.ts'
 import { Expired, Interrupted } from './interrupted.ts'
 

@@ -5,9 +5,9 @@ import {
   type FailureKind,
   type FailureOptions,
   unknownOutcome,
-} from '../failure.ts'
+} from '../contract/failure.ts'
+import { describeDuration } from '../system/clock.ts'
 import { requestIdOf } from './answer.ts'
-import { describeDuration } from './clock.ts'
 import { cutDeeperThan, readJson } from './json.ts'
 import { doubtHint } from './network-failure.ts'
 import { webPageHint } from './web-page.ts'

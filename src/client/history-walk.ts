@@ -1,6 +1,6 @@
 import type { HistoryMessage, HistoryPage, HistoryQuery } from '../contract/conversation.ts'
+import { Failure } from '../contract/failure.ts'
 import { type HistoryOrder, timeOf } from '../contract/history-order.ts'
-import { Failure } from '../failure.ts'
 import type { Answer } from './answer.ts'
 import { attemptsToStepBack } from './history-cursor.ts'
 import { type PageReading, readPage } from './history-page.ts'

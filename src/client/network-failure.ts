@@ -1,6 +1,6 @@
 import { endpoints } from '../contract/endpoints.ts'
-import { type FailedRequest, Failure } from '../failure.ts'
-import { describeDuration } from './clock.ts'
+import { type FailedRequest, Failure } from '../contract/failure.ts'
+import { describeDuration } from '../system/clock.ts'
 import { Expired, type Interrupted } from './interrupted.ts'
 import { proxyFor, proxyVariable } from './proxy-for.ts'
 

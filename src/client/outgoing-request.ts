@@ -6,8 +6,8 @@ import {
   type QueryOf,
   type RequestOf,
 } from '../contract/endpoints.ts'
+import { Failure } from '../contract/failure.ts'
 import { checkShape, faultsOf } from '../contract/faults.ts'
-import { Failure } from '../failure.ts'
 import { checkPath, expandPath } from './address.ts'
 
 /** A request before it has an address and a credential: what `--dry-run` shows. */

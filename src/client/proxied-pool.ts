@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici'
 import connect from 'undici/lib/api/api-connect.js'
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
-import { Failure } from '../failure.ts'
+import { Failure } from '../contract/failure.ts'
 import type { PoolOptions } from './pool-options.ts'
 
 /**

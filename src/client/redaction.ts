@@ -1,5 +1,5 @@
 import { isRecord } from '../contract/exact-json.ts'
-import { Failure, type FailureOptions } from '../failure.ts'
+import { Failure, type FailureOptions } from '../contract/failure.ts'
 
 const secretName = /key|token|secret|password|passwd|credential|signature|authorization|session|^code$|^sig$/i
 const placeholder = '[redacted]'

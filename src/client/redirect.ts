@@ -1,4 +1,4 @@
-import { Failure, unknownOutcome } from '../failure.ts'
+import { Failure, unknownOutcome } from '../contract/failure.ts'
 import { mayHaveDone } from './error-answer.ts'
 import type { Envelope } from './exchange.ts'
 import { doubtHint } from './network-failure.ts'

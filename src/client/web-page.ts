@@ -1,4 +1,4 @@
-import type { FailedRequest } from '../failure.ts'
+import type { FailedRequest } from '../contract/failure.ts'
 
 /** What helps where a page for people came, as from a portal, a sign-in or another address below the host. */
 export function webPageHint(

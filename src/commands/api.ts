@@ -7,7 +7,7 @@ import { readRequestBody } from '../cli/input/api-body.ts'
 import { quoteWord } from '../cli/quote-word.ts'
 import { dryRunFlag } from '../cli/shared-flags.ts'
 import { parseJson } from '../contract/exact-json.ts'
-import { Failure } from '../failure.ts'
+import { Failure } from '../contract/failure.ts'
 import { documentView } from '../view/document.ts'
 
 export default class Api extends BaseCommand {

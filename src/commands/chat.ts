@@ -12,8 +12,8 @@ import { isConversation } from '../cli/output/streams.ts'
 import { quoteWord } from '../cli/quote-word.ts'
 import { replyTimeoutFlag, sharedFlags } from '../cli/shared-flags.ts'
 import { lastContextTime, readLastContext, rememberLastContext } from '../config/last-context.ts'
-import { sessionsFolder, stateFolder } from '../config/paths.ts'
-import { Failure } from '../failure.ts'
+import { Failure } from '../contract/failure.ts'
+import { sessionsDirectory, stateDirectory } from '../system/paths.ts'
 import type { Beginning } from '../talk/session-options.ts'
 
 export default class Chat extends BaseCommand {
@@ -54,7 +54,7 @@ export default class Chat extends BaseCommand {
     const { flags, context } = await this.start(Chat)
     demandConversation(flags['no-input'])
     const { env } = process
-    const folder = sessionsFolder()
+    const folder = sessionsDirectory()
     const owner = context.contextOwner()
     const isPlain = flags.plain || env['TERM'] === 'dumb'
     const hasColour = !isPlain && wantsColour(process.stdout, env, flags['no-color'])
@@ -74,8 +74,8 @@ export default class Chat extends BaseCommand {
       style: await loadSessionStyle(hasColour),
       link: hasColour ? await linkerFor(process.stdout) : undefined,
       describeEvent: flags.debug ? describeClientEvent : undefined,
-      sessionsFolder: folder,
-      recallPath: join(stateFolder(), 'recall.jsonl'),
+      sessionsDirectory: folder,
+      recallPath: join(stateDirectory(), 'recall.jsonl'),
       editorCommand: env['VISUAL'] || env['EDITOR'] || undefined,
       rememberContext: (id) => rememberLastContext(owner, id),
       refusalHint: context.refusalHint,

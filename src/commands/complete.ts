@@ -1,7 +1,7 @@
 import { Command } from '@oclif/core/command'
 import type { LiveValues } from '../cli/completion/live-values.ts'
 import { writeData } from '../cli/output/streams.ts'
-import { sessionsFolder } from '../config/paths.ts'
+import { sessionsDirectory } from '../system/paths.ts'
 
 /** Ms that somebody who pressed Tab is kept waiting for a service. */
 const patience = 1_000
@@ -54,7 +54,7 @@ async function findModels(said: { profile?: string; base_url?: string }, userAge
 
 async function findSessions() {
   const { listTranscripts } = await import('../talk/transcript/list-transcripts.ts')
-  const summaries = listTranscripts(sessionsFolder(), undefined, mostSessions)
+  const summaries = listTranscripts(sessionsDirectory(), undefined, mostSessions)
   return summaries.map(({ id, contextId, name, firstMessage }) => ({
     id,
     contextId,

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
+import { Failure } from '../contract/failure.ts'
 import { faultsOf } from '../contract/faults.ts'
-import { Failure } from '../failure.ts'
-import { makePrivateFolder } from '../system/make-private-folder.ts'
-import { systemWords } from '../system-words.ts'
-import { withFileLock } from './file-lock.ts'
-import { configFolder } from './paths.ts'
+import { describeSystemError } from '../system/describe-system-error.ts'
+import { withFileLock } from '../system/file-lock.ts'
+import { makePrivateDirectory } from '../system/make-private-directory.ts'
+import { configDirectory } from '../system/paths.ts'
 
 /** What a person sets. Where credentials are stored (`storage`, `credentials`) only signing in and out decide. */
 export const profileKeys = [
@@ -47,7 +47,7 @@ export type Profile = NonNullable<Configuration['profiles']>[string]
 export type Configuration = z.infer<ReturnType<typeof makeSchema>>
 
 export function configurationPath(): string {
-  return join(configFolder(), 'config.json')
+  return join(configDirectory(), 'config.json')
 }
 
 /**
@@ -83,9 +83,13 @@ function readText(path: string): string | undefined {
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    throw new Failure('config', `The configuration file ${path} cannot be read: ${systemWords(cause)}`, {
-      cause,
-    })
+    throw new Failure(
+      'config',
+      `The configuration file ${path} cannot be read: ${describeSystemError(cause)}`,
+      {
+        cause,
+      },
+    )
   }
 }
 
@@ -104,7 +108,7 @@ export async function changeConfiguration(
     await withFileLock(path, () => {
       const configuration = change(readConfiguration())
       const file = new Conf<Configuration>({
-        cwd: configFolder(),
+        cwd: configDirectory(),
         configName: 'config',
         configFileMode: 0o600,
         clearInvalidConfig: false,
@@ -120,7 +124,7 @@ export async function changeConfiguration(
 /** @throws Failure `storage` where there is none and none can be made */
 export function demandConfigurationFolder(): void {
   try {
-    makePrivateFolder(configFolder())
+    makePrivateDirectory(configDirectory())
   } catch (cause) {
     throw unwritable(cause)
   }
@@ -128,8 +132,12 @@ export function demandConfigurationFolder(): void {
 
 function unwritable(cause: unknown): Failure {
   const path = configurationPath()
-  return new Failure('storage', `The configuration file ${path} cannot be written: ${systemWords(cause)}`, {
-    hint: 'Set XDG_CONFIG_HOME to a folder that you may write to.',
-    cause,
-  })
+  return new Failure(
+    'storage',
+    `The configuration file ${path} cannot be written: ${describeSystemError(cause)}`,
+    {
+      hint: 'Set XDG_CONFIG_HOME to a folder that you may write to.',
+      cause,
+    },
+  )
 }

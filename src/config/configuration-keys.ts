@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts'
+import { Failure } from '../contract/failure.ts'
 import { type Configuration, type Profile, type ProfileKey, profileKeys } from './configuration-file.ts'
 import { outputForms, readOutputForm } from './output-forms.ts'
 import { readPorts, readRedirectHost, readRedirectPath } from './redirect-place.ts'

@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { makePrivateFolder } from '../system/make-private-folder.ts'
-import { withFileLock } from './file-lock.ts'
-import { stateFolder } from './paths.ts'
+import { withFileLock } from '../system/file-lock.ts'
+import { makePrivateDirectory } from '../system/make-private-directory.ts'
+import { stateDirectory } from '../system/paths.ts'
 
 const fileName = 'last-contexts'
 
@@ -19,7 +19,7 @@ function keyOf({ profile, baseUrl }: ContextOwner): string {
 
 export function readLastContext(owner: ContextOwner): string | undefined {
   try {
-    const contexts: unknown = JSON.parse(readFileSync(join(stateFolder(), `${fileName}.json`), 'utf8'))
+    const contexts: unknown = JSON.parse(readFileSync(join(stateDirectory(), `${fileName}.json`), 'utf8'))
     const value = (contexts as Record<string, unknown>)[keyOf(owner)]
     return typeof value === 'string' ? value : undefined
   } catch {
@@ -30,16 +30,16 @@ export function readLastContext(owner: ContextOwner): string | undefined {
 
 /** When any was last remembered, in ms; 0 where none ever was. */
 export function lastContextTime(): number {
-  return statSync(join(stateFolder(), `${fileName}.json`), { throwIfNoEntry: false })?.mtimeMs ?? 0
+  return statSync(join(stateDirectory(), `${fileName}.json`), { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
 /** @throws Error when the state folder cannot be written; the conversation itself is safe on the service. */
 export async function rememberLastContext(owner: ContextOwner, contextId: string): Promise<void> {
-  makePrivateFolder(stateFolder())
+  makePrivateDirectory(stateDirectory())
   const { default: Conf } = await import('conf')
-  await withFileLock(join(stateFolder(), `${fileName}.json`), () => {
+  await withFileLock(join(stateDirectory(), `${fileName}.json`), () => {
     const file = new Conf<Record<string, string>>({
-      cwd: stateFolder(),
+      cwd: stateDirectory(),
       configName: fileName,
       configFileMode: 0o600,
       clearInvalidConfig: true,

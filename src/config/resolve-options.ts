@@ -1,5 +1,5 @@
 import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
-import { Failure, type FailureOptions } from '../failure.ts'
+import { Failure, type FailureOptions } from '../contract/failure.ts'
 import { type Configuration, configurationPath, type Profile, type ProfileKey } from './configuration-file.ts'
 import { parseDuration } from './duration.ts'
 import { type DocumentForm, formsFrom, type OutputForm, offeredForm, readOutputForm } from './output-forms.ts'

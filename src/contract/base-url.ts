@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts'
+import { Failure } from './failure.ts'
 
 /** Whether a host, with or without a URL's brackets, is this machine: 127.0.0.0/8, ::1 or localhost. */
 export function isLoopback(host: string): boolean {

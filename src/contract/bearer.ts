@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts'
+import { Failure } from './failure.ts'
 
 /**
  * The value of the Authorization header (interface.md, "Authentication"; RFC 6750 section 2.1).

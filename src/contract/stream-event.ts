@@ -1,5 +1,5 @@
-import type { Failure } from '../failure.ts'
 import type { Usage } from './completion.ts'
+import type { Failure } from './failure.ts'
 
 /** What a person may say that a streamed answer is made of; `auto` is to find out. */
 export const streamFormats = ['auto', 'sse', 'ndjson', 'json', 'json-seq', 'text'] as const

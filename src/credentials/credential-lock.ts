@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { lockFolder } from '../config/paths.ts'
-import { Failure } from '../failure.ts'
-import { waitForProcessLock } from '../process-lock.ts'
-import { makePrivateFolder } from '../system/make-private-folder.ts'
-import { systemWords } from '../system-words.ts'
+import { Failure } from '../contract/failure.ts'
+import { describeSystemError } from '../system/describe-system-error.ts'
+import { makePrivateDirectory } from '../system/make-private-directory.ts'
+import { lockDirectory } from '../system/paths.ts'
+import { waitForProcessLock } from '../system/process-lock.ts'
 import { type CredentialOwner, digestOf } from './credential-store.ts'
 
 /** How long, in ms, to wait for another process that renews the same credential. */
@@ -28,17 +28,17 @@ export async function withCredentialLock<T>(
 }
 
 function lockPath(owner: CredentialOwner): string {
-  return join(lockFolder(), `${digestOf(owner).slice(0, 32)}.lock`)
+  return join(lockDirectory(), `${digestOf(owner).slice(0, 32)}.lock`)
 }
 
 async function acquire(path: string, signal: AbortSignal | undefined): Promise<() => void> {
   let release: (() => void) | undefined
   try {
-    makePrivateFolder(lockFolder())
+    makePrivateDirectory(lockDirectory())
     release = await waitForProcessLock(path, { signal, patience })
   } catch (cause) {
     if (signal?.aborted) throw signal.reason
-    throw new Failure('storage', `${path} cannot be used as a lock: ${systemWords(cause)}`, {
+    throw new Failure('storage', `${path} cannot be used as a lock: ${describeSystemError(cause)}`, {
       hint: 'Give HOME a folder that you may write to.',
       cause,
     })

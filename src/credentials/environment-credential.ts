@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts'
+import { Failure } from '../contract/failure.ts'
 import { maxSecretBytes, readNamedFile } from '../system/read-named-file.ts'
 
 /** A secret, and where it came from in words that may be shown. */

@@ -12,10 +12,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { dataFolder } from '../config/paths.ts'
-import { Failure } from '../failure.ts'
-import { makePrivateFolder } from '../system/make-private-folder.ts'
-import { systemWords } from '../system-words.ts'
+import { Failure } from '../contract/failure.ts'
+import { describeSystemError } from '../system/describe-system-error.ts'
+import { makePrivateDirectory } from '../system/make-private-directory.ts'
+import { dataDirectory } from '../system/paths.ts'
 import { type CredentialOwner, type CredentialStore, digestOf } from './credential-store.ts'
 import { parseStored, type StoredCredential, serialise } from './stored-credential.ts'
 
@@ -49,14 +49,14 @@ export class InsecureFile implements CredentialStore {
   async write(owner: CredentialOwner, credential: StoredCredential): Promise<void> {
     const path = pathOf(owner)
     try {
-      makePrivateFolder(credentialFolder())
+      makePrivateDirectory(credentialFolder())
       demandOurs(credentialFolder(), lstatSync(credentialFolder()), 'folder')
       const there = lstatSync(path, { throwIfNoEntry: false })
       if (there) demandOurs(path, there, 'file')
       replaceFile(path, serialise(credential))
     } catch (cause) {
       if (cause instanceof Failure) throw cause
-      throw new Failure('storage', `${path} cannot be written: ${systemWords(cause)}`, { cause })
+      throw new Failure('storage', `${path} cannot be written: ${describeSystemError(cause)}`, { cause })
     }
   }
 
@@ -72,13 +72,13 @@ export class InsecureFile implements CredentialStore {
       return there
     } catch (cause) {
       if (cause instanceof Failure) throw cause
-      throw new Failure('storage', `${path} cannot be deleted: ${systemWords(cause)}`, { cause })
+      throw new Failure('storage', `${path} cannot be deleted: ${describeSystemError(cause)}`, { cause })
     }
   }
 }
 
 function credentialFolder(): string {
-  return join(dataFolder(), 'credentials')
+  return join(dataDirectory(), 'credentials')
 }
 
 function pathOf(owner: CredentialOwner): string {
@@ -96,7 +96,7 @@ function readOwnFile(path: string): string | undefined {
     const { code } = cause as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     if (code === 'ELOOP') throw unsafe(path, 'is a symbolic link')
-    throw new Failure('unauthorized', `${path} cannot be read: ${systemWords(cause)}`, {
+    throw new Failure('unauthorized', `${path} cannot be read: ${describeSystemError(cause)}`, {
       code: 'insecure_file_unreadable',
       cause,
     })

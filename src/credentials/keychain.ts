@@ -1,5 +1,5 @@
-import { untilEnded } from '../end-process.ts'
-import { Failure } from '../failure.ts'
+import { Failure } from '../contract/failure.ts'
+import { untilEnded } from '../system/end-process.ts'
 import { type CredentialOwner, type CredentialStore, serviceOf } from './credential-store.ts'
 import { keychainFailure } from './keychain-failure.ts'
 import type { KeychainItem, KeychainRequest } from './keychain-items.ts'

@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts'
+import { Failure } from '../contract/failure.ts'
 
 /** After this long, in ms, somebody should know what is being waited for. */
 const silence = 2_000

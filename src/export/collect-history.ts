@@ -4,7 +4,7 @@ import type { HistoryBatch } from '../client/history-walk.ts'
 import { keysOf, MessageKeys } from '../client/message-keys.ts'
 import type { HistoryMessage, HistoryPage, HistoryQuery } from '../contract/conversation.ts'
 import { parseJson } from '../contract/exact-json.ts'
-import { Failure } from '../failure.ts'
+import { Failure } from '../contract/failure.ts'
 import type { Spill } from './spill.ts'
 
 export interface Collecting {

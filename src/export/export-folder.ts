@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { stateFolder } from '../config/paths.ts'
-import { makePrivateFolder } from '../system/make-private-folder.ts'
+import { makePrivateDirectory } from '../system/make-private-directory.ts'
+import { stateDirectory } from '../system/paths.ts'
 import { folderFailure } from './folder-failure.ts'
 
 /** Ms: what a run has left is of use for that long. */
@@ -31,11 +31,11 @@ export interface ExportFolder {
  * @throws Failure `storage`
  */
 export function openExportFolder(identity: ExportIdentity): ExportFolder {
-  const all = join(stateFolder(), 'exports')
+  const all = join(stateDirectory(), 'exports')
   const name = nameOf(identity)
   const path = join(all, `${name}-${process.pid}`)
   try {
-    makePrivateFolder(all)
+    makePrivateDirectory(all)
     removeOld(all)
     const left = readdirSync(all)
       .filter((entry) => entry.startsWith(`${name}-`))

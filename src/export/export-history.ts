@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
-import { DocumentFile } from '../document-file.ts'
-import { keepHeapSmall } from '../keep-heap-small.ts'
+import { keepHeapSmall } from '../system/bound-heap.ts'
+import { DocumentFile } from '../system/replace-document.ts'
 import { type Collecting, collectHistory } from './collect-history.ts'
 import { type ExportIdentity, openExportFolder } from './export-folder.ts'
 import { Spill } from './spill.ts'

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { isAbsolute, join } from 'node:path'
-import { makePrivateFolder } from '../system/make-private-folder.ts'
+import { makePrivateDirectory } from '../system/make-private-directory.ts'
 
 /** Where a service that announced itself can be reached. */
 export interface RunRecord {
@@ -64,13 +64,13 @@ export async function announceRun(
 }
 
 async function isSameFolder(one: string, other: string): Promise<boolean> {
-  makePrivateFolder(other)
+  makePrivateDirectory(other)
   return (await realpath(one)) === (await realpath(other))
 }
 
 async function writeRecord(folder: string, kind: string, record: WrittenRecord): Promise<string> {
   // Nothing else has made it where the database is on another server.
-  makePrivateFolder(folder)
+  makePrivateDirectory(folder)
   for (const name of await listRecords(folder)) {
     const known = await readRecord(join(folder, name))
     if (!known || !isAlive(known.pid)) await rm(join(folder, name), { force: true, recursive: true })

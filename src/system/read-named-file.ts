@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { Failure, type FailureKind } from '../failure.ts'
-import { systemWords } from '../system-words.ts'
+import { Failure, type FailureKind } from '../contract/failure.ts'
+import { describeSystemError } from './describe-system-error.ts'
 import { leaveSignalsToSystem } from './leave-signals-to-system.ts'
 
 /** Maximum sizes in bytes. Without one, `/dev/zero` or a pipe without an end fills the memory. */
@@ -34,7 +34,7 @@ export function readNamedFile(path: string, { name, maxBytes, isSecret, kind }: 
       return readAll(descriptor, subject, maxBytes, kind)
     } catch (cause) {
       if (cause instanceof Failure) throw cause
-      throw new Failure(kind, `${subject} cannot be read: ${systemWords(cause)}`, { cause })
+      throw new Failure(kind, `${subject} cannot be read: ${describeSystemError(cause)}`, { cause })
     } finally {
       if (descriptor !== undefined) closeSync(descriptor)
     }

@@ -1,8 +1,8 @@
-import { Failure } from '../failure.ts'
+import { Failure } from '../contract/failure.ts'
 import { countOf } from '../view/count.ts'
 import { sendPrompt } from './answer/send-prompt.ts'
-import { completeInput } from './input/complete-input.ts'
-import type { Entry } from './input/keyboard.ts'
+import { completeInput } from './complete-input.ts'
+import type { Entry } from './keyboard.ts'
 import { beginConversation } from './resume/begin-conversation.ts'
 import { showPrompt } from './resume/show-earlier.ts'
 import { Session } from './session.ts'
@@ -67,7 +67,7 @@ async function takeEntry(session: Session, { text, isShown }: Entry): Promise<vo
 }
 
 async function loadHighlight(session: Session): Promise<void> {
-  const { loadHighlight } = await import('./markdown/highlight.ts')
+  const { loadHighlight } = await import('../terminal/markdown/highlight.ts')
   session.highlight = await loadHighlight()
 }
 

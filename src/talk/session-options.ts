@@ -2,9 +2,9 @@ import type { Client, ClientOptions } from '../client/client.ts'
 import type { ClientEvent } from '../client/client-event.ts'
 import type { ContextOwner } from '../config/last-context.ts'
 import type { StreamFormat } from '../contract/stream-event.ts'
-import type { EditorStyle } from './editor/editor-options.ts'
-import type { TextStyle } from './markdown/text-style.ts'
-import type { Terminal } from './screen/terminal.ts'
+import type { EditorStyle } from '../terminal/editor/editor-options.ts'
+import type { TextStyle } from '../terminal/markdown/text-style.ts'
+import type { Terminal } from '../terminal/screen/terminal.ts'
 
 /** Where a session begins. */
 export type Beginning =
@@ -42,7 +42,7 @@ export interface SessionOptions {
   /** Leave out what is only good to know: see `Voice`. */
   isQuiet: boolean
   /** Folder of the transcripts. */
-  sessionsFolder: string
+  sessionsDirectory: string
   /** File of what was typed before. */
   recallPath: string
   /** What `$VISUAL` or `$EDITOR` says. */

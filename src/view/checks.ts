@@ -1,7 +1,7 @@
 import stringWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
+import { stripControls } from '../terminal/strip-controls.ts'
 import { countOf } from './count.ts'
-import { stripControls } from './strip-controls.ts'
 import type { Span } from './view.ts'
 
 /** What a check has found, as `doctor` prints it. */

@@ -1,8 +1,8 @@
 import { Document, isMap, isScalar, type Pair, type YAMLMap } from 'yaml'
 import { describeSettingsKey } from '../contract/settings-keys.ts'
 import { yamlWriting } from '../contract/yaml-scalars.ts'
+import { visibleJson } from '../terminal/strip-controls.ts'
 import { settingsView } from './settings.ts'
-import { visibleJson } from './strip-controls.ts'
 import type { View } from './view.ts'
 
 /** The settings as a YAML file that a person edits: each key under a comment that says what it is. */

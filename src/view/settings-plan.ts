@@ -1,5 +1,5 @@
+import { visibleJson } from '../terminal/strip-controls.ts'
 import { countOf } from './count.ts'
-import { visibleJson } from './strip-controls.ts'
 import type { Span, View } from './view.ts'
 
 /** A key of a settings file that differs; `api.…` is one of the API configuration. */

@@ -1,7 +1,7 @@
 import Table from 'cli-table3'
 import stringWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
-import { stripControls } from './strip-controls.ts'
+import { stripControls } from '../terminal/strip-controls.ts'
 import { tableGrid } from './table-grid.ts'
 import type { View } from './view.ts'
 

@@ -384,7 +384,7 @@ const others: Record<string, () => Promise<void>> = {
     expect((await runHere([...args, 'soon'])).exitCode).to.equal(2)
   },
   'service:keys:update name, tier, limit, permission, expires, data': async () => {
-    const dir = dataFolder('update')
+    const dir = dataDirectory('update')
     const made = ['service', 'keys', 'create', '--name', 'one', '--data', dir, '--jq', '.id']
     const id = (await runHere(made)).stdout.trim()
     const update = ['service', 'keys', 'update', id, '--json', '--data', dir]
@@ -399,7 +399,7 @@ const others: Record<string, () => Promise<void>> = {
     expect((await runHere([...update.slice(0, 5), '--name', 'three'])).exitCode).to.equal(6)
   },
   'service:admin:create name, password-stdin, password-file, data': async () => {
-    const dir = dataFolder('admin')
+    const dir = dataDirectory('admin')
     const create = ['service', 'admin', 'create', 'Ada@example.com', '--data', dir, '--jq', '.name']
     const secret = ['--password-file', file('admin-password.txt', 'long enough\n')]
     expect((await runHere([...create, '--name', 'Ada', ...secret])).stdout).to.equal('Ada\n')
@@ -411,7 +411,7 @@ const others: Record<string, () => Promise<void>> = {
     expect(piped.stdout).to.equal('bob@example.com\n')
   },
   'service:users:reset password-stdin, password-file, data': async () => {
-    const dir = dataFolder('reset')
+    const dir = dataDirectory('reset')
     const secret = ['--password-file', file('admin-password.txt', 'long enough\n')]
     await runHere(['service', 'admin', 'create', 'ada@example.com', '--data', dir, ...secret])
     const reset = ['service', 'users', 'reset', 'Ada@example.com', '--data', dir, '--jq', '.role']
@@ -423,7 +423,7 @@ const others: Record<string, () => Promise<void>> = {
     expect((await runHere([...none, ...secret])).exitCode).to.equal(6)
   },
   'service:audit since, until, actor, action, target, limit, data': async () => {
-    const dir = dataFolder('audit')
+    const dir = dataDirectory('audit')
     const made = ['service', 'keys', 'create', '--name', 'one', '--data', dir, '--jq', '.id']
     const [one, two] = [(await runHere(made)).stdout.trim(), (await runHere(made)).stdout.trim()]
     await runHere(['service', 'keys', 'update', one, '--name', 'two', '--data', dir])
@@ -444,19 +444,19 @@ const others: Record<string, () => Promise<void>> = {
     expect(await seen('--since', '2999-01-01')).to.equal('')
   },
   'service:keys:create data': async () => {
-    const dir = dataFolder('create')
+    const dir = dataDirectory('create')
     await runHere(['service', 'keys', 'create', '--name', 'one', '--data', dir])
     expect(existsSync(dir)).to.equal(true)
   },
   'service:keys:list data': async () => {
-    const dir = dataFolder('list')
+    const dir = dataDirectory('list')
     await runHere(['service', 'keys', 'create', '--name', 'only', '--data', dir])
     expect((await runHere(['service', 'keys', 'list', '--data', dir, '--jq', '.[].name'])).stdout).to.equal(
       'only\n',
     )
   },
   'service:backup to, data': async () => {
-    const dir = dataFolder('backup')
+    const dir = dataDirectory('backup')
     await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir])
     const copy = join(sandbox.home, 'copy.db')
     const { stdout } = await runHere(['service', 'backup', '--to', copy, '--data', dir, '--jq', '.file'])
@@ -467,11 +467,11 @@ const others: Record<string, () => Promise<void>> = {
     expect(existsSync(join(sandbox.home, '-'))).to.equal(false)
   },
   'service:restore data, yes': async () => {
-    const dir = dataFolder('restore')
+    const dir = dataDirectory('restore')
     await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir])
     const copy = join(sandbox.home, 'to-restore.db')
     await runHere(['service', 'backup', '--to', copy, '--data', dir])
-    const other = dataFolder('restored')
+    const other = dataDirectory('restored')
     const args = ['service', 'restore', copy, '--data', other]
     expect((await runHere(args)).exitCode).to.equal(3)
     expect(existsSync(other)).to.equal(false)
@@ -481,7 +481,7 @@ const others: Record<string, () => Promise<void>> = {
     )
   },
   'service:keys:revoke data': async () => {
-    const dir = dataFolder('revoke')
+    const dir = dataDirectory('revoke')
     const made = await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir, '--jq', '.id'])
     const id = made.stdout.trim()
     expect((await runHere(['service', 'keys', 'revoke', id, '--yes'])).exitCode).to.equal(6)
@@ -494,21 +494,21 @@ const others: Record<string, () => Promise<void>> = {
     expect((await runHere(args, { CHATCTL_YES: '1' })).exitCode).to.equal(0)
   },
   'service:users:list data': async () => {
-    const dir = dataFolder('users-list')
+    const dir = dataDirectory('users-list')
     expect((await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir])).exitCode).to.equal(0)
     const list = ['service', 'users', 'list', '--jq', '.[] | [.id, .role]']
     expect(JSON.parse((await runHere([...list, '--data', dir])).stdout)).to.deep.equal(['usr_admin', 'admin'])
-    expect((await runHere([...list, '--data', dataFolder('nobody')])).stdout).to.equal('')
+    expect((await runHere([...list, '--data', dataDirectory('nobody')])).stdout).to.equal('')
   },
   'service:sessions:list data': async () => {
-    const dir = dataFolder('sessions')
+    const dir = dataDirectory('sessions')
     const id = await plantBrowserSession(dir)
     expect((await runHere(['service', 'sessions', 'list', '--data', dir, '--jq', '.[].id'])).stdout).to.equal(
       `${id}\n`,
     )
   },
   'service:sessions:revoke data, yes': async () => {
-    const dir = dataFolder('sessions-revoke')
+    const dir = dataDirectory('sessions-revoke')
     const id = await plantBrowserSession(dir)
     const args = ['service', 'sessions', 'revoke', id, '--data', dir]
     expect((await runHere(args)).exitCode).to.equal(3)
@@ -517,14 +517,14 @@ const others: Record<string, () => Promise<void>> = {
     expect((await runHere([...args, '--yes'])).exitCode).to.equal(6)
   },
   'service:status data': async () => {
-    const dir = dataFolder('status')
+    const dir = dataDirectory('status')
     expect((await runHere(['service', 'status', '--data', dir, '--jq', '.data'])).stdout).to.equal(`${dir}\n`)
   },
   'service:run host, port, data, upstream, upstream-key-file': async () => {
     server = await startFaultServer(
       json(200, { choices: [{ message: { role: 'assistant', content: 'From above' } }] }),
     )
-    const dir = dataFolder('run')
+    const dir = dataDirectory('run')
     const made = await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir, '--jq', '.key'])
     const port = await findFreePort()
     const upstream = [
@@ -649,7 +649,7 @@ const elsewhere: Record<string, string> = {
   'users:import line': 'test/bulk/import-settling.test.ts',
 }
 
-function dataFolder(name: string): string {
+function dataDirectory(name: string): string {
   return join(sandbox.home, `data-${name}`)
 }
 

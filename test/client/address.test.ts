@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { expandPath, resolvePath } from '../../src/client/address.ts'
 import { isLoopback, readBaseUrl } from '../../src/contract/base-url.ts'
-import { Failure } from '../../src/failure.ts'
+import { Failure } from '../../src/contract/failure.ts'
 
 function refusalOf(run: () => unknown): Failure {
   try {

@@ -1,5 +1,5 @@
-import type { Clock } from '../../src/client/clock.ts'
-import { Failure } from '../../src/failure.ts'
+import { Failure } from '../../src/contract/failure.ts'
+import type { Clock } from '../../src/system/clock.ts'
 
 /** The failure that a promise ends in; anything else fails the test. */
 export async function failureOf(promise: Promise<unknown>): Promise<Failure> {

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
 import { differenceExitCode, exitCodeOf } from '../../src/cli/exit-codes.ts'
-import type { FailureKind } from '../../src/failure.ts'
+import type { FailureKind } from '../../src/contract/failure.ts'
 import { slashCommands } from '../../src/talk/slash/slash-commands.ts'
 import { commands, wordsOf } from '../support/manifest.ts'
 

@@ -42,8 +42,8 @@ describe('history export', () => {
     return server.url
   }
 
-  const stateFolder = () => join(sandbox.home, '.local', 'state', 'chatctl', 'state', 'exports')
-  const left = () => (existsSync(stateFolder()) ? readdirSync(stateFolder()) : [])
+  const stateDirectory = () => join(sandbox.home, '.local', 'state', 'chatctl', 'state', 'exports')
+  const left = () => (existsSync(stateDirectory()) ? readdirSync(stateDirectory()) : [])
 
   it('writes everything, oldest first, each message as it was sent', async () => {
     const odd: StoredMessage[] = stored.map((message, index) => ({
@@ -233,8 +233,8 @@ describe('history export', () => {
     expect(other).to.include({ exitCode: 0, stderr: '' })
     expect(left()).to.have.lengthOf(1)
     for (const name of left()) {
-      for (const file of readdirSync(join(stateFolder(), name))) {
-        const path = join(stateFolder(), name, file)
+      for (const file of readdirSync(join(stateDirectory(), name))) {
+        const path = join(stateDirectory(), name, file)
         expect(statSync(path).mode & 0o777).to.equal(0o600)
         expect(readFileSync(path, 'utf8')).not.to.contain('key-for-exports')
       }
@@ -242,7 +242,7 @@ describe('history export', () => {
   })
 
   it('removes what was left more than a week ago', async () => {
-    const old = join(stateFolder(), 'abc-1')
+    const old = join(stateDirectory(), 'abc-1')
     mkdirSync(old, { recursive: true })
     writeFileSync(join(old, 'index'), '')
     const then = new Date(Date.now() - 8 * 86_400_000)

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Answer } from '../../src/client/answer.ts'
-import { Failure } from '../../src/failure.ts'
+import { Failure } from '../../src/contract/failure.ts'
 import { readSent, sendConfiguration } from '../../src/plan/apply/sent-configuration.ts'
 import { reasonOf } from '../client/capture.ts'
 import { useStateFolder } from './state-folder.ts'

@@ -1,9 +1,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { Failure } from '../../src/contract/failure.ts'
 import { settingsJsonSchema } from '../../src/contract/settings-file.ts'
 import { apiConfigurationKeys, settingsKeys } from '../../src/contract/settings-keys.ts'
-import { Failure } from '../../src/failure.ts'
 import { readSettingsFiles } from '../../src/plan/file/read-settings-files.ts'
 import { anyConfiguration, anyPatch, anySubset } from './any-settings.ts'
 

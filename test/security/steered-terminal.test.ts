@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import { renderResult } from '../../src/cli/output/render-result.ts'
-import { plainStyle } from '../../src/talk/markdown/text-style.ts'
 import { copyText } from '../../src/talk/slash/copy-text.ts'
+import { plainStyle } from '../../src/terminal/markdown/text-style.ts'
 import type { View } from '../../src/view/view.ts'
-import { renderMarkdown } from '../talk/render-markdown.ts'
+import { renderMarkdown } from '../terminal/render-markdown.ts'
 
 const evil = '\u001b]0;title\u0007\u009b31m\u202e'
 

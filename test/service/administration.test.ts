@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSy
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { expect } from 'chai'
-import { Failure } from '../../src/failure.ts'
+import { Failure } from '../../src/contract/failure.ts'
 import { type Administration, openAdministration } from '../../src/service/administration/administration.ts'
 import { type DataPlace, openStore } from '../../src/service/store/open-store.ts'
 import { sharedPostgres } from '../support/postgres.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { Failure } from '../../src/failure.ts'
+import type { Failure } from '../../src/contract/failure.ts'
 import { type Administration, openAdministration } from '../../src/service/administration/administration.ts'
 import { createAdapters } from '../../src/service/oauth/adapter.ts'
 import { beginAttempt, passwordSubjects } from '../../src/service/oauth/attempt-throttle.ts'

@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { stripControls } from '../../src/view/strip-controls.ts'
+import { stripControls } from '../../src/terminal/strip-controls.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { json } from '../support/fault-server.ts'
 import { SettingsRun } from './settings-run.ts'

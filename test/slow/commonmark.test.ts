@@ -2,8 +2,8 @@ import { expect } from 'chai'
 // @ts-expect-error: the package has no types.
 import specification from 'commonmark-spec'
 import { markdownToHtml } from '../../src/export/markdown-to-html.ts'
-import { plainStyle } from '../../src/talk/markdown/text-style.ts'
-import { renderMarkdown } from '../talk/render-markdown.ts'
+import { plainStyle } from '../../src/terminal/markdown/text-style.ts'
+import { renderMarkdown } from '../terminal/render-markdown.ts'
 
 interface Example {
   number: number

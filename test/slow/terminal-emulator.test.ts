@@ -2,11 +2,11 @@ import xterm from '@xterm/headless'
 import { expect } from 'chai'
 import { Chalk } from 'chalk'
 import fc from 'fast-check'
-import { loadHighlight } from '../../src/talk/markdown/highlight.ts'
-import { MarkdownWriter } from '../../src/talk/markdown/markdown-writer.ts'
-import { type Mark, plainStyle, type TextStyle } from '../../src/talk/markdown/text-style.ts'
-import { markdownish } from '../talk/markdown-samples.ts'
-import { renderMarkdown } from '../talk/render-markdown.ts'
+import { loadHighlight } from '../../src/terminal/markdown/highlight.ts'
+import { MarkdownWriter } from '../../src/terminal/markdown/markdown-writer.ts'
+import { type Mark, plainStyle, type TextStyle } from '../../src/terminal/markdown/text-style.ts'
+import { markdownish } from '../terminal/markdown-samples.ts'
+import { renderMarkdown } from '../terminal/render-markdown.ts'
 
 const color = new Chalk({ level: 3 })
 const colored: TextStyle = styleOf((name) => color[name === 'strike' ? 'strikethrough' : name])

@@ -3,8 +3,8 @@ import { listSessions } from '../../src/service/oauth/sessions.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 
 /** Signs a browser of the built-in admin in, without the browser. @returns the public id of the session */
-export async function plantBrowserSession(dataFolder: string): Promise<string> {
-  const store = openSqlite(dataFolder)
+export async function plantBrowserSession(dataDirectory: string): Promise<string> {
+  const store = openSqlite(dataDirectory)
   const uid = crypto.randomUUID()
   const payload = { accountId: 'usr_admin', uid, loginTs: Math.floor(Date.now() / 1000) }
   await createAdapters(store.db)('Session').upsert(crypto.randomUUID(), payload, 3600)

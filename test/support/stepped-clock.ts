@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Clock } from '../../src/client/clock.ts'
+import type { Clock } from '../../src/system/clock.ts'
 
 /** A clock that jumps to the next moment somebody waits for, as soon as nothing else is to be done. */
 export class SteppedClock implements Clock {

@@ -1,4 +1,4 @@
-import { Failure } from '../../src/failure.ts'
+import { Failure } from '../../src/contract/failure.ts'
 
 /** The failure that something throws; anything else that it does is an error. */
 export function thrownFailure(act: () => unknown): Failure {

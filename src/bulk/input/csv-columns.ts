@@ -1,6 +1,6 @@
+import { Failure } from '../../contract/failure.ts'
+import { nearest } from '../../contract/nearest-word.ts'
 import { readSwitch, switchWords } from '../../contract/text-value.ts'
-import { Failure } from '../../failure.ts'
-import { nearest } from '../../nearest.ts'
 import type { FieldPath, SayFault } from '../rows/judge-row.ts'
 import { fieldsOf } from '../rows/known-fields.ts'
 import type { RowKind, UserRow } from '../rows/user-row.ts'

@@ -1,8 +1,8 @@
 import { type BigIntStats, realpathSync } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
-import { untilEnded } from '../../end-process.ts'
-import { Failure } from '../../failure.ts'
-import { systemWords } from '../../system-words.ts'
+import { Failure } from '../../contract/failure.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
+import { untilEnded } from '../../system/end-process.ts'
 import { formOfEnding, formOfText, type InputForm } from './input-form.ts'
 import { type OpenFile, spool } from './spool.ts'
 import { unlessAborted } from './unless-aborted.ts'
@@ -66,9 +66,13 @@ export async function openInput(path: string, options: InputOptions): Promise<In
     return await inputOf(path, undefined, await spoolPipe(path, options), options)
   } catch (cause) {
     if (cause instanceof Failure || signal.aborted) throw cause
-    throw new Failure('refused', `${path || 'A file without a name'} cannot be read: ${systemWords(cause)}`, {
-      cause,
-    })
+    throw new Failure(
+      'refused',
+      `${path || 'A file without a name'} cannot be read: ${describeSystemError(cause)}`,
+      {
+        cause,
+      },
+    )
   }
 }
 

@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { InputRow, RowReader } from './input-row.ts'
 import { endOfValue, skipSpace } from './json-text.ts'
 import { largestRow, rowTooLarge } from './largest-row.ts'

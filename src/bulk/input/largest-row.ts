@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 
 /** UTF-16 units. A row is held as a whole, and a file that is none of its form looks like one row. */
 export const largestRow = 1024 * 1024

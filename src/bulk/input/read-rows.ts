@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { JudgeMore } from '../rows/judge-row.ts'
 import type { RowKind } from '../rows/user-row.ts'
 import { CsvRows } from './csv-rows.ts'

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
+import { Failure } from '../../contract/failure.ts'
 import { conversionHint, foreignEncodingOf } from '../../contract/foreign-encoding.ts'
-import { Failure } from '../../failure.ts'
 import type { Input } from './input.ts'
 
 const newline = 10

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Failure } from '../../failure.ts'
-import { makePrivateFolder } from '../../system/make-private-folder.ts'
-import { systemWords } from '../../system-words.ts'
+import { Failure } from '../../contract/failure.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
+import { makePrivateDirectory } from '../../system/make-private-directory.ts'
 import { unlessAborted } from './unless-aborted.ts'
 
 export interface OpenFile {
@@ -25,7 +25,7 @@ export async function spool(
 ): Promise<OpenFile> {
   const path = join(folder, `spool-${process.pid}-${Math.random().toString(36).slice(2)}`)
   const handle = await guard(folder, async () => {
-    makePrivateFolder(folder)
+    makePrivateDirectory(folder)
     return open(path, 'wx+', 0o600)
   })
   const isRemoved = process.platform !== 'win32'
@@ -52,7 +52,7 @@ async function guard<T>(folder: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (cause) {
-    throw new Failure('storage', `${folder} cannot be used: ${systemWords(cause)}`, {
+    throw new Failure('storage', `${folder} cannot be used: ${describeSystemError(cause)}`, {
       hint: 'What comes through a pipe is kept there while it is used; XDG_STATE_HOME moves it.',
       cause,
     })

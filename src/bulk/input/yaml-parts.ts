@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { largestRow, rowTooLarge } from './largest-row.ts'
 import { type TextLine, TextLines } from './text-lines.ts'
 

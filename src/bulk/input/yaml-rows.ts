@@ -1,7 +1,7 @@
 import type yaml from 'yaml'
 import type { Document, Node } from 'yaml'
+import { Failure } from '../../contract/failure.ts'
 import { yamlReading } from '../../contract/yaml-scalars.ts'
-import { Failure } from '../../failure.ts'
 import type { FieldPath } from '../rows/judge-row.ts'
 import { isPlainObject } from '../rows/read-object.ts'
 import type { InputRow, RowReader } from './input-row.ts'

@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/count.ts'
 import type { InputRow } from '../input/input-row.ts'
 import { RowSet } from '../input/row-set.ts'

@@ -1,8 +1,8 @@
 import { closeSync, existsSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { Failure } from '../../failure.ts'
-import { syncFolder } from '../../sync-folder.ts'
-import { systemWords } from '../../system-words.ts'
+import { Failure } from '../../contract/failure.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
+import { syncDirectory } from '../../system/sync-directory.ts'
 import { RowSet } from '../input/row-set.ts'
 import type { Step } from '../rows/user-row.ts'
 import { FlushQueue } from './flush-queue.ts'
@@ -184,7 +184,7 @@ export class Journal {
   #begin(): number {
     this.#onBegin?.()
     const file = this.#openFile()
-    syncFolder(dirname(this.#path))
+    syncDirectory(dirname(this.#path))
     return file
   }
 
@@ -233,7 +233,7 @@ function guard<T>(path: string, work: () => T): T {
 }
 
 function unwritable(path: string, cause: unknown): Failure {
-  return new Failure('storage', `The journal ${path} cannot be written: ${systemWords(cause)}`, {
+  return new Failure('storage', `The journal ${path} cannot be written: ${describeSystemError(cause)}`, {
     hint: 'Without it nothing more is sent. The same command goes on when it can be written.',
     cause,
   })

@@ -1,11 +1,11 @@
 import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { stateFolder } from '../../config/paths.ts'
-import { Failure } from '../../failure.ts'
-import { tryProcessLock } from '../../process-lock.ts'
-import { syncFolder } from '../../sync-folder.ts'
-import { makePrivateFolder } from '../../system/make-private-folder.ts'
-import { systemWords } from '../../system-words.ts'
+import { Failure } from '../../contract/failure.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
+import { makePrivateDirectory } from '../../system/make-private-directory.ts'
+import { stateDirectory } from '../../system/paths.ts'
+import { tryProcessLock } from '../../system/process-lock.ts'
+import { syncDirectory } from '../../system/sync-directory.ts'
 import { carryOver, type ValidRows } from './carry-over.ts'
 import { Journal } from './journal.ts'
 import { type FileLine, type JournalHeader, readJournalLine } from './journal-line.ts'
@@ -20,7 +20,7 @@ interface Found {
 
 /** Where the journals are. */
 export function importsFolder(): string {
-  return join(stateFolder(), 'imports')
+  return join(stateDirectory(), 'imports')
 }
 
 /** What is imported, and how its journal is opened. */
@@ -41,7 +41,7 @@ export interface JournalRequest {
 export async function openJournal({ header, restart, rows }: JournalRequest): Promise<Journal> {
   const folder = importsFolder()
   try {
-    makePrivateFolder(folder)
+    makePrivateDirectory(folder)
     const path = pathOf(header)
     const locks = [lock(path, header)]
     const release = () => {
@@ -63,7 +63,7 @@ export async function openJournal({ header, restart, rows }: JournalRequest): Pr
     }
   } catch (cause) {
     if (cause instanceof Failure) throw cause
-    throw new Failure('storage', `${folder} cannot be used: ${systemWords(cause)}`, { cause })
+    throw new Failure('storage', `${folder} cannot be used: ${describeSystemError(cause)}`, { cause })
   }
 }
 
@@ -136,7 +136,7 @@ async function carryAllOver(
     if (hasRows) for (const file of files) made.noteFile(file)
     await made.close()
     if (hasRows) renameSync(aside, path)
-    syncFolder(dirname(path))
+    syncDirectory(dirname(path))
     // Passwords that no user was created with are of no use.
     return { hasRows, lists: files.filter(({ type }) => type !== 'passwords') }
   } catch (error) {

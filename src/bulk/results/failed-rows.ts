@@ -1,5 +1,5 @@
-import { DocumentFile } from '../../document-file.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
+import { DocumentFile } from '../../system/replace-document.ts'
 import type { InputForm } from '../input/input-form.ts'
 import type { InputRow } from '../input/input-row.ts'
 import { failedRowText } from './failed-row-text.ts'

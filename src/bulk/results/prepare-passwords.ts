@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { CheckedInput } from '../input/check-input.ts'
 import type { Input } from '../input/input.ts'
 import type { InputRow } from '../input/input-row.ts'

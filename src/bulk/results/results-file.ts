@@ -1,5 +1,5 @@
-import type { DocumentFile } from '../../document-file.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
+import type { DocumentFile } from '../../system/replace-document.ts'
 import type { RowResult } from './row-result.ts'
 
 export type ResultsForm = 'csv' | 'jsonl'

@@ -1,6 +1,6 @@
 import { accessSync, constants, realpathSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
-import type { Failure } from '../../failure.ts'
+import type { Failure } from '../../contract/failure.ts'
 import type { Input } from '../input/input.ts'
 import type { Journal } from '../journal/journal.ts'
 

@@ -1,7 +1,7 @@
 import { createReadStream, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { Failure } from '../../failure.ts'
-import { systemWords } from '../../system-words.ts'
+import { Failure } from '../../contract/failure.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
 import { CsvRecords } from '../input/csv-records.ts'
 import type { InputRow } from '../input/input-row.ts'
 import type { Journal } from '../journal/journal.ts'
@@ -29,7 +29,7 @@ async function* readStored(path: string): AsyncGenerator<StoredRow> {
       }
     }
   } catch (cause) {
-    throw unusable(path, `cannot be read: ${systemWords(cause)}`, cause)
+    throw unusable(path, `cannot be read: ${describeSystemError(cause)}`, cause)
   }
 }
 

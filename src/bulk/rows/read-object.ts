@@ -1,4 +1,4 @@
-import { nearest } from '../../nearest.ts'
+import { nearest } from '../../contract/nearest-word.ts'
 import { judgeMetadata } from './judge-metadata.ts'
 import type { SayFault } from './judge-row.ts'
 import { fieldsOf } from './known-fields.ts'

@@ -1,6 +1,6 @@
-import { describeDuration } from '../../client/clock.ts'
 import { durationFlagFor } from '../../config/duration.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
+import { describeDuration } from '../../system/clock.ts'
 
 /** The longest value that --max-wait takes, in ms: what a timer of Node can wait, less an hour. */
 const longestWait = 2 ** 31 - 1 - 3_600_000

@@ -1,7 +1,7 @@
 import type { Answer } from '../../client/answer.ts'
 import { idOfCreated } from '../../client/created-id.ts'
 import type { Users } from '../../client/users.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Outcome } from '../journal/journal-line.ts'
 import { isUnsettled, type RowState } from '../journal/row-states.ts'

@@ -1,4 +1,4 @@
-import type { Failure } from '../../failure.ts'
+import type { Failure } from '../../contract/failure.ts'
 
 /** Failures in a row after which the service, rather than a row, is what is wrong. */
 const most = { unknown: 10, forbidden: 20 }

@@ -1,15 +1,15 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Configuration, readConfiguration } from '../../config/configuration-file.ts'
-import { cacheFolder } from '../../config/paths.ts'
 import { resolveOptions } from '../../config/resolve-options.ts'
-import { isOursAlone } from '../../config/trusted-folder.ts'
 import { readEnvironmentCredential } from '../../credentials/environment-credential.ts'
 import { InsecureFile } from '../../credentials/insecure-file.ts'
 import { Keychain } from '../../credentials/keychain.ts'
 import { secretOf } from '../../credentials/stored-credential.ts'
 import { isFresh } from '../../credentials/token-life.ts'
-import { makePrivateFolder } from '../../system/make-private-folder.ts'
+import { makePrivateDirectory } from '../../system/make-private-directory.ts'
+import { cacheDirectory } from '../../system/paths.ts'
+import { isOursAlone } from '../../system/trusted-directory.ts'
 import { once } from '../once.ts'
 import { ownerOf } from '../sign-in/credential-stores.ts'
 import { chooseTarget, type Target } from '../target.ts'
@@ -85,12 +85,12 @@ function cachePath({ baseUrl, profile, fromEnvironment }: Remote): string {
   const { createHash } = process.getBuiltinModule('node:crypto')
   const about = JSON.stringify([baseUrl, profile ?? null, fromEnvironment !== undefined])
   const name = createHash('sha256').update(about).digest('hex').slice(0, 32)
-  return join(cacheFolder(), 'models', `${name}.json`)
+  return join(cacheDirectory(), 'models', `${name}.json`)
 }
 
 function readKept(path: string): Kept | undefined {
   try {
-    if (!isOursAlone(cacheFolder())) return undefined
+    if (!isOursAlone(cacheDirectory())) return undefined
     const kept: Kept = JSON.parse(readFileSync(path, 'utf8'))
     const isKept = Number.isFinite(kept.at) && kept.models.every((model) => typeof model === 'string')
     return isKept ? kept : undefined
@@ -101,10 +101,10 @@ function readKept(path: string): Kept | undefined {
 
 function keep(path: string, kept: Kept): void {
   try {
-    makePrivateFolder(cacheFolder())
+    makePrivateDirectory(cacheDirectory())
     // Who can write there could have laid a link in the way of what is written.
-    if (!isOursAlone(cacheFolder())) return
-    makePrivateFolder(join(cacheFolder(), 'models'))
+    if (!isOursAlone(cacheDirectory())) return
+    makePrivateDirectory(join(cacheDirectory(), 'models'))
     const aside = `${path}.${process.pid}.tmp`
     writeFileSync(aside, JSON.stringify(kept), { mode: 0o600 })
     renameSync(aside, path)

@@ -1,5 +1,5 @@
+import { Failure } from '../../contract/failure.ts'
 import { Keychain } from '../../credentials/keychain.ts'
-import { Failure } from '../../failure.ts'
 import { credentialInUse } from '../sign-in/credential-in-use.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
 import type { Surroundings } from './surroundings.ts'

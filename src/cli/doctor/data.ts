@@ -1,7 +1,7 @@
 import { existsSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { dataFolder } from '../../config/paths.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
+import { dataDirectory } from '../../system/paths.ts'
 import { countOf } from '../../view/count.ts'
 import { commandFor } from '../command-for.ts'
 import type { TellOfOther } from '../open-data.ts'
@@ -13,7 +13,7 @@ import { nearestThere, obstacleTo } from './writable-folder.ts'
 /** Bytes: with less the next commits may find the disk full. */
 const littleSpace = 100 * 1024 ** 2
 
-const databasePath = (): string => join(dataFolder(), 'chatctl.db')
+const databasePath = (): string => join(dataDirectory(), 'chatctl.db')
 
 /** Whether the embedded service has ever run. */
 export function hasData(): boolean {
@@ -23,7 +23,7 @@ export function hasData(): boolean {
 /** The embedded service's data: opened only where that service is the one in use. @throws Failure `storage` */
 export async function examineData({ context }: Surroundings): Promise<Examined[]> {
   const path = databasePath()
-  const free = freeSpace(dataFolder())
+  const free = freeSpace(dataDirectory())
   const space = free === undefined ? '' : `; ${describeBytes(free)} are free there`
   const judge = (words: string): Examined[] => {
     const isLittle = free !== undefined && free < littleSpace
@@ -31,7 +31,7 @@ export async function examineData({ context }: Surroundings): Promise<Examined[]
     return [warning('data', words + space, 'Make room on that disk, or set XDG_DATA_HOME to another.')]
   }
   if (!hasData()) {
-    if (context.target().kind === 'local') demandPlaceFor(dataFolder())
+    if (context.target().kind === 'local') demandPlaceFor(dataDirectory())
     return judge(`${path} is not there yet`)
   }
   const size = describeBytes(statSync(path).size)

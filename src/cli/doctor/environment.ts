@@ -1,8 +1,8 @@
-import { nearest } from '../../nearest.ts'
+import { nearest } from '../../contract/nearest-word.ts'
 import { type Examined, ok, warning } from './finding.ts'
 import type { Surroundings } from './surroundings.ts'
 
-/** Set by src/main.ts itself. */
+/** Set by src/boot/main.ts itself. */
 const internal = 'CHATCTL_DISABLE_THEME'
 
 /** A variable that is almost one of ours does nothing, and nobody says so. Values are not shown: they may be keys. */

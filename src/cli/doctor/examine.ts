@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { exitCodeOf } from '../exit-codes.ts'
 import { examineAddress } from './address.ts'
 import { examineConfiguration } from './configuration.ts'

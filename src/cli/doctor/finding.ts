@@ -1,4 +1,4 @@
-import { Failure, type FailureKind } from '../../failure.ts'
+import { Failure, type FailureKind } from '../../contract/failure.ts'
 
 /** What a check has found, as it is shown. */
 export interface Finding {

@@ -1,8 +1,8 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Configuration } from '../../config/configuration-file.ts'
-import { sessionsFolder, stateFolder } from '../../config/paths.ts'
 import { localProfile } from '../../config/resolve-options.ts'
+import { sessionsDirectory, stateDirectory } from '../../system/paths.ts'
 import { countOf } from '../../view/count.ts'
 import { quoteWord } from '../quote-word.ts'
 import { describeBytes } from './describe-bytes.ts'
@@ -11,7 +11,7 @@ import type { Surroundings } from './surroundings.ts'
 
 /** What the sessions of this machine take. @throws Error of the system where their folder cannot be read */
 export function examineTranscripts(): Examined[] {
-  const folder = sessionsFolder()
+  const folder = sessionsDirectory()
   const { files, bytes } = measure(folder, (name) => name.endsWith('.jsonl'))
   if (files === 0) return [ok('transcripts', 'there are none yet')]
   return [ok('transcripts', `${countOf(files, 'session')}, ${describeBytes(bytes)}, in ${folder}`)]
@@ -19,7 +19,7 @@ export function examineTranscripts(): Examined[] {
 
 /** Imports that were begun and are not done, each with the command that goes on with it. */
 export async function examineImports({ context, findUnfinishedImports }: Surroundings): Promise<Examined[]> {
-  const { bytes } = measure(join(stateFolder(), 'imports'), () => true)
+  const { bytes } = measure(join(stateDirectory(), 'imports'), () => true)
   const unfinished = await findUnfinishedImports()
   if (unfinished.length === 0) {
     return [

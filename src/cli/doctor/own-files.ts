@@ -1,10 +1,16 @@
 import { accessSync, constants, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { configurationPath } from '../../config/configuration-file.ts'
-import { cacheFolder, configFolder, dataFolder, sessionsFolder, stateFolder } from '../../config/paths.ts'
-import { isOursAlone } from '../../config/trusted-folder.ts'
-import { makePrivateFolder } from '../../system/make-private-folder.ts'
-import { systemWords } from '../../system-words.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
+import { makePrivateDirectory } from '../../system/make-private-directory.ts'
+import {
+  cacheDirectory,
+  configDirectory,
+  dataDirectory,
+  sessionsDirectory,
+  stateDirectory,
+} from '../../system/paths.ts'
+import { isOursAlone } from '../../system/trusted-directory.ts'
 import { quoteWord } from '../quote-word.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
 import { obstacleTo } from './writable-folder.ts'
@@ -15,14 +21,14 @@ const enough = 5
 /** Whether what is ours can be used by us alone: 0600 in 0700 folders. */
 export function examineModes(): Examined[] {
   if (process.getuid === undefined) return [skipped('permissions', 'this system has no modes of files')]
-  const data = dataFolder()
+  const data = dataDirectory()
   const credentials = join(data, 'credentials')
-  const folders = [configFolder(), data, sessionsFolder(), credentials, stateFolder()]
+  const folders = [configDirectory(), data, sessionsDirectory(), credentials, stateDirectory()]
   const files = [
     configurationPath(),
     join(data, 'chatctl.db'),
     ...filesIn(credentials),
-    ...filesIn(sessionsFolder()),
+    ...filesIn(sessionsDirectory()),
   ]
   const wide = [...folders.filter(isWide), ...files.filter(isWide)]
   if (wide.length === 0) return [ok('permissions', 'files and folders are yours alone')]
@@ -58,11 +64,11 @@ function isWide(path: string): boolean {
 /** Whether what chatctl keeps can be written, or could be; nothing is made. */
 export function examineFolders(): Examined[] {
   const uses = [
-    ['XDG_CONFIG_HOME', configFolder(), 'profiles cannot be changed'],
-    ['XDG_DATA_HOME', dataFolder(), 'sessions and the data of the embedded service cannot be kept'],
+    ['XDG_CONFIG_HOME', configDirectory(), 'profiles cannot be changed'],
+    ['XDG_DATA_HOME', dataDirectory(), 'sessions and the data of the embedded service cannot be kept'],
     [
       'XDG_STATE_HOME',
-      stateFolder(),
+      stateDirectory(),
       'users import and history export fail, and chat --continue does not know new conversations',
     ],
   ] as const
@@ -75,15 +81,15 @@ export function examineFolders(): Examined[] {
   return faults.length > 0 ? faults : [ok('directories', 'configuration, data, and state can be written')]
 }
 
-/** Where compiled code is kept between runs: only when it is ours alone is it used (src/load-bundle.ts). */
+/** Where compiled code is kept between runs: only when it is ours alone is it used (src/boot/load-bundle.ts). */
 export function examineCache(): Examined[] {
-  const folder = cacheFolder()
+  const folder = cacheDirectory()
   const slower = 'so every start is slower'
   try {
-    makePrivateFolder(folder)
+    makePrivateDirectory(folder)
     accessSync(folder, constants.W_OK | constants.X_OK)
   } catch (error) {
-    const words = `${folder} cannot be written, ${slower}: ${systemWords(error)}`
+    const words = `${folder} cannot be written, ${slower}: ${describeSystemError(error)}`
     return [warning('cache', words, 'Set XDG_CACHE_HOME to a folder that you may write to.')]
   }
   if (isOursAlone(folder)) return [ok('cache', folder)]

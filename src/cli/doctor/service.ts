@@ -1,7 +1,7 @@
 import type { Answer } from '../../client/answer.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
 import { roundDuration } from '../../config/duration.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { commandFor } from '../command-for.ts'
 import { examineClock } from './clock.ts'
 import { hasData } from './data.ts'

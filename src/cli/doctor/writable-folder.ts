@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { systemWords } from '../../system-words.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
 
 /** The directory itself, or the nearest one above it that exists. */
 export function nearestThere(path: string): string {
@@ -16,6 +16,6 @@ export function obstacleTo(folder: string): string | undefined {
     accessSync(nearest, constants.W_OK | constants.X_OK)
     return undefined
   } catch (error) {
-    return `${folder} ${cannot}: ${systemWords(error)}`
+    return `${folder} ${cannot}: ${describeSystemError(error)}`
   }
 }

@@ -1,13 +1,13 @@
 import type { UnfinishedImport } from '../../bulk/journal/unfinished-imports.ts'
-import { dataFolder } from '../../config/paths.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
+import { dataDirectory } from '../../system/paths.ts'
 import { closedView } from '../../view/import.ts'
 import type { Context } from '../create-context.ts'
 import { demandNamedService } from '../target.ts'
 
 /** Address of the service, as journals name it. */
 export function serviceOf(context: Context): string {
-  return context.contextOwner().baseUrl ?? `local ${dataFolder()}`
+  return context.contextOwner().baseUrl ?? `local ${dataDirectory()}`
 }
 
 /** Which imports are closed: all of one file to one service. */

@@ -1,6 +1,6 @@
 import { configurationKeys } from '../../config/configuration-keys.ts'
-import { Failure } from '../../failure.ts'
-import { nearest } from '../../nearest.ts'
+import { Failure } from '../../contract/failure.ts'
+import { nearest } from '../../contract/nearest-word.ts'
 
 /** @throws Failure `usage` naming the nearest known key */
 export function demandConfigurationKey(key: string): string {

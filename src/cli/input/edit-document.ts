@@ -1,5 +1,5 @@
-import { editOutside } from '../../edit-outside.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
+import { editOutside } from '../../system/external-editor.ts'
 import type { Context } from '../create-context.ts'
 import { takeInterrupts } from '../interruption.ts'
 import { reportError } from '../render-error.ts'

@@ -1,6 +1,6 @@
 import { parseJson } from '../../contract/exact-json.ts'
+import { Failure } from '../../contract/failure.ts'
 import { readSwitch, switchWords } from '../../contract/text-value.ts'
-import { Failure } from '../../failure.ts'
 
 /**
  * `key=text`, or `key:=json` for any other type.

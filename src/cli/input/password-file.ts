@@ -1,7 +1,7 @@
 import { rmdirSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { Failure } from '../../failure.ts'
-import { systemWords } from '../../system-words.ts'
+import { Failure } from '../../contract/failure.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Context } from '../create-context.ts'
 import { Interruption } from '../interruption.ts'
 import { keepFile } from '../keep-file.ts'
@@ -27,10 +27,14 @@ export class PasswordFile {
     try {
       this.path = keepFile('passwords', 'user', 'json', text)
     } catch (cause) {
-      throw new Failure('storage', `Cannot write the generated password to a file: ${systemWords(cause)}`, {
-        hint: 'Set XDG_STATE_HOME or TMPDIR to a directory that you can write to, or pass --password-stdin.',
-        cause,
-      })
+      throw new Failure(
+        'storage',
+        `Cannot write the generated password to a file: ${describeSystemError(cause)}`,
+        {
+          hint: 'Set XDG_STATE_HOME or TMPDIR to a directory that you can write to, or pass --password-stdin.',
+          cause,
+        },
+      )
     }
   }
 

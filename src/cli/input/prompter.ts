@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { Interruption, unlessInterrupted } from '../interruption.ts'
 import { isInteractive } from '../output/streams.ts'
 

@@ -1,6 +1,6 @@
 import { parseJson } from '../../contract/exact-json.ts'
+import { Failure } from '../../contract/failure.ts'
 import { yamlReading } from '../../contract/yaml-scalars.ts'
-import { Failure } from '../../failure.ts'
 import type { Context } from '../create-context.ts'
 import { readStdin, readTextFile } from './read-input.ts'
 

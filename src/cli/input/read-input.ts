@@ -1,5 +1,5 @@
+import { Failure } from '../../contract/failure.ts'
 import { conversionHint, foreignEncodingOf } from '../../contract/foreign-encoding.ts'
-import { Failure } from '../../failure.ts'
 import { demandSize, maxSecretBytes, maxTextBytes, readNamedFile } from '../../system/read-named-file.ts'
 import { unlessInterrupted } from '../interruption.ts'
 import type { Output } from '../output/output.ts'

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { type Message, message } from '../../contract/completion.ts'
+import { Failure } from '../../contract/failure.ts'
 import { faultsOf } from '../../contract/faults.ts'
-import { Failure } from '../../failure.ts'
 import { maxTextBytes } from '../../system/read-named-file.ts'
 import type { Context } from '../create-context.ts'
 import { type Document, parseDocument, readDocument } from './read-document.ts'

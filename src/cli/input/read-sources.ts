@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { maxSettingsBytes } from '../../system/read-named-file.ts'
 import type { Context } from '../create-context.ts'
 import { readStdin, readTextFile } from './read-input.ts'

@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { Context } from '../create-context.ts'
 import { hasPipedStdin, readStdin, withoutFinalNewline } from './read-input.ts'
 

@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { demandSize } from '../../system/read-named-file.ts'
 import { unlessInterrupted } from '../interruption.ts'
 import type { Output } from '../output/output.ts'

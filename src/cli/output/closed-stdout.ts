@@ -1,5 +1,5 @@
 import { fstatSync, readFileSync, readlinkSync } from 'node:fs'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { once } from '../once.ts'
 
 /**

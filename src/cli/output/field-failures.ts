@@ -1,5 +1,5 @@
-import { Failure } from '../../failure.ts'
-import { nearest } from '../../nearest.ts'
+import { Failure } from '../../contract/failure.ts'
+import { nearest } from '../../contract/nearest-word.ts'
 import type { View } from '../../view/view.ts'
 
 export function unknownField(view: View, field: string): Failure {

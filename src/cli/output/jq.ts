@@ -1,5 +1,5 @@
 import type { loadJq } from 'jq-wasm'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { leaveSignalsToSystem } from '../../system/leave-signals-to-system.ts'
 import { withSilentConsole } from './streams.ts'
 

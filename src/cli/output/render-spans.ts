@@ -1,4 +1,4 @@
-import { stripControls } from '../../view/strip-controls.ts'
+import { stripControls } from '../../terminal/strip-controls.ts'
 import type { Span } from '../../view/view.ts'
 import type { Colours } from './colours.ts'
 

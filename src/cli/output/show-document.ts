@@ -1,4 +1,4 @@
-import { stripControls } from '../../view/strip-controls.ts'
+import { stripControls } from '../../terminal/strip-controls.ts'
 import { writeData } from './streams.ts'
 
 /** Writes a document part by part, at the speed at which it is read; it cannot steer a terminal. */

@@ -1,6 +1,6 @@
 import type { Answer } from '../../client/answer.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { Fault } from '../../contract/faults.ts'
-import { Failure } from '../../failure.ts'
 import type { View } from '../../view/view.ts'
 import { describeFaults } from '../describe-faults.ts'
 import { interruption, unlessInterrupted } from '../interruption.ts'

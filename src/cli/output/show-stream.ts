@@ -1,6 +1,6 @@
 import type { StreamEnd, StreamEvent } from '../../contract/stream-event.ts'
+import { stripControls } from '../../terminal/strip-controls.ts'
 import { describeStreamEvent } from '../../view/stream-event.ts'
-import { stripControls } from '../../view/strip-controls.ts'
 import { interruption, unlessInterrupted } from '../interruption.ts'
 import type { Output } from './output.ts'
 import { writeData } from './streams.ts'

@@ -1,7 +1,7 @@
 import { isatty } from 'node:tty'
-import { endProcess } from '../../end-process.ts'
-import { Failure } from '../../failure.ts'
-import { stripControls } from '../../view/strip-controls.ts'
+import { Failure } from '../../contract/failure.ts'
+import { endProcess } from '../../system/end-process.ts'
+import { stripControls } from '../../terminal/strip-controls.ts'
 import { demandOpenStdout } from './closed-stdout.ts'
 
 /** stdout is data, stderr is conversation: what is below is all that writes to either. */

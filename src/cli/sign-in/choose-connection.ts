@@ -2,7 +2,7 @@ import type { Configuration } from '../../config/configuration-file.ts'
 import { demandProfileName } from '../../config/configuration-keys.ts'
 import { localProfile, readAddress } from '../../config/resolve-options.ts'
 import { readBaseUrl } from '../../contract/base-url.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { Context } from '../create-context.ts'
 
 /** The profile that is signed in, and the service that it is of from then on. */

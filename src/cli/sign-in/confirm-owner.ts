@@ -1,6 +1,6 @@
+import { Failure } from '../../contract/failure.ts'
 import type { StoredCredential } from '../../credentials/stored-credential.ts'
-import { Failure } from '../../failure.ts'
-import { stripControls } from '../../view/strip-controls.ts'
+import { stripControls } from '../../terminal/strip-controls.ts'
 import type { Context } from '../create-context.ts'
 import { ownerOf } from './credential-stores.ts'
 import type { LoginPlan } from './plan-login.ts'

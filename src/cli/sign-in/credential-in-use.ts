@@ -1,5 +1,5 @@
 import type { CredentialSource } from '../../client/client.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { Target } from '../target.ts'
 import type { SignedIn } from './signed-in.ts'
 

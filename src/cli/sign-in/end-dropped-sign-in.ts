@@ -1,6 +1,6 @@
+import { Failure } from '../../contract/failure.ts'
 import { mayShareGrant, type StoredCredential, type TokenSet } from '../../credentials/stored-credential.ts'
 import { isAlive } from '../../credentials/token-life.ts'
-import { Failure } from '../../failure.ts'
 import type { Context } from '../create-context.ts'
 import { ownerOf } from './credential-stores.ts'
 

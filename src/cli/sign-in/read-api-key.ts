@@ -1,5 +1,5 @@
 import { bearer } from '../../contract/bearer.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { maxSecretBytes } from '../../system/read-named-file.ts'
 import type { Context } from '../create-context.ts'
 import { hasPipedStdin, readStdin } from '../input/read-input.ts'

@@ -1,5 +1,5 @@
+import { type FailedRequest, Failure, type FailureKind } from '../../contract/failure.ts'
 import type { StreamEnd, StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
-import { type FailedRequest, Failure, type FailureKind } from '../../failure.ts'
 import type { Complaint } from '../error-answer.ts'
 import { EventStream } from './event-stream.ts'
 import { type Form, FormDetector, isJson, isJsonLines } from './form.ts'

@@ -1,7 +1,7 @@
 import type { SendAnswer } from '../../contract/conversation.ts'
 import { endpoints } from '../../contract/endpoints.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { StreamEnd } from '../../contract/stream-event.ts'
-import { Failure } from '../../failure.ts'
 import { type Answer, requestIdOf } from '../answer.ts'
 import { AnswerBytes } from '../answer-bytes.ts'
 import type { Exchange } from '../exchange.ts'

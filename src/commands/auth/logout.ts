@@ -5,8 +5,8 @@ import type { CredentialPlace } from '../../cli/sign-in/credential-stores.ts'
 import { forgetPlaces } from '../../cli/sign-in/keep-login.ts'
 import { sayWhatComesFirst } from '../../cli/sign-in/say-what-comes-first.ts'
 import { chooseSignOuts, type SignOutRow, signOutProfile } from '../../cli/sign-in/sign-out-profile.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { TokenSet } from '../../credentials/stored-credential.ts'
-import { Failure } from '../../failure.ts'
 import { logoutView } from '../../view/auth.ts'
 
 export default class AuthLogout extends BaseCommand {

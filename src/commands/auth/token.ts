@@ -1,7 +1,7 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { noCredential } from '../../cli/sign-in/credential-in-use.ts'
+import { Failure } from '../../contract/failure.ts'
 import { secretOf } from '../../credentials/stored-credential.ts'
-import { Failure } from '../../failure.ts'
 import { tokenView } from '../../view/auth.ts'
 
 export default class AuthToken extends BaseCommand {

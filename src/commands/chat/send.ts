@@ -6,7 +6,7 @@ import { streamFormatFlag, textFlag } from '../../cli/flag-types.ts'
 import { demandText, readText } from '../../cli/input/read-text.ts'
 import { showStream } from '../../cli/output/show-stream.ts'
 import { dryRunFlag, replyTimeoutFlag } from '../../cli/shared-flags.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { sendView, streamEventView } from '../../view/chat.ts'
 
 export default class ChatSend extends BaseCommand {

@@ -6,7 +6,7 @@ import { adviseSignOut } from '../../cli/sign-in/sign-out-profile.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { configurationKeys, withValue } from '../../config/configuration-keys.ts'
 import { localProfile } from '../../config/resolve-options.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { configValueView } from '../../view/config.ts'
 
 export default class ConfigSet extends BaseCommand {

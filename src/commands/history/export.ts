@@ -5,7 +5,7 @@ import { textFlag } from '../../cli/flag-types.ts'
 import { ExportProgress } from '../../cli/output/export-progress.ts'
 import { sharedFlags } from '../../cli/shared-flags.ts'
 import { parseMoment } from '../../config/moment.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/count.ts'
 
 const forms = ['jsonl', 'json', 'md', 'html'] as const

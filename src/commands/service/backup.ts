@@ -2,7 +2,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { textFlag } from '../../cli/flag-types.ts'
 import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { backupView } from '../../view/service.ts'
 
 export default class ServiceBackup extends BaseCommand {

@@ -7,7 +7,7 @@ import { textFlag } from '../../cli/flag-types.ts'
 import { readSources } from '../../cli/input/read-sources.ts'
 import { serviceOf, settingsIn } from '../../cli/plan-service.ts'
 import { expandEnvFlag, settingsFileFlag } from '../../cli/settings-file-flags.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { differenceView } from '../../view/settings-plan.ts'
 
 export default class SettingsDiff extends BaseCommand {

@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { missingSetting } from '../../cli/input/settings-assignments.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { settingsView } from '../../view/settings.ts'
 import { valueView } from '../../view/value.ts'
 import { valueAt } from '../../view/view.ts'

@@ -8,8 +8,8 @@ import { readWords } from '../../cli/input/read-words.ts'
 import { BulkProgress } from '../../cli/output/bulk-progress.ts'
 import { showEach } from '../../cli/output/show-each.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
-import { systemClock } from '../../client/clock.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
+import { systemClock } from '../../system/clock.ts'
 import { userView } from '../../view/users.ts'
 
 export default class UsersGet extends BaseCommand {

@@ -8,7 +8,7 @@ import { closeImport } from '../../cli/import/close-import.ts'
 import { importFile } from '../../cli/import/import-file.ts'
 import { generatePassword } from '../../cli/input/generate-password.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { closedView, importView } from '../../view/import.ts'
 
 export default class UsersImport extends BaseCommand {

@@ -4,8 +4,8 @@ import { switchFlag, textFlag } from '../../cli/flag-types.ts'
 import { parseKeyValues } from '../../cli/input/key-values.ts'
 import { showChanged } from '../../cli/output/show-changed.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { UpdateUserRequest } from '../../contract/user.ts'
-import { Failure } from '../../failure.ts'
 import { userView } from '../../view/users.ts'
 
 export default class UsersUpdate extends BaseCommand {

@@ -1,6 +1,6 @@
 import type { Settings as SettingsClient } from '../../client/settings.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
-import { Failure } from '../../failure.ts'
 import { changesOf, type Plan, requestsOf } from '../plan.ts'
 import { applyPlan, assertCurrent } from './apply-plan.ts'
 import { describeDoubt, describeSideEffect } from './describe-outcome.ts'

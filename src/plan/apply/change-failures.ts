@@ -1,7 +1,7 @@
 import type { Answer } from '../../client/answer.ts'
+import { Failure, unknownOutcome } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
-import { Failure, unknownOutcome } from '../../failure.ts'
-import { visibleJson } from '../../view/strip-controls.ts'
+import { visibleJson } from '../../terminal/strip-controls.ts'
 import { foundAt, isSame } from '../plan.ts'
 
 /** What came of a request that changes something: a response, or a failure that may have changed it too. */

@@ -1,5 +1,5 @@
-import type { Failure } from '../../failure.ts'
-import { visibleJson } from '../../view/strip-controls.ts'
+import type { Failure } from '../../contract/failure.ts'
+import { visibleJson } from '../../terminal/strip-controls.ts'
 import type { Change } from '../plan.ts'
 
 /** A change whose request failed, although the settings are as wanted. */

@@ -3,15 +3,15 @@ import { lstatSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
 import type { Answer } from '../../client/answer.ts'
-import { stateFolder } from '../../config/paths.ts'
 import { type ApiConfiguration, apiConfiguration } from '../../contract/api-configuration.ts'
 import { parseJson } from '../../contract/exact-json.ts'
+import { Failure } from '../../contract/failure.ts'
 import { checkShape } from '../../contract/faults.ts'
-import { replaceFile } from '../../document-file.ts'
-import { Failure } from '../../failure.ts'
-import { syncFolder } from '../../sync-folder.ts'
-import { makePrivateFolder } from '../../system/make-private-folder.ts'
-import { systemWords } from '../../system-words.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
+import { makePrivateDirectory } from '../../system/make-private-directory.ts'
+import { stateDirectory } from '../../system/paths.ts'
+import { replaceFile } from '../../system/replace-document.ts'
+import { syncDirectory } from '../../system/sync-directory.ts'
 
 /** The API configuration that was last sent to a service from here. */
 export interface SentConfiguration {
@@ -76,9 +76,9 @@ function forget(service: string): void {
   try {
     rmSync(path, { force: true })
     // Else it might be there again after a crash of the machine.
-    syncFolder(folder())
+    syncDirectory(folder())
   } catch (cause) {
-    throw new Failure('storage', `The record ${path} cannot be removed: ${systemWords(cause)}`, {
+    throw new Failure('storage', `The record ${path} cannot be removed: ${describeSystemError(cause)}`, {
       hint: 'It would be wrong after this change. Remove it, or make its folder one that you may write to.',
       cause,
     })
@@ -102,17 +102,17 @@ async function keep(
   { sentAt, configuration }: SentConfiguration,
 ): Promise<string | undefined> {
   try {
-    makePrivateFolder(folder())
+    makePrivateDirectory(folder())
     const text = `${JSON.stringify({ sent_at: sentAt, service, configuration }, null, 2)}\n`
     await replaceFile(pathOf(service), text)
     return undefined
   } catch (error) {
-    return systemWords(error)
+    return describeSystemError(error)
   }
 }
 
 function folder(): string {
-  return join(stateFolder(), 'api-configuration')
+  return join(stateDirectory(), 'api-configuration')
 }
 
 function pathOf(service: string): string {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { lockFolder } from '../../config/paths.ts'
-import { Failure } from '../../failure.ts'
-import { waitForProcessLock } from '../../process-lock.ts'
-import { makePrivateFolder } from '../../system/make-private-folder.ts'
-import { systemWords } from '../../system-words.ts'
+import { Failure } from '../../contract/failure.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
+import { makePrivateDirectory } from '../../system/make-private-directory.ts'
+import { lockDirectory } from '../../system/paths.ts'
+import { waitForProcessLock } from '../../system/process-lock.ts'
 
 /** What a change of a service's settings needs of its surroundings. */
 export interface Locking {
@@ -45,12 +45,12 @@ async function acquire(
   const name = createHash('sha256').update(`settings ${service}`).digest('hex').slice(0, 32)
   let release: (() => void) | undefined
   try {
-    const path = join(lockFolder(), `${name}.lock`)
-    makePrivateFolder(lockFolder())
+    const path = join(lockDirectory(), `${name}.lock`)
+    makePrivateDirectory(lockDirectory())
     release = await waitForProcessLock(path, { signal, patience, onWait })
   } catch (cause) {
     if (signal.aborted) throw signal.reason
-    const why = cause instanceof Failure ? cause.message : systemWords(cause)
+    const why = cause instanceof Failure ? cause.message : describeSystemError(cause)
     await warn(
       `The settings cannot be locked, so another chatctl on this machine may change them meanwhile: ${why}`,
     )

@@ -1,7 +1,7 @@
 import { checkShape, faultsOf } from '../../contract/faults.ts'
+import { nearest } from '../../contract/nearest-word.ts'
 import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
 import { valueOfText } from '../../contract/text-value.ts'
-import { nearest } from '../../nearest.ts'
 import { expandReferences } from './expand-references.ts'
 import type { Located, LocatedMap, LocatedScalar } from './located.ts'
 

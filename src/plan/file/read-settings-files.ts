@@ -1,7 +1,7 @@
 import type { ApiConfiguration } from '../../contract/api-configuration.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { SettingsPatch } from '../../contract/settings.ts'
 import type { SettingsFile } from '../../contract/settings-file.ts'
-import { Failure } from '../../failure.ts'
 import { patchOf } from '../leaves.ts'
 import { checkLayer, type Layer } from './check-layer.ts'
 import { locateJson } from './locate-json.ts'

@@ -1,12 +1,12 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { stateFolder } from '../../config/paths.ts'
-import { Failure } from '../../failure.ts'
-import { makePrivateFolder } from '../../system/make-private-folder.ts'
-import { systemWords } from '../../system-words.ts'
+import { Failure } from '../../contract/failure.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
+import { makePrivateDirectory } from '../../system/make-private-directory.ts'
+import { stateDirectory } from '../../system/paths.ts'
 
 function folder(): string {
-  return join(stateFolder(), 'applied-plans')
+  return join(stateDirectory(), 'applied-plans')
 }
 
 /**
@@ -18,10 +18,10 @@ function folder(): string {
 export function markApplied(id: string): void {
   const path = join(folder(), id)
   try {
-    makePrivateFolder(folder())
+    makePrivateDirectory(folder())
     writeFileSync(path, '', { mode: 0o600 })
   } catch (cause) {
-    throw new Failure('storage', `That the plan was applied cannot be kept: ${systemWords(cause)}`, {
+    throw new Failure('storage', `That the plan was applied cannot be kept: ${describeSystemError(cause)}`, {
       hint: `Make ${folder()} a folder that you may write to; do not apply the plan file again.`,
       cause,
     })

@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, realpathSync } from 'node:fs'
-import { replaceFile } from '../../document-file.ts'
-import { Failure } from '../../failure.ts'
-import { systemWords } from '../../system-words.ts'
+import { Failure } from '../../contract/failure.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
+import { replaceFile } from '../../system/replace-document.ts'
 import { isPlanFile } from './plan-file.ts'
 
 /**
@@ -21,7 +21,9 @@ export async function savePlan(path: string, text: string): Promise<void> {
     await replaceFile(path, text)
   } catch (cause) {
     if (cause instanceof Failure) throw cause
-    throw new Failure('storage', `The plan ${path} cannot be written: ${systemWords(cause)}`, { cause })
+    throw new Failure('storage', `The plan ${path} cannot be written: ${describeSystemError(cause)}`, {
+      cause,
+    })
   }
 }
 

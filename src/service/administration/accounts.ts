@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { hashPassword, passwordLength } from '../domain/access/passwords.ts'
 import { noteChange, onMachine } from '../domain/audit.ts'
 import { Refusal } from '../domain/refusal.ts'

@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { noteChange, onMachine } from '../domain/audit.ts'
 import { endAll, listSessions, type SignInSession } from '../oauth/sessions.ts'
 import type { DataAccess } from './data-access.ts'

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { sql } from 'kysely'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { findOtherRuns, findRuns, type OtherRun, type RunRecord } from '../run-record.ts'
 import { type DataPlace, describePlace, openExistingStore, openStore } from '../store/open-store.ts'
 import { type Backup, backUp, checkBackup, type Restored, restore } from '../store/sqlite/back-up.ts'

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { loadSqlite } from '../../load-sqlite.ts'
+import { loadSqlite } from '../../system/load-sqlite.ts'
 import { type Ask, countedColumns, countRequests, firstRow, type Taken } from './counters.ts'
 
 /** An open file of counts, which all processes on one data folder share. */

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { syncFolder } from '../../sync-folder.ts'
+import { syncDirectory } from '../../system/sync-directory.ts'
 import { Refusal } from '../domain/refusal.ts'
 
 /** In the data directory, apart from the database: a backup or a dump does not contain it. */
@@ -86,7 +86,7 @@ function makeKey(file: string): string {
   }
   try {
     linkSync(aside, file)
-    syncFolder(join(file, '..'))
+    syncDirectory(join(file, '..'))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   } finally {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { Migration } from './migrations/migrations.ts'
 
 /** A row of the table `migrations`, which both engines keep alike. */

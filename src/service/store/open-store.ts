@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { databaseFile, openSqlite } from './sqlite/open-sqlite.ts'
 import type { Store } from './store.ts'
 

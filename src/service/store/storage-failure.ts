@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import * as postgres from './postgres/postgres-errors.ts'
 import { postgresFailure } from './postgres/postgres-failure.ts'
 import * as sqlite from './sqlite/sqlite-errors.ts'

@@ -1,5 +1,5 @@
 import { isLoopback } from '../../contract/base-url.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { maxSecretBytes, readNamedFile } from '../../system/read-named-file.ts'
 import { resolvePreset } from './presets.ts'
 

@@ -1,6 +1,6 @@
-import type { AnswerWriter } from '../markdown/plain-writer.ts'
-import type { Screen } from '../screen/screen.ts'
-import type { Terminal } from '../screen/terminal.ts'
+import type { AnswerWriter } from '../../terminal/markdown/plain-writer.ts'
+import type { Screen } from '../../terminal/screen/screen.ts'
+import type { Terminal } from '../../terminal/screen/terminal.ts'
 
 export interface DisplayOptions {
   screen: Screen

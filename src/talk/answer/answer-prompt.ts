@@ -1,5 +1,5 @@
+import type { Failure } from '../../contract/failure.ts'
 import type { StreamEnd } from '../../contract/stream-event.ts'
-import type { Failure } from '../../failure.ts'
 import { countOf } from '../../view/count.ts'
 import { describeFailure } from '../../view/failure-details.ts'
 import { showAnswer } from '../resume/show-earlier.ts'

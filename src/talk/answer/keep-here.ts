@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { asMessage } from '../resume/history-message.ts'
 import type { Session } from '../session.ts'
 

@@ -1,6 +1,6 @@
 import type { Usage } from '../../contract/completion.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { StreamEvent } from '../../contract/stream-event.ts'
-import { Failure } from '../../failure.ts'
 import { describeFailure } from '../../view/failure-details.ts'
 import type { Conversation } from '../conversation.ts'
 import type { TranscriptLine } from '../transcript/transcript-line.ts'

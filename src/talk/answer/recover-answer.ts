@@ -1,7 +1,7 @@
 import type { Client } from '../../client/client.ts'
 import type { Message } from '../../contract/completion.ts'
 import type { HistoryMessage } from '../../contract/conversation.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 
 /** An answer of which only a part came. */
 export interface CutAnswer {

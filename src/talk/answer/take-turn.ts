@@ -1,6 +1,6 @@
 import type { Client } from '../../client/client.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { StreamFormat } from '../../contract/stream-event.ts'
-import { Failure } from '../../failure.ts'
 import type { Conversation } from '../conversation.ts'
 import type { AnswerDisplay } from './answer-display.ts'
 import { completionEvents } from './completion-events.ts'

@@ -1,6 +1,6 @@
 import type { Usage } from '../../contract/completion.ts'
+import type { Failure } from '../../contract/failure.ts'
 import type { StreamEnd } from '../../contract/stream-event.ts'
-import type { Failure } from '../../failure.ts'
 
 /** How a turn went. Times are milliseconds from sending; undefined where nothing came. */
 export interface TurnOutcome {

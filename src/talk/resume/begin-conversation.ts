@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { Recorder } from '../answer/recorder.ts'
 import { Conversation } from '../conversation.ts'
 import type { Session } from '../session.ts'
@@ -56,8 +56,8 @@ function beginNew(session: Session): Begun {
 
 /** A conversation of which this machine may have a transcript. */
 async function beginWithContext(session: Session, id: string, signal: AbortSignal): Promise<Begun> {
-  const { owner, sessionsFolder } = session.options
-  const known = listTranscripts(sessionsFolder, owner).find(
+  const { owner, sessionsDirectory } = session.options
+  const known = listTranscripts(sessionsDirectory, owner).find(
     ({ contextId, mode }) => contextId === id && mode === 'context',
   )
   if (known) return resumeTranscript(session, known.path, signal)

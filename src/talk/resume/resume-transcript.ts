@@ -1,6 +1,6 @@
 import type { HistoryMessage } from '../../contract/conversation.ts'
+import { Failure } from '../../contract/failure.ts'
 import { timeOf } from '../../contract/history-order.ts'
-import { Failure } from '../../failure.ts'
 import type { CutAnswer } from '../answer/recover-answer.ts'
 import { Conversation } from '../conversation.ts'
 import type { Session } from '../session.ts'

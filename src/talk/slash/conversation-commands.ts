@@ -1,7 +1,7 @@
 import { readLastContext } from '../../config/last-context.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
+import { cutToWidth } from '../../terminal/editor/cut-to-width.ts'
 import { countOf } from '../../view/count.ts'
-import { cutToWidth } from '../editor/cut-to-width.ts'
 import { beginConversation } from '../resume/begin-conversation.ts'
 import { asMessage } from '../resume/history-message.ts'
 import { showAnswer, showPrompt } from '../resume/show-earlier.ts'
@@ -67,8 +67,8 @@ export const conversationCommands: readonly SlashCommand[] = [
   },
 ]
 
-function listOwn({ options: { sessionsFolder, owner } }: Session): TranscriptSummary[] {
-  return listTranscripts(sessionsFolder, owner)
+function listOwn({ options: { sessionsDirectory, owner } }: Session): TranscriptSummary[] {
+  return listTranscripts(sessionsDirectory, owner)
 }
 
 function listSessions(session: Session): void {
@@ -109,7 +109,7 @@ function beginningOf(session: Session, wanted: string): Beginning {
     wanted === readLastContext(session.options.owner) ||
     listOwn(session).some(({ contextId }) => contextId === wanted)
   if (isContext) return { kind: 'context', id: wanted }
-  return { kind: 'transcript', path: findTranscript(session.options.sessionsFolder, wanted) }
+  return { kind: 'transcript', path: findTranscript(session.options.sessionsDirectory, wanted) }
 }
 
 async function showHistory(session: Session, argument: string): Promise<void> {

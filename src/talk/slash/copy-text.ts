@@ -1,5 +1,5 @@
-import { Failure } from '../../failure.ts'
-import { stripControls } from '../../view/strip-controls.ts'
+import { Failure } from '../../contract/failure.ts'
+import { stripControls } from '../../terminal/strip-controls.ts'
 
 /** The programs that put stdin on the clipboard, and where they are of use. */
 function clipboardPrograms(env: NodeJS.ProcessEnv): [string, ...string[]][] {

@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { keepHere, keepOnService } from '../answer/keep-here.ts'
 import type { Parameters } from '../conversation.ts'
 import type { Session } from '../session.ts'

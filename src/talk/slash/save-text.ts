@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
-import { Failure } from '../../failure.ts'
-import { systemWords } from '../../system-words.ts'
+import { Failure } from '../../contract/failure.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
 
 /**
  * Writes a new file; `~/` is the home folder.
@@ -20,7 +20,7 @@ export async function saveText(path: string, text: string): Promise<string> {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST') {
       throw new Failure('refused', `${file} is there already`, { hint: 'Name another file.', cause })
     }
-    throw new Failure('storage', `${file} cannot be written: ${systemWords(cause)}`, { cause })
+    throw new Failure('storage', `${file} cannot be written: ${describeSystemError(cause)}`, { cause })
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ContextOwner } from '../../config/last-context.ts'
-import { cutToWidth } from '../editor/cut-to-width.ts'
+import { cutToWidth } from '../../terminal/editor/cut-to-width.ts'
 import { listTranscripts } from '../transcript/list-transcripts.ts'
 import { readTranscript } from '../transcript/read-transcript.ts'
 

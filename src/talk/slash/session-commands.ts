@@ -1,5 +1,5 @@
 import { extname } from 'node:path'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { Session } from '../session.ts'
 import { readTranscript } from '../transcript/read-transcript.ts'
 import { renderTranscript, type TranscriptForm } from '../transcript/render-transcript.ts'
@@ -15,8 +15,8 @@ export const sessionCommands: readonly SlashCommand[] = [
     summary: 'Search all sessions of this connection',
     run: (session, words) => {
       if (words === '') throw new Failure('usage', 'What is to be found?', { hint: '/search WORDS' })
-      const { sessionsFolder, owner } = session.options
-      const found = searchTranscripts(sessionsFolder, owner, words, session.screen.columns)
+      const { sessionsDirectory, owner } = session.options
+      const found = searchTranscripts(sessionsDirectory, owner, words, session.screen.columns)
       session.voice.say(found.length === 0 ? `Nothing was said of "${words}".` : found.join('\n'))
     },
   },

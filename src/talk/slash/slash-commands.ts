@@ -1,5 +1,5 @@
 import wrapAnsi from 'wrap-ansi'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { Session } from '../session.ts'
 import { answerCommands } from './answer-commands.ts'
 import { conversationCommands } from './conversation-commands.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { listTranscripts, transcriptPaths } from './list-transcripts.ts'
 import { extension, sessionIdOf } from './session-id.ts'
 

@@ -1,5 +1,5 @@
 import type { Message } from '../../contract/completion.ts'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { Transcript, Turn } from './transcript.ts'
 import type { LineOf, TranscriptLine } from './transcript-line.ts'
 

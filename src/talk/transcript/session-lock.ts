@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs'
-import { Failure } from '../../failure.ts'
-import { tryProcessLock } from '../../process-lock.ts'
+import { Failure } from '../../contract/failure.ts'
+import { tryProcessLock } from '../../system/process-lock.ts'
 import { sessionIdOf } from './session-id.ts'
 import { withStorage } from './storage.ts'
 

@@ -1,5 +1,5 @@
-import { Failure } from '../../failure.ts'
-import { systemWords } from '../../system-words.ts'
+import { Failure } from '../../contract/failure.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
 
 /**
  * Does something with a file of ours.
@@ -19,7 +19,7 @@ export function withStorage<T>(path: string, verb: 'read' | 'written', work: () 
       })
     }
     const full = code === 'ENOSPC' || code === 'EDQUOT'
-    throw new Failure('storage', `The transcript ${path} cannot be ${verb}: ${systemWords(cause)}`, {
+    throw new Failure('storage', `The transcript ${path} cannot be ${verb}: ${describeSystemError(cause)}`, {
       hint: full
         ? 'Make room on that disk.'
         : 'Set XDG_DATA_HOME to a folder that you may read and write, or mend the permissions of this one.',

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { syncFolder } from '../../sync-folder.ts'
-import { makePrivateFolder } from '../../system/make-private-folder.ts'
+import { makePrivateDirectory } from '../../system/make-private-directory.ts'
+import { syncDirectory } from '../../system/sync-directory.ts'
 import { repeatAfter } from './repeat-after.ts'
 import { extension, makeSessionId, sessionIdOf } from './session-id.ts'
 import { lockSession } from './session-lock.ts'
@@ -84,13 +84,13 @@ export class TranscriptWriter {
 
   #open(mode: 'ax' | 'a+'): void {
     withStorage(this.path, 'written', () => {
-      makePrivateFolder(dirname(this.path))
+      makePrivateDirectory(dirname(this.path))
       const release = lockSession(this.path)
       try {
         const descriptor = openSync(this.path, mode, 0o600)
         this.#descriptor = descriptor
         this.#torn = isTorn(descriptor)
-        syncFolder(dirname(this.path))
+        syncDirectory(dirname(this.path))
       } catch (error) {
         release()
         throw error

@@ -3,7 +3,7 @@ import type { InputForm } from '../../../src/bulk/input/input-form.ts'
 import type { InputRow, RowFault } from '../../../src/bulk/input/input-row.ts'
 import { readRows } from '../../../src/bulk/input/read-rows.ts'
 import type { RowKind } from '../../../src/bulk/rows/user-row.ts'
-import { Failure } from '../../../src/failure.ts'
+import { Failure } from '../../../src/contract/failure.ts'
 
 /** An input of a text that comes in chunks of so many bytes. */
 export function textInput(form: InputForm, text: string | Uint8Array, chunk = 64 * 1024): Input {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { Brake, type BrakeOptions, type Pause } from '../../../src/bulk/send/brake.ts'
 import { runRows } from '../../../src/bulk/send/run-rows.ts'
-import { Failure } from '../../../src/failure.ts'
+import { Failure } from '../../../src/contract/failure.ts'
 import { failureOf, reasonOf } from '../../client/capture.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import {

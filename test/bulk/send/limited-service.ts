@@ -1,6 +1,6 @@
 import type { ClientEvent } from '../../../src/client/client-event.ts'
-import type { Clock } from '../../../src/client/clock.ts'
-import { Failure } from '../../../src/failure.ts'
+import { Failure } from '../../../src/contract/failure.ts'
+import type { Clock } from '../../../src/system/clock.ts'
 
 export interface LimitedServiceOptions {
   clock: Clock

@@ -146,7 +146,7 @@ describe('doctor, and the machine', () => {
     chmodSync(folder, 0o777)
     const shared = await diagnose(sandbox)
     expect(shared.found('cache').hint).to.equal(`rm -r ${folder}`)
-    // As src/load-bundle.ts has it: who can write to a folder above can put another one there.
+    // As src/boot/load-bundle.ts has it: who can write to a folder above can put another one there.
     chmodSync(folder, 0o700)
     chmodSync(join(folder, '..'), 0o777)
     const above = await diagnose(sandbox)

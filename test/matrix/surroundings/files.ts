@@ -15,9 +15,9 @@ import {
 import { canLosePermissions, loseRoot, makeReadOnly, type Surrounding } from './surrounding.ts'
 
 const configurationFile = ({ home }: World): string => join(home, '.config', 'chatctl', 'config.json')
-const dataFolder = ({ home }: World): string => join(home, '.local', 'share', 'chatctl')
-const databaseFile = (world: World): string => join(dataFolder(world), 'chatctl.db')
-const credentialFolder = (world: World): string => join(dataFolder(world), 'credentials')
+const dataDirectory = ({ home }: World): string => join(home, '.local', 'share', 'chatctl')
+const databaseFile = (world: World): string => join(dataDirectory(world), 'chatctl.db')
+const credentialFolder = (world: World): string => join(dataDirectory(world), 'credentials')
 
 function credentialFile(world: World): string {
   return join(credentialFolder(world), readdirSync(credentialFolder(world))[0] ?? '')
@@ -115,7 +115,7 @@ export const files: readonly Surrounding[] = [
   },
   {
     name: 'a file lies where the data folder should',
-    make: (world) => replaceByFile(dataFolder(world)),
+    make: (world) => replaceByFile(dataDirectory(world)),
     ends: (call) =>
       needsCredential(call)
         ? [4]

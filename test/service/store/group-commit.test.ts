@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { expect } from 'chai'
 import { array, assert, asyncProperty, boolean, integer, record } from 'fast-check'
-import { loadSqlite } from '../../../src/load-sqlite.ts'
 import { openSqlite, type SqliteStore } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import type { Database } from '../../../src/service/store/tables.ts'
+import { loadSqlite } from '../../../src/system/load-sqlite.ts'
 import { withFolder } from '../temporary-service.ts'
 
 const { DatabaseSync } = loadSqlite()

@@ -1,5 +1,5 @@
 import xterm from '@xterm/headless'
-import type { Terminal } from '../../../src/talk/screen/terminal.ts'
+import type { Terminal } from '../../../src/terminal/screen/terminal.ts'
 import { until } from '../../support/until.ts'
 
 /** A terminal without a process: what a session writes is rendered by xterm.js. */

@@ -68,7 +68,7 @@ export class SessionWorld {
       link: undefined,
       describeEvent: undefined,
       isQuiet: false,
-      sessionsFolder: this.folder,
+      sessionsDirectory: this.folder,
       recallPath: join(this.home, 'recall.jsonl'),
       editorCommand: undefined,
       rememberContext: async (id) => void this.remembered.push(id),

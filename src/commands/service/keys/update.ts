@@ -4,7 +4,7 @@ import { BaseCommand } from '../../../cli/base-command.ts'
 import { textFlag } from '../../../cli/flag-types.ts'
 import { databaseFlag, dataFlag, keyFlags, keyPermissions, tiers } from '../../../cli/service-flags.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
-import { Failure } from '../../../failure.ts'
+import { Failure } from '../../../contract/failure.ts'
 import { keyView } from '../../../view/service.ts'
 
 export default class ServiceKeysUpdate extends BaseCommand {

@@ -8,7 +8,7 @@ import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { demandNamedService } from '../../../cli/target.ts'
 import type { ApiConfiguration } from '../../../contract/api-configuration.ts'
 import { isRecord } from '../../../contract/exact-json.ts'
-import { Failure } from '../../../failure.ts'
+import { Failure } from '../../../contract/failure.ts'
 import { maxSettingsBytes } from '../../../system/read-named-file.ts'
 import { apiConfigurationView } from '../../../view/settings.ts'
 

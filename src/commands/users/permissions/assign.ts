@@ -6,7 +6,7 @@ import { closeImport } from '../../../cli/import/close-import.ts'
 import { importFile } from '../../../cli/import/import-file.ts'
 import { showChanged } from '../../../cli/output/show-changed.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
-import { Failure } from '../../../failure.ts'
+import { Failure } from '../../../contract/failure.ts'
 import { closedView, importView } from '../../../view/import.ts'
 import { permissionsView } from '../../../view/users.ts'
 

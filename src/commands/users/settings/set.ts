@@ -3,8 +3,8 @@ import { textFlag } from '../../../cli/flag-types.ts'
 import { parseSwitches } from '../../../cli/input/key-values.ts'
 import { showChanged } from '../../../cli/output/show-changed.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
+import { Failure } from '../../../contract/failure.ts'
 import type { UserSettingsRequest } from '../../../contract/profile.ts'
-import { Failure } from '../../../failure.ts'
 import { userSettingsView } from '../../../view/users.ts'
 
 export default class UsersSettingsSet extends BaseCommand {

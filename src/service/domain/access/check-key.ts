@@ -1,5 +1,5 @@
-import { Failure } from '../../../failure.ts'
-import { nearest } from '../../../nearest.ts'
+import { Failure } from '../../../contract/failure.ts'
+import { nearest } from '../../../contract/nearest-word.ts'
 import type { Tier } from '../../store/tables.ts'
 import { tierLimits } from './keys.ts'
 import { includes, knownPermissions } from './permissions.ts'

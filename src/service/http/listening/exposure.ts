@@ -1,5 +1,5 @@
 import { isLoopback, readBaseUrl } from '../../../contract/base-url.ts'
-import { Failure } from '../../../failure.ts'
+import { Failure } from '../../../contract/failure.ts'
 import { maxPemBytes, readNamedFile } from '../../../system/read-named-file.ts'
 
 /** How the service is seen from other machines. */

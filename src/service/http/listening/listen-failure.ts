@@ -1,4 +1,4 @@
-import { Failure } from '../../../failure.ts'
+import { Failure } from '../../../contract/failure.ts'
 
 /** Why nothing could listen there, in words; what is no such trouble stays what it is. */
 export function listenFailure(cause: unknown, host: string, port: number, flag = '--port'): unknown {

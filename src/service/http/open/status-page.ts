@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { pageStyle } from '../../../page-style.ts'
+import { pageStyle } from '../../../pages/page-style.ts'
 import { paths } from '../../oauth/metadata.ts'
 import { Html, html } from '../../oauth/pages/html.ts'
 

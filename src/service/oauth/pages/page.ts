@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { pageStyle } from '../../../page-style.ts'
+import { pageStyle } from '../../../pages/page-style.ts'
 import { Html, html } from './html.ts'
 
 /** A whole answer to a browser. */

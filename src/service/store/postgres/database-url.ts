@@ -1,5 +1,5 @@
 import { Client, type ClientConfig, types } from 'pg'
-import { Failure } from '../../../failure.ts'
+import { Failure } from '../../../contract/failure.ts'
 
 /** How to connect, and the database in words that hold no secret. */
 export interface Address {

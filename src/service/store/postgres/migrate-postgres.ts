@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg'
-import { Failure } from '../../../failure.ts'
+import { Failure } from '../../../contract/failure.ts'
 import { type AppliedMigration, checkLedger, checksumOf, foreignDatabase } from '../check-ledger.ts'
 import type { Migration } from '../migrations/migrations.ts'
 import { allTriggers, countTriggers, createTriggers } from './change-triggers.ts'

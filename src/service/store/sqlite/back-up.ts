@@ -2,11 +2,11 @@ import { accessSync, constants, existsSync, renameSync, rmSync, statSync } from 
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
-import { Failure } from '../../../failure.ts'
-import { loadSqlite } from '../../../load-sqlite.ts'
-import { syncFolder } from '../../../sync-folder.ts'
-import { makePrivateFolder } from '../../../system/make-private-folder.ts'
-import { systemWords } from '../../../system-words.ts'
+import { Failure } from '../../../contract/failure.ts'
+import { describeSystemError } from '../../../system/describe-system-error.ts'
+import { loadSqlite } from '../../../system/load-sqlite.ts'
+import { makePrivateDirectory } from '../../../system/make-private-directory.ts'
+import { syncDirectory } from '../../../system/sync-directory.ts'
 import { schemaVersion } from './migrate-sqlite.ts'
 import { databaseFile, openSqlite } from './open-sqlite.ts'
 import { makePrivateFile } from './private-file.ts'
@@ -45,12 +45,12 @@ export async function backUp(folder: string, target: string): Promise<Backup> {
     await copyInto(partial, source)
     const version = checkBackup(partial)
     renameSync(partial, file)
-    syncFolder(dirname(file))
+    syncDirectory(dirname(file))
     return { file, bytes: statSync(file).size, schema_version: version }
   } catch (error) {
     removePartial(partial)
     throw isSystemError(error)
-      ? new Failure('storage', `${file} cannot be written: ${systemWords(error)}`, { cause: error })
+      ? new Failure('storage', `${file} cannot be written: ${describeSystemError(error)}`, { cause: error })
       : sqliteFailure(error, dirname(file), file)
   } finally {
     source?.close()
@@ -85,13 +85,13 @@ export async function restore(folder: string, backup: string): Promise<Restored>
   let source: DatabaseSync | undefined
   try {
     checkBackup(file)
-    makePrivateFolder(dirname(data))
+    makePrivateDirectory(dirname(data))
     source = openBackup(file)
     await copyInto(partial, source)
     const kept = existsSync(data) ? join(dirname(data), `before-restore-${timestamp()}.db`) : null
     if (kept) moveDatabase(data, kept)
     renameSync(partial, data)
-    syncFolder(dirname(data))
+    syncDirectory(dirname(data))
     // A backup of an older program is brought up to date here, not at the next start.
     const store = openSqlite(folder)
     const version = schemaVersion(store.connection, data)
@@ -139,7 +139,7 @@ function demandReadable(file: string, absent: Failure): void {
     accessSync(file, constants.R_OK)
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') throw absent
-    throw new Failure('storage', `${file} cannot be read: ${systemWords(cause)}`, { cause })
+    throw new Failure('storage', `${file} cannot be read: ${describeSystemError(cause)}`, { cause })
   }
 }
 

@@ -2,8 +2,8 @@ import { closeSync, openSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
-import { loadSqlite } from '../../../load-sqlite.ts'
-import { makePrivateFolder } from '../../../system/make-private-folder.ts'
+import { loadSqlite } from '../../../system/load-sqlite.ts'
+import { makePrivateDirectory } from '../../../system/make-private-directory.ts'
 import { SqliteCounters } from '../../limits/sqlite-counters.ts'
 import { type Migration, migrations } from '../migrations/migrations.ts'
 import type { Store } from '../store.ts'
@@ -33,7 +33,7 @@ export function openSqlite(folder: string, wanted: readonly Migration[] = migrat
   let writer: DatabaseSync | undefined
   let reader: DatabaseSync | undefined
   try {
-    makePrivateFolder(resolve(folder))
+    makePrivateDirectory(resolve(folder))
     // SQLite would make the file with the umask's mode; its -wal and -shm take the file's own.
     demandFile(file)
     const { DatabaseSync } = loadSqlite()

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { expect } from 'chai'
 import { sql } from 'kysely'
-import { Failure } from '../../../../src/failure.ts'
+import { Failure } from '../../../../src/contract/failure.ts'
 import { migrations } from '../../../../src/service/store/migrations/migrations.ts'
 import { openExistingPostgres, openPostgres } from '../../../../src/service/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../../../src/service/store/sqlite/open-sqlite.ts'

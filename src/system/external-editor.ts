@@ -1,0 +1,93 @@
+import { isUtf8 } from 'node:buffer'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Failure } from '../contract/failure.ts'
+import { describeSystemError } from './describe-system-error.ts'
+
+export interface OutsideEditing {
+  /** What the editor sees the text as: many tell by its ending what it is. */
+  fileName: string
+  /** As a shell takes it, such as `code --wait`; vi where there is none. */
+  command?: string | undefined
+}
+
+/**
+ * Has a text edited by another program on the same terminal.
+ *
+ * @returns the file as the program left it
+ * @throws Failure `refused` where the program fails, or leaves what is no text: its file is kept then;
+ *   `storage` where the file cannot be written or read
+ */
+export async function editOutside(text: string, editing: OutsideEditing): Promise<string> {
+  const folder = await makeFolder(tmpdir())
+  const file = join(folder, editing.fileName)
+  try {
+    return await editFile(text, folder, file, editing.command)
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause
+    throw new Failure('storage', `Cannot use the editor's file ${file}: ${describeSystemError(cause)}`, {
+      cause,
+    })
+  }
+}
+
+async function makeFolder(parent: string): Promise<string> {
+  try {
+    return await mkdtemp(join(parent, 'chatctl-'))
+  } catch (cause) {
+    throw new Failure(
+      'storage',
+      `Cannot create a file for the editor in ${parent}: ${describeSystemError(cause)}`,
+      {
+        hint: 'Set TMPDIR to a directory that you can write to.',
+        cause,
+      },
+    )
+  }
+}
+
+async function editFile(text: string, folder: string, file: string, command = 'vi'): Promise<string> {
+  let isKept = false
+  try {
+    await writeFile(file, text, { mode: 0o600 })
+    const status = await run(command, file)
+    if (status !== 0) {
+      throw new Failure('refused', `The editor (${command}) ended with ${status}; the text is unchanged`, {
+        hint: 'VISUAL or EDITOR names the editor.',
+      })
+    }
+    const bytes = await readFile(file)
+    const fault = faultOf(bytes)
+    if (fault === undefined) return new TextDecoder().decode(bytes)
+    isKept = true
+    throw new Failure('refused', `What the editor has left is ${fault}`, { hint: `It is kept: ${file}` })
+  } finally {
+    if (!isKept) await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function faultOf(bytes: Uint8Array): string | undefined {
+  if (!isUtf8(bytes)) return 'not UTF-8'
+  return bytes.includes(0) ? 'not text: it has a NUL character' : undefined
+}
+
+/** Has cmd.exe not look for the editor in the folder one stands in. */
+const onPathAlone = { NoDefaultCurrentDirectoryInExePath: '1' }
+
+async function run(command: string, file: string): Promise<number | string> {
+  const { spawn } = await import('node:child_process')
+  const child =
+    process.platform === 'win32'
+      ? spawn(`${command} "${file}"`, {
+          shell: true,
+          stdio: 'inherit',
+          env: { ...process.env, ...onPathAlone },
+        })
+      : // Ctrl-C is for the editor to take as it likes; the shell around it gets it too, and lives on.
+        spawn('/bin/sh', ['-c', `trap : INT; ${command} "$1"`, 'sh', file], { stdio: 'inherit' })
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve(error.message))
+    child.once('close', (status, signal) => resolve(status ?? signal ?? 'an unknown signal'))
+  })
+}

@@ -1,0 +1,216 @@
+import type { EditorEvent, EditorOptions } from '../terminal/editor/editor-options.ts'
+import type { SessionInput } from '../terminal/input.ts'
+import { composeFooter } from '../terminal/screen/compose-footer.ts'
+import type { Screen } from '../terminal/screen/screen.ts'
+import type { Status } from '../terminal/screen/status.ts'
+import { openInput } from './open-input.ts'
+import type { SessionOptions, SessionStyle } from './session-options.ts'
+import type { Voice } from './voice.ts'
+
+/** What a keyboard needs of its session. */
+export interface KeyboardHost {
+  readonly options: SessionOptions
+  readonly style: SessionStyle
+  readonly screen: Screen
+  readonly status: Status
+  readonly voice: Voice
+  /** Whether something is under way that Ctrl-C stops. */
+  readonly isBusy: boolean
+  /** Whether nothing on the screen may change by itself. */
+  readonly isStill: boolean
+  replacesLastPrompt: boolean
+  complete: EditorOptions['complete']
+  stop(): void
+  editOutside(): Promise<void>
+}
+
+/** What was submitted. */
+export interface Entry {
+  text: string
+  /** Whether it stands on the screen already. */
+  isShown: boolean
+}
+
+/** ms within which a second Ctrl-C leaves. */
+const leaveWithin = 2000
+const leaveHint = 'Ctrl-C again or Ctrl-D leaves'
+const bell = '\u0007'
+
+/** What the person types, at any time: one entry after the other, some of them ahead of their turn. */
+export class Keyboard {
+  readonly input: SessionInput
+  readonly #session: KeyboardHost
+  readonly #queue: Entry[] = []
+  #wake: (() => void) | undefined
+  #hasLeft = false
+  #mayLeaveUntil = 0
+
+  constructor(session: KeyboardHost) {
+    this.#session = session
+    this.input = openInput(session.options, session.style, {
+      complete: (before) => session.complete(before),
+      onEvent: (event) => this.#handle(event),
+      onChange: () => this.draw(),
+    })
+  }
+
+  open(): void {
+    const { terminal, signal } = this.#session.options
+    terminal.open({
+      onInput: (text) => this.input.feed(text),
+      onEnd: () => this.leave(),
+      onInterrupt: () => this.#interruptBySignal(),
+      onRedraw: () => this.draw(),
+      onLine: (text) => this.#session.voice.say(text),
+    })
+    signal.addEventListener('abort', () => this.leave(), { once: true })
+  }
+
+  close(): void {
+    this.input.close()
+    this.#session.screen.show(undefined)
+    this.#session.options.terminal.close()
+  }
+
+  /** The next entry, when there is one; undefined when the person leaves. */
+  async next(): Promise<Entry | undefined> {
+    while (!this.#hasLeft) {
+      const entry = this.#queue.shift()
+      if (entry) return entry
+      this.#prompt()
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+    return undefined
+  }
+
+  leave(): void {
+    this.#hasLeft = true
+    this.#session.stop()
+    this.#wake?.()
+  }
+
+  /**
+   * Offers a text to be submitted again, unless something was typed since, which stays.
+   * @returns whether it is in the input
+   */
+  offer(text: string): boolean {
+    this.#putBack()
+    return this.input.text === '' && this.input.offer(text)
+  }
+
+  /** Gives back what was typed ahead, before what is being typed. */
+  #putBack(): void {
+    const ahead = this.#queue.splice(0).map((entry) => entry.text)
+    const texts = [...ahead, this.input.text].filter((part) => part !== '')
+    if (ahead.length === 0 || this.input.setText(texts.join('\n'))) return
+    for (const one of ahead) this.#session.voice.note(`[not sent: ${one}]`)
+  }
+
+  submit(text: string): void {
+    const isShown = !this.#session.isBusy && this.#queue.length === 0
+    if (isShown) {
+      // Of what stands there, only what was typed is worth keeping.
+      this.#session.status.clear()
+      this.draw()
+      this.#session.screen.keepFooter()
+    }
+    this.#queue.push({ text, isShown })
+    this.#wake?.()
+  }
+
+  /** Draws what stands below the text. */
+  draw(): void {
+    const { options, screen, status, isBusy } = this.#session
+    const { terminal, isPlain } = options
+    if (!terminal.addressable || !terminal.isOpen || this.#hasLeft) return
+    // What was submitted is as good as under way.
+    const isWaiting = isBusy || this.#queue.length > 0
+    const footer = composeFooter({
+      // What moves on its own is nothing for a screen reader.
+      status: isPlain ? undefined : status.text,
+      queued: isPlain ? [] : this.#queue.filter(({ isShown }) => !isShown).map(({ text }) => text),
+      input: isWaiting && (isPlain || this.input.text === '') ? undefined : this.input,
+      columns: screen.columns,
+      rows: terminal.rows - 1,
+      style: this.#session.style,
+    })
+    screen.show(footer)
+  }
+
+  #handle(event: EditorEvent): void {
+    const { screen, options, isBusy } = this.#session
+    switch (event.type) {
+      case 'submit':
+        this.submit(event.text)
+        break
+      case 'interrupt':
+        this.#interrupt(event.text)
+        break
+      case 'end':
+        this.leave()
+        break
+      case 'replace':
+        this.#session.replacesLastPrompt = false
+        break
+      case 'suspend':
+        screen.show(undefined)
+        screen.endLine()
+        options.terminal.suspend()
+        break
+      case 'edit-outside':
+        if (isBusy) options.terminal.write(bell)
+        else void this.#session.editOutside()
+        break
+      case 'clear-screen':
+        screen.clear()
+        this.draw()
+        break
+      case 'bell':
+        options.terminal.write(bell)
+        if (options.terminal.addressable || isBusy) break
+        screen.keepFooter()
+        this.#prompt()
+    }
+  }
+
+  #interruptBySignal(): void {
+    const { isBusy, options, screen } = this.#session
+    const { text } = this.input
+    this.input.setText('')
+    // The terminal has shown ^C, and has dropped the line behind the prompt.
+    if (!options.terminal.addressable && !isBusy) screen.append('\n')
+    this.#interrupt(text)
+    if (!isBusy) this.#prompt()
+  }
+
+  #prompt(): void {
+    const { options, screen } = this.#session
+    if (options.terminal.addressable) this.draw()
+    else if (!this.#hasLeft) screen.append('> ')
+  }
+
+  #interrupt(cleared: string): void {
+    const session = this.#session
+    if (session.isBusy) {
+      session.stop()
+      // What was cleared was typed after what waits.
+      if (cleared !== '') this.input.setText(cleared)
+      this.#putBack()
+      return
+    }
+    session.replacesLastPrompt = false
+    if (cleared !== '') {
+      this.input.setText('')
+      return
+    }
+    if (Date.now() < this.#mayLeaveUntil) {
+      this.leave()
+      return
+    }
+    this.#mayLeaveUntil = Date.now() + leaveWithin
+    if (session.isStill) session.voice.note(leaveHint)
+    else session.status.briefly(leaveHint, leaveWithin)
+  }
+}

@@ -1,0 +1,234 @@
+import { startTimer } from '../../system/clock.ts'
+import { readControl, readCsi, readSs3 } from './escape-sequence.ts'
+import type { Key } from './key.ts'
+import { press, readSign } from './key.ts'
+import { PasteReader } from './paste-reader.ts'
+
+/** In ms: a sequence arrives at once, so an ESC that nothing follows for this long is the Escape key. */
+const escapeWait = 50
+
+/**
+ * In ms: what is left of a sequence that broke off is dropped after this time, so that Alt+] does
+ * not make the keyboard deaf. Longer than `escapeWait`: the tail of a slow one must not be typed.
+ */
+const sequenceWait = 500
+
+/** No sequence that means anything to us has more characters. */
+const longestSequence = 64
+
+type State =
+  | 'text'
+  | 'escape'
+  | 'csi'
+  | 'linux-function-key'
+  | 'mouse'
+  | 'ss3'
+  | 'control-string'
+  | 'control-string-end'
+  | 'paste'
+
+/**
+ * Turns what a terminal sends into keys, however it was split on the way. Each sequence is read to
+ * its end by the grammar of ECMA-48, known or not, so that none of it is ever typed.
+ */
+export class KeyDecoder {
+  readonly #onKey: (key: Key) => void
+  readonly #startTimer: (ms: number, run: () => void) => () => void
+  #stopTimer: () => void = () => {}
+  #state: State = 'text'
+  /** Another ESC came before this one: either the Escape key, or rxvt's way to say Alt. */
+  #twice = false
+  #sequence = ''
+  #mouseBytes = 0
+  #paste = new PasteReader()
+  /** The first half of a character of two. */
+  #half = ''
+
+  /** @param start runs something after so many ms, and returns what stops it */
+  constructor(onKey: (key: Key) => void, start: (ms: number, run: () => void) => () => void = startTimer) {
+    this.#onKey = onKey
+    this.#startTimer = start
+  }
+
+  /** @param text as it came from the terminal, decoded from UTF-8 */
+  push(text: string): void {
+    if (text === '') return
+    this.#stopTimer()
+    let input = this.#half + text
+    this.#half = /[\ud800-\udbff]$/.exec(input)?.[0] ?? ''
+    if (this.#half) input = input.slice(0, -1)
+    for (let at = 0; at < input.length; ) at = this.#take(input, at)
+    this.#wait()
+  }
+
+  /** What is pending is over: a lone ESC was Escape, a paste without an end is what came of it. */
+  close(): void {
+    this.#stopTimer()
+    this.#half = ''
+    if (this.#state === 'paste') this.#endPaste()
+    else this.#giveUp()
+  }
+
+  #wait(): void {
+    if (this.#state === 'text' || this.#state === 'paste') return
+    const ms = this.#state === 'escape' ? escapeWait : sequenceWait
+    this.#stopTimer = this.#startTimer(ms, () => this.#giveUp())
+  }
+
+  #giveUp(): void {
+    if (this.#state === 'escape') this.#onKey(press('escape'))
+    this.#flushEscape()
+    this.#state = 'text'
+  }
+
+  #flushEscape(): void {
+    if (this.#twice) this.#onKey(press('escape'))
+    this.#twice = false
+  }
+
+  /** Reads on at an index; returns where the next reading begins. */
+  #take(input: string, at: number): number {
+    switch (this.#state) {
+      case 'text':
+        return this.#takeText(input, at)
+      case 'escape':
+        return this.#takeEscaped(input, at)
+      case 'paste':
+        return this.#takePaste(input, at)
+      case 'control-string':
+        return this.#takeControlString(input, at)
+      case 'control-string-end':
+        this.#state = input[at] === '\\' ? 'text' : 'escape'
+        return input[at] === '\\' ? at + 1 : at
+      default:
+        return this.#takeSequence(input, at)
+    }
+  }
+
+  #takeText(input: string, at: number): number {
+    printable.lastIndex = at
+    const text = printable.exec(input)?.[0]
+    if (text) {
+      const whole = text.replace(halves, '')
+      if (whole) this.#onKey({ type: 'text', text: whole })
+      return at + text.length
+    }
+    const code = input.charCodeAt(at)
+    const key = code === 0x1b ? undefined : readControl(code)
+    if (code === 0x1b) this.#state = 'escape'
+    else if (key) this.#onKey(key)
+    return at + 1
+  }
+
+  #takeEscaped(input: string, at: number): number {
+    const character = String.fromCodePoint(input.codePointAt(at) ?? 0)
+    const next = at + character.length
+    if (character === '\u001b') {
+      this.#flushEscape()
+      this.#twice = true
+      return next
+    }
+    if (character === '[' || character === 'O') {
+      this.#sequence = ''
+      this.#state = character === '[' ? 'csi' : 'ss3'
+      return next
+    }
+    this.#flushEscape()
+    // OSC, DCS, SOS, PM and APC.
+    if (/[\]PX^_]/.test(character)) {
+      this.#state = 'control-string'
+      return next
+    }
+    this.#state = 'text'
+    const sign = readSign(character)
+    const key = sign ? press(sign.name, { shift: sign.shift }) : readAltControl(character)
+    if (key?.type === 'key') this.#onKey({ ...key, alt: true })
+    return next
+  }
+
+  #takeSequence(input: string, at: number): number {
+    const character = input.charAt(at)
+    if (character < ' ' || (character > '~' && this.#state !== 'mouse')) {
+      // No part of a sequence: that one was broken off.
+      this.#flushEscape()
+      this.#state = 'text'
+      return at
+    }
+    if (this.#state === 'linux-function-key' || (this.#state === 'mouse' && --this.#mouseBytes === 0)) {
+      this.#endSequence(undefined)
+    } else if (this.#state === 'csi' && this.#sequence === '' && character === '[') {
+      this.#state = 'linux-function-key'
+    } else if (this.#state === 'csi' && this.#sequence === '' && character === 'M') {
+      // X10's form of a mouse report: three more characters, which could be any.
+      this.#state = 'mouse'
+      this.#mouseBytes = 3
+    } else if (this.#state !== 'mouse') {
+      this.#takeParameter(character)
+    }
+    return at + 1
+  }
+
+  #takeParameter(character: string): void {
+    // rxvt ends Shift+Home with a character that ends nothing elsewhere.
+    const shifted = character === '$' && /^\d{1,2}$/.test(this.#sequence)
+    if (character >= '@' || shifted) {
+      if (this.#sequence.length > longestSequence) this.#endSequence(undefined)
+      else if (this.#state === 'ss3') this.#endSequence(readSs3(this.#sequence, character))
+      else if (this.#sequence === '200' && character === '~') this.#beginPaste()
+      else this.#endSequence(readCsi(this.#sequence, character))
+    } else if (this.#sequence.length <= longestSequence) {
+      this.#sequence += character
+    }
+  }
+
+  #endSequence(key: Key | undefined): void {
+    this.#state = 'text'
+    if (key?.type === 'key' && this.#twice) {
+      this.#twice = false
+      this.#onKey({ ...key, alt: true })
+      return
+    }
+    this.#flushEscape()
+    if (key) this.#onKey(key)
+  }
+
+  #takeControlString(input: string, at: number): number {
+    controlStringEnd.lastIndex = at
+    const end = controlStringEnd.exec(input)
+    if (!end) return input.length
+    // Ctrl+C has its way even here.
+    const interrupted = end[0] === '\u0003'
+    this.#state = end[0] === '\u001b' ? 'control-string-end' : 'text'
+    return interrupted ? end.index : end.index + 1
+  }
+
+  #beginPaste(): void {
+    this.#flushEscape()
+    this.#state = 'paste'
+    this.#paste = new PasteReader()
+  }
+
+  #takePaste(input: string, at: number): number {
+    const next = this.#paste.take(input, at)
+    if (next !== undefined) this.#endPaste()
+    return next ?? input.length
+  }
+
+  #endPaste(): void {
+    const { text } = this.#paste
+    this.#state = 'text'
+    if (text) this.#onKey({ type: 'paste', text })
+  }
+}
+
+function readAltControl(character: string): Key | undefined {
+  const code = character.charCodeAt(0)
+  return code < 0x20 || code === 0x7f ? readControl(code) : undefined
+}
+
+// biome-ignore-start lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const printable = /[^\u0000-\u001f\u007f-\u009f]+/y
+const controlStringEnd = /[\u0003\u0007\u0018\u001a\u001b\u009c]/g
+// biome-ignore-end lint/suspicious/noControlCharactersInRegex: they are what was looked for
+/** Halves of characters that have lost the other one. */
+const halves = /\p{Surrogate}/gu

@@ -1,0 +1,155 @@
+import {
+  closeSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { withFileLock } from '../../system/file-lock.ts'
+import { makePrivateDirectory } from '../../system/make-private-directory.ts'
+import { cleanText } from './graphemes.ts'
+
+const mostEntries = 1_000
+
+/** Lines past which the file is written anew with `mostEntries`. */
+const mostLines = 2_000
+
+/** Bytes at the end of the file that are read: entries may be pastes of any size. */
+const mostBytes = 4 * 2 ** 20
+
+/**
+ * What was entered before, oldest first, across sessions: a file of JSON lines `{"id", "at", "text"}`,
+ * no two of them the same. Not being able to read or write it is no reason to fail; the entries of this
+ * session are kept in memory.
+ */
+export class Recall {
+  readonly #path: string
+  readonly #entries: string[]
+  #added = 0
+
+  /** @param path of the file; it and its folder need not be there yet */
+  static open(path: string): Recall {
+    const tail = readTailAt(path)
+    if (isTooLong(tail)) void shorten(path)
+    return new Recall(path, readEntries(tail.lines))
+  }
+
+  private constructor(path: string, entries: string[]) {
+    this.#path = path
+    this.#entries = entries
+  }
+
+  get entries(): readonly string[] {
+    return this.#entries
+  }
+
+  /** An entry that is the same as the last one is not kept again. */
+  add(text: string): void {
+    const entry = cleanText(text)
+    if (entry === this.#entries.at(-1)) return
+    this.#entries.push(entry)
+    if (this.#entries.length > mostEntries) this.#entries.shift()
+    try {
+      makePrivateDirectory(dirname(this.#path))
+      const id = `${process.pid}-${++this.#added}`
+      append(this.#path, JSON.stringify({ id, at: new Date().toISOString(), text: entry }))
+    } catch {
+      // A full disk must not end a conversation.
+    }
+  }
+}
+
+interface Tail {
+  /** Whole lines, without one of which only the end was read. */
+  lines: string[]
+  /** Bytes of the file up to the end of the last of them. */
+  end: number
+}
+
+/** The end of a file; nothing where there is no file that can be read. */
+function readTailAt(path: string): Tail {
+  try {
+    const file = openSync(path, 'r')
+    try {
+      return readTail(file)
+    } finally {
+      closeSync(file)
+    }
+  } catch {
+    return { lines: [], end: 0 }
+  }
+}
+
+function readTail(file: number): Tail {
+  const { size } = fstatSync(file)
+  const from = Math.max(0, size - mostBytes)
+  const bytes = Buffer.alloc(size - from)
+  const read = bytes.subarray(0, readSync(file, bytes, 0, bytes.length, from))
+  const length = read.lastIndexOf('\n') + 1
+  const lines = read.toString('utf8', 0, length).split('\n')
+  return { lines: lines.slice(from > 0 ? 1 : 0).filter((line) => line !== ''), end: from + length }
+}
+
+function isTooLong({ lines, end }: Tail): boolean {
+  return lines.length > mostLines || end > 2 * mostBytes
+}
+
+function readEntries(lines: readonly string[]): string[] {
+  const texts = [...new Set(lines)].map(readText).filter((text) => text !== undefined)
+  return texts.filter((text, index) => text !== texts[index - 1]).slice(-mostEntries)
+}
+
+/** Undefined for a line that was torn by a crash, or that is none of ours. */
+function readText(line: string): string | undefined {
+  try {
+    const { text } = JSON.parse(line) as { text?: unknown }
+    return typeof text === 'string' && text.trim() !== '' ? cleanText(text) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** One write for a whole line, so that those of two sessions do not mix. */
+function append(path: string, line: string): void {
+  const file = openSync(path, 'a+', 0o600)
+  try {
+    const { size, ino } = fstatSync(file)
+    const last = Buffer.from('\n')
+    if (size > 0) readSync(file, last, 0, 1, size - 1)
+    // After a torn line ours would be part of it.
+    writeSync(file, `${last[0] === 0x0a ? '' : '\n'}${line}\n`)
+    // Another session has put a shorter file in its place just now, perhaps without our line. Should
+    // it be there twice, reading leaves one.
+    if (statSync(path).ino !== ino) writeFileSync(path, `${line}\n`, { flag: 'a', mode: 0o600 })
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Writes the file anew with its last lines. What another session appends meanwhile is carried over. */
+async function shorten(path: string): Promise<void> {
+  const aside = `${path}.new`
+  try {
+    await withFileLock(path, () => {
+      const old = openSync(path, 'r')
+      try {
+        const tail = readTail(old)
+        // Another session may have done it while this one waited for the lock.
+        if (!isTooLong(tail)) return
+        writeFileSync(aside, `${tail.lines.slice(-mostEntries).join('\n')}\n`, { mode: 0o600 })
+        renameSync(aside, path)
+        const later = readFileSync(old).subarray(tail.end)
+        if (later.length > 0) writeFileSync(path, later, { flag: 'a', mode: 0o600 })
+      } finally {
+        closeSync(old)
+      }
+    })
+  } catch {
+    // The next session tries again.
+  }
+}

@@ -1,0 +1,118 @@
+import { ControlStripper } from '../strip-controls.ts'
+import { Blocks } from './blocks.ts'
+import { type LineStart, readLineStart } from './line-start.ts'
+import type { MarkdownOptions } from './markdown-options.ts'
+import type { AnswerWriter } from './plain-writer.ts'
+
+/**
+ * Renders markdown while it comes: prose by words, code by lines, tables by rows. What
+ * was given out stays as it is, and all of it together is the same however the text was cut: each
+ * decision falls at the character that makes it certain.
+ *
+ * Lines fit into the columns, but for code: the terminal wraps it, so that it can be copied as it is.
+ */
+export class MarkdownWriter implements AnswerWriter {
+  #stripper = new ControlStripper()
+  #blocks: Blocks
+  /** Whether the start of the line is being read, its text, or all of it before anything is done. */
+  #mode: 'start' | 'text' | 'whole' = 'start'
+  /** What has come of the line, unless its text is being read. */
+  #line = ''
+  /** How many characters have come of its start. */
+  #length = 0
+  /** Whether any further character may tell what the line is. */
+  #isClose = false
+  #start: LineStart | undefined
+
+  constructor(options: MarkdownOptions) {
+    this.#blocks = new Blocks(options)
+  }
+
+  push(text: string): string {
+    this.#read(this.#stripper.push(text))
+    return this.#blocks.page.take()
+  }
+
+  end(): string {
+    this.#read(this.#stripper.end())
+    if (this.#mode === 'text' || this.#line !== '') this.#endLine()
+    this.#blocks.end()
+    return this.#blocks.page.take()
+  }
+
+  #read(text: string): void {
+    for (let from = 0; from < text.length; ) {
+      const newline = text.indexOf('\n', from)
+      const end = newline < 0 ? text.length : newline
+      while (from < end) from = this.#readPart(text, from, end)
+      if (newline >= 0) this.#endLine()
+      from = end + 1
+    }
+  }
+
+  /** Reads up to an index of its choice, which it returns. */
+  #readPart(text: string, from: number, end: number): number {
+    if (this.#mode === 'start') return this.#readStart(text, from, end)
+    const part = text.slice(from, end)
+    if (this.#mode === 'text') this.#blocks.feed(part)
+    else this.#line += part
+    return end
+  }
+
+  #readStart(text: string, from: number, end: number): number {
+    const mayBeLong = this.#blocks.mayBeDelimiters && !this.#isClose
+    let to = from + 1
+    if (!this.#isClose) {
+      const telling = this.#blocks.mayBeDelimiters ? notOfDelimiters : notOfStarts
+      telling.lastIndex = from
+      const index = telling.exec(text)?.index ?? end
+      this.#isClose = index < end
+      to = Math.min(end, index + 1)
+    }
+    const room = mayBeLong ? Number.POSITIVE_INFINITY : longestStart - this.#length
+    if (to - from >= room) to = from + room
+    this.#line += expandTabs(text.slice(from, to))
+    this.#length += to - from
+    const isTooLong = to - from === room
+    if (this.#isClose || isTooLong) this.#decide(isTooLong)
+    return to
+  }
+
+  #decide(atOnce: boolean): void {
+    const start = this.#readLineStart(this.#line, false)
+    // Nothing that begins so is anything but text, or what it would be with a text behind it.
+    this.#start = start ?? (atOnce ? this.#readLineStart(`${this.#line}x`, false) : undefined)
+    if (this.#start === undefined) return
+    this.#mode = this.#start.leaf === 'text' ? 'text' : 'whole'
+    if (this.#mode === 'text') this.#blocks.startText(this.#start, this.#line.slice(this.#start.at))
+  }
+
+  #endLine(): void {
+    if (this.#mode === 'text') this.#blocks.endText()
+    else if (!this.#blocks.readCode(this.#line)) {
+      const line = this.#start ? this.#line : expandTabs(this.#line)
+      const start = this.#start ?? this.#readLineStart(line, true)
+      if (start) this.#blocks.readLine(start, line)
+    }
+    this.#mode = this.#blocks.isInCode ? 'whole' : 'start'
+    this.#line = ''
+    this.#length = 0
+    this.#isClose = false
+    this.#start = undefined
+  }
+
+  #readLineStart(line: string, isWhole: boolean): LineStart | undefined {
+    return readLineStart(line, isWhole, this.#blocks.page.containers, this.#blocks.isInParagraph)
+  }
+}
+
+/** The start of a line is made of other characters for as long as nothing is certain. */
+const notOfStarts = /[^\s>#0-9.)\-+*_=`~|]/g
+/** The same after what may be the header of a table. */
+const notOfDelimiters = /[^\s>|:-]/g
+/** After so many characters a line is what it seems to be. */
+const longestStart = 200
+
+function expandTabs(text: string): string {
+  return text.includes('\t') ? text.replaceAll('\t', '    ') : text
+}

@@ -1,0 +1,586 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import stringWidth from 'string-width'
+import { Editor } from '../../../src/terminal/editor/editor.ts'
+import type { Completions, EditorEvent } from '../../../src/terminal/editor/editor-options.ts'
+import { KeyDecoder } from '../../../src/terminal/editor/key-decoder.ts'
+import { Recall } from '../../../src/terminal/editor/recall.ts'
+
+const keys = {
+  enter: '\r',
+  tab: '\t',
+  backTab: '\u001b[Z',
+  escape: '\u001b',
+  backspace: '\u007f',
+  delete: '\u001b[3~',
+  up: '\u001b[A',
+  down: '\u001b[B',
+  right: '\u001b[C',
+  left: '\u001b[D',
+  home: '\u001b[H',
+  end: '\u001b[F',
+  altEnter: '\u001b\r',
+  shiftEnter: '\u001b[27;2;13~',
+}
+
+const ctrl = (letter: string): string => String.fromCharCode(letter.charCodeAt(0) & 0x1f)
+const paste = (text: string): string => `\u001b[200~${text}\u001b[201~`
+
+type Complete = (before: string) => Completions | Promise<Completions>
+
+describe('the editor', () => {
+  let folder: string
+  let path: string
+  const open: KeyDecoder[] = []
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'editor-'))
+    path = join(folder, 'recall.jsonl')
+  })
+  afterEach(() => {
+    for (const decoder of open.splice(0)) decoder.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  function start(entries: readonly string[] = [], complete: Complete = () => ({ start: 0, candidates: [] })) {
+    const recall = Recall.open(path)
+    for (const entry of entries) recall.add(entry)
+    const events: EditorEvent[] = []
+    const changes = { count: 0 }
+    const editor = new Editor({
+      recall,
+      complete,
+      onEvent: (event) => events.push(event),
+      onChange: () => changes.count++,
+      style: { dim: (text) => text, reverse: (text) => `*${text}*` },
+    })
+    const decoder = new KeyDecoder((key) => editor.handle(key))
+    open.push(decoder)
+    return {
+      editor,
+      changes,
+      /** Types keys, each of which has come to its end: a lone ESC too. */
+      type: (...typed: string[]) => {
+        for (const one of typed) {
+          decoder.push(one)
+          if (one === keys.escape) decoder.close()
+        }
+      },
+      take: () => events.splice(0),
+      /** What is shown, the cursor as a bar. */
+      screen: (columns = 40, rows = 10) => {
+        const { lines, cursor } = editor.view(columns, rows)
+        return lines.map((line, row) => {
+          if (row !== cursor.row) return line
+          return cutAt(line.padEnd(cursor.column), cursor.column)
+        })
+      },
+    }
+  }
+
+  function cutAt(line: string, column: number): string {
+    let at = 0
+    for (const { segment } of new Intl.Segmenter().segment(line)) {
+      if (stringWidth(line.slice(0, at)) >= column) break
+      at += segment.length
+    }
+    return `${line.slice(0, at)}|${line.slice(at)}`
+  }
+
+  describe('Enter', () => {
+    it('submits the text, and Up recalls it', () => {
+      const { type, take, editor, screen } = start()
+      type('hello', keys.enter)
+      expect(take()).to.deep.equal([{ type: 'submit', text: 'hello' }])
+      expect(editor.text).to.equal('')
+      type(keys.up)
+      expect(screen()).to.deep.equal(['> hello|'])
+    })
+
+    it('submits nothing where there is nothing but space', () => {
+      const { type, take } = start()
+      type(keys.enter, '  ', keys.altEnter, keys.enter)
+      expect(take()).to.deep.equal([])
+    })
+
+    it('with Ctrl+J, Alt+Enter or Shift+Enter begins a line', () => {
+      const { type, take, editor } = start()
+      type('a', '\n', 'b', keys.altEnter, 'c', keys.shiftEnter, 'd', '\u001b[13;2u', 'e')
+      expect(editor.text).to.equal('a\nb\nc\nd\ne')
+      expect(take()).to.deep.equal([])
+    })
+
+    it('after a backslash at the end of a line begins a line in its place', () => {
+      const { type, take, screen } = start()
+      type('one\\', keys.enter, 'two')
+      expect(screen()).to.deep.equal(['> one', '  two|'])
+      type(keys.enter)
+      expect(take()).to.deep.equal([{ type: 'submit', text: 'one\ntwo' }])
+      type('a\\b', keys.left, keys.enter)
+      expect(take()).to.deep.equal([{ type: 'submit', text: 'a\\b' }])
+    })
+  })
+
+  describe('a paste', () => {
+    it('never submits', () => {
+      const { type, take, editor } = start()
+      type(paste('one\r\ntwo\r'))
+      expect(take()).to.deep.equal([])
+      expect(editor.text).to.equal('one\ntwo\n')
+    })
+
+    it('of many lines is shown as its length and sent whole', () => {
+      const { type, take, screen } = start()
+      const text = Array.from({ length: 42 }, (_, index) => `line ${index}`).join('\n')
+      type('look: ', paste(text))
+      expect(screen()).to.deep.equal(['> look: [pasted 42 lines]|'])
+      type(keys.left, ' ', keys.delete, keys.backspace, paste(text), keys.enter)
+      expect(take()).to.deep.equal([{ type: 'submit', text: `look: ${text}` }])
+    })
+
+    it('is a draft that comes back as it was', () => {
+      const { type, screen } = start(['before'])
+      type(paste('x\n'.repeat(12)), keys.up)
+      expect(screen()).to.deep.equal(['> before|'])
+      type(keys.down)
+      expect(screen()).to.deep.equal(['> [pasted 12 lines]|'])
+    })
+  })
+
+  it('edits by the keys of a shell', () => {
+    const { type, screen } = start()
+    const steps: [string, string][] = [
+      ['one two three', '> one two three|'],
+      [ctrl('a'), '> |one two three'],
+      [ctrl('f'), '> o|ne two three'],
+      [ctrl('d'), '> o|e two three'],
+      [ctrl('e'), '> oe two three|'],
+      [ctrl('b'), '> oe two thre|e'],
+      [keys.right, '> oe two three|'],
+      ['\u001bb', '> oe two |three'],
+      ['\u001b[1;5D', '> oe |two three'],
+      ['\u001bf', '> oe two| three'],
+      ['\u001b[1;5C', '> oe two three|'],
+      [keys.left, '> oe two thre|e'],
+      [ctrl('t'), '> oe two three|'],
+      [ctrl('w'), '> oe two |'],
+      [ctrl('y'), '> oe two three|'],
+      ['\u001b\u007f', '> oe two |'],
+      [keys.home, '> |oe two '],
+      ['\u001bd', '> | two '],
+      [ctrl('k'), '> |'],
+      [ctrl('y'), '> oe two |'],
+      [keys.left, '> oe two| '],
+      [ctrl('u'), '> | '],
+      [keys.delete, '> |'],
+      ['\u001f', '> | '],
+      ['\u001f', '> oe two| '],
+      [keys.end, '> oe two |'],
+      [keys.backspace, '> oe two|'],
+    ]
+    for (const [typed, shown] of steps) {
+      type(typed)
+      expect(screen(), JSON.stringify(typed)).to.deep.equal([shown])
+    }
+  })
+
+  it('goes to the start and the end of all', () => {
+    const { type, screen } = start()
+    type('one\ntwo', '\u001b[1;5H')
+    expect(screen()).to.deep.equal(['> |one', '  two'])
+    type('\u001b[1;5F')
+    expect(screen()).to.deep.equal(['> one', '  two|'])
+    type('\u001b<')
+    expect(screen()).to.deep.equal(['> |one', '  two'])
+    type('\u001b>')
+    expect(screen()).to.deep.equal(['> one', '  two|'])
+  })
+
+  it('tells what is for the session', () => {
+    const { type, take, editor } = start()
+    type('x', ctrl('z'), ctrl('g'), ctrl('l'))
+    expect(take()).to.deep.equal([{ type: 'suspend' }, { type: 'edit-outside' }, { type: 'clear-screen' }])
+    expect(editor.text).to.equal('x')
+  })
+
+  it('rings where there is nothing to do, and draws nothing then', () => {
+    const { type, take, changes } = start()
+    for (const key of [
+      keys.backspace,
+      keys.delete,
+      keys.left,
+      keys.right,
+      keys.up,
+      keys.down,
+      ctrl('w'),
+      ctrl('y'),
+      ctrl('t'),
+      '\u001f',
+      keys.tab,
+    ]) {
+      type(key)
+      expect(take(), JSON.stringify(key)).to.deep.equal([{ type: 'bell' }])
+    }
+    expect(changes.count).to.equal(0)
+    type('x', keys.delete)
+    expect(take()).to.deep.equal([{ type: 'bell' }])
+  })
+
+  describe('Ctrl+C', () => {
+    it('clears a text, which Up recalls', () => {
+      const { type, take, editor, screen } = start()
+      type('a thought', ctrl('c'))
+      expect(take()).to.deep.equal([{ type: 'interrupt', text: 'a thought' }])
+      expect(editor.text).to.equal('')
+      type(keys.up)
+      expect(screen()).to.deep.equal(['> a thought|'])
+    })
+
+    it('says when there was none', () => {
+      const { type, take } = start()
+      type(ctrl('c'), '\u001b[99;5u')
+      expect(take()).to.deep.equal(Array(2).fill({ type: 'interrupt', text: '' }))
+    })
+  })
+
+  it('ends on Ctrl+D where there is no text, else deletes forward', () => {
+    const { type, take, editor } = start()
+    type('ab', keys.home, ctrl('d'))
+    expect(editor.text).to.equal('b')
+    expect(take()).to.deep.equal([])
+    type(ctrl('d'))
+    expect(take()).to.deep.equal([])
+    type(ctrl('d'))
+    expect(take()).to.deep.equal([{ type: 'end' }])
+  })
+
+  describe('Up and Down', () => {
+    it('move within the text as it is shown, keeping to their column', () => {
+      const { type, screen } = start()
+      type('abcdefghij\nk\n世界世界')
+      screen(10)
+      type(keys.up, keys.up)
+      expect(screen(10)).to.deep.equal(['> abcdefg', '  hij', '  k|', '  世界世', '  界'])
+      type(keys.left, keys.right, keys.up)
+      expect(screen(10)).to.deep.equal(['> abcdefg', '  h|ij', '  k', '  世界世', '  界'])
+      type(keys.end, keys.down, keys.down)
+      expect(screen(10)).to.deep.equal(['> abcdefg', '  hij', '  k', '  世|界世', '  界'])
+    })
+
+    it('recall whole entries at the first and the last row, and bring the draft back', () => {
+      const { type, take, screen } = start(['first', 'one\ntwo'])
+      type('draft', keys.up)
+      expect(screen()).to.deep.equal(['> one', '  two|'])
+      type(keys.up, keys.up)
+      expect(screen()).to.deep.equal(['> first|'])
+      type(keys.up)
+      expect(take()).to.deep.equal([{ type: 'bell' }])
+      type(keys.down, keys.down)
+      expect(screen()).to.deep.equal(['> draft|'])
+      type(keys.down)
+      expect(take()).to.deep.equal([{ type: 'bell' }])
+    })
+
+    it('begin at the column of the entry recalled', () => {
+      const { type, screen } = start(['a longer line\nab'])
+      type('draft', keys.up, keys.up)
+      expect(screen()).to.deep.equal(['> a |longer line', '  ab'])
+    })
+
+    it('have the same done by Ctrl+P and Ctrl+N', () => {
+      const { type, screen } = start(['first', 'second'])
+      type('x', ctrl('p'), ctrl('p'))
+      expect(screen()).to.deep.equal(['> first|'])
+      type(ctrl('n'), ctrl('n'))
+      expect(screen()).to.deep.equal(['> x|'])
+    })
+
+    it('keep what was changed in an entry while going through them', () => {
+      const { type, screen, take } = start(['first', 'second'])
+      type(keys.up, '!', keys.up, keys.down)
+      expect(screen()).to.deep.equal(['> second!|'])
+      type(keys.enter, keys.up, keys.up)
+      expect(take()).to.deep.equal([{ type: 'submit', text: 'second!' }])
+      expect(screen()).to.deep.equal(['> second|'])
+    })
+
+    it('get past the rows of a label', () => {
+      const { type, screen } = start(['first'])
+      type('ab', paste('x\n'.repeat(42)), 'cd')
+      expect(screen(8)).to.deep.equal(['> ab[pa', '  sted ', '  42 li', '  nes]c', '  d|'])
+      type(keys.up, keys.up)
+      expect(screen(8)[0]).to.equal('> a|b[pa')
+      type(keys.down)
+      expect(screen(8)[3]).to.equal('  nes]|c')
+      type(keys.up, keys.up)
+      expect(screen(10)).to.deep.equal(['> first|'])
+    })
+  })
+
+  describe('Ctrl+R', () => {
+    const entries = ['git log', 'make build', 'git status', 'Greet the World', 'git status']
+
+    it('searches backwards while the word is typed', () => {
+      const { type, screen } = start(entries)
+      type('draft', ctrl('r'))
+      expect(screen()).to.deep.equal(['> draft', 'search: |'])
+      type('git')
+      expect(screen()).to.deep.equal(['> git status', 'search: git|'])
+      type(' l')
+      expect(screen()).to.deep.equal(['> git log', 'search: git l|'])
+      type(keys.backspace, keys.backspace)
+      expect(screen()).to.deep.equal(['> git status', 'search: git|'])
+    })
+
+    it('goes on to the next entry that is another', () => {
+      const { type, take, screen } = start(entries)
+      type(ctrl('r'), 'git', ctrl('r'))
+      expect(screen()).to.deep.equal(['> git log', 'search: git|'])
+      type(ctrl('r'))
+      expect(take()).to.deep.equal([{ type: 'bell' }])
+      expect(screen()).to.deep.equal(['> git log', 'search: git| (nothing found)'])
+    })
+
+    it('shows what is typed even where it finds nothing', () => {
+      const { type, take, changes } = start(entries)
+      type(ctrl('r'))
+      const { count } = changes
+      type('zzz')
+      expect(changes.count).to.equal(count + 1)
+      expect(take()).to.deep.equal([{ type: 'bell' }])
+    })
+
+    it('finds large letters by small ones, and not the other way', () => {
+      const { type, screen } = start(entries)
+      type(ctrl('r'), 'world')
+      expect(screen()[0]).to.equal('> Greet the World')
+      type(keys.escape, ctrl('r'), 'Git')
+      expect(screen()).to.deep.equal(['> ', 'search: Git| (nothing found)'])
+    })
+
+    it('puts the entry into the buffer on Enter, and does not submit it', () => {
+      const { type, take, screen } = start(entries)
+      type('draft', ctrl('r'), 'make', keys.enter)
+      expect(screen()).to.deep.equal(['> make build|'])
+      expect(take()).to.deep.equal([])
+      type(keys.enter)
+      expect(take()).to.deep.equal([{ type: 'submit', text: 'make build' }])
+    })
+
+    for (const [name, key] of [
+      ['Escape', keys.escape],
+      ['Ctrl+C', ctrl('c')],
+      ['Ctrl+G', ctrl('g')],
+    ] as const) {
+      it(`gives the draft back on ${name}`, () => {
+        const { type, take, screen } = start(entries)
+        type('draft', keys.left, ctrl('r'), 'make', key)
+        expect(screen()).to.deep.equal(['> draf|t'])
+        expect(take()).to.deep.equal([])
+      })
+    }
+
+    it('takes the entry and does what any other key says', () => {
+      const { type, screen } = start(entries)
+      type(ctrl('r'), 'make', keys.home)
+      expect(screen()).to.deep.equal(['> |make build'])
+    })
+
+    it('keeps the draft where nothing was found', () => {
+      const { type, screen } = start(entries)
+      type('draft', ctrl('r'), 'zzz', keys.enter)
+      expect(screen()).to.deep.equal(['> draft|'])
+    })
+
+    it('searches for a paste too, and shows the end of a long word', () => {
+      const { type, screen } = start(entries)
+      type(ctrl('r'), paste('one\ntwo three four five six'))
+      expect(screen(20)[1]).to.equal('search: ur five six|')
+      expect(screen(10)[1]).to.equal('? ive six|')
+    })
+
+    it('shows the row of a long entry in which the word is', () => {
+      const { type, screen } = start([Array.from({ length: 30 }, (_, index) => `row ${index}`).join('\n')])
+      type(ctrl('r'), 'row 20')
+      expect(screen(40, 3)).to.include('… row 20')
+    })
+  })
+
+  describe('Tab', () => {
+    const commands = ['/help ', '/history ', '/new ']
+    const complete = (before: string): Completions => ({
+      start: before.lastIndexOf(' ') + 1,
+      candidates: commands.filter((command) => command.startsWith(before.slice(before.lastIndexOf(' ') + 1))),
+    })
+
+    it('puts the one candidate in', () => {
+      const { type, screen } = start([], complete)
+      type('/n', keys.tab)
+      expect(screen()).to.deep.equal(['> /new |'])
+    })
+
+    it('completes before the cursor, on the line where it is', () => {
+      const { type, screen } = start([], complete)
+      type('one\nsay /n x', keys.left, keys.left, keys.tab)
+      expect(screen()).to.deep.equal(['> one', '  say /new | x'])
+    })
+
+    it('puts in what several have in common, and lists them', () => {
+      const { type, screen } = start([], () => ({ start: 0, candidates: ['model-a', 'model-b'] }))
+      type('m', keys.tab)
+      expect(screen()).to.deep.equal(['> model-|', 'model-a  model-b'])
+    })
+
+    it('does not shorten what was typed', () => {
+      const { type, screen } = start([], () => ({ start: 0, candidates: ['alpha', 'beta'] }))
+      type('a', keys.tab)
+      expect(screen()).to.deep.equal(['> a|', 'alpha  beta'])
+    })
+
+    it('cycles through them when pressed again, and back with Shift', () => {
+      const { type, screen } = start([], complete)
+      type('/h', keys.tab)
+      expect(screen()).to.deep.equal(['> /h|', '/help     /history'])
+      type(keys.tab)
+      expect(screen()).to.deep.equal(['> /help |', '*/help*     /history'])
+      type(keys.tab)
+      expect(screen()).to.deep.equal(['> /history |', '/help     */history*'])
+      type(keys.tab, keys.backTab)
+      expect(screen()).to.deep.equal(['> /history |', '/help     */history*'])
+    })
+
+    it('has its list taken away by any other key', () => {
+      const { type, take, screen } = start([], complete)
+      type('/h', keys.tab, 'i')
+      expect(screen()).to.deep.equal(['> /hi|'])
+      type(keys.backspace, keys.tab, keys.escape)
+      expect(screen()).to.deep.equal(['> /h|'])
+      expect(take()).to.deep.equal([])
+    })
+
+    it('has its list taken away by a key that does nothing', () => {
+      const { type, take, screen, changes } = start([], () => ({ start: 0, candidates: ['alpha', 'beta'] }))
+      type(keys.tab)
+      const { count } = changes
+      type(keys.backspace)
+      expect(screen()).to.deep.equal(['> |'])
+      expect(changes.count).to.equal(count + 1)
+      expect(take()).to.deep.equal([{ type: 'bell' }])
+    })
+
+    it('says how many it has no room for', () => {
+      const names = Array.from({ length: 30 }, (_, index) => `name-${String(index).padStart(2, '0')}`)
+      const { type, screen } = start([], () => ({ start: 0, candidates: names }))
+      type('n', keys.tab)
+      expect(screen(20, 6)).to.deep.equal(['> name-|', 'name-00  name-01', 'name-02  name-03', '… 26 more'])
+      type(keys.backTab)
+      expect(screen(20, 6)).to.deep.equal([
+        '> name-29|',
+        'name-26  name-27',
+        'name-28  *name-29*',
+        '… 26 more',
+      ])
+      expect(screen(20, 1)).to.deep.equal(['> name-29|'])
+    })
+
+    it('shortens a candidate that is wider than the terminal, and shows none of its controls', () => {
+      const { type, screen } = start([], () => ({
+        start: 0,
+        candidates: ['x\u001b[31m1234567890', 'x世界世界世界'],
+      }))
+      type('x', keys.tab)
+      expect(screen(10)).to.deep.equal(['> x|', 'x[31m123…', 'x世界世…'])
+    })
+
+    it('takes an answer that comes later', async () => {
+      const { type, screen, changes } = start([], async (before) => complete(before))
+      type('/n', keys.tab)
+      const { count } = changes
+      await new Promise(setImmediate)
+      expect(screen()).to.deep.equal(['> /new |'])
+      expect(changes.count).to.equal(count + 1)
+    })
+
+    it('asks once while it waits', async () => {
+      let asked = 0
+      const { type, screen } = start([], async (before) => {
+        asked++
+        return complete(before)
+      })
+      type('/n', keys.tab, keys.tab)
+      await new Promise(setImmediate)
+      expect(screen()).to.deep.equal(['> /new |'])
+      expect(asked).to.equal(1)
+    })
+
+    it('drops an answer that comes after another key', async () => {
+      const { type, take, screen, editor } = start([], async (before) => complete(before))
+      type('/n', keys.tab, 'x')
+      await new Promise(setImmediate)
+      expect(screen()).to.deep.equal(['> /nx|'])
+      type(keys.backspace, keys.tab)
+      editor.setText('/n')
+      await new Promise(setImmediate)
+      expect(screen()).to.deep.equal(['> /n|'])
+      expect(take()).to.deep.equal([])
+    })
+
+    it('rings where there is none, or none could be had', async () => {
+      const { type, take } = start([], (before) =>
+        before === 'a' ? Promise.reject(new Error('away')) : complete(before),
+      )
+      type('a', keys.tab)
+      await new Promise(setImmediate)
+      expect(take()).to.deep.equal([{ type: 'bell' }])
+      type('b', keys.tab)
+      expect(take()).to.deep.equal([{ type: 'bell' }])
+    })
+  })
+
+  it('takes a text from outside, the cursor at its end', () => {
+    const { editor, type, screen } = start()
+    type('x', ctrl('r'))
+    editor.setText('one\r\ntwo')
+    expect(screen()).to.deep.equal(['> one', '  two|'])
+    expect(editor.text).to.equal('one\ntwo')
+  })
+
+  it('does the same at 10 columns and below, whatever is typed', () => {
+    const typed = fc.oneof(
+      fc.constantFrom(
+        ...Object.values(keys).filter((key) => key !== keys.enter),
+        ...'abdefgklnprtuwy'.split('').map(ctrl),
+        '\u001f',
+        '\u001bb',
+        '\u001bd',
+      ),
+      fc.constantFrom('a', '世', '👩‍👩‍👧', '\u0301', 'one two ', paste('x\n'.repeat(12)), paste('a\tb\nc')),
+    )
+    fc.assert(
+      fc.property(
+        fc.array(typed, { maxLength: 40 }),
+        fc.integer({ min: 1, max: 24 }),
+        fc.integer({ min: 1, max: 6 }),
+        (all, columns, rows) => {
+          const { type, editor } = start(['one', 'two\n世界'], () => ({
+            start: 0,
+            candidates: ['alpha 世界', 'beta'],
+          }))
+          for (const one of all) {
+            type(one)
+            const { lines, cursor } = editor.view(columns, rows)
+            expect(lines.length).to.be.within(1, rows)
+            for (const line of lines)
+              expect(stringWidth(line.replaceAll('*', '')), line).to.be.at.most(columns)
+            expect(cursor.row).to.be.within(0, lines.length - 1)
+            expect(cursor.column).to.be.within(0, columns - 1)
+          }
+        },
+      ),
+      { numRuns: 200 },
+    )
+  })
+})

@@ -1,0 +1,160 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import stringWidth from 'string-width'
+import { Layout, layOut } from '../../../src/terminal/editor/layout.ts'
+import { TextBuffer } from '../../../src/terminal/editor/text-buffer.ts'
+
+const plain = { dim: (text: string) => text }
+
+function show(text: string, columns: number, rows = 20, top = 0, cursor?: number) {
+  const buffer = new TextBuffer()
+  buffer.setText(text)
+  if (cursor !== undefined) buffer.moveTo(cursor)
+  return layOut(buffer.state, { columns, rows, top }, plain)
+}
+
+describe('the layout of the editor', () => {
+  it('shows the prompt, and the cursor after the text', () => {
+    expect(show('', 80)).to.deep.equal({ lines: ['> '], cursor: { row: 0, column: 2 }, top: 0 })
+    expect(show('hello', 80)).to.deep.equal({ lines: ['> hello'], cursor: { row: 0, column: 7 }, top: 0 })
+  })
+
+  it('indents what goes on to the width of the prompt', () => {
+    const { lines, cursor } = show('abcdefghi\nx', 10)
+    expect(lines).to.deep.equal(['> abcdefg', '  hi', '  x'])
+    expect(cursor).to.deep.equal({ row: 2, column: 3 })
+  })
+
+  it('keeps the last column for the cursor', () => {
+    expect(show('abcdefg', 10).cursor).to.deep.equal({ row: 0, column: 9 })
+    expect(show('abcdefgh', 10, 20, 0, 7)).to.deep.include({ cursor: { row: 1, column: 2 } })
+  })
+
+  it('never cuts a wide character', () => {
+    expect(show('abcdef世界', 10).lines).to.deep.equal(['> abcdef', '  世界'])
+    expect(show('世世世👩‍👩‍👧x', 10).lines).to.deep.equal(['> 世世世', '  👩‍👩‍👧x'])
+  })
+
+  it('shows a tab as 4 columns', () => {
+    expect(show('a\tb', 20)).to.deep.include({ lines: ['> a    b'], cursor: { row: 0, column: 8 } })
+  })
+
+  it('lets no control through, nor what turns the order around', () => {
+    expect(show('a\u202eb\u2066c\u2028d', 40).lines).to.deep.equal(['> abc d'])
+  })
+
+  it('shows a mark for what is wider than all the room', () => {
+    expect(show('世\t', 2).lines).to.deep.equal(['?', ' '])
+  })
+
+  it('scrolls a long text, and says so', () => {
+    const text = 'one\ntwo\nthree\nfour\nfive'
+    expect(show(text, 20, 3)).to.deep.equal({
+      lines: ['… three', '  four', '  five'],
+      cursor: { row: 2, column: 6 },
+      top: 2,
+    })
+    expect(show(text, 20, 3, 2, 0)).to.deep.equal({
+      lines: ['> one', '  two', '… three'],
+      cursor: { row: 0, column: 2 },
+      top: 0,
+    })
+    expect(show(text, 20, 3, 1, 9)).to.deep.equal({
+      lines: ['… two', '  three', '… four'],
+      cursor: { row: 1, column: 3 },
+      top: 1,
+    })
+    expect(show(text, 20, 1, 0, 9).lines).to.deep.equal(['… three'])
+  })
+
+  it('wraps the label of a paste, which is one place for the cursor', () => {
+    const buffer = new TextBuffer()
+    buffer.insert('ab')
+    buffer.insertPaste('x\n'.repeat(42))
+    buffer.insert('cd')
+    const dim = (text: string) => `<${text}>`
+    const { lines } = layOut(buffer.state, { columns: 10, rows: 9, top: 0 }, { dim })
+    expect(lines).to.deep.equal(['> ab<[past>', '  <ed 42 l>', '  <ines]>cd'])
+    const layout = new Layout(buffer.units, 7)
+    expect(layout.placeOf(2)).to.deep.equal({ row: 0, column: 2 })
+    expect(layout.placeOf(3)).to.deep.equal({ row: 2, column: 5 })
+    expect(layout.indexAt(1, 3)).to.equal(3)
+    expect(layout.indexAt(2, 6)).to.equal(4)
+  })
+
+  const grapheme = fc.oneof(
+    fc.constantFrom(
+      'a',
+      ' ',
+      '世',
+      '👩‍👩‍👧',
+      'e\u0301',
+      '\u0301',
+      '\u200d',
+      '\u200b',
+      '\n',
+      '\t',
+      '🇩🇪',
+      '🇩',
+      'ᄀᄀᄀ',
+      '\u202e',
+      '\u2028',
+      'क्षि',
+      'ｶﾞ',
+      '❤️',
+      '\u0600',
+    ),
+    fc.string({ unit: 'grapheme', maxLength: 2 }),
+    fc.constant('paste'),
+  )
+  const texts = fc.array(grapheme, { maxLength: 40 })
+
+  it('is never wider than the terminal, nor higher than its room, and shows the row of the cursor', () => {
+    fc.assert(
+      fc.property(
+        texts,
+        fc.integer({ min: 1, max: 30 }),
+        fc.integer({ min: 1, max: 8 }),
+        fc.nat(50),
+        fc.nat(50),
+        (parts, columns, rows, place, top) => {
+          const buffer = new TextBuffer()
+          for (const part of parts) {
+            if (part === 'paste') buffer.insertPaste('x\n'.repeat(11))
+            else buffer.insert(part)
+          }
+          buffer.moveTo(place)
+          const { lines, cursor } = layOut(buffer.state, { columns, rows, top }, plain)
+          expect(lines.length).to.be.within(1, rows)
+          for (const line of lines) {
+            expect(stringWidth(line), JSON.stringify(line)).to.be.at.most(columns)
+            expect(line).not.to.match(/\p{Control}/u)
+          }
+          expect(cursor.row).to.be.within(0, lines.length - 1)
+          expect(cursor.column).to.be.within(0, columns - 1)
+        },
+      ),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('shows everything once when there is room, and finds each place again', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom('a', 'b', '世', '👩‍👩‍👧', '\n'), maxLength: 60 }),
+        fc.integer({ min: 6, max: 20 }),
+        (text, columns) => {
+          const buffer = new TextBuffer()
+          buffer.setText(text)
+          const { lines } = layOut(buffer.state, { columns, rows: 1_000, top: 0 }, plain)
+          expect(lines.map((line) => line.slice(2)).join('')).to.equal(text.replaceAll('\n', ''))
+          const layout = new Layout(buffer.units, columns - 3)
+          for (let index = 0; index <= buffer.units.length; index++) {
+            const { row, column } = layout.placeOf(index)
+            expect(layout.indexAt(row, column)).to.equal(index)
+          }
+        },
+      ),
+    )
+  })
+})

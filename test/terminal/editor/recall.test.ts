@@ -1,0 +1,142 @@
+import { spawn } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { Recall } from '../../../src/terminal/editor/recall.ts'
+
+const line = (text: string): string => `${JSON.stringify({ at: '2026-03-01T12:00:00.000Z', text })}\n`
+const numbered = (count: number): string =>
+  Array.from({ length: count }, (_, index) => line(`entry ${index}`)).join('')
+
+describe('recall', () => {
+  let folder: string
+  let path: string
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'recall-'))
+    path = join(folder, 'state', 'recall.jsonl')
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  function write(text: string): void {
+    mkdirSync(join(folder, 'state'), { recursive: true })
+    writeFileSync(path, text)
+  }
+
+  const lines = (): string[] => readFileSync(path, 'utf8').split('\n').slice(0, -1)
+
+  it('keeps entries across sessions, whatever is in them', () => {
+    const entries = ['one', 'two\nlines\twith "quotes"', '世界 👩‍👩‍👧', ' spaces ']
+    const recall = Recall.open(path)
+    for (const entry of entries) recall.add(entry)
+    expect(recall.entries).to.deep.equal(entries)
+    expect(Recall.open(path).entries).to.deep.equal(entries)
+  })
+
+  it('writes what only its owner may read', () => {
+    Recall.open(path).add('private')
+    expect(statSync(path).mode & 0o777).to.equal(0o600)
+    expect(statSync(join(folder, 'state')).mode & 0o777).to.equal(0o700)
+  })
+
+  it('keeps an entry once that comes twice in a row', () => {
+    const recall = Recall.open(path)
+    for (const entry of ['a', 'a', 'b', 'a']) recall.add(entry)
+    Recall.open(path).add('a')
+    expect(Recall.open(path).entries).to.deep.equal(['a', 'b', 'a'])
+    expect(lines()).to.have.length(3)
+  })
+
+  it('leaves out lines that are torn, or none of its own', () => {
+    write(
+      `${line('one')}{"at":"2026-03\n\n[1]\nnull\n{"text":5}\n{"text":"  "}\nnot json\n${line('two')}{"at":"2026-03-01","te`,
+    )
+    const recall = Recall.open(path)
+    expect(recall.entries).to.deep.equal(['one', 'two'])
+    recall.add('three')
+    expect(Recall.open(path).entries).to.deep.equal(['one', 'two', 'three'])
+  })
+
+  it('reads a line once that another session wrote again to be sure', () => {
+    write(`${line('one')}${line('two')}${line('one')}`)
+    expect(Recall.open(path).entries).to.deep.equal(['one', 'two'])
+  })
+
+  it('lets no control of a foreign file through', () => {
+    write(line('a\u001b[2Jb\r\nc'))
+    expect(Recall.open(path).entries).to.deep.equal(['a[2Jb\nc'])
+  })
+
+  it('has 1000 entries at most', () => {
+    write(numbered(1_500))
+    const recall = Recall.open(path)
+    expect(recall.entries).to.have.length(1_000)
+    recall.add('more')
+    expect(recall.entries).to.have.length(1_000)
+    expect(recall.entries[0]).to.equal('entry 501')
+    expect(lines()).to.have.length(1_501)
+  })
+
+  it('shortens a file of more than 2000 entries to the last 1000', () => {
+    write(numbered(2_001))
+    const recall = Recall.open(path)
+    expect(lines()).to.have.length(1_000)
+    expect(lines()[0]).to.equal(line('entry 1001').trim())
+    expect(statSync(path).mode & 0o777).to.equal(0o600)
+    recall.add('more')
+    expect(Recall.open(path).entries.slice(-2)).to.deep.equal(['entry 2000', 'more'])
+  })
+
+  it('reads the last 4 MB, and shortens a file of more than 8 MB to them', () => {
+    const long = 'x'.repeat(2 ** 20)
+    write(Array.from({ length: 10 }, (_, index) => line(`${index} ${long}`)).join(''))
+    const recall = Recall.open(path)
+    expect(recall.entries.map((entry) => entry[0])).to.deep.equal(['7', '8', '9'])
+    expect(statSync(path).size).to.be.below(4 * 2 ** 20)
+    expect(Recall.open(path).entries).to.deep.equal(recall.entries)
+  })
+
+  it('keeps entries in memory where it cannot write', () => {
+    writeFileSync(join(folder, 'file'), '')
+    const recall = Recall.open(join(folder, 'file', 'recall.jsonl'))
+    recall.add('one')
+    expect(recall.entries).to.deep.equal(['one'])
+  })
+
+  it('is empty where it cannot read', () => {
+    mkdirSync(path, { recursive: true })
+    expect(Recall.open(path).entries).to.deep.equal([])
+    chmodSync(folder, 0o700)
+  })
+
+  it('loses nothing of sessions at the same time, not even while one shortens the file', async function () {
+    this.timeout(60_000)
+    // Long entries, so that shortening takes its time.
+    write(Array.from({ length: 1_990 }, (_, index) => line(`${index} ${'x'.repeat(2_000)}`)).join(''))
+    const module = new URL('../../../src/terminal/editor/recall.ts', import.meta.url).href
+    const program = `
+      const { Recall } = await import(${JSON.stringify(module)})
+      const [name, path] = process.argv.slice(1)
+      for (let session = 0; session < 20; session++) {
+        const recall = Recall.open(path)
+        for (let index = 0; index < 10; index++) recall.add([name, session, index].join(' '))
+      }
+    `
+    const names = ['a', 'b', 'c', 'd']
+    const ends = names.map(
+      (name) =>
+        new Promise((resolve) => {
+          const args = ['--input-type=module', '-e', program, name, path]
+          spawn(process.execPath, args, { stdio: 'inherit' }).once('close', resolve)
+        }),
+    )
+    expect(await Promise.all(ends)).to.deep.equal([0, 0, 0, 0])
+    const written = Recall.open(path).entries.filter((entry) => !entry.endsWith('x'))
+    const expected = names.flatMap((name) =>
+      Array.from({ length: 200 }, (_, index) => `${name} ${Math.floor(index / 10)} ${index % 10}`),
+    )
+    expect([...written].sort()).to.deep.equal(expected.sort())
+    expect(lines().length).to.be.below(2_001)
+  })
+})

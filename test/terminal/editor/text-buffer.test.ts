@@ -1,0 +1,268 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { TextBuffer } from '../../../src/terminal/editor/text-buffer.ts'
+
+/** A buffer with a text, the cursor where the bar is. */
+function bufferOf(marked: string): TextBuffer {
+  const buffer = new TextBuffer()
+  const [before = '', after = ''] = marked.split('|')
+  buffer.setText(before + after)
+  const behind = new TextBuffer()
+  behind.setText(before)
+  buffer.moveTo(behind.units.length)
+  return buffer
+}
+
+function marked(buffer: TextBuffer): string {
+  const texts = buffer.units.map((unit) => (typeof unit === 'string' ? unit : unit.label))
+  return `${texts.slice(0, buffer.cursor).join('')}|${texts.slice(buffer.cursor).join('')}`
+}
+
+type Action = (buffer: TextBuffer) => unknown
+
+const cases: [string, string, Action, string][] = [
+  ['inserts at the cursor', 'ab|cd', (one) => one.insert('X'), 'abX|cd'],
+  [
+    'takes \\r\\n and \\r for line ends, and no other control',
+    '|',
+    (one) => one.insert('a\r\nb\rc\u001b[0m\u0007'),
+    'a\nb\nc[0m|',
+  ],
+  ['deletes a whole family back', 'a👩‍👩‍👧|b', (one) => one.deleteBack(), 'a|b'],
+  ['deletes a letter with its marks back', 'xe\u0301\u0323|', (one) => one.deleteBack(), 'x|'],
+  ['deletes a wide character forward', '世|界', (one) => one.deleteForward(), '世|'],
+  ['deletes a flag forward', '|🇩🇪🇫🇷', (one) => one.deleteForward(), '|🇫🇷'],
+  ['joins a mark with the letter before it', 'e|x', (one) => one.insert('\u0301'), 'e\u0301|x'],
+  ['goes behind what an insertion grew into', '|\u0301x', (one) => one.insert('e'), 'e\u0301|x'],
+  ['tells flags apart again', '|🇩🇪🇫🇷', (one) => one.insert('🇦'), '🇦🇩|🇪🇫🇷'],
+  ['moves by grapheme', 'a👍🏽|b', (one) => one.moveTo(one.cursor - 1), 'a|👍🏽b'],
+  ['moves a word to the left', 'one, two  |', (one) => one.moveWordLeft(), 'one, |two  '],
+  ['moves a word to the right', 'one|, two three', (one) => one.moveWordRight(), 'one, two| three'],
+  ['moves to the start of the line', 'one\ntw|o\nthree', (one) => one.moveToLineStart(), 'one\n|two\nthree'],
+  ['moves to the end of the line', 'one\n|two\nthree', (one) => one.moveToLineEnd(), 'one\ntwo|\nthree'],
+  ['kills a word back', 'one two-thr|ee', (one) => one.killWordBack(), 'one two-|ee'],
+  ['kills a word forward', 'one| two, three', (one) => one.killWordForward(), 'one|, three'],
+  ['kills back to a space', 'one two-thr|ee', (one) => one.killBackToSpace(), 'one |ee'],
+  ['kills to the start of the line', 'one\ntw|o', (one) => one.killToLineStart(), 'one\n|o'],
+  ['kills the line end before a line', 'one\n|two', (one) => one.killToLineStart(), 'one|two'],
+  ['kills to the end of the line', 'o|ne\ntwo', (one) => one.killToLineEnd(), 'o|\ntwo'],
+  ['kills the line end', 'one|\ntwo', (one) => one.killToLineEnd(), 'one|two'],
+  ['exchanges two characters', 'a世|界b', (one) => one.transpose(), 'a界世|b'],
+  ['exchanges the last two at the end of a line', 'ab|\nc', (one) => one.transpose(), 'ba|\nc'],
+]
+
+describe('the text buffer', () => {
+  for (const [what, before, act, after] of cases) {
+    it(what, () => {
+      const buffer = bufferOf(before)
+      act(buffer)
+      expect(marked(buffer)).to.equal(after)
+    })
+  }
+
+  it('says when there is nothing to do', () => {
+    const buffer = bufferOf('|')
+    for (const act of [
+      () => buffer.insert(''),
+      () => buffer.insertPaste('\u0007'),
+      () => buffer.deleteBack(),
+      () => buffer.deleteForward(),
+      () => buffer.killWordBack(),
+      () => buffer.killWordForward(),
+      () => buffer.killBackToSpace(),
+      () => buffer.killToLineStart(),
+      () => buffer.killToLineEnd(),
+      () => buffer.yank(),
+      () => buffer.transpose(),
+      () => buffer.undo(),
+      () => buffer.moveTo(-1),
+      () => buffer.moveWordLeft(),
+      () => buffer.moveWordRight(),
+    ]) {
+      expect(act(), act.toString()).to.equal(false)
+    }
+    expect(bufferOf('ab\n|c').transpose()).to.equal(false)
+  })
+
+  it('puts back what was killed, several kills in a row as one', () => {
+    const buffer = bufferOf('one two three|')
+    buffer.killBackToSpace()
+    buffer.killBackToSpace()
+    expect(marked(buffer)).to.equal('one |')
+    buffer.moveTo(0)
+    buffer.yank()
+    expect(marked(buffer)).to.equal('two three|one ')
+    buffer.killToLineEnd()
+    buffer.yank()
+    buffer.yank()
+    expect(marked(buffer)).to.equal('two threeone one |')
+  })
+
+  it('keeps the order of what is killed forwards', () => {
+    const buffer = bufferOf('|one two')
+    buffer.killWordForward()
+    buffer.killWordForward()
+    buffer.yank()
+    expect(marked(buffer)).to.equal('one two|')
+  })
+
+  it('undoes word by word what was typed, and each other edit on its own', () => {
+    const buffer = new TextBuffer()
+    for (const letter of 'one two') buffer.insert(letter)
+    buffer.deleteBack()
+    buffer.undo()
+    expect(marked(buffer)).to.equal('one two|')
+    buffer.undo()
+    expect(marked(buffer)).to.equal('one |')
+    buffer.undo()
+    expect(marked(buffer)).to.equal('|')
+    expect(buffer.undo()).to.equal(false)
+  })
+
+  it('undoes apart what was typed at two places, or after another edit', () => {
+    const buffer = bufferOf('|cd')
+    buffer.insert('b')
+    buffer.moveTo(0)
+    buffer.insert('a')
+    buffer.undo()
+    expect(marked(buffer)).to.equal('|bcd')
+    buffer.deleteForward()
+    buffer.insert('x')
+    buffer.undo()
+    expect(marked(buffer)).to.equal('|cd')
+  })
+
+  describe('a long paste', () => {
+    const lines = (count: number, end = ''): string => `${Array(count).fill('line').join('\n')}${end}`
+
+    it('of more than 10 lines is one unit', () => {
+      const buffer = bufferOf('a|b')
+      buffer.insertPaste(lines(42))
+      expect(marked(buffer)).to.equal('a[pasted 42 lines]|b')
+      expect(buffer.text).to.equal(`a${lines(42)}b`)
+      buffer.moveTo(buffer.cursor - 1)
+      expect(marked(buffer)).to.equal('a|[pasted 42 lines]b')
+      buffer.deleteForward()
+      expect(marked(buffer)).to.equal('a|b')
+      buffer.undo()
+      expect(buffer.text).to.equal(`a${lines(42)}b`)
+    })
+
+    it('does not count the end of its last line as a line', () => {
+      const buffer = new TextBuffer()
+      buffer.insertPaste(lines(11, '\n'))
+      expect(marked(buffer)).to.equal('[pasted 11 lines]|')
+      buffer.setText('')
+      buffer.insertPaste(lines(10, '\n'))
+      expect(buffer.text).to.equal(lines(10, '\n'))
+      expect(buffer.units).to.have.length(50)
+    })
+
+    it('of very many characters is one unit too', () => {
+      const buffer = new TextBuffer()
+      buffer.insertPaste('x'.repeat(10_001))
+      expect(marked(buffer)).to.equal('[pasted 10001 characters]|')
+    })
+
+    it('is a word of its own, and can be killed and put back', () => {
+      const buffer = bufferOf('one |two')
+      buffer.insertPaste(lines(12))
+      buffer.moveWordLeft()
+      expect(marked(buffer)).to.equal('one |[pasted 12 lines]two')
+      buffer.moveWordRight()
+      expect(marked(buffer)).to.equal('one [pasted 12 lines]|two')
+      buffer.killBackToSpace()
+      expect(marked(buffer)).to.equal('one |two')
+      buffer.yank()
+      expect(buffer.text).to.equal(`one ${lines(12)}two`)
+    })
+
+    it('is not part of the line that is completed', () => {
+      const buffer = bufferOf('one\n|')
+      buffer.insertPaste(lines(12))
+      buffer.insert(' /he')
+      expect(buffer.lineBefore).to.equal(' /he')
+      buffer.replaceBefore(1, '/help ')
+      expect(marked(buffer)).to.equal('one\n[pasted 12 lines] /help |')
+    })
+  })
+
+  it('does what a plain list of graphemes does', () => {
+    const segmenter = new Intl.Segmenter()
+    const split = (text: string): string[] => Array.from(segmenter.segment(text), ({ segment }) => segment)
+    /** The first place between graphemes that is not before an index of the text. */
+    const settle = (text: string, index: number): number => {
+      let [place, length] = [0, 0]
+      for (const grapheme of split(text)) {
+        if (length >= index) break
+        length += grapheme.length
+        place++
+      }
+      return place
+    }
+    const piece = fc.constantFrom(
+      'a',
+      'b ',
+      'e',
+      '\u0301',
+      '👩',
+      '\u200d',
+      '👧',
+      '🇩',
+      '🇪',
+      '世',
+      '한',
+      'ᄀ',
+      'ᅡ',
+      '\n',
+      'क',
+      '्',
+      'ष',
+      '\u0600',
+      '🏽',
+    )
+    const step = fc.oneof(
+      {
+        weight: 3,
+        arbitrary: fc.record({
+          do: fc.constant('insert' as const),
+          text: fc.array(piece, { maxLength: 3 }).map((all) => all.join('')),
+        }),
+      },
+      { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('back' as const, 'forward' as const) }) },
+      { weight: 1, arbitrary: fc.record({ do: fc.constant('move' as const), to: fc.nat({ max: 12 }) }) },
+    )
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+        const buffer = new TextBuffer()
+        let [model, cursor] = [split(''), 0]
+        const history: { text: string; cursor: number }[] = []
+        for (const one of steps) {
+          const before = { text: buffer.text, cursor: buffer.cursor }
+          let [from, to, added] = [cursor, cursor, '']
+          if (one.do === 'insert') added = one.text
+          if (one.do === 'back') from = Math.max(0, cursor - 1)
+          if (one.do === 'forward') to = Math.min(model.length, cursor + 1)
+          const head = model.slice(0, from).join('') + added
+          const text = head + model.slice(to).join('')
+          model = split(text)
+          cursor = one.do === 'move' ? Math.min(one.to, model.length) : settle(text, head.length)
+          if (one.do === 'insert') buffer.insertPaste(one.text)
+          if (one.do === 'back') buffer.deleteBack()
+          if (one.do === 'forward') buffer.deleteForward()
+          if (one.do === 'move') buffer.moveTo(one.to)
+          expect(buffer.units).to.deep.equal(model)
+          expect(buffer.cursor).to.equal(cursor)
+          if (buffer.text !== before.text) history.push(before)
+        }
+        while (history.length > 0) {
+          const { text, cursor: place } = history.pop() ?? { text: '', cursor: 0 }
+          expect(buffer.undo()).to.equal(true)
+          expect(buffer.text).to.equal(text)
+          expect(buffer.cursor).to.equal(place)
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+})

@@ -1,0 +1,37 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { loadHighlight } from '../../src/terminal/markdown/highlight.ts'
+import { plainStyle } from '../../src/terminal/markdown/text-style.ts'
+import { readable } from './markdown-samples.ts'
+import { renderMarkdown } from './render-markdown.ts'
+
+/**
+ * How markdown looks at 40 columns, with styles written as tags, and without styles. After a change
+ * that is meant, CHATCTL_UPDATE_GOLDEN=1 writes the files anew.
+ */
+describe('how markdown looks', () => {
+  const folder = join(import.meta.dirname, 'golden')
+
+  for (const name of ['blocks', 'inline', 'code', 'tables']) {
+    it(`shows ${name}`, async () => {
+      const text = readFileSync(join(folder, `${name}.md`), 'utf8')
+      const highlight = await loadHighlight()
+      const shown = [
+        renderMarkdown(text, { columns: 40, style: readable, highlight }),
+        renderMarkdown(text, { columns: 40, style: plainStyle }),
+      ].join(`${'='.repeat(40)}\n`)
+      const golden = join(folder, `${name}.txt`)
+      if (process.env['CHATCTL_UPDATE_GOLDEN']) writeFileSync(golden, shown)
+      expect(shown).to.equal(readFileSync(golden, 'utf8'))
+    })
+  }
+
+  it('makes addresses clickable where a click may open them', () => {
+    const link = (text: string, url: string): string => `{${text}|${url}}`
+    const show = (text: string): string => renderMarkdown(text, { columns: 60, style: plainStyle, link })
+    expect(show('[a b](https://x.example/ü)')).to.equal('{a b|https://x.example/%C3%BC}\n')
+    expect(show('[a](javascript:x)')).to.equal('a (javascript:x)\n')
+    expect(show('see https://x.example.')).to.equal('see {https://x.example|https://x.example}.\n')
+  })
+})

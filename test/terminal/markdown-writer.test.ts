@@ -1,0 +1,194 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import stringWidth from 'string-width'
+import { type Highlight, loadHighlight } from '../../src/terminal/markdown/highlight.ts'
+import { MarkdownWriter } from '../../src/terminal/markdown/markdown-writer.ts'
+import { plainStyle } from '../../src/terminal/markdown/text-style.ts'
+import { stripControls } from '../../src/terminal/strip-controls.ts'
+import { markdownish, readable } from './markdown-samples.ts'
+import { renderMarkdown } from './render-markdown.ts'
+
+const link = (text: string, url: string): string => `{${text}}(${url})`
+
+describe('markdown while it streams', () => {
+  let highlight: Highlight
+
+  before(async () => {
+    highlight = await loadHighlight()
+  })
+
+  function render(parts: readonly string[], columns = 40): string {
+    const writer = new MarkdownWriter({ columns, style: readable, link, highlight })
+    return parts.map((part) => writer.push(part)).join('') + writer.end()
+  }
+
+  it('is the same whatever the text is cut into', () => {
+    fc.assert(
+      fc.property(markdownish, (text) => {
+        const whole = render([text])
+        for (let at = 1; at < text.length; at++) {
+          expect(render([text.slice(0, at), text.slice(at)])).to.equal(whole)
+        }
+        expect(render(text.split(''))).to.equal(whole)
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  it('is the same for words and lines that are longer than what is held back', () => {
+    for (const unit of [
+      '*',
+      '[',
+      '`',
+      '|',
+      '> ',
+      '- ',
+      ' ',
+      'x',
+      '中',
+      '👍',
+      '**a ',
+      '=',
+      '\t',
+      '1',
+      '~~',
+      '\\',
+    ]) {
+      const text = `a\n${unit.repeat(1300 / unit.length)}b ${unit} c\n${unit.repeat(700)}`
+      const whole = render([text])
+      expect(render(text.split('')), unit).to.equal(whole)
+      expect(render(text.match(/[\s\S]{1,97}/g) ?? []), unit).to.equal(whole)
+    }
+  })
+
+  it('fills no line beyond the columns', () => {
+    const marked = markdownish.map((value) => value.replaceAll(/`{3}|~{3}|\t| {4}/g, ''))
+    const word = fc.constantFrom(
+      'a',
+      'word',
+      'longer',
+      '**bold**',
+      '`code`',
+      '中文',
+      '👍',
+      '[li nk](http://a.b)',
+    )
+    const prose = fc.array(word, { minLength: 10, maxLength: 60 }).map((words) => words.join(' '))
+    const text = fc.oneof(
+      marked,
+      prose,
+      prose.map((value) => `> - ${value}`),
+    )
+    fc.assert(
+      fc.property(text, fc.integer({ min: 16, max: 130 }), (value, columns) => {
+        const lines = renderMarkdown(value, { columns, style: plainStyle }).split('\n')
+        for (const line of lines) {
+          // What is indented like code is left to the terminal.
+          if (!/^[│• ]* {2}/.test(line)) expect(stringWidth(line), line).to.be.at.most(columns)
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('keeps equals signs that do not underline a heading', () => {
+    expect(render(['Foo\n= =\n'])).to.contain('= =')
+    expect(render(['> foo\nbar\n===\n'])).to.contain('===')
+    expect(render(['Foo\n===\n'])).not.to.contain('=')
+  })
+
+  it('ends with one newline, unless there was nothing', () => {
+    fc.assert(
+      fc.property(markdownish, (text) => {
+        const writer = new MarkdownWriter({ columns: 40, style: plainStyle })
+        const all = writer.push(text) + writer.end()
+        if (all !== '') expect(all).to.match(/[^\n]\n$/)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('lets no control character through', () => {
+    fc.assert(
+      fc.property(markdownish, (text) => {
+        const shown = render([text])
+        expect(stripControls(shown)).to.equal(shown)
+      }),
+    )
+  })
+
+  it('shows words as they come, and holds back only what is not decided', () => {
+    const writer = new MarkdownWriter({ columns: 80, style: readable })
+    const steps = [
+      ['Hel', ''],
+      ['lo ', 'Hello'],
+      ['a **bold', ' a'],
+      [' word', ''],
+      ['** and ', ' <b>bold word</b> and'],
+      ['5 * 3 snake_case ', ' 5 * 3 snake_case'],
+      ['`co', ''],
+      ['de` ', ' <cyan>code</cyan>'],
+      ['[li](htt', ''],
+      ['p://x) \n', ' <u>li</u> (http://x)'],
+      ['- item ', '\n• item'],
+      ['\n```\ncode', '\n'],
+      ['\nmore', '  code\n'],
+    ] as const
+    for (const [text, shown] of steps) expect(writer.push(text), text).to.equal(shown)
+    expect(writer.end()).to.equal('  more\n')
+  })
+
+  it('takes a mark as text that stays open for too long', () => {
+    const writer = new MarkdownWriter({ columns: 80, style: readable })
+    const shown = writer.push(`**open ${'word '.repeat(250)}`)
+    expect(shown).to.match(/^\*\*open word word/)
+  })
+
+  const hostile: Record<string, string> = {
+    stars: '*'.repeat(1e6),
+    brackets: '['.repeat(1e6),
+    backticks: '`a '.repeat(3e5),
+    quotes: '>'.repeat(1e6),
+    'nested quotes': `${'> '.repeat(500)}a\n`.repeat(500),
+    'one word': 'x'.repeat(1e6),
+    'nested lists': '- '.repeat(5e5),
+    'a wide table': `${'|a'.repeat(1e4)}|\n${'|-'.repeat(1e4)}|\n${'|b'.repeat(1e4)}|\n`,
+    'a long cell': `|a|\n|-|\n|${'['.repeat(1e6)}|`,
+    'a long table': `|a|b|\n|-|-|\n${'|c **d**|e|\n'.repeat(2e4)}`,
+    'deep strings in code': `\`\`\`js\n\`\n${'${`\n'.repeat(2e4)}`,
+    'a long line of code': `\`\`\`js\n${'a[0]='.repeat(2e5)}`,
+    'marks on a letter': `e${'\u0301'.repeat(1e6)}`,
+    'titles without end': '\u001b]0;'.repeat(2e5),
+  }
+  for (const [name, text] of Object.entries(hostile)) {
+    it(`bears ${name}`, () => {
+      expect(render([text]).length).to.be.above(0)
+    }).timeout(60_000)
+  }
+
+  it('loses no word of text', () => {
+    const words = fc.array(fc.stringMatching(/^[a-z]{1,12}$/), { minLength: 1, maxLength: 30 })
+    const marks = fc.constantFrom(
+      ' ',
+      '\n',
+      '\n\n',
+      '\n- ',
+      '\n> ',
+      '\n1. ',
+      ' **',
+      '** ',
+      ' `',
+      '` ',
+      '\n# ',
+      '\n| ',
+      ' | ',
+    )
+    fc.assert(
+      fc.property(words, fc.array(marks, { minLength: 30, maxLength: 30 }), (values, between) => {
+        const text = values.map((word, index) => word + between[index]).join('')
+        const shown = renderMarkdown(text, { columns: 200, style: plainStyle })
+        expect(shown.match(/[a-z]+/g)).to.deep.equal(values)
+      }),
+    )
+  })
+})

@@ -1,0 +1,153 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import stringWidth from 'string-width'
+import { MarkdownWriter } from '../../src/terminal/markdown/markdown-writer.ts'
+import { plainStyle } from '../../src/terminal/markdown/text-style.ts'
+
+const cell = fc.oneof(
+  fc.stringMatching(/^[a-z]{1,12}$/),
+  fc.constantFrom(
+    '',
+    '42',
+    'two words',
+    '**bold** text',
+    '`code`',
+    '中文字',
+    '👍',
+    'a long cell that has to be wrapped in it',
+  ),
+)
+const table = fc
+  .integer({ min: 1, max: 4 })
+  .chain((columns) => {
+    const row = fc.array(cell, { minLength: columns, maxLength: columns })
+    return fc.tuple(row, fc.array(row, { maxLength: 12 }))
+  })
+  .map(([names, rows]) => {
+    const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`
+    return {
+      header: line(names.map((name, index) => name || `n${index}`)) + line(names.map(() => '---')),
+      // A number of its own tells each row.
+      rows: rows.map((cells, index) => line([`row${index}x`, ...cells.slice(1)])),
+    }
+  })
+
+describe('a table while it streams', () => {
+  const writerOf = (columns: number) => new MarkdownWriter({ columns, style: plainStyle })
+
+  it('is the same whatever it is cut into', () => {
+    fc.assert(
+      fc.property(
+        table,
+        fc.integer({ min: 10, max: 120 }),
+        fc.array(fc.nat(80)),
+        ({ header, rows }, columns, cuts) => {
+          const text = `Before\n\n${header}${rows.join('')}\nAfter`
+          const whole = writerOf(columns)
+          const expected = whole.push(text) + whole.end()
+          const writer = writerOf(columns)
+          let shown = ''
+          let from = 0
+          for (const cut of cuts) {
+            shown += writer.push(text.slice(from, from + cut))
+            from += cut
+          }
+          shown += writer.push(text.slice(from)) + writer.end()
+          expect(shown).to.equal(expected)
+        },
+      ),
+      { seed: 17, numRuns: 200 },
+    )
+  })
+
+  it('shows its third row and each that follows as soon as its line has come', () => {
+    fc.assert(
+      fc.property(table, fc.integer({ min: 30, max: 120 }), ({ header, rows }, columns) => {
+        const writer = writerOf(columns)
+        let shown = writer.push(header)
+        for (const [index, row] of rows.entries()) {
+          shown += writer.push(row)
+          if (index >= 2) {
+            const unwrapped = shown.replaceAll(/\s|│/g, '')
+            for (let each = 0; each <= index; each++) expect(unwrapped).to.contain(`row${each}x`)
+          }
+        }
+      }),
+      { seed: 17, numRuns: 200 },
+    )
+  })
+
+  it('fits its rows into the columns, those that come after the widths were settled, too', () => {
+    fc.assert(
+      fc.property(table, fc.integer({ min: 20, max: 120 }), ({ header, rows }, columns) => {
+        const writer = writerOf(columns)
+        const shown = writer.push(header + rows.join('')) + writer.end()
+        for (const line of shown.split('\n')) expect(stringWidth(line), line).to.be.at.most(columns)
+      }),
+      { seed: 17, numRuns: 200 },
+    )
+  })
+
+  it('leaves room for cells that are longer than those of the first rows', () => {
+    const writer = writerOf(80)
+    const rows = ['| 1 | one |', '| 2 | two |', '| 3 | three |', '| 1000 | thirteen |'].join('\n')
+    const shown = writer.push(`| n | name |\n|---|---|\n${rows}\n`) + writer.end()
+    expect(shown.split('\n').slice(2)).to.deep.equal([
+      '1     │ one',
+      '2     │ two',
+      '3     │ three',
+      '1000  │ thirteen',
+      '',
+    ])
+  })
+
+  it('fits a short table to its cells', () => {
+    const writer = writerOf(80)
+    const shown = writer.push('| n | name |\n|---|---|\n| 1 | one |\n') + writer.end()
+    expect(shown).to.equal('n │ name\n──┼─────\n1 │ one\n')
+  })
+
+  it('goes on in another width, below its header, when the terminal is resized', () => {
+    let columns = 60
+    const writer = new MarkdownWriter({
+      get columns() {
+        return columns
+      },
+      style: plainStyle,
+    })
+    const row = (index: number) => `| ${index} | ${'word '.repeat(9).trim()} |\n`
+    const before = writer.push(`| n | words |\n|---|---|\n${row(1)}${row(2)}${row(3)}`)
+    columns = 30
+    const after = writer.push(row(4)) + writer.push(row(5)) + writer.end()
+    expect(before).to.match(/^n .*\n─/)
+    expect(after).to.match(/^n .*\n─/)
+    expect(after.match(/words/g)).to.have.length(1)
+    for (const line of after.split('\n')) expect(stringWidth(line)).to.be.at.most(30)
+  })
+})
+
+describe('prose while the terminal is resized', () => {
+  for (const [from, to] of [
+    [60, 30],
+    [30, 60],
+  ] as const) {
+    it(`fills ${to} columns after ${from}`, () => {
+      let columns = from
+      const writer = new MarkdownWriter({
+        get columns() {
+          return columns
+        },
+        style: plainStyle,
+      })
+      const words = 'word '.repeat(40)
+      writer.push(`> - ${words}`)
+      columns = to
+      const [, ...lines] = (writer.push(words) + writer.end()).trimEnd().split('\n')
+      const widths = lines.slice(0, -1).map((line) => stringWidth(line))
+      expect(Math.max(...widths))
+        .to.be.at.most(to)
+        .and.above(to - 6)
+      expect(lines[0]).to.match(/^│ {3}word/)
+    })
+  }
+})
