@@ -1,13 +1,13 @@
+import type { ClientEvent } from '../client/client-event.ts'
 import { Failure } from '../contract/failure.ts'
 import { countOf } from '../view/count.ts'
-import { sendPrompt } from './answer/send-prompt.ts'
+import { sendPrompt } from './answer/answer-prompt.ts'
 import { completeInput } from './complete-input.ts'
 import type { Entry } from './keyboard.ts'
 import { beginConversation } from './resume/begin-conversation.ts'
 import { showPrompt } from './resume/show-earlier.ts'
 import { Session } from './session.ts'
 import type { SessionOptions } from './session-options.ts'
-import { showClientEvent } from './show-client-event.ts'
 import { runSlashCommand } from './slash/slash-commands.ts'
 
 /**
@@ -76,4 +76,20 @@ function sayGoodbye({ recorder, options, voice }: Session): void {
   if (turns === 0) return
   const resume = options.resumeCommand(recorder.id)
   voice.say(`${countOf(turns, 'turn')}. Resume with: ${resume}`)
+}
+
+/** Says what is waited for, while it is. */
+function showClientEvent(session: Session, event: ClientEvent): void {
+  const { options, voice, status, isStill } = session
+  if (options.describeEvent) voice.say(options.describeEvent(event))
+  // What Tab asks for is nothing that one waits for.
+  if (!session.isBusy) return
+  if (event.type === 'wait') {
+    const words = (seconds: number): string => `Rate limited; trying again in ${seconds} s (Ctrl-C: not now)`
+    if (isStill) voice.note(words(Math.ceil(event.after / 1000)))
+    else status.until(Date.now() + event.after, words)
+  } else if (event.type === 'retry') {
+    if (isStill) voice.note(`${event.reason}; trying again`)
+    else status.since(`${event.reason}; trying again…`)
+  } else if (event.type === 'request') status.request()
 }

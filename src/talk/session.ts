@@ -10,10 +10,8 @@ import { Status } from '../terminal/screen/status.ts'
 import type { Recorder } from './answer/recorder.ts'
 import type { CutAnswer } from './answer/recover-answer.ts'
 import { stopped } from './answer/take-turn.ts'
-import { asTyped } from './as-typed.ts'
 import { Conversation } from './conversation.ts'
 import { Keyboard, type KeyboardHost } from './keyboard.ts'
-import { Models } from './models.ts'
 import type { SessionOptions, SessionStyle } from './session-options.ts'
 import { Voice } from './voice.ts'
 
@@ -123,4 +121,27 @@ export class Session implements KeyboardHost {
     }
     this.keyboard.draw()
   }
+}
+
+/** The models that the service offers. */
+class Models {
+  #known: readonly string[] | undefined
+
+  /** @throws Failure of the service */
+  async fetch(client: Client, signal: AbortSignal): Promise<readonly string[]> {
+    const { body } = await client.chat.models({ signal })
+    const models = Array.isArray(body?.data) ? body.data : []
+    this.#known = models.flatMap(({ id }) => (typeof id === 'string' ? [id] : []))
+    return this.#known
+  }
+
+  /** Those that were fetched last; none where the service cannot be asked. */
+  async recall(client: Client, signal: AbortSignal): Promise<readonly string[]> {
+    return this.#known ?? this.fetch(client, signal).catch(() => [])
+  }
+}
+
+/** A message as it is entered: one slash at its beginning would make it a command. */
+export function asTyped(message: string): string {
+  return message.startsWith('/') ? `/${message}` : message
 }

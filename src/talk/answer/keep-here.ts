@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import { asMessage } from '../resume/history-message.ts'
+import { asMessage } from '../conversation.ts'
 import type { Session } from '../session.ts'
 
 /**

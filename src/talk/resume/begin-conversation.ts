@@ -1,13 +1,10 @@
 import { Failure } from '../../contract/failure.ts'
 import { Recorder } from '../answer/recorder.ts'
-import { Conversation } from '../conversation.ts'
+import { asMessage, Conversation } from '../conversation.ts'
 import type { Session } from '../session.ts'
 import type { Beginning } from '../session-options.ts'
 import { listTranscripts } from '../transcript/list-transcripts.ts'
-import type { Begun } from './begun.ts'
-import { createTranscript } from './create-transcript.ts'
-import { asMessage } from './history-message.ts'
-import { resumeTranscript } from './resume-transcript.ts'
+import { type Begun, createTranscript, resumeTranscript } from './resume-transcript.ts'
 import { showEarlier } from './show-earlier.ts'
 
 /**

@@ -1,17 +1,14 @@
+import type { Message } from '../../contract/completion.ts'
 import type { HistoryMessage } from '../../contract/conversation.ts'
 import { Failure } from '../../contract/failure.ts'
 import { timeOf } from '../../contract/history-order.ts'
 import type { CutAnswer } from '../answer/recover-answer.ts'
-import { Conversation } from '../conversation.ts'
+import { asMessage, Conversation } from '../conversation.ts'
 import type { Session } from '../session.ts'
 import { belongsTo } from '../transcript/list-transcripts.ts'
 import { readTranscript } from '../transcript/read-transcript.ts'
 import type { Transcript, Turn } from '../transcript/transcript.ts'
 import { TranscriptWriter } from '../transcript/transcript-writer.ts'
-import { findTurns } from './answered-turns.ts'
-import type { Begun } from './begun.ts'
-import { createTranscript } from './create-transcript.ts'
-import { asMessage } from './history-message.ts'
 import { type Reconciled, reconcile, type Said } from './reconcile.ts'
 import { showEarlier, showUnanswered } from './show-earlier.ts'
 
@@ -144,4 +141,49 @@ async function compareWithHistory(
     if (signal.aborted || !(error instanceof Failure)) throw error
     return { entries: ours, doubt: error.message }
   }
+}
+
+/** What a session goes on with from here, and what there is to show of it. */
+export interface Begun {
+  conversation: Conversation
+  writer: TranscriptWriter
+  /** Turns that the transcript has already. */
+  turns: number
+  /** The last answer, where it did not come whole. */
+  cutAnswer?: CutAnswer | undefined
+  /** The last question, where no answer came at all. */
+  unsent?: string | undefined
+  show(): void
+}
+
+/** A new transcript, which lies nowhere until something is said. */
+export function createTranscript({ options: { sessionsDirectory, owner } }: Session): TranscriptWriter {
+  const { profile = null, baseUrl = null } = owner
+  return TranscriptWriter.create(sessionsDirectory, { profile, baseUrl })
+}
+
+/**
+ * The turns that the messages of a conversation come from, the newest of the same words last. A
+ * message of which no transcript has a turn, such as one from the service's history, is left out.
+ */
+export function findTurns(messages: readonly Message[], turns: readonly Turn[]): Map<Message, Turn> {
+  const byWords = new Map<string, Turn[]>()
+  for (const turn of turns) {
+    const key = keyOf(turn.user, turn.answer)
+    byWords.set(key, [...(byWords.get(key) ?? []), turn])
+  }
+  const found = new Map<Message, Turn>()
+  for (let index = messages.length - 1; index > 0; index--) {
+    const [question, answer] = [messages[index - 1], messages[index]]
+    if (question?.role !== 'user' || answer?.role !== 'assistant') continue
+    const turn = byWords.get(keyOf(question.content, answer.content))?.pop()
+    if (!turn) continue
+    found.set(question, turn)
+    found.set(answer, turn)
+  }
+  return found
+}
+
+function keyOf(question: string, answer: string): string {
+  return JSON.stringify([question, answer])
 }

@@ -1,8 +1,7 @@
 import type { Message } from '../../contract/completion.ts'
 import { countOf } from '../../view/count.ts'
 import type { Session } from '../session.ts'
-import { describeStatus } from '../transcript/describe-status.ts'
-import type { Turn } from '../transcript/transcript.ts'
+import { describeStatus, type Turn } from '../transcript/transcript.ts'
 import type { Reconciled } from './reconcile.ts'
 
 /** Turns of an earlier conversation that are shown when it is taken up again. */
