@@ -2,7 +2,6 @@ import type { Failure } from '../../contract/failure.ts'
 import type { StreamEnd } from '../../contract/stream-event.ts'
 import { countOf } from '../../view/count.ts'
 import { describeFailure } from '../../view/failure-details.ts'
-import { showAnswer } from '../resume/show-earlier.ts'
 import type { Session } from '../session.ts'
 import { AnswerDisplay } from './answer-display.ts'
 import { keepHere } from './keep-here.ts'
@@ -127,7 +126,7 @@ export async function recover(session: Session, cut: CutAnswer, signal: AbortSig
   switch (recovery.kind) {
     case 'more': {
       session.voice.note("[the service's history has more of it; this is the rest]")
-      showAnswer(session, recovery.rest)
+      session.voice.showAnswer(recovery.rest)
       if (cut.part === '') conversation.add(cut.prompt, recovery.text)
       else conversation.replaceAnswer(recovery.text)
       session.recorder.recovered(recovery.text)
