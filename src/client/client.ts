@@ -65,6 +65,8 @@ export interface ClientOptions {
   gate?: ((request: OutgoingRequest) => void | Promise<void>) | undefined
   observe?: ((event: ClientEvent) => void) | undefined
   clock?: Clock | undefined
+  /** Names a proxy: `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY` (default: none). */
+  env?: NodeJS.ProcessEnv | undefined
 }
 
 /**
@@ -173,7 +175,7 @@ export class Client implements Caller {
     // The credential may come from another process: it is on its way while the network is loaded.
     const asked = this.#credential()
     asked.catch(() => {})
-    this.#pool ??= openPool(base, Math.min(options.connectTimeout ?? 10_000, timeout))
+    this.#pool ??= openPool(base, Math.min(options.connectTimeout ?? 10_000, timeout), options.env ?? {})
     const dispatcher = await this.#pool
     const body = encode(request.body)
 
@@ -187,6 +189,7 @@ export class Client implements Caller {
           { method: request.method, url, headers, ...(body === undefined ? {} : { body }) },
           {
             dispatcher,
+            env: options.env ?? {},
             policy: { retries: options.retries ?? 2, maxWait: options.maxWait ?? 60_000 },
             clock: this.#clock,
             timeout,

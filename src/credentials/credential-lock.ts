@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
+import type { Directories } from '../system/directories.ts'
 import { makePrivateDirectory } from '../system/make-private-directory.ts'
-import { lockDirectory } from '../system/paths.ts'
 import { waitForProcessLock } from '../system/process-lock.ts'
 import { type CredentialOwner, digestOf } from './credential-store.ts'
 
@@ -15,11 +15,12 @@ const patience = 90_000
  * @throws Failure `storage` when no lock can be had; else what the work throws, or the signal's reason
  */
 export async function withCredentialLock<T>(
+  { locks }: Pick<Directories, 'locks'>,
   owner: CredentialOwner,
   signal: AbortSignal | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
-  const release = await acquire(lockPath(owner), signal)
+  const release = await acquire(locks, owner, signal)
   try {
     return await work()
   } finally {
@@ -27,14 +28,15 @@ export async function withCredentialLock<T>(
   }
 }
 
-function lockPath(owner: CredentialOwner): string {
-  return join(lockDirectory(), `${digestOf(owner).slice(0, 32)}.lock`)
-}
-
-async function acquire(path: string, signal: AbortSignal | undefined): Promise<() => void> {
+async function acquire(
+  locks: string,
+  owner: CredentialOwner,
+  signal: AbortSignal | undefined,
+): Promise<() => void> {
+  const path = join(locks, `${digestOf(owner).slice(0, 32)}.lock`)
   let release: (() => void) | undefined
   try {
-    makePrivateDirectory(lockDirectory())
+    makePrivateDirectory(locks)
     release = await waitForProcessLock(path, { signal, patience })
   } catch (cause) {
     if (signal?.aborted) throw signal.reason

@@ -2,6 +2,7 @@ import type { Client, ClientOptions } from '../client/client.ts'
 import type { ClientEvent } from '../client/client-event.ts'
 import type { ContextOwner } from '../config/last-context.ts'
 import type { StreamFormat } from '../contract/stream-event.ts'
+import type { Directories } from '../system/directories.ts'
 import type { EditorStyle } from '../terminal/editor/editor-options.ts'
 import type { TextStyle } from '../terminal/markdown/text-style.ts'
 import type { Terminal } from '../terminal/screen/terminal.ts'
@@ -41,6 +42,10 @@ export interface SessionOptions {
   describeEvent: ((event: ClientEvent) => string) | undefined
   /** Leave out what is only good to know: see `Voice`. */
   isQuiet: boolean
+  directories: Directories
+  env: NodeJS.ProcessEnv
+  /** Where relative names of files are looked for; undefined for the working directory of the process. */
+  cwd: string | undefined
   /** Folder of the transcripts. */
   sessionsDirectory: string
   /** File of what was typed before. */

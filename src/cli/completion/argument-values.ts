@@ -28,7 +28,7 @@ export async function suggestArgument(
     case 'config:set value':
       return suggestConfigurationValues(line, live)
     case 'auth:use profile':
-      return suggestProfiles()
+      return suggestProfiles(live)
     case 'chat:show id':
       return suggestSessions(live)
     case 'users:permissions:assign id':
@@ -79,7 +79,7 @@ async function suggestConfigurationKeys(): Promise<Suggestions> {
 async function suggestConfigurationValues(line: TypedLine, live: LiveValues): Promise<Suggestions> {
   switch (line.args[0]) {
     case 'default_profile':
-      return suggestProfiles()
+      return suggestProfiles(live)
     case 'model':
       return candidates(await live.models(serviceOf(line)))
     case 'output': {

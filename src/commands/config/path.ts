@@ -9,6 +9,6 @@ export default class ConfigPath extends BaseCommand {
 
   async run(): Promise<void> {
     const { context } = await this.start(ConfigPath, pathView)
-    await context.output.show(pathView, { path: configurationPath() })
+    await context.output.show(pathView, { path: configurationPath(context.directories) })
   }
 }
