@@ -2,20 +2,18 @@ import {
   closeSync,
   constants,
   fstatSync,
-  fsyncSync,
   lstatSync,
   openSync,
   readFileSync,
-  renameSync,
   rmSync,
   type Stats,
-  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
 import { makePrivateDirectory } from '../system/make-private-directory.ts'
 import { dataDirectory } from '../system/paths.ts'
+import { removeLeftovers, replaceFile } from '../system/replace-file.ts'
 import { type CredentialOwner, type CredentialStore, digestOf } from './credential-store.ts'
 import { parseStored, type StoredCredential, serialise } from './stored-credential.ts'
 
@@ -49,11 +47,13 @@ export class InsecureFile implements CredentialStore {
   async write(owner: CredentialOwner, credential: StoredCredential): Promise<void> {
     const path = pathOf(owner)
     try {
-      makePrivateDirectory(credentialFolder())
-      demandOurs(credentialFolder(), lstatSync(credentialFolder()), 'folder')
+      makePrivateDirectory(credentialDirectory())
+      demandOurs(credentialDirectory(), lstatSync(credentialDirectory()), 'folder')
       const there = lstatSync(path, { throwIfNoEntry: false })
       if (there) demandOurs(path, there, 'file')
-      replaceFile(path, serialise(credential))
+      // Whoever writes holds the credential's lock: what is there was left by a process that was killed.
+      removeLeftovers(path)
+      replaceFile(path, serialise(credential), { flush: true })
     } catch (cause) {
       if (cause instanceof Failure) throw cause
       throw new Failure('storage', `${path} cannot be written: ${describeSystemError(cause)}`, { cause })
@@ -63,11 +63,11 @@ export class InsecureFile implements CredentialStore {
   async delete(owner: CredentialOwner): Promise<boolean> {
     const path = pathOf(owner)
     try {
-      const folder = lstatSync(credentialFolder(), { throwIfNoEntry: false })
+      const directory = lstatSync(credentialDirectory(), { throwIfNoEntry: false })
       // What a link leads to is not ours to delete.
-      if (folder && !folder.isDirectory()) throw unsafe(credentialFolder(), 'is not a plain folder')
+      if (directory && !directory.isDirectory()) throw unsafe(credentialDirectory(), 'is not a plain folder')
       const there = lstatSync(path, { throwIfNoEntry: false }) !== undefined
-      rmSync(asideOf(path), { force: true })
+      if (directory) removeLeftovers(path)
       rmSync(path, { force: true })
       return there
     } catch (cause) {
@@ -77,18 +77,18 @@ export class InsecureFile implements CredentialStore {
   }
 }
 
-function credentialFolder(): string {
+function credentialDirectory(): string {
   return join(dataDirectory(), 'credentials')
 }
 
 function pathOf(owner: CredentialOwner): string {
-  return join(credentialFolder(), `${digestOf(owner)}.json`)
+  return join(credentialDirectory(), `${digestOf(owner)}.json`)
 }
 
 function readOwnFile(path: string): string | undefined {
   let descriptor: number
   try {
-    demandOurs(credentialFolder(), lstatSync(credentialFolder()), 'folder')
+    demandOurs(credentialDirectory(), lstatSync(credentialDirectory()), 'folder')
     // A pipe in its place would be waited for.
     descriptor = openSync(path, constants.O_RDONLY | noFollow | nonBlocking)
   } catch (cause) {
@@ -107,27 +107,6 @@ function readOwnFile(path: string): string | undefined {
   } finally {
     closeSync(descriptor)
   }
-}
-
-/** One name, for whoever writes holds the credential's lock: what is left here is deleted next time. */
-function asideOf(path: string): string {
-  return `${path}.tmp`
-}
-
-function replaceFile(path: string, text: string): void {
-  const aside = asideOf(path)
-  rmSync(aside, { force: true })
-  const descriptor = openSync(aside, 'wx', 0o600)
-  try {
-    writeFileSync(descriptor, text)
-    fsyncSync(descriptor)
-  } catch (error) {
-    rmSync(aside, { force: true })
-    throw error
-  } finally {
-    closeSync(descriptor)
-  }
-  renameSync(aside, path)
 }
 
 /** @throws Failure `unauthorized`, code `insecure_file_unsafe` */

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { makePrivateDirectory } from '../../system/make-private-directory.ts'
-import { syncDirectory } from '../../system/sync-directory.ts'
+import { syncDirectory } from '../../system/replace-file.ts'
 import { repeatAfter } from './repeat-after.ts'
 import { extension, makeSessionId, sessionIdOf } from './session-id.ts'
 import { lockSession } from './session-lock.ts'
