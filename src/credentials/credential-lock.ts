@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
-import { makePrivateDirectory } from '../system/make-private-directory.ts'
 import { lockDirectory } from '../system/paths.ts'
 import { waitForProcessLock } from '../system/process-lock.ts'
 import { type CredentialOwner, digestOf } from './credential-store.ts'
@@ -19,32 +18,22 @@ export async function withCredentialLock<T>(
   signal: AbortSignal | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
-  const release = await acquire(lockPath(owner), signal)
-  try {
-    return await work()
-  } finally {
-    release()
-  }
-}
-
-function lockPath(owner: CredentialOwner): string {
-  return join(lockDirectory(), `${digestOf(owner).slice(0, 32)}.lock`)
-}
-
-async function acquire(path: string, signal: AbortSignal | undefined): Promise<() => void> {
-  let release: (() => void) | undefined
-  try {
-    makePrivateDirectory(lockDirectory())
-    release = await waitForProcessLock(path, { signal, patience })
-  } catch (cause) {
+  const path = join(lockDirectory(), `${digestOf(owner).slice(0, 32)}.lock`)
+  const release = await waitForProcessLock(path, { signal, patience }).catch((cause) => {
     if (signal?.aborted) throw signal.reason
     throw new Failure('storage', `${path} cannot be used as a lock: ${describeSystemError(cause)}`, {
       hint: 'Give HOME a folder that you may write to.',
       cause,
     })
-  }
-  if (release) return release
-  throw new Failure('storage', 'Another chatctl has been renewing this sign-in for too long', {
-    hint: `Try again. It holds ${path}`,
   })
+  if (!release) {
+    throw new Failure('storage', 'Another chatctl has been renewing this sign-in for too long', {
+      hint: `Try again. It holds ${path}`,
+    })
+  }
+  try {
+    return await work()
+  } finally {
+    release()
+  }
 }

@@ -9,8 +9,8 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { withFileLock } from '../../system/file-lock.ts'
 import { makePrivateDirectory } from '../../system/make-private-directory.ts'
+import { withFileLock } from '../../system/process-lock.ts'
 import { replaceFile } from '../../system/replace-file.ts'
 import { cleanText } from './graphemes.ts'
 
