@@ -77,12 +77,14 @@ const patienceForFile = 30_000
  * Reads and writes a file with no other chatctl in between: of two that each read, change and
  * replace it, one change would be lost.
  *
+ * @param path of the file; its directory must exist
  * @param change must not wait for anything, for others wait for it
  * @throws Failure `storage` when another process holds the lock for too long
  */
 export async function withFileLock(path: string, change: () => void): Promise<void> {
   const lock = `${path}.lock`
-  const release = await waitForProcessLock(lock, { patience: patienceForFile })
+  // A lock that is free is taken before this returns to its caller.
+  const release = tryProcessLock(lock) ?? (await waitForProcessLock(lock, { patience: patienceForFile }))
   if (!release) {
     throw new Failure('storage', `${path} is being changed by another chatctl`, {
       hint: `Try again. It holds ${lock}`,
