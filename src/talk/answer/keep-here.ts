@@ -1,7 +1,7 @@
 import type { Client } from '../../client/client.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Status } from '../../terminal/screen/status.ts'
-import { type Conversation, asMessage } from '../conversation.ts'
+import { asMessage, type Conversation } from '../conversation.ts'
 import type { Voice } from '../voice.ts'
 import type { Recorder } from './recorder.ts'
 
