@@ -4,11 +4,10 @@ import { Failure } from '../../contract/failure.ts'
 import { makePrivateDirectory } from '../../system/make-private-directory.ts'
 import { tryProcessLock } from '../../system/process-lock.ts'
 import { syncDirectory } from '../../system/replace-file.ts'
-import { repeatAfter } from './repeat-after.ts'
 import { extension, makeSessionId, sessionIdOf } from './session-id.ts'
 import { Standing } from './standing.ts'
 import { withStorage } from './storage.ts'
-import type { TranscriptLine } from './transcript-line.ts'
+import { repeatAfter, type TranscriptLine } from './transcript-line.ts'
 
 /**
  * Appends to the transcript of a session. What was appended is the system's before `append` returns,
