@@ -18,22 +18,31 @@ export async function withCredentialLock<T>(
   signal: AbortSignal | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
-  const path = join(lockDirectory(), `${digestOf(owner).slice(0, 32)}.lock`)
-  const release = await waitForProcessLock(path, { signal, patience }).catch((cause) => {
-    if (signal?.aborted) throw signal.reason
-    throw new Failure('storage', `${path} cannot be used as a lock: ${describeSystemError(cause)}`, {
-      hint: 'Give HOME a folder that you may write to.',
-      cause,
-    })
-  })
-  if (!release) {
-    throw new Failure('storage', 'Another chatctl has been renewing this sign-in for too long', {
-      hint: `Try again. It holds ${path}`,
-    })
-  }
+  const release = await acquire(lockPath(owner), signal)
   try {
     return await work()
   } finally {
     release()
   }
+}
+
+function lockPath(owner: CredentialOwner): string {
+  return join(lockDirectory(), `${digestOf(owner).slice(0, 32)}.lock`)
+}
+
+async function acquire(path: string, signal: AbortSignal | undefined): Promise<() => void> {
+  let release: (() => void) | undefined
+  try {
+    release = await waitForProcessLock(path, { signal, patience })
+  } catch (cause) {
+    if (signal?.aborted) throw signal.reason
+    throw new Failure('storage', `${path} cannot be used as a lock: ${describeSystemError(cause)}`, {
+      hint: 'Give HOME a folder that you may write to.',
+      cause,
+    })
+  }
+  if (release) return release
+  throw new Failure('storage', 'Another chatctl has been renewing this sign-in for too long', {
+    hint: `Try again. It holds ${path}`,
+  })
 }

@@ -47,8 +47,8 @@ export class InsecureFile implements CredentialStore {
   async write(owner: CredentialOwner, credential: StoredCredential): Promise<void> {
     const path = pathOf(owner)
     try {
-      makePrivateDirectory(credentialDirectory())
-      demandOurs(credentialDirectory(), lstatSync(credentialDirectory()), 'folder')
+      makePrivateDirectory(credentialFolder())
+      demandOurs(credentialFolder(), lstatSync(credentialFolder()), 'folder')
       const there = lstatSync(path, { throwIfNoEntry: false })
       if (there) demandOurs(path, there, 'file')
       // Whoever writes holds the credential's lock: what is there was left by a process that was killed.
@@ -63,11 +63,11 @@ export class InsecureFile implements CredentialStore {
   async delete(owner: CredentialOwner): Promise<boolean> {
     const path = pathOf(owner)
     try {
-      const directory = lstatSync(credentialDirectory(), { throwIfNoEntry: false })
+      const folder = lstatSync(credentialFolder(), { throwIfNoEntry: false })
       // What a link leads to is not ours to delete.
-      if (directory && !directory.isDirectory()) throw unsafe(credentialDirectory(), 'is not a plain folder')
+      if (folder && !folder.isDirectory()) throw unsafe(credentialFolder(), 'is not a plain folder')
       const there = lstatSync(path, { throwIfNoEntry: false }) !== undefined
-      if (directory) removeLeftovers(path)
+      if (folder) removeLeftovers(path)
       rmSync(path, { force: true })
       return there
     } catch (cause) {
@@ -77,18 +77,18 @@ export class InsecureFile implements CredentialStore {
   }
 }
 
-function credentialDirectory(): string {
+function credentialFolder(): string {
   return join(dataDirectory(), 'credentials')
 }
 
 function pathOf(owner: CredentialOwner): string {
-  return join(credentialDirectory(), `${digestOf(owner)}.json`)
+  return join(credentialFolder(), `${digestOf(owner)}.json`)
 }
 
 function readOwnFile(path: string): string | undefined {
   let descriptor: number
   try {
-    demandOurs(credentialDirectory(), lstatSync(credentialDirectory()), 'folder')
+    demandOurs(credentialFolder(), lstatSync(credentialFolder()), 'folder')
     // A pipe in its place would be waited for.
     descriptor = openSync(path, constants.O_RDONLY | noFollow | nonBlocking)
   } catch (cause) {

@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { tryProcessLock, waitForProcessLock, withFileLock } from '../../src/system/process-lock.ts'
 
@@ -29,7 +30,7 @@ describe('a process lock', () => {
   })
 
   function start(...args: string[]): ChildProcess {
-    const worker = join(import.meta.dirname, 'lock-worker.ts')
+    const worker = fileURLToPath(new URL('./lock-worker.ts', import.meta.url))
     const child = spawn(process.execPath, [worker, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
     children.push(child)
     return child
