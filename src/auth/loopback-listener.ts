@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { Failure } from '../contract/failure.ts'
+import type { Page } from '../pages/page.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
 import {
   type CallbackExpectation,
@@ -11,7 +12,7 @@ import {
   judgePastedUrl,
   type Verdict,
 } from './callback.ts'
-import { type Page, renderNothing, renderPage, renderRedirect } from './callback-page.ts'
+import { renderCallbackPage, renderNothing, renderRedirect } from './callback-page.ts'
 import { FirstBrowser } from './first-browser.ts'
 import { findPeerUser } from './peer-user.ts'
 
@@ -105,7 +106,7 @@ export async function listenOnLoopback(options: LoopbackOptions): Promise<Loopba
     request: IncomingMessage,
   ): Page => {
     if (request.method !== 'GET') return renderNothing(405)
-    if (over || hostOf(request) !== host) return renderPage('not-expected')
+    if (over || hostOf(request) !== host) return renderCallbackPage('not-expected')
     const welcomed = browser.welcome({
       cookies: request.headers.cookie,
       user: findPeerUser(request.socket),
@@ -113,11 +114,11 @@ export async function listenOnLoopback(options: LoopbackOptions): Promise<Loopba
     if (welcomed.kind === 'redirected') return renderRedirect(authorizationUrl, welcomed.cookie)
     if (welcomed.kind === 'other-user') {
       onIgnored?.('another user of this machine, or a program that has ended, asked for the sign-in page')
-      return renderPage('not-expected')
+      return renderCallbackPage('not-expected')
     }
     over = true
     settle({ kind: 'contested' })
-    return renderPage('not-signed-in')
+    return renderCallbackPage('not-signed-in')
   }
 
   server.on('request', (request, response) => {
@@ -154,7 +155,7 @@ export async function listenOnLoopback(options: LoopbackOptions): Promise<Loopba
     async answer(worked) {
       const response = waiting
       waiting = undefined
-      if (response) await send(response, renderPage(worked ? 'signed-in' : 'not-signed-in'))
+      if (response) await send(response, renderCallbackPage(worked ? 'signed-in' : 'not-signed-in'))
     },
     close() {
       over = true
@@ -189,7 +190,7 @@ function hostOf(request: IncomingMessage): string | undefined {
 }
 
 function pageFor({ status }: Ignored): Page {
-  return status === 400 ? renderPage('not-expected') : renderNothing(status)
+  return status === 400 ? renderCallbackPage('not-expected') : renderNothing(status)
 }
 
 /** Resolves when all was sent, when the browser has gone, or when it takes too long. */

@@ -6,8 +6,8 @@ import { openSession } from './browser-session.ts'
 import { checkPassword } from './check-password.ts'
 import { findKnownBrowser, rememberBrowser } from './known-browser.ts'
 import { paths } from './metadata.ts'
+import { askToWait, type Notice } from './pages/oauth-page.ts'
 import { codePage, consentPage, type SignInForm, signInPage } from './pages/sign-in-page.ts'
-import { askToWait } from './pages/wait.ts'
 import { scopeNames, scopes } from './scopes.ts'
 import { hasSecondFactor, takeCode } from './second-factor.ts'
 import { unixNow } from './unix-now.ts'
@@ -176,7 +176,7 @@ async function showStep(
   desk: Desk,
   visit: Visit,
   interaction: Interaction,
-  trouble: Pick<SignInForm, 'alert' | 'retryAfter'>,
+  notice: Notice,
   email: string,
 ): Promise<void> {
   const { uid, prompt, params, session } = interaction
@@ -184,7 +184,7 @@ async function showStep(
     action: `${paths.signIn}/${uid}`,
     token: formToken(desk.formKey, uid),
     leadsTo: programOf(interaction),
-    ...trouble,
+    ...notice,
   }
   if (prompt.name !== 'consent') {
     const page = (await pendingUser(desk, interaction)) ? codePage(form) : signInPage(form, email)

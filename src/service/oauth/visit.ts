@@ -1,9 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Provider from 'oidc-provider'
+import type { Page } from '../../pages/page.ts'
 import type { Database } from '../store/tables.ts'
 import type { FactorSeal } from './factor-seal.ts'
-import type { Page } from './pages/page.ts'
 import type { StartLimit } from './start-limit.ts'
 
 /** What answers the pages of the sign-in, for as long as the service runs. */
