@@ -9,7 +9,7 @@ import {
   findSession,
   keepSession,
   renewSession,
-} from './browser-session.ts'
+} from './browser-cookies.ts'
 import { paths } from './metadata.ts'
 import { accountPage, signedOutPage } from './pages/account-page.ts'
 import { askToWait, type Notice } from './pages/oauth-page.ts'

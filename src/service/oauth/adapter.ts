@@ -3,11 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
 import type { Database } from '../store/tables.ts'
 import { type BrowserInteractions, isAnonymous } from './browser-interactions.ts'
-import { isTooOld } from './lives.ts'
+import { isTooOld, unixNow } from './lifetimes.ts'
 import { digest, digestOf, readPayload, writePayload } from './references.ts'
 import { endedSession, endGrants } from './revoke.ts'
 import { createSweeper } from './sweep.ts'
-import { unixNow } from './unix-now.ts'
 
 /** The request that is being answered. */
 interface Exchange {

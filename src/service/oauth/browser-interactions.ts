@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AdapterPayload } from 'oidc-provider'
+import { unixNow } from './lifetimes.ts'
 import { paths } from './metadata.ts'
-import { unixNow } from './unix-now.ts'
 
 /** The request that is being answered. */
 interface Exchange {
