@@ -5,7 +5,7 @@ import type { Page } from '../../pages/page.ts'
 import { statusOf, toRefusal } from '../http/answer/error-answer.ts'
 import type { Database } from '../store/tables.ts'
 import { showAccount, takeAccount } from './account.ts'
-import { currentExchange } from './adapter.ts'
+import { currentVisit } from './adapter.ts'
 import { createProvider } from './create-provider.ts'
 import { FactorSeal } from './factor-seal.ts'
 import { metadataOf, paths } from './metadata.ts'
@@ -66,12 +66,12 @@ export async function openOAuth({
   const seal = new FactorSeal(dataDir)
   const desk: Desk = { db, seal, provider, issuer, formKey, starts: new StartLimit(now), sweep, now }
   const serve = provider.callback()
-  return (request, response, address) => {
+  return async (request, response, address) => {
     const agent = (request.headers['user-agent'] ?? '').slice(0, 200)
     const isMisnamed = request.method === 'GET' && isOtherLoopback(request.headers.host, issuer)
     speakAs(issuer, request)
-    return currentExchange.run({ request, response, address, agent }, async () => {
-      const visit = { request, response, url: new URL(request.url ?? '', issuer), address }
+    const visit: Visit = { request, response, url: new URL(request.url ?? '', issuer), address, agent }
+    return currentVisit.run(visit, async () => {
       try {
         if (isMisnamed) return redirect(response, visit.url.href)
         if (!isProviders(visit)) return await answer(desk, visit)

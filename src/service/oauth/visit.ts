@@ -29,8 +29,10 @@ export interface Visit {
   request: IncomingMessage
   response: ServerResponse
   url: URL
-  /** The client's network address. */
+  /** The client's network address; a person recognizes their sessions by it. */
   address: string
+  /** The client's User-Agent. */
+  agent: string
 }
 
 /** A request that is answered with a page that says why not. */
