@@ -9,8 +9,7 @@ import { readPassword } from '../../cli/input/read-password.ts'
 import { showChanged } from '../../cli/output/show-changed.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { demandNamedService } from '../../cli/target.ts'
-import type { Answer } from '../../client/answer.ts'
-import { idOfCreated } from '../../client/created-id.ts'
+import { type Answer, idOfCreated } from '../../client/answer.ts'
 import { newUserView, userView } from '../../view/users.ts'
 
 export default class UsersCreate extends BaseCommand {
