@@ -13,7 +13,7 @@ export { idOfCreated } from './src/client/answer.ts'
 `
 
 const typeExports = `
-export type { ClientOptions, CredentialSource } from './src/client/client.ts'
+export type { ClientOptions, CredentialSource } from './src/client/client-options.ts'
 export type { Answer, RawAnswer } from './src/client/answer.ts'
 export type { OutgoingRequest, RawRequest } from './src/client/outgoing-request.ts'
 export type { ClientEvent } from './src/client/client-event.ts'

@@ -144,7 +144,7 @@ describe('chatctl/client', function () {
   })
 
   it('documents every option in docs/client.md', () => {
-    const text = readFileSync(installed('dist/types/client/client.d.ts'), 'utf8')
+    const text = readFileSync(installed('dist/types/client/client-options.d.ts'), 'utf8')
     const [, options = ''] = /export interface ClientOptions \{([\s\S]*?)^\}/m.exec(text) ?? []
     const names = [...options.matchAll(/^ {4}(\w+)\??:/gm)].map(([, name]) => name)
     expect(names).to.include.members(['baseUrl', 'credential'])
