@@ -5,8 +5,8 @@ import { Failure } from '../contract/failure.ts'
 import { faultsOf } from '../contract/faults.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
 import type { Directories } from '../system/directories.ts'
-import { withFileLock } from '../system/file-lock.ts'
 import { makePrivateDirectory } from '../system/make-private-directory.ts'
+import { withFileLock } from '../system/process-lock.ts'
 
 /** What a person sets. Where credentials are stored (`storage`, `credentials`) only signing in and out decide. */
 export const profileKeys = [

@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
 import type { Directories } from '../system/directories.ts'
-import { makePrivateDirectory } from '../system/make-private-directory.ts'
 import { waitForProcessLock } from '../system/process-lock.ts'
 import { type CredentialOwner, digestOf } from './credential-store.ts'
 
@@ -36,7 +35,6 @@ async function acquire(
   const path = join(locks, `${digestOf(owner).slice(0, 32)}.lock`)
   let release: (() => void) | undefined
   try {
-    makePrivateDirectory(locks)
     release = await waitForProcessLock(path, { signal, patience })
   } catch (cause) {
     if (signal?.aborted) throw signal.reason

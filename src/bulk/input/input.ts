@@ -2,9 +2,9 @@ import { type BigIntStats, realpathSync } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
+import { unlessAborted } from '../../system/unless-aborted.ts'
 import { formOfEnding, formOfText, type InputForm } from './input-form.ts'
 import { type OpenFile, spool } from './spool.ts'
-import { unlessAborted } from './unless-aborted.ts'
 
 /** Bytes that are read at once. */
 const readSize = 64 * 1024
@@ -84,8 +84,20 @@ export async function openInput(name: string, options: InputOptions): Promise<In
 async function spoolPipe(path: string, { signal, spoolFolder, untilEnded }: InputOptions): Promise<OpenFile> {
   const release = untilEnded()
   try {
-    const handle = await unlessAborted(open(path, 'r'), signal)
-    return await spool(handle.createReadStream(), spoolFolder, signal)
+    const opening = open(path, 'r')
+    const handle = await unlessAborted(opening, signal).catch((error) => {
+      opening.then(
+        (late) => late.close(),
+        () => {},
+      )
+      throw error
+    })
+    const stream = handle.createReadStream()
+    try {
+      return await spool(stream, spoolFolder, signal)
+    } finally {
+      stream.destroy()
+    }
   } finally {
     if (!signal.aborted) release()
   }
@@ -97,16 +109,17 @@ async function inputOf(
   { handle, remove }: OpenFile,
   { form }: InputOptions,
 ): Promise<Input> {
-  const opened = await handle.stat({ bigint: true })
-  const read = (): AsyncIterable<Uint8Array> => readWhole(name, handle, opened)
-  return {
-    name,
-    path,
-    form: form ?? formOfEnding(name) ?? formOfText(await readBeginning(handle)),
-    read,
-    close: () => {
-      handle.close().then(remove, remove)
-    },
+  const close = (): void => {
+    handle.close().then(remove, remove)
+  }
+  try {
+    const opened = await handle.stat({ bigint: true })
+    const read = (): AsyncIterable<Uint8Array> => readWhole(name, handle, opened)
+    const known = form ?? formOfEnding(name) ?? formOfText(await readBeginning(handle))
+    return { name, path, form: known, read, close }
+  } catch (error) {
+    close()
+    throw error
   }
 }
 

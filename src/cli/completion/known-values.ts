@@ -1,6 +1,6 @@
 /**
- * Values of the embedded service, which any other may have others of (interface.md shows none). A test
- * compares them with the service's own.
+ * Values of the embedded service; other services may have others (docs/interface.md, "User", shows none).
+ * A test compares them with the service's own.
  */
 export const roles = ['admin', 'editor', 'member'] as const
 export const themeModes = ['light', 'dark', 'system'] as const
@@ -27,9 +27,3 @@ export const permissions = [
   'write:settings',
   'write:users',
 ] as const
-
-/** What `--output` takes of the commands that write a document. */
-export const documentForms: Readonly<Record<string, readonly string[]>> = {
-  'chat:show': ['text', 'md', 'json', 'jsonl'],
-  'history:export': ['jsonl', 'json', 'md', 'html'],
-}

@@ -9,9 +9,9 @@ import { Failure } from '../../contract/failure.ts'
 import { checkShape } from '../../contract/faults.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/directories.ts'
+import { replaceDocument } from '../../system/document-file.ts'
 import { makePrivateDirectory } from '../../system/make-private-directory.ts'
-import { replaceFile } from '../../system/replace-document.ts'
-import { syncDirectory } from '../../system/sync-directory.ts'
+import { syncDirectory } from '../../system/replace-file.ts'
 
 /** The API configuration that was last sent to a service from here. */
 export interface SentConfiguration {
@@ -106,7 +106,7 @@ async function keep(
   try {
     makePrivateDirectory(folder(directories))
     const text = `${JSON.stringify({ sent_at: sentAt, service, configuration }, null, 2)}\n`
-    await replaceFile(pathOf(directories, service), text)
+    await replaceDocument(pathOf(directories, service), text)
     return undefined
   } catch (error) {
     return describeSystemError(error)

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/directories.ts'
-import { makePrivateDirectory } from '../../system/make-private-directory.ts'
 import { waitForProcessLock } from '../../system/process-lock.ts'
 
 /** What a change of a service's settings needs of its surroundings. */
@@ -46,9 +45,7 @@ async function acquire(
   const name = createHash('sha256').update(`settings ${service}`).digest('hex').slice(0, 32)
   let release: (() => void) | undefined
   try {
-    const { locks } = directories
-    const path = join(locks, `${name}.lock`)
-    makePrivateDirectory(locks)
+    const path = join(directories.locks, `${name}.lock`)
     release = await waitForProcessLock(path, { signal, patience, onWait })
   } catch (cause) {
     if (signal.aborted) throw signal.reason

@@ -1,0 +1,103 @@
+import { accessSync, constants, realpathSync, rmSync, statSync } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { Failure } from '../contract/failure.ts'
+import { describeSystemError } from './describe-system-error.ts'
+import { moveIntoPlace, removeLeftovers, temporaryPath } from './replace-file.ts'
+
+/**
+ * A file that a person names: written piece by piece, and replaced when its new content is complete.
+ * What is not a regular file, such as a device or a pipe, is written to as it is.
+ */
+export class DocumentFile {
+  readonly path: string
+  readonly #isRegular: boolean
+  readonly #temporary: string
+  #handle: FileHandle | undefined
+
+  /** @throws Failure `storage` where it cannot be written, as far as that can be known before */
+  constructor(path: string) {
+    this.path = path
+    const found = this.#guardSync(() => statSync(path, { throwIfNoEntry: false }))
+    if (found?.isDirectory()) {
+      throw new Failure('storage', `${path} is a folder`, { hint: 'Name a file in it.' })
+    }
+    this.#isRegular = found === undefined || found.isFile()
+    // What a link leads to is replaced, not the link.
+    if (found?.isFile()) this.path = realpathSync(path)
+    this.#temporary = temporaryPath(this.path)
+    this.#guardSync(() => accessSync(this.#isRegular ? dirname(this.path) || '.' : path, constants.W_OK))
+  }
+
+  /** Removes what a process that was killed has left beside the file. */
+  removeLeftovers(pid: number): void {
+    try {
+      if (this.#isRegular) removeLeftovers(this.path, pid)
+    } catch {
+      // A directory may let its user write files but not list them.
+    }
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    await this.#guard(async () => {
+      this.#handle ??= await this.#open()
+      for (let at = 0; at < bytes.length; ) {
+        at += (await this.#handle.write(bytes, at)).bytesWritten
+      }
+    })
+  }
+
+  /** Puts the new content in its place. */
+  async finish(): Promise<void> {
+    await this.write(new Uint8Array())
+    await this.#guard(async () => {
+      if (this.#isRegular) await this.#handle?.sync()
+      await this.#handle?.close()
+      this.#handle = undefined
+      if (this.#isRegular) moveIntoPlace(this.#temporary, this.path)
+    })
+  }
+
+  /** Leaves what was there before. */
+  async discard(): Promise<void> {
+    await this.#handle?.close().catch(() => {})
+    this.#handle = undefined
+    if (this.#isRegular) rmSync(this.#temporary, { force: true })
+  }
+
+  #open(): Promise<FileHandle> {
+    return this.#isRegular ? open(this.#temporary, 'wx', 0o600) : open(this.path, 'w')
+  }
+
+  #guardSync<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      throw this.#failure(error)
+    }
+  }
+
+  async #guard(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      throw this.#failure(error)
+    }
+  }
+
+  #failure(cause: unknown): Failure {
+    return new Failure('storage', `${this.path} cannot be written: ${describeSystemError(cause)}`, { cause })
+  }
+}
+
+/** @throws Failure `storage` where it cannot be written: what was there before is left */
+export async function replaceDocument(path: string, text: string): Promise<void> {
+  const file = new DocumentFile(path)
+  try {
+    await file.write(Buffer.from(text))
+    await file.finish()
+  } catch (error) {
+    await file.discard()
+    throw error
+  }
+}
