@@ -13,7 +13,7 @@ import {
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { findCommand } from '../src/cli/find-command.ts'
-import { binary, runChatctl } from './support/run-chatctl.ts'
+import { binary, runBuilt } from './support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from './support/sandbox.ts'
 
 /** docs/decisions/0003-bundling.md */
@@ -53,7 +53,7 @@ describe('start-up', function () {
     const kept = (): string[] =>
       readdirSync(join(sandbox.home, '.cache/chatctl/cache')).filter((file) => file.startsWith('main-'))
     const run = async (...args: string[]): Promise<void> => {
-      expect(await runChatctl(sandbox, args)).to.include({ exitCode: 0, stderr: '' })
+      expect(await runBuilt(sandbox, args)).to.include({ exitCode: 0, stderr: '' })
     }
 
     it('is kept by the second run, for one run alone would pay for nothing', async () => {

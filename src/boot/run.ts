@@ -60,8 +60,8 @@ async function runLine(argv: readonly string[], streams: Streams, program: Progr
     if (command) {
       const Runnable = (await command.load()) as unknown as HostedCommandClass
       const exitCode = await new Runnable(rest, config, streams).execute()
-      if (exitCode === 0) await streams.demandWholeStdout()
-      return exitCode
+      if (exitCode === undefined) await streams.demandWholeStdout()
+      return exitCode ?? 0
     }
     const isHelp = asksForHelp(words, config)
     if (!isHelp && !config.findTopic(named)) throw unknown(words, program)

@@ -35,8 +35,10 @@ export default class Complete extends HostedCommand {
     }
     const answer = await answerShell(this.argv, { commands, topics }, live)
     if (answer === '') return
-    // Nobody's loss; told, it would be told over what is being typed.
-    await this.streams.writeData(answer).catch(() => {})
+    await this.streams.writeData(answer).catch(() => {
+      // Nobody's loss; told, it would be told over what is being typed.
+      this.exitCode = 0
+    })
   }
 
   protected override async catch(): Promise<void> {}

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { errorBody } from '../../src/contract/error-body.ts'
-import { runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { runBuilt, startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 /** The bundles of the service and of the upstream have a copy each of what they share. */
@@ -15,10 +15,10 @@ describe('a model server that cannot be reached', () => {
 
   it('makes 502 upstream_unreachable in the built program too', async () => {
     const create = ['service', 'keys', 'create', '--name', 'ci', '--data', 'data', '--json']
-    const { key } = JSON.parse((await runChatctl(sandbox, create)).stdout)
+    const { key } = JSON.parse((await runBuilt(sandbox, create)).stdout)
     // Nothing listens on port 9, discard.
     const args = ['--data', 'data', '--port', '0', '--upstream', 'http://127.0.0.1:9/v1']
-    const service = startChatctl(sandbox, ['service', 'run', '--json', '--log-level', 'silent', ...args])
+    const service = startBuilt(sandbox, ['service', 'run', '--json', '--log-level', 'silent', ...args])
     try {
       const { url } = JSON.parse(await firstLine(service.stdout as Readable))
       const response = await fetch(`${url}/v1/chat/models`, { headers: { authorization: `Bearer ${key}` } })

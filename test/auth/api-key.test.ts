@@ -3,7 +3,7 @@ import { owner, startBearerService } from '../support/bearer-service.ts'
 import { expectNothingStored, readCredential, readProfiles } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { deadUrl, type FaultServer, failing, startFaultServer } from '../support/fault-server.ts'
-import { type Run, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { type Run, runChatctl, startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 describe('signing in with an API key', () => {
@@ -92,7 +92,7 @@ describe('signing in with an API key', () => {
   it('Ctrl-C while stdin stays open is 130, and nothing is stored', async function () {
     if (process.platform === 'win32') return this.skip()
     const flags = ['--with-api-key', '-p', 'work', '--base-url', service.url, '--insecure-storage']
-    const child = startChatctl(sandbox, ['auth', 'login', ...flags])
+    const child = startBuilt(sandbox, ['auth', 'login', ...flags])
     setTimeout(() => child.kill('SIGINT'), 1000)
     expect(await new Promise((resolve) => child.once('close', resolve))).to.equal(130)
     expectNothingStored(sandbox)

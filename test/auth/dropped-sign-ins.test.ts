@@ -147,7 +147,7 @@ describe('a sign-in that chatctl does not use any more', () => {
       const login = startLogin(sandbox, [...loginFlags({ server, service: forbidding }), '--no-browser'])
       const page = signInByHttp((await login.address()).href)
       while (forbidding.requests.length < 1) await new Promise((resolve) => setTimeout(resolve, 10))
-      login.child.kill('SIGINT')
+      login.interrupt('SIGINT')
       expect(await login.ended).to.include({ exitCode: 130 })
       await page
       expect(revoked()).to.deep.equal(['refresh-token-1'])

@@ -63,7 +63,7 @@ describe('the address of an endpoint', () => {
     server.script.metadata = (document) => ({ ...document, authorization_endpoint: endpoint })
     const login = startLogin(sandbox, [...loginFlags({ server, service }), '--no-browser'])
     const address = await login.address()
-    login.child.kill('SIGTERM')
+    login.interrupt('SIGTERM')
     await login.ended
     expect(address.href).to.match(/^http:\/\/127\.0\.0\.1:\d+\/login\?tenant=1&/)
     expect(address.searchParams.get('client_id')).to.equal(server.clientId)

@@ -6,7 +6,7 @@ import { expireCredential, readCredential } from '../support/credential-files.ts
 import { expectFailure } from '../support/expect-failure.ts'
 import { delayed, type FaultServer } from '../support/fault-server.ts'
 import { plantSignIn } from '../support/plant-sign-in.ts'
-import { runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { runChatctl, startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { signIn } from '../support/sign-in.ts'
 import { refusing, startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
@@ -78,7 +78,7 @@ describe('a process that is killed while it refreshes', function () {
 
   async function killOne(): Promise<void> {
     server.script.token = [delayed(5000, server.tokens())]
-    const child = startChatctl(sandbox, ['chat', 'models'])
+    const child = startBuilt(sandbox, ['chat', 'models'])
     while (server.refreshes().length === 0) await sleep(10)
     child.kill('SIGKILL')
     await new Promise((resolve) => child.once('close', resolve))

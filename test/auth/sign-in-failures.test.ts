@@ -15,7 +15,7 @@ import {
   startFaultServer,
   webPage,
 } from '../support/fault-server.ts'
-import { createFakeBrowser, type LoginProcess, startLogin } from '../support/login-process.ts'
+import { createFakeBrowser, type Login, startLogin } from '../support/login-process.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { loginFlags } from '../support/sign-in.ts'
 import { type FinalPage, signInByHttp } from '../support/sign-in-by-http.ts'
@@ -42,7 +42,7 @@ describe('a sign-in that fails', () => {
     await service.close()
   })
 
-  const start = (...more: string[]): LoginProcess =>
+  const start = (...more: string[]): Login =>
     startLogin(sandbox, [...loginFlags({ server, service }), '--no-browser', ...more])
 
   /** Lets the person agree, and expects the failure on both sides. */

@@ -6,7 +6,7 @@ import { startBearerService } from '../support/bearer-service.ts'
 import { expectNothingStored } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { type FaultServer, silent, startFaultServer } from '../support/fault-server.ts'
-import { type LoginProcess, startLogin } from '../support/login-process.ts'
+import { type BuiltLogin, startBuiltLogin } from '../support/login-process.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { loginFlags } from '../support/sign-in.ts'
 import { agreeByHttp, signInByHttp } from '../support/sign-in-by-http.ts'
@@ -31,8 +31,8 @@ describe('while a sign-in waits', () => {
     sandbox.remove()
   })
 
-  const start = (...more: string[]): LoginProcess =>
-    startLogin(sandbox, [
+  const start = (...more: string[]): BuiltLogin =>
+    startBuiltLogin(sandbox, [
       ...loginFlags({ server, service }),
       ...['--scope', 'chat:write', '--no-browser', ...more],
     ])

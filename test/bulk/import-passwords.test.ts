@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import { expectFailure } from '../support/expect-failure.ts'
-import { binary, type Run, runChatctl } from '../support/run-chatctl.ts'
+import { binary, type Run, runBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { UsersServer } from '../support/users-server.ts'
 
@@ -31,7 +31,7 @@ describe('passwords that an import makes up', function () {
     return path
   }
   const importing = (path: string, ...flags: string[]): Promise<Run> =>
-    runChatctl(
+    runBuilt(
       sandbox,
       ['users', 'import', path, '--yes', '--generate-passwords', '--results', results, ...flags],
       { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' }, timeout: 50_000 },
@@ -82,7 +82,7 @@ describe('passwords that an import makes up', function () {
   it('are offered where the file has none', async () => {
     const path = file('users.csv', 'email,password\na@example.com,\nb@example.com,pw\n')
     const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' }
-    const { stderr } = await runChatctl(sandbox, ['users', 'import', path, '--yes'], { env })
+    const { stderr } = await runBuilt(sandbox, ['users', 'import', path, '--yes'], { env })
     expect(stderr).to.contain(
       'Warning: 1 new user without a password; where the service wants one: --generate-passwords',
     )

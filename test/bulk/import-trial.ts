@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'csv-parse/sync'
-import { type Run, startChatctl } from '../support/run-chatctl.ts'
+import { type Run, startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { type StoredUser, UsersServer, type UsersServerOptions } from '../support/users-server.ts'
 import { composeCsv, makeRows, type TestRow } from './import-rows.ts'
@@ -69,7 +69,7 @@ export class ImportTrial {
 
   /** Runs the import until it ends. */
   async run({ at, act, flags = [] }: RunOptions = {}): Promise<Run> {
-    const child = startChatctl(
+    const child = startBuilt(
       this.sandbox,
       [
         ...['users', 'import', this.input, '--yes', '--results', this.results],

@@ -17,7 +17,7 @@ import {
 } from '../support/fault-server.ts'
 import { commands } from '../support/manifest.ts'
 import { plantBrowserSession } from '../support/plant-browser-session.ts'
-import { type Run, type RunOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { type Run, type RunOptions, runChatctl, startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 /** Every flag that is declared changes something that can be seen from outside. */
@@ -663,7 +663,7 @@ async function findFreePort(): Promise<number> {
 
 /** @returns what it logged */
 async function serve(flags: string[], use: (url: string) => Promise<void>): Promise<string> {
-  const child = startChatctl(sandbox, ['service', 'run', ...flags])
+  const child = startBuilt(sandbox, ['service', 'run', ...flags])
   let logged = ''
   child.stderr?.on('data', (chunk) => {
     logged += chunk

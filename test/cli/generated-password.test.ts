@@ -11,7 +11,7 @@ import {
   silent,
   startFaultServer,
 } from '../support/fault-server.ts'
-import { startChatctl } from '../support/run-chatctl.ts'
+import { startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 describe('users create --generate-password', () => {
@@ -28,9 +28,9 @@ describe('users create --generate-password', () => {
   async function create(
     behaviour: Behaviour,
     flags: readonly string[] = [],
-    meanwhile: (child: ReturnType<typeof startChatctl>) => void = () => {},
+    meanwhile: (child: ReturnType<typeof startBuilt>) => void = () => {},
   ) {
-    let child: ReturnType<typeof startChatctl> | undefined
+    let child: ReturnType<typeof startBuilt> | undefined
     const sent: RecordedRequest[] = []
     const server = await startFaultServer((request, response, incoming) => {
       sent.push(request)
@@ -38,7 +38,7 @@ describe('users create --generate-password', () => {
       return behaviour(request, response, incoming)
     })
     const words = ['users', 'create', '--email', 'ada@example.com', '--generate-password', ...flags]
-    child = startChatctl(sandbox, words, {
+    child = startBuilt(sandbox, words, {
       env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' },
     })
     child.stdin?.end()

@@ -8,7 +8,7 @@ import {
   silent,
   startFaultServer,
 } from '../support/fault-server.ts'
-import { startChatctl } from '../support/run-chatctl.ts'
+import { startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 const settings = { app_name: 'Chat', theme: { mode: 'light' } }
@@ -53,7 +53,7 @@ describe('a signal', () => {
     isAwaited: (request: RecordedRequest, index: number) => boolean,
     signal: NodeJS.Signals = 'SIGINT',
   ) {
-    let child: ReturnType<typeof startChatctl> | undefined
+    let child: ReturnType<typeof startBuilt> | undefined
     const kill: Behaviour = (request, response, incoming) => {
       child?.kill(signal)
       return silent(request, response, incoming)
@@ -61,7 +61,7 @@ describe('a signal', () => {
     const server = await startFaultServer({
       choose: (request, index) => (isAwaited(request, index) ? kill : json(200, settings)),
     })
-    child = startChatctl(sandbox, args, {
+    child = startBuilt(sandbox, args, {
       env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' },
     })
     child.stdin?.end()

@@ -13,7 +13,7 @@ import { type FaultServer, json, startFaultServer } from '../support/fault-serve
 import { createJobPool } from '../support/job-pool.ts'
 import { commands } from '../support/manifest.ts'
 import { plantBrowserSession } from '../support/plant-browser-session.ts'
-import { binary, type Run, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { binary, type Run, runChatctl, startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { takeOneOfEach } from '../support/take-sample.ts'
 
@@ -142,14 +142,14 @@ describe('off a terminal', function () {
     const others = calls.filter(({ name }) => !readsPipe.has(commandOf(name)))
     const codes = await Promise.all(
       others.map(({ name, args }) =>
-        inTurn(async () => ({ name, code: await endOf(startChatctl(sandbox, args, { env })) })),
+        inTurn(async () => ({ name, code: await endOf(startBuilt(sandbox, args, { env })) })),
       ),
     )
     expect(codes.filter(({ code }) => code === null)).to.deep.equal([])
   })
 
   it('a text that is awaited from a silent pipe is named after a while', async () => {
-    const child = startChatctl(sandbox, ['chat', 'send'], { env })
+    const child = startBuilt(sandbox, ['chat', 'send'], { env })
     let said = ''
     child.stderr?.on('data', (chunk) => {
       said += chunk
@@ -182,7 +182,7 @@ describe('off a terminal', function () {
   }
 
   it('service run serves until it is stopped, and ends in good order', async () => {
-    const child = startChatctl(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])
+    const child = startBuilt(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])
     child.stdin?.end()
     const ended = endOf(child)
     child.stdout?.once('data', () => child.kill('SIGTERM'))

@@ -13,7 +13,7 @@ import {
   startFaultServer,
   stream,
 } from '../support/fault-server.ts'
-import { type Run, type RunOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { type Run, type RunOptions, runChatctl, startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 /** docs/output.md, from the outside. */
@@ -391,7 +391,7 @@ describe('output', function () {
     it('a reader that has seen enough is success', async () => {
       const many = { data: Array.from({ length: 50_000 }, (_, index) => ({ id: `model-${index}` })) }
       server = await startFaultServer(json(200, many))
-      const child = startChatctl(sandbox, ['chat', 'models'], {
+      const child = startBuilt(sandbox, ['chat', 'models'], {
         env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
       })
       let stderr = ''
@@ -414,13 +414,13 @@ describe('output', function () {
         ['chat', 'send', 'x', '--stream'],
       ]) {
         it(`${signal} while waiting for ${args.join(' ')} is ${code}, at once`, async () => {
-          let child: ReturnType<typeof startChatctl> | undefined
+          let child: ReturnType<typeof startBuilt> | undefined
           const kill: Behaviour = (request, response, incoming) => {
             setTimeout(() => child?.kill(signal), 50)
             return silent(request, response, incoming)
           }
           server = await startFaultServer(kill)
-          child = startChatctl(sandbox, args, {
+          child = startBuilt(sandbox, args, {
             env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
           })
           let said = ''
@@ -438,7 +438,7 @@ describe('output', function () {
       }
 
       it(`${signal} while waiting for stdin is ${code}`, async () => {
-        const child = startChatctl(sandbox, ['chat', 'send'], {
+        const child = startBuilt(sandbox, ['chat', 'send'], {
           env: { CHATCTL_BASE_URL: 'http://127.0.0.1:9', CHATCTL_API_KEY: 'some-key' },
         })
         child.stderr?.once('data', () => child.kill(signal))

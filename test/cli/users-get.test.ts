@@ -13,7 +13,7 @@ import {
   type Script,
   startFaultServer,
 } from '../support/fault-server.ts'
-import { type Run, type RunOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { type Run, type RunOptions, runChatctl, startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 /** Several users in one command. */
@@ -84,7 +84,7 @@ describe('users get ID ID', () => {
 
   it('writes rows while others are still to come, also from stdin', async () => {
     const options = await start(users())
-    const child = startChatctl(sandbox, ['users', 'get', '-', '-o', 'jsonl'], options)
+    const child = startBuilt(sandbox, ['users', 'get', '-', '-o', 'jsonl'], options)
     child.stdin?.write('a b\n')
     const [first] = await once(child.stdout ?? child, 'data')
     expect(JSON.parse(String(first).split('\n')[0] ?? '')).to.deep.equal(userOf('a'))
@@ -162,7 +162,7 @@ describe('users get ID ID', () => {
 
   it('does not wait for a stdin that goes on when it stops', async () => {
     const options = await start(failing(401, 'unauthorized', 'No'))
-    const child = startChatctl(sandbox, ['users', 'get', '-'], options)
+    const child = startBuilt(sandbox, ['users', 'get', '-'], options)
     child.stdin?.on('error', () => {})
     child.stdin?.write('a b c\n')
     const [code] = await once(child, 'close')
@@ -231,7 +231,7 @@ describe('users get ID ID', () => {
 
   it('reads ids that chunks of stdin cut in two, and characters too', async () => {
     const options = await start(users())
-    const child = startChatctl(sandbox, ['users', 'get', '-', '--fields', 'id'], options)
+    const child = startBuilt(sandbox, ['users', 'get', '-', '--fields', 'id'], options)
     let stdout = ''
     child.stdout?.on('data', (chunk) => {
       stdout += chunk

@@ -3,7 +3,7 @@ import { existsSync, openSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { createJobPool } from '../support/job-pool.ts'
-import { binary, type RunOptions, runChatctl } from '../support/run-chatctl.ts'
+import { binary, type RunOptions, runBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 /** Help that the build wrote down, against that of the program itself, which a width asks for. */
@@ -20,7 +20,7 @@ describe('written help', function () {
     inTurn(async () => {
       const sandbox = createSandbox({ ownCache })
       sandboxes.push(sandbox)
-      const { exitCode, stdout, stderr } = await runChatctl(sandbox, words, options)
+      const { exitCode, stdout, stderr } = await runBuilt(sandbox, words, options)
       return { exitCode, stdout, stderr, isLive: existsSync(join(sandbox.home, '.cache')) }
     })
   after(() => {

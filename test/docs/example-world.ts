@@ -5,7 +5,7 @@ import { TranscriptWriter } from '../../src/talk/transcript/transcript-writer.ts
 import { makeCertificate } from '../support/certificate.ts'
 import { freePort } from '../support/free-port.ts'
 import { plantBrowserSession } from '../support/plant-browser-session.ts'
-import { binary, type Run, runChatctl } from '../support/run-chatctl.ts'
+import { binary, type Run, runBuilt } from '../support/run-chatctl.ts'
 import { runService, type ServiceProcess } from '../support/run-service.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { changesSignIn, files, type Names, needsStoppedService, substitutions } from './example-tables.ts'
@@ -144,7 +144,7 @@ async function fill(sandbox: Sandbox): Promise<Things> {
   const { home } = sandbox
   const data = join(home, '.local/share/chatctl')
   const json = async (stdin: string, ...args: string[]) => {
-    const { stdout, stderr } = await runChatctl(sandbox, [...args, '--json'], { stdin })
+    const { stdout, stderr } = await runBuilt(sandbox, [...args, '--json'], { stdin })
     if (stdout === '') throw new Error(`${args.join(' ')}: ${stderr}`)
     return JSON.parse(stdout)
   }

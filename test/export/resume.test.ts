@@ -14,7 +14,7 @@ import {
   type StoredMessage,
   storedAt,
 } from '../support/history-service.ts'
-import { startChatctl } from '../support/run-chatctl.ts'
+import { startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { exportEnvironment, idsOf, readLines, runExport } from './export-run.ts'
 
@@ -65,7 +65,7 @@ describe('an export that was killed', function () {
     onRequest = (index) => {
       if (index - from === requests) child?.kill(signal)
     }
-    child = startChatctl(sandbox, ['history', 'export'], { env: exportEnvironment(server.url) })
+    child = startBuilt(sandbox, ['history', 'export'], { env: exportEnvironment(server.url) })
     let stderr = ''
     child.stdout?.resume()
     child.stderr?.on('data', (chunk) => {

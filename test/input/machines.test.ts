@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
-import { runChatctl } from '../support/run-chatctl.ts'
+import { runBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 describe('a harsh machine', () => {
@@ -15,7 +15,7 @@ describe('a harsh machine', () => {
   })
   afterEach(() => sandbox.remove())
 
-  const run = (args: string[], env: NodeJS.ProcessEnv = {}) => runChatctl(sandbox, args, { env })
+  const run = (args: string[], env: NodeJS.ProcessEnv = {}) => runBuilt(sandbox, args, { env })
 
   it('ten first commands at once make the data once, and all are kept', async () => {
     const runs = await Promise.all(

@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { maxSecretBytes, readNamedFile } from '../../src/system/read-named-file.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
-import { binary, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { binary, runBuilt, startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 
@@ -97,14 +97,14 @@ describe('a file that a flag or a variable names', function () {
 
   for (const [name, place] of Object.entries(places)) {
     it(`is refused without an end: ${name}`, async () => {
-      const run = await runChatctl(sandbox, place.args('/dev/zero'), { env: envOf(place, '/dev/zero') })
+      const run = await runBuilt(sandbox, place.args('/dev/zero'), { env: envOf(place, '/dev/zero') })
       expectFailure(run, place.exitCode, `/dev/zero is larger than ${place.max}`)
       expect(server.requests).to.deep.equal([])
     })
 
     it(`may be a pipe that nothing comes through, and Ctrl-C ends the wait: ${name}`, async () => {
       const path = makePipe()
-      const child = startChatctl(sandbox, place.args(path), { env: envOf(place, path) })
+      const child = startBuilt(sandbox, place.args(path), { env: envOf(place, path) })
       const closed = once(child, 'close')
       const writer = await openForWriting(path)
       child.kill('SIGINT')
@@ -116,7 +116,7 @@ describe('a file that a flag or a variable names', function () {
 
   it('may be a pipe of rows that nothing comes through, and Ctrl-C ends the wait', async () => {
     const path = makePipe()
-    const child = startChatctl(sandbox, ['users', 'import', path, '--yes'], { env: service() })
+    const child = startBuilt(sandbox, ['users', 'import', path, '--yes'], { env: service() })
     const closed = once(child, 'close')
     const writer = await openForWriting(path)
     child.kill('SIGINT')
@@ -128,7 +128,7 @@ describe('a file that a flag or a variable names', function () {
 
   it('may be a pipe', async () => {
     const path = makePipe()
-    const running = runChatctl(sandbox, ['chat', 'models'], {
+    const running = runBuilt(sandbox, ['chat', 'models'], {
       env: { ...service(), CHATCTL_API_KEY: '', CHATCTL_API_KEY_FILE: path },
     })
     const writer = await openForWriting(path)
@@ -153,7 +153,7 @@ describe('a file that a flag or a variable names', function () {
       const { args, exitCode } = places[place] as Place
       for (const mode of [0o666, 0o602, 0o620]) {
         chmodSync(path, mode)
-        const run = await runChatctl(sandbox, args(path), { env: envOf(places[place] as Place, path) })
+        const run = await runBuilt(sandbox, args(path), { env: envOf(places[place] as Place, path) })
         expectFailure(
           run,
           exitCode,
@@ -205,7 +205,7 @@ describe('a file that a flag or a variable names', function () {
     ['ids', ['users', 'get', '-'], '64 KiB'],
   ] as const) {
     it(`is refused without an end where it is stdin and holds ${name}`, async () => {
-      const child = startChatctl(sandbox, args, { env: service() })
+      const child = startBuilt(sandbox, args, { env: service() })
       const zeros = Buffer.alloc(1024 * 1024, 'x')
       child.stdin?.on('error', () => {})
       const pour = (): void => {

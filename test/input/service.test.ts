@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
 import { type FaultServer, json, sse, startFaultServer } from '../support/fault-server.ts'
-import { type Run, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { type Run, runChatctl, startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 /** A service that runs until its test is over. */
@@ -42,7 +42,7 @@ describe('service run and its keys', () => {
     )
 
   async function serve(...args: string[]): Promise<Served> {
-    const child = startChatctl(sandbox, ['service', 'run', '--port', '0', '--data', data, '--json', ...args])
+    const child = startBuilt(sandbox, ['service', 'run', '--port', '0', '--data', data, '--json', ...args])
     const closed = once(child, 'close')
     let stdout = ''
     child.stderr?.resume()
@@ -83,7 +83,7 @@ describe('service run and its keys', () => {
 
   it('prints a bare URL off JSON, and says nothing else at log level silent', async () => {
     const args = ['service', 'run', '--port', '0', '--data', data, '--log-level', 'silent']
-    const child = startChatctl(sandbox, args)
+    const child = startBuilt(sandbox, args)
     let output = ''
     child.stdout?.on('data', (chunk) => {
       output += chunk
@@ -109,7 +109,7 @@ describe('service run and its keys', () => {
     try {
       const { key } = await createKey()
       const served = await serve('--upstream', `${upstream.url}/v1`)
-      const child = startChatctl(sandbox, ['chat', 'send', 'Count', '--stream'], { env: as(served.url, key) })
+      const child = startBuilt(sandbox, ['chat', 'send', 'Count', '--stream'], { env: as(served.url, key) })
       child.stdin?.end()
       let text = ''
       let ended: Promise<number | null> | undefined

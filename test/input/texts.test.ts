@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
-import { runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { runChatctl, startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 describe('a text on stdin', () => {
@@ -87,7 +87,7 @@ describe('a text on stdin', () => {
       [['--json'], '{"notice":{"message":"Waiting for the text on stdin…"}}\n'],
       [['--quiet'], ''],
     ] as const) {
-      const child = startChatctl(sandbox, ['chat', 'send', ...flags], { env: env() })
+      const child = startBuilt(sandbox, ['chat', 'send', ...flags], { env: env() })
       children.push(child)
       let stderr = ''
       child.stderr?.on('data', (chunk) => {
@@ -104,7 +104,7 @@ describe('a text on stdin', () => {
   })
 
   it('can be given up with Ctrl-C while it is awaited', async () => {
-    const child = startChatctl(sandbox, ['chat', 'send'], { env: env() })
+    const child = startBuilt(sandbox, ['chat', 'send'], { env: env() })
     children.push(child)
     const closed = new Promise((resolve) => child.once('close', resolve))
     await sleep(1_000)

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { findCredentials, readProfiles } from '../support/credential-files.ts'
-import { type Run, runChatctl } from '../support/run-chatctl.ts'
+import { type Run, runBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 /** Copies that all begin at the same moment; a whole run has 200. */
@@ -43,7 +43,7 @@ describe(`${copies} copies at once on one home`, function () {
   after(() => sandbox.remove())
 
   const run = ({ args, stdin = '' }: { args: string[]; stdin?: string }) =>
-    runChatctl(sandbox, args, { stdin, timeout: 240_000 })
+    runBuilt(sandbox, args, { stdin, timeout: 240_000 })
   const done = (kind: string) => runs.filter((one) => one.kind === kind && one.run.exitCode === 0)
 
   it('all end, and do what they were asked', () => {

@@ -7,7 +7,7 @@ import { createTransport } from '../../src/auth/transport.ts'
 import { Client } from '../../src/client/client.ts'
 import { failureOf } from '../client/capture.ts'
 import { type Behaviour, type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
-import { startChatctl } from '../support/run-chatctl.ts'
+import { startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
 /** Sends an answer for as long as somebody takes it. */
@@ -62,7 +62,7 @@ describe('what has no end', function () {
       const sandbox = createSandbox()
       server = await startFaultServer(json(200, {}))
       const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'k' }
-      const child = startChatctl(sandbox, ['settings', 'get', '--jq', 'def f: f; f'], { env })
+      const child = startBuilt(sandbox, ['settings', 'get', '--jq', 'def f: f; f'], { env })
       const closed = once(child, 'close')
       await sleep(2_000)
       expect(child.exitCode).to.equal(null)

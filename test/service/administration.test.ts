@@ -8,7 +8,7 @@ import { Failure } from '../../src/contract/failure.ts'
 import { type Administration, openAdministration } from '../../src/service/administration/administration.ts'
 import { type DataPlace, openStore } from '../../src/service/store/open-store.ts'
 import { sharedPostgres } from '../support/postgres.ts'
-import { runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { runChatctl, startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { caller, onEachEngine, withPlace, withService } from './temporary-service.ts'
 
@@ -161,7 +161,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
       const sandbox = createSandbox()
       if (database !== undefined) sandbox.env['CHATCTL_DATABASE'] = database
       const start = () =>
-        startChatctl(sandbox, ['service', 'run', '--port', '0', '--json', '--log-level', 'silent'])
+        startBuilt(sandbox, ['service', 'run', '--port', '0', '--json', '--log-level', 'silent'])
       const ready = async (child: ChildProcess) =>
         JSON.parse(String((await once(child.stdout as Readable, 'data'))[0])).pid as number
       const first = start()
@@ -230,7 +230,7 @@ describe('a service that says where it runs to nobody', () => {
   it('takes that back when it ends of it', async () => {
     const sandbox = createSandbox()
     try {
-      const child = startChatctl(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])
+      const child = startBuilt(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])
       child.stdout?.destroy()
       await once(child, 'exit')
       const files = readdirSync(join(sandbox.home, '.local/share/chatctl'))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { needPostgres, startPostgres, type TemporaryPostgres } from '../support/postgres.ts'
-import { type RunOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { type RunOptions, runBuilt, startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { caller } from './temporary-service.ts'
 
@@ -31,7 +31,7 @@ describe('the address of a database', () => {
   after(() => postgres?.close())
 
   const run = (args: string[], options?: RunOptions) =>
-    runChatctl(sandbox, ['service', ...args, '--debug'], options)
+    runBuilt(sandbox, ['service', ...args, '--debug'], options)
 
   it('shows its password in no output, no error, no log and no file, while all goes well and when nothing does', async () => {
     const database = await postgres.createDatabase()
@@ -43,7 +43,7 @@ describe('the address of a database', () => {
       return { stdout, exitCode }
     }
     const made = await tell(['keys', 'create', '--name', 'x', '--jq', '.key', '--database', database])
-    const service = startChatctl(
+    const service = startBuilt(
       sandbox,
       ['service', 'run', '--port', '0', '--json', '--log-level', 'trace', '--debug'],
       { env },

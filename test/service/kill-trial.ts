@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { sql } from 'kysely'
 import { openAdministration } from '../../src/service/administration/administration.ts'
 import { type DataPlace, openStore } from '../../src/service/store/open-store.ts'
-import { startChatctl } from '../support/run-chatctl.ts'
+import { startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { caller } from './temporary-service.ts'
 
@@ -41,7 +41,7 @@ async function postUntilKilled(place: DataPlace, key: string, acknowledged: Ackn
   const sandbox = createSandbox()
   const args = ['service', 'run', '--port', '0', '--data', place.dataDir, '--log-level', 'silent', '--json']
   const env = place.database === undefined ? {} : { CHATCTL_DATABASE: place.database }
-  const service = startChatctl(sandbox, args, { env })
+  const service = startBuilt(sandbox, args, { env })
   const ended = once(service, 'exit')
   const [line] = await Promise.race([
     once(service.stdout as Readable, 'data'),

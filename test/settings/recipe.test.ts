@@ -3,7 +3,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
-import { binary, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { binary, runChatctl, startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 const page = readFileSync(resolve(import.meta.dirname, '../../docs/settings-as-code.md'), 'utf8')
@@ -31,7 +31,7 @@ describe('the recipe for CI', () => {
       writeFileSync(join(sandbox.home, /^# (\S+\.sh),/.exec(script)?.[1] ?? 'nameless'), script)
     }
     const made = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'ci', '--jq', '.key'])
-    service = startChatctl(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])
+    service = startBuilt(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])
     const url = await new Promise<string>((done) => {
       service.stdout?.once('data', (chunk) => done(String(chunk).trim()))
     })

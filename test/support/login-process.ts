@@ -1,13 +1,14 @@
 import type { ChildProcess } from 'node:child_process'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Run, type RunOptions, startChatctl } from './run-chatctl.ts'
+import { type HostOptions, type ProcessOptions, type Run, startBuilt, startChatctl } from './run-chatctl.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** A sign-in that is under way. */
-export interface LoginProcess {
-  child: ChildProcess
+export interface Login {
+  interrupt(signal: 'SIGINT' | 'SIGTERM'): void
   /** The last address for the browser, as soon as stderr names one. */
   address(): Promise<URL>
   /** Types a line on stdin. */
@@ -17,13 +18,25 @@ export interface LoginProcess {
   ended: Promise<Run>
 }
 
-/** Starts `auth login` and leaves stdin open unless `stdin` says what is on it. */
-export function startLogin(
+/** One in a process of its own. */
+export interface BuiltLogin extends Login {
+  child: ChildProcess
+}
+
+/** Starts `auth login` in this process, and leaves stdin open unless `stdin` says what is on it. */
+export function startLogin(sandbox: Sandbox, args: readonly string[], options: HostOptions = {}): Login {
+  const running = startChatctl(sandbox, ['auth', 'login', ...args], options)
+  if (options.stdin !== undefined) running.stdin.end(options.stdin)
+  return follow({ ...running, stderr: () => running.written().stderr, input: running.stdin })
+}
+
+/** The same with the built program, in a process of its own. */
+export function startBuiltLogin(
   sandbox: Sandbox,
   args: readonly string[],
-  options: RunOptions = {},
-): LoginProcess {
-  const child = startChatctl(sandbox, ['auth', 'login', ...args], options)
+  options: ProcessOptions = {},
+): BuiltLogin {
+  const child = startBuilt(sandbox, ['auth', 'login', ...args], options)
   const run: Run = { exitCode: null, stdout: '', stderr: '' }
   child.stdin?.on('error', () => {})
   if (options.stdin !== undefined) child.stdin?.end(options.stdin)
@@ -40,23 +53,34 @@ export function startLogin(
       resolve({ ...run, exitCode })
     })
   })
+  const interrupt: Login['interrupt'] = (signal) => void child.kill(signal)
+  return { ...follow({ interrupt, ended, stderr: () => run.stderr, input: child.stdin }), child }
+}
+
+function follow({
+  interrupt,
+  ended,
+  stderr,
+  input,
+}: Pick<Login, 'interrupt' | 'ended' | 'stderr'> & { input: Writable | null }): Login {
+  let isOver = false
+  const over = () => {
+    isOver = true
+  }
+  ended.then(over, over)
   return {
-    child,
+    interrupt,
+    ended,
+    stderr,
     address: async () => {
-      let over = false
-      void ended.then(() => {
-        over = true
-      })
-      while (!over) {
-        const address = findAddress(run.stderr)
+      for (;;) {
+        const address = findAddress(stderr())
         if (address !== undefined) return new URL(address)
+        if (isOver) throw new Error(`it ended without an address: ${stderr()}`)
         await sleep(10)
       }
-      throw new Error(`it ended without an address: ${run.stderr}`)
     },
-    paste: (line) => child.stdin?.write(`${line}\n`),
-    stderr: () => run.stderr,
-    ended,
+    paste: (line) => input?.write(`${line}\n`),
   }
 }
 

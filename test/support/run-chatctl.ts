@@ -1,6 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { PassThrough, Transform, type TransformCallback } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { run } from '../../src/boot/run.ts'
+import type { Host } from '../../src/cli/host.ts'
+import { Interruption } from '../../src/cli/interruption.ts'
+import type { CredentialStore } from '../../src/credentials/credential-store.ts'
+import { keychainFailure } from '../../src/credentials/keychain-failure.ts'
+import { systemClock } from '../../src/system/clock.ts'
 import type { Sandbox } from './sandbox.ts'
+import { sourceProgram } from './source-program.ts'
 
 export const binary = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 
@@ -15,18 +24,137 @@ export interface RunOptions {
   env?: NodeJS.ProcessEnv
   /** All of stdin; empty unless said. */
   stdin?: string | Uint8Array
-  /** A hang is a failure: killed after this many ms. */
+  /** A hang is a failure: ended after this many ms. */
   timeout?: number
   cwd?: string
+}
+
+/** Of a run in this process. */
+export interface HostOptions extends RunOptions {
+  /** What is not as `createHost` makes it. */
+  host?: Partial<Host>
+}
+
+export interface ProcessOptions extends RunOptions {
   /** Run in place of the built program: a Node, and a script for it. */
   program?: readonly [node: string, script: string]
 }
 
-/** Starts the built program the way a shell would, with pipes for its three streams. */
+/** A command line that runs in this process. */
+export interface Running {
+  stdin: PassThrough
+  stdout: Transform
+  stderr: Transform
+  /** Ends it as a person or the system would. */
+  interrupt(signal?: 'SIGINT' | 'SIGTERM' | 'SIGHUP'): void
+  /** What has been written so far. */
+  written(): { stdout: string; stderr: string }
+  ended: Promise<Run>
+}
+
+/** Starts a command line of the program in src, without a process of its own and without a terminal. */
 export function startChatctl(
   sandbox: Sandbox,
   args: readonly string[],
-  { env, cwd, program = [process.execPath, binary] }: RunOptions = {},
+  { env, cwd, timeout = 20_000, host: given }: HostOptions = {},
+): Running {
+  const [stdin, stdout, stderr] = [new PassThrough(), new OutputStream(), new OutputStream()]
+  const shown = { stdout: collect(stdout), stderr: collect(stderr) }
+  const controller = new AbortController()
+  let takeInterrupt: (() => void) | undefined
+  const interrupt: Running['interrupt'] = (signal = 'SIGINT') => {
+    if (signal === 'SIGINT' && takeInterrupt) takeInterrupt()
+    else controller.abort(new Interruption(signal))
+  }
+  const host: Host = {
+    env: definedIn({ ...sandbox.env, ...env }),
+    cwd: cwd ?? sandbox.home,
+    stdin: stdin as unknown as NodeJS.ReadStream,
+    stdout: stdout as unknown as NodeJS.WriteStream,
+    stderr: stderr as unknown as NodeJS.WriteStream,
+    isTerminal: { stdin: false, stdout: false, stderr: false },
+    isStdoutClosed: () => false,
+    signal: controller.signal,
+    takeInterrupts: (onInterrupt) => {
+      const before = takeInterrupt
+      takeInterrupt = onInterrupt
+      return () => {
+        takeInterrupt = before
+      }
+    },
+    allowGrace: () => {},
+    untilEnded: () => () => {},
+    keepHeapSmall: () => {},
+    clock: systemClock,
+    log: { write: (line) => void stderr.write(line) },
+    openKeychain: () => noKeychain,
+    openBrowser: async (url) => {
+      const { openBrowser } = await import('../../src/auth/open-browser.ts')
+      return openBrowser(url, host.env['BROWSER'])
+    },
+    ...given,
+  }
+  const timer = setTimeout(() => controller.abort(new Error(`it did not end within ${timeout} ms`)), timeout)
+  const written = () => ({ stdout: shown.stdout(), stderr: shown.stderr() })
+  const ended = run(args, host, sourceProgram)
+    .finally(() => clearTimeout(timer))
+    .then(async (exitCode) => {
+      await Promise.all([end(stdout), end(stderr)])
+      return { exitCode, ...written() }
+    })
+  return { stdin, stdout, stderr, interrupt, written, ended }
+}
+
+/** Runs a command line of the program in src to its end, in this process. */
+export async function runChatctl(
+  sandbox: Sandbox,
+  args: readonly string[],
+  options: HostOptions = {},
+): Promise<Run> {
+  const running = startChatctl(sandbox, args, options)
+  running.stdin.end(options.stdin ?? '')
+  return running.ended
+}
+
+/** A machine without a keychain. */
+const noKeychain: CredentialStore = {
+  storage: 'keychain',
+  read: async ({ origin, profile }) => refuse(origin, profile),
+  write: async ({ origin, profile }) => refuse(origin, profile),
+  delete: async ({ origin, profile }) => refuse(origin, profile),
+}
+
+function refuse(origin: string, profile: string): never {
+  throw keychainFailure(new Error('no secret service provider'), {
+    service: `chatctl:${origin}`,
+    account: profile,
+  })
+}
+
+/** As an environment of a process is: what is undefined is not there. */
+function definedIn(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined))
+}
+
+/** As a pipe does, it has taken what is written when the write is done: a buffer may be used again. */
+class OutputStream extends Transform {
+  override _transform(chunk: Uint8Array, _: BufferEncoding, done: TransformCallback): void {
+    done(null, Buffer.from(chunk))
+  }
+}
+
+async function end(stream: Transform): Promise<void> {
+  if (!stream.destroyed && !stream.readableEnded) {
+    stream.end()
+    await once(stream, 'end')
+  }
+}
+
+/** Starts the built program the way a shell would, with pipes for its three streams. */
+export function startBuilt(
+  sandbox: Sandbox,
+  args: readonly string[],
+  { env, cwd, program = [process.execPath, binary] }: ProcessOptions = {},
 ): ChildProcess {
   const [node, script] = program
   return spawn(node, [script, ...args], {
@@ -37,12 +165,12 @@ export function startChatctl(
 }
 
 /** Runs the built program to its end. */
-export async function runChatctl(
+export async function runBuilt(
   sandbox: Sandbox,
   args: readonly string[],
-  options: RunOptions = {},
+  options: ProcessOptions = {},
 ): Promise<Run> {
-  const child = startChatctl(sandbox, args, options)
+  const child = startBuilt(sandbox, args, options)
   child.stdin?.on('error', () => {})
   child.stdin?.end(options.stdin ?? '')
   const stdout = collect(child.stdout)

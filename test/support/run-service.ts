@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import { type RunOptions, runChatctl, startChatctl } from './run-chatctl.ts'
+import { type ProcessOptions, runChatctl, startBuilt } from './run-chatctl.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** `chatctl service run` as a process of its own. */
@@ -22,11 +22,11 @@ export interface ServiceProcess {
 export async function runService(
   sandbox: Sandbox,
   args: readonly string[] = [],
-  options: RunOptions = {},
+  options: ProcessOptions = {},
 ): Promise<ServiceProcess> {
   const port = args.includes('--port') ? [] : ['--port', '0']
   const words = ['service', 'run', ...port, '--admin-port', 'off', '--json', '--log-level', 'warn']
-  const child = startChatctl(sandbox, [...words, ...args], options)
+  const child = startBuilt(sandbox, [...words, ...args], options)
   let errors = ''
   child.stderr?.on('data', (chunk) => {
     errors += chunk

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { startLogin } from './login-process.ts'
-import type { Run, RunOptions } from './run-chatctl.ts'
+import type { HostOptions, Run } from './run-chatctl.ts'
 import type { Sandbox } from './sandbox.ts'
 import { signInByHttp } from './sign-in-by-http.ts'
 
@@ -23,7 +23,7 @@ export async function signIn(
   sandbox: Sandbox,
   parties: Parties,
   more: readonly string[] = ['--scope', 'chat:read chat:write'],
-  options: RunOptions & { profile?: string } = {},
+  options: HostOptions & { profile?: string } = {},
 ): Promise<Run> {
   const flags = [...loginFlags(parties, options.profile), '--no-browser', ...more]
   const login = startLogin(sandbox, flags, options)

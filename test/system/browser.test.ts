@@ -7,7 +7,7 @@ import { type AuthorizationServer, startAuthorizationServer } from '../support/a
 import { startBearerService } from '../support/bearer-service.ts'
 import { expectNothingStored, readCredential } from '../support/credential-files.ts'
 import type { FaultServer } from '../support/fault-server.ts'
-import { createFakeBrowser, type LoginProcess, startLogin } from '../support/login-process.ts'
+import { createFakeBrowser, type Login, startBuiltLogin } from '../support/login-process.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { loginFlags } from '../support/sign-in.ts'
 
@@ -109,10 +109,10 @@ describe('signing in with a real browser', () => {
   })
 
   /** Starts the sign-in, and opens what it hands to the program that BROWSER names. */
-  async function open(colorScheme: (typeof schemes)[number]): Promise<{ login: LoginProcess; tab: Tab }> {
+  async function open(colorScheme: (typeof schemes)[number]): Promise<{ login: Login; tab: Tab }> {
     const program = createFakeBrowser(sandbox)
     const flags = [...loginFlags({ server, service }), '--scope', 'chat:write']
-    const login = startLogin(sandbox, flags, { stdin: '', env: program.env, timeout: 60_000 })
+    const login = startBuiltLogin(sandbox, flags, { stdin: '', env: program.env, timeout: 60_000 })
     const tab = await openTab(browser, colorScheme)
     await tab.page.goto(await program.opened())
     return { login, tab }

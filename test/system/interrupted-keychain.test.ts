@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
 import type { FaultServer } from '../support/fault-server.ts'
-import { startLogin } from '../support/login-process.ts'
-import { runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { startBuiltLogin } from '../support/login-process.ts'
+import { runBuilt, startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
 import { type SecretService, startSecretService } from './secret-service.ts'
@@ -21,7 +21,7 @@ describe('a keychain whose dialog is open when chatctl is ended', () => {
     server = await startTokenEndpoint()
     service = await startBearerService((token) => server.live.has(token))
     const parties = ['--base-url', service.url, '--auth-url', server.url, '--client-id', server.clientId]
-    const login = startLogin(sandbox, ['-p', 'work', ...parties, '--no-browser'], { env: keyring.env })
+    const login = startBuiltLogin(sandbox, ['-p', 'work', ...parties, '--no-browser'], { env: keyring.env })
     await (await fetch(await login.address())).text()
     const { exitCode, stderr } = await login.ended
     expect(exitCode, stderr).to.equal(0)
@@ -35,7 +35,7 @@ describe('a keychain whose dialog is open when chatctl is ended', () => {
 
   /** Starts a command, sends it the signals once the other process is there, and gives its exit code. */
   async function end(args: readonly string[], signals: readonly NodeJS.Signals[]): Promise<number | null> {
-    const child = startChatctl(sandbox, args, { env: keyring.env })
+    const child = startBuilt(sandbox, args, { env: keyring.env })
     child.stdout?.resume()
     child.stderr?.resume()
     const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
@@ -83,7 +83,7 @@ describe('a keychain whose dialog is open when chatctl is ended', () => {
 
   it('(what is left is seen where there is something)', async () => {
     keyring.lock()
-    const logout = runChatctl(sandbox, ['auth', 'logout', '-p', 'work'], { env: keyring.env, timeout: 3000 })
+    const logout = runBuilt(sandbox, ['auth', 'logout', '-p', 'work'], { env: keyring.env, timeout: 3000 })
     expect(await programsLeft(sandbox)).not.to.deep.equal([])
     await logout
   })

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
 import type { FaultServer } from '../support/fault-server.ts'
-import { startLogin } from '../support/login-process.ts'
-import { runChatctl } from '../support/run-chatctl.ts'
+import { startBuiltLogin } from '../support/login-process.ts'
+import { runBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
 import { type SecretService, startSecretService } from './secret-service.ts'
@@ -90,7 +90,7 @@ describe('20 requests at once, with a token that has expired', () => {
   it('renew it once, and the one item holds what came of it', async () => {
     const { env } = keyring
     const parties = ['--base-url', service.url, '--auth-url', server.url, '--client-id', server.clientId]
-    const login = startLogin(sandbox, ['-p', 'work', ...parties, '--no-browser'], { env })
+    const login = startBuiltLogin(sandbox, ['-p', 'work', ...parties, '--no-browser'], { env })
     await fetch(await login.address())
     expect(await login.ended).to.include({ exitCode: 0 })
     const lookup = () => JSON.parse(keyring.secretTool(['lookup', ...attributesOf(service)]).stdout)
@@ -101,7 +101,7 @@ describe('20 requests at once, with a token that has expired', () => {
     const runs = await Promise.all(
       numbers
         .slice(10)
-        .map(() => runChatctl(sandbox, ['chat', 'models', '-p', 'work'], { env, timeout: 60_000 })),
+        .map(() => runBuilt(sandbox, ['chat', 'models', '-p', 'work'], { env, timeout: 60_000 })),
     )
     expect(
       runs.map(({ exitCode, stderr }) => exitCode || stderr.replace(/^Waiting for the keychain; .*\n/gm, '')),

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
 import type { FaultServer } from '../support/fault-server.ts'
-import { startLogin } from '../support/login-process.ts'
-import { type Run, runChatctl } from '../support/run-chatctl.ts'
+import { startBuiltLogin } from '../support/login-process.ts'
+import { type Run, runBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
 import { kernelKeys } from './kernel-keys.ts'
@@ -49,7 +49,7 @@ describe('where secrets are after a login', () => {
 
   async function withBrowser(flags: string[]): Promise<{ run: Run; secrets: Secrets }> {
     const parties = ['--base-url', service.url, '--auth-url', server.url, '--client-id', server.clientId]
-    const login = startLogin(sandbox, ['-p', 'work', ...parties, '--no-browser', ...flags], { env })
+    const login = startBuiltLogin(sandbox, ['-p', 'work', ...parties, '--no-browser', ...flags], { env })
     const page = await fetch(await login.address())
     expect(await page.text()).not.to.match(/access-token|refresh-token/)
     const run = await login.ended
@@ -74,7 +74,7 @@ describe('where secrets are after a login', () => {
       const { run, secrets } = await login()
       expect(run.exitCode, run.stderr).to.equal(exitCode)
       if (exitCode === 0) {
-        const used = await runChatctl(sandbox, ['chat', 'models', '-p', 'work'], { env })
+        const used = await runBuilt(sandbox, ['chat', 'models', '-p', 'work'], { env })
         expect(used.exitCode, used.stderr).to.equal(0)
       }
       for (const secret of [...secrets.kept, ...secrets.passing]) {

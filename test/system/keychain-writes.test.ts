@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { owner, startBearerService } from '../support/bearer-service.ts'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
-import { startLogin } from '../support/login-process.ts'
-import { runChatctl } from '../support/run-chatctl.ts'
+import { startBuiltLogin } from '../support/login-process.ts'
+import { runBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { startTokenEndpoint } from '../support/token-endpoint.ts'
 import { type Dialog, type SecretService, startSecretService } from './secret-service.ts'
@@ -93,7 +93,7 @@ describe('a keychain that could be read and cannot be written', () => {
     try {
       const { env } = keyring
       const parties = ['--base-url', chat.url, '--auth-url', server.url, '--client-id', server.clientId]
-      const signIn = startLogin(sandbox, ['-p', 'oauth', ...parties, '--no-browser'], { env })
+      const signIn = startBuiltLogin(sandbox, ['-p', 'oauth', ...parties, '--no-browser'], { env })
       await fetch(await signIn.address())
       expect(await signIn.ended).to.include({ exitCode: 0 })
       server.live.clear()
@@ -103,7 +103,7 @@ describe('a keychain that could be read and cannot be written', () => {
           return server.tokens()(...exchange)
         },
       ]
-      const run = await runChatctl(sandbox, ['chat', 'models', '-p', 'oauth', '--json'], { env })
+      const run = await runBuilt(sandbox, ['chat', 'models', '-p', 'oauth', '--json'], { env })
       expect(run.exitCode, run.stderr).to.equal(0)
       expect(linesOf(run).flatMap(({ warning }) => warning?.message ?? [])).to.have.length(1)
       expect(run.stderr).not.to.match(/access-token|refresh-token/)

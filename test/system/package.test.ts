@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { parse } from 'yaml'
 import { packageFile, root } from '../packaging/package-file.ts'
-import { type Run, type RunOptions, runChatctl } from '../support/run-chatctl.ts'
+import { type ProcessOptions, type Run, runBuilt } from '../support/run-chatctl.ts'
 import { runService } from '../support/run-service.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import {
@@ -75,7 +75,7 @@ describe('the package', () => {
   for (const version of [floor, process.versions.node, newest]) {
     describe(`on Node ${version}`, () => {
       let sandbox: Sandbox
-      let options: RunOptions
+      let options: ProcessOptions
       before(() => {
         sandbox = createSandbox()
         options = {
@@ -85,7 +85,7 @@ describe('the package', () => {
       })
       after(() => sandbox.remove())
 
-      const run = (...args: string[]): Promise<Run> => runChatctl(sandbox, args, options)
+      const run = (...args: string[]): Promise<Run> => runBuilt(sandbox, args, options)
       const expectDone = async (...args: string[]): Promise<string> => {
         const { exitCode, stdout, stderr } = await run(...args)
         expect(exitCode, stderr).to.equal(0)
@@ -125,7 +125,7 @@ describe('the package', () => {
 
       it('has its keychain at hand, or says that the system has none', async () => {
         const login = ['auth', 'login', '--profile', 'work', '--base-url', 'https://chat.example']
-        const { exitCode, stderr } = await runChatctl(sandbox, [...login, '--with-api-key'], {
+        const { exitCode, stderr } = await runBuilt(sandbox, [...login, '--with-api-key'], {
           ...options,
           stdin: 'sk-1',
         })

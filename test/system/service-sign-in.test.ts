@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { Secret, TOTP } from 'otpauth'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { createFakeBrowser, startLogin } from '../support/login-process.ts'
-import { runChatctl } from '../support/run-chatctl.ts'
+import { createFakeBrowser, startBuiltLogin } from '../support/login-process.ts'
+import { runBuilt } from '../support/run-chatctl.ts'
 import { createUser, runService, type ServiceProcess } from '../support/run-service.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { findPageFaults } from './page-faults.ts'
@@ -55,12 +55,12 @@ describe('signing in to the embedded service with a real browser, without JavaSc
       expect(exitCode, stderr).to.equal(0)
       // The one that says that an answer was 400.
       expect(complaints.filter((text) => !text.includes('status of 400'))).to.deep.equal([])
-      const profile = await runChatctl(sandbox, ['users', 'profile', '--jq', '.email'])
+      const profile = await runBuilt(sandbox, ['users', 'profile', '--jq', '.email'])
       expect(profile.stdout, profile.stderr).to.equal(`${person.email}\n`)
-      const listed = await runChatctl(sandbox, ['service', 'sessions', 'list', '--jq', '[.[].kind]'])
+      const listed = await runBuilt(sandbox, ['service', 'sessions', 'list', '--jq', '[.[].kind]'])
       expect(JSON.parse(listed.stdout)).to.have.members(['browser', 'program'])
-      const token = (await runChatctl(sandbox, ['auth', 'token'])).stdout.trim()
-      const logout = await runChatctl(sandbox, ['auth', 'logout', '--jq', '.[].revoked'])
+      const token = (await runBuilt(sandbox, ['auth', 'token'])).stdout.trim()
+      const logout = await runBuilt(sandbox, ['auth', 'logout', '--jq', '.[].revoked'])
       expect(logout.stdout, logout.stderr).to.equal('true\n')
       const refused = await fetch(`${service.url}/api/user/profile`, {
         headers: { authorization: `Bearer ${token}` },
@@ -144,7 +144,7 @@ describe('signing in to the embedded service with a real browser, without JavaSc
   async function beginLogin(look: Look, more: string[] = []) {
     const program = createFakeBrowser(sandbox)
     const flags = ['--base-url', service.url, '--insecure-storage', ...more]
-    const login = startLogin(sandbox, flags, { stdin: '', env: program.env, timeout: 100_000 })
+    const login = startBuiltLogin(sandbox, flags, { stdin: '', env: program.env, timeout: 100_000 })
     const page = await (await open(look)).newPage()
     const complaints: string[] = []
     page.on('console', (message) => complaints.push(message.text()))

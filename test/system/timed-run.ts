@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Run, startChatctl } from '../support/run-chatctl.ts'
+import { type Run, startBuilt } from '../support/run-chatctl.ts'
 import type { Sandbox } from '../support/sandbox.ts'
 
 /** A run, and when things happened in it, in ms from its start or from the signal that was to end it. */
@@ -21,7 +21,7 @@ export async function runTimed(
   args: readonly string[],
   { env, interrupt }: Timing,
 ): Promise<TimedRun> {
-  const child = startChatctl(sandbox, args, { env })
+  const child = startBuilt(sandbox, args, { env })
   const started = performance.now()
   const run: TimedRun = { exitCode: null, stdout: '', stderr: '', waitingAfter: undefined, endedAfter: 0 }
   let signalled = 0

@@ -22,8 +22,9 @@ export async function diagnose(
   sandbox: Sandbox,
   args: readonly string[] = [],
   options: RunOptions = {},
+  run = runChatctl,
 ): Promise<Diagnosis> {
-  const { exitCode, stdout, stderr } = await runChatctl(sandbox, ['doctor', '--json', ...args], options)
+  const { exitCode, stdout, stderr } = await run(sandbox, ['doctor', '--json', ...args], options)
   expect(stderr).to.equal('')
   const all: readonly Check[] = JSON.parse(stdout)
   const found = (name: string): Check => {

@@ -15,6 +15,7 @@ import {
   silent,
   startFaultServer,
 } from '../../support/fault-server.ts'
+import { runBuilt } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 import { diagnose } from './checks.ts'
 
@@ -220,7 +221,9 @@ describe('doctor, and the service', () => {
       expect(unknown.found('network').hint).to.contain('NODE_EXTRA_CA_CERTS')
       const authority = join(sandbox.home, 'ca.pem')
       writeFileSync(authority, certificate.cert)
-      const known = await diagnose(sandbox, [], { env: { ...env, NODE_EXTRA_CA_CERTS: authority } })
+      const trusting = { env: { ...env, NODE_EXTRA_CA_CERTS: authority } }
+      // Node reads it when a process starts.
+      const known = await diagnose(sandbox, [], trusting, runBuilt)
       expect(known.exitCode).to.equal(0)
       expect(known.found('network').status).to.equal('warning')
       expect(known.found('network').message).to.match(

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type FaultServer, startFaultServer } from '../../support/fault-server.ts'
-import { startChatctl } from '../../support/run-chatctl.ts'
+import { startBuilt } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 
 describe('a reader that reads nothing', function () {
@@ -31,7 +31,7 @@ describe('a reader that reads nothing', function () {
       }
     })
     const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
-    const child = startChatctl(sandbox, ['chat', 'send', 'x', '--stream'], { env })
+    const child = startBuilt(sandbox, ['chat', 'send', 'x', '--stream'], { env })
     child.stdin?.end()
     while (written === 0) await sleep(20)
     await sleep(1000)

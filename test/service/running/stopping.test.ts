@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Agent, fetch } from 'undici'
-import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { runChatctl, startBuilt } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 import { sendJson, startEvents, withUpstream } from '../scripted-upstream.ts'
 
@@ -22,7 +22,7 @@ describe('stopping a service that runs', function () {
   })
 
   async function start(...flags: string[]): Promise<string> {
-    child = startChatctl(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent', ...flags])
+    child = startBuilt(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent', ...flags])
     child.stdin?.end()
     const [url] = await once(child.stdout as NodeJS.ReadableStream, 'data')
     return String(url).trim()

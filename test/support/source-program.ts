@@ -1,0 +1,30 @@
+import { globSync, readFileSync } from 'node:fs'
+import { createRequire, registerHooks } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import type { Program } from '../../src/boot/run.ts'
+
+const root = new URL('../../', import.meta.url)
+const require = createRequire(import.meta.url)
+
+// The build makes texts of these (scripts/bundles.ts).
+registerHooks({
+  load: (url, context, next) => {
+    if (!/\/completion\/scripts\/[\w.]+\.(bash|fish|ps1|zsh)$/.test(url)) return next(url, context)
+    const text = readFileSync(fileURLToPath(url), 'utf8')
+    return { format: 'module', source: `export default ${JSON.stringify(text)}`, shortCircuit: true }
+  },
+})
+
+const folder = fileURLToPath(new URL('src/commands/', root))
+
+/** The program as it stands in src. */
+export const sourceProgram: Program = {
+  root,
+  commandIds: globSync('**/*.ts', { cwd: folder }).map((file) =>
+    file.replace(/\.ts$/, '').replaceAll(/[\\/]/g, ':'),
+  ),
+  loadCommand: (id) => require(`${folder}${id.replaceAll(':', '/')}.ts`).default,
+}
+
+// oclif's own switch: there is no theme to look for.
+process.env['CHATCTL_DISABLE_THEME'] = '1'
