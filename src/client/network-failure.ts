@@ -1,3 +1,4 @@
+import type { Advice } from '../contract/advice.ts'
 import { endpoints } from '../contract/endpoints.ts'
 import { type FailedRequest, Failure } from '../contract/failure.ts'
 import { describeDuration } from '../system/clock.ts'
@@ -72,8 +73,8 @@ export function networkFailure(
     })
   }
   if (cause instanceof Expired) {
-    const hint = [doubt, longerHint(cause)].filter(Boolean).join(' ')
-    return new Failure('timeout', `${what} from ${origin}`, { cause, request, ...unknown, hint })
+    const advice = [longerTimeout(cause)]
+    return new Failure('timeout', `${what} from ${origin}`, { cause, request, ...unknown, advice })
   }
   const proxied = stage === 'connect' ? describeProxy(new URL(request.url), env) : undefined
   if (isConnectTimeout(code)) {
@@ -126,10 +127,8 @@ export function mayChange({ method, url }: FailedRequest): boolean {
   return method !== completes || !new URL(url).pathname.endsWith(path)
 }
 
-/** Suggests twice the timeout, as `--timeout` takes it. */
-export function longerHint({ ms }: Expired): string {
-  const seconds = Math.ceil((2 * ms) / 1000)
-  return `Give it longer with --timeout ${seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`}.`
+export function longerTimeout({ ms }: Expired): Advice {
+  return { code: 'longer_timeout', ms }
 }
 
 function isConnectTimeout(code: string): boolean {

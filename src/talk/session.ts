@@ -46,7 +46,7 @@ export class Session implements KeyboardHost {
     this.options = options
     this.style = options.style ?? { ...plainStyle, reverse: (text) => text }
     this.screen = new Screen(options.terminal)
-    this.voice = new Voice(this.screen, this.style, options.isQuiet)
+    this.voice = new Voice(this.screen, this.style, options)
     this.status = new Status(() => this.keyboard.draw())
     this.complete = complete
     this.keyboard = new Keyboard(this)

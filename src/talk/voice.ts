@@ -3,18 +3,24 @@ import type { Failure } from '../contract/failure.ts'
 import type { Screen } from '../terminal/screen/screen.ts'
 import { stripControls } from '../terminal/strip-controls.ts'
 import { describeDetails } from '../view/failure-details.ts'
-import type { SessionStyle } from './session-options.ts'
+import type { SessionOptions, SessionStyle } from './session-options.ts'
 
 /** What the program itself says in a session. What it quotes cannot steer the terminal. */
 export class Voice {
   readonly #screen: Screen
   readonly #style: SessionStyle
   readonly #isQuiet: boolean
+  readonly #hintOf: SessionOptions['hintOf']
 
-  constructor(screen: Screen, style: SessionStyle, isQuiet: boolean) {
+  constructor(
+    screen: Screen,
+    style: SessionStyle,
+    { isQuiet, hintOf }: Pick<SessionOptions, 'isQuiet' | 'hintOf'>,
+  ) {
     this.#screen = screen
     this.#style = style
     this.#isQuiet = isQuiet
+    this.#hintOf = hintOf
   }
 
   /** What was asked for, in whole lines. */
@@ -35,7 +41,7 @@ export class Voice {
     this.#screen.appendLines(words.replace(/^Error:/, this.#style.red('Error:')))
     const details = describeDetails(failure)
     if (details !== undefined) this.say(details)
-    const next = failure.hint ?? hint
+    const next = this.#hintOf(failure) ?? hint
     if (next) this.say(`Hint: ${next}`)
   }
 

@@ -6,7 +6,7 @@ import { type Answer, requestIdOf } from '../answer.ts'
 import { AnswerBytes } from '../answer-bytes.ts'
 import type { Exchange } from '../exchange.ts'
 import { Expired } from '../interrupted.ts'
-import { doubtHint, longerHint } from '../network-failure.ts'
+import { doubtHint, longerTimeout } from '../network-failure.ts'
 import { readAnswer } from '../read-answer.ts'
 import { openAnswerStream, type StreamSource } from './answer-stream.ts'
 
@@ -75,14 +75,14 @@ function bodyOf({ id, text, contextId, createdAt }: StreamEnd): SendAnswer {
 /** The service has the message, and may have stored it. */
 function inDoubt(failure: Failure): Failure {
   const { kind, code, message, status, details, request, cause } = failure
-  const longer = cause instanceof Expired ? longerHint(cause) : undefined
-  const hint = [request && doubtHint(request, true), longer].filter(Boolean).join(' ')
+  const hint = request && doubtHint(request, true)
   return new Failure(kind, message, {
     code,
     details,
     cause,
     inDoubt: true,
-    ...(hint !== '' && { hint }),
+    hint,
+    ...(cause instanceof Expired && { advice: [longerTimeout(cause)] }),
     ...(status !== undefined && { status }),
     ...(request !== undefined && { request }),
   })

@@ -71,7 +71,7 @@ async function beginWithContext(session: Session, id: string, signal: AbortSigna
   conversation.messages = (newest?.messages ?? []).flatMap(asMessage)
   if (conversation.messages.length === 0) {
     throw new Failure('not_found', `The service's history has no messages of the context "${id}"`, {
-      hint: 'chatctl chat sessions lists those of this machine.',
+      advice: [{ code: 'list_sessions' }],
     })
   }
   const writer = createTranscript(session)

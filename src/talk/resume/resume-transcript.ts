@@ -101,9 +101,9 @@ function demandSameConnection({ options }: Session, transcript: Transcript): voi
     .filter(Boolean)
     .join(', ')
   throw new Failure('usage', `Session ${id} belongs to another connection: ${other}`, {
-    hint: profile
-      ? options.resumeCommand(id, profile)
-      : `Name that service: chatctl chat --resume ${id} ${baseUrl ? `--base-url ${baseUrl}` : '--profile local'}`,
+    ...(profile
+      ? { hint: options.resumeCommand(id, profile) }
+      : { advice: [{ code: 'name_service_of_session', session: id, baseUrl }] }),
   })
 }
 

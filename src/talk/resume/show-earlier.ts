@@ -38,11 +38,11 @@ export function showEarlier(
   if (entries.length > 0) session.screen.separate()
 }
 
-function describeHidden({ recorder }: Session, hidden: readonly Reconciled[], all: number): string {
+function describeHidden({ recorder, options }: Session, hidden: readonly Reconciled[], all: number): string {
   const words = `… ${countOf(hidden.length, 'earlier message')}`
   const here = hidden.filter(({ mark }) => mark === 'here').length
   if (here === 0) return `${words}; /history ${all} shows them`
-  return `${words}, ${here} of them only on this machine: chatctl chat show ${recorder.id}`
+  return `${words}, ${here} of them only on this machine: ${options.showCommand(recorder.id)}`
 }
 
 /** The last question of a session, where no word of an answer came. */

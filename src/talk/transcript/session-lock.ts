@@ -53,6 +53,6 @@ function remove(lock: string): void {
 
 function openElsewhere(path: string): Failure {
   return new Failure('conflict', `The session ${sessionIdOf(path)} is open in another chatctl`, {
-    hint: 'Close it there, or start another with chatctl chat.',
+    advice: [{ code: 'close_session' }],
   })
 }
