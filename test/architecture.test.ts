@@ -153,7 +153,7 @@ describe('architecture', () => {
   it('names flags and commands on the command line alone', () => {
     const topics = [...new Set(files.filter((file) => file.startsWith('commands/')).map(topicOf))].join('|')
     const names = new RegExp(`(^|[\\s'"\`])--[a-z][a-z-]+(?![\\w-]*:)|\\bchatctl (${topics})\\b`, 'm')
-    const edge = ['boot', 'commands', 'cli', 'view', 'plan', 'bulk']
+    const edge = ['boot', 'commands', 'cli', 'view']
     const exempt = [
       // A page for people about what answers at an address.
       'service/http/open/status-page.ts',

@@ -65,6 +65,8 @@ export interface ImportOptions extends SettlingOptions {
   onUnknown: Reporting['onUnknown']
   onFailed: Reporting['onFailed']
   warn(text: string): Promise<void>
+  /** Told how many new users have no password. */
+  warnOfNoPassword(users: number): Promise<void>
 }
 
 /** What became of a file of rows, all runs of its journal together. */

@@ -1,6 +1,9 @@
+import { durationFlagFor } from '../config/duration.ts'
 import type { Advice, AdviceData, Listener } from '../contract/advice.ts'
 import type { Failure } from '../contract/failure.ts'
 import { describeDuration } from '../system/clock.ts'
+
+const savingCommand = 'chatctl settings diff FILE --save PLAN'
 
 type Hints = { readonly [Code in keyof AdviceData]: string | ((data: AdviceData[Code]) => string) }
 
@@ -12,9 +15,8 @@ const hints: Hints = {
     return `Give it longer with --timeout ${seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`}.`
   },
   longer_wait: ({ ms, until }) => {
-    const at = until.replace(/\.\d+Z$/, 'Z')
     const wait = `--max-wait ${Math.ceil(ms / 1000)}s`
-    return `Try again in ${describeDuration(ms)} (at ${at}), or let it wait with ${wait}.`
+    return `${describeRetryTime(ms, until)}, or let it wait with ${wait}.`
   },
   web_page: ({ method, url }) =>
     `A web page answered ${method} ${url}: check the base URL, or let chatctl doctor look.`,
@@ -71,6 +73,34 @@ const hints: Hints = {
     const service = baseUrl ? `--base-url ${baseUrl}` : '--profile local'
     return `Name that service: chatctl chat --resume ${session} ${service}`
   },
+
+  // Settings as code
+  refresh_plan: 'Use --refresh to make a new plan of what is there now.',
+  save_plan: `Make a plan with: ${savingCommand}`,
+  save_new_plan: `Make a new one: ${savingCommand}`,
+  service_of_plan: `Choose that service with --base-url or --profile, or make a plan for this one: ${savingCommand}`,
+  other_plan_file: 'Name another file with --save, or remove this one.',
+  export_settings: 'chatctl settings export prints a file to start from.',
+  expand_references: 'To replace references to environment variables, use --expand-env.',
+  check_settings: ({ command }) => `Check the current settings with: ${command}`,
+
+  // Users in bulk
+  longer_total_wait: ({ ms, until, total }) => {
+    const again = describeRetryTime(ms, until)
+    return total === null
+      ? `${again}.`
+      : `${again}, or let it wait with --max-wait ${durationFlagFor(total)}.`
+  },
+  no_unknown_row: 'Run it without --on-unknown.',
+  name_unknown_row: ({ places }) => `Say which with --line: ${places}`,
+  other_results_file: 'Name another file with --results.',
+  move_results_file: 'Name another file with --results, or move that one away.',
+  resume_with_passwords: ({ path }) => `Go on with --generate-passwords --results ${path}`,
+  skip_invalid: ({ faults }) =>
+    `Fix ${faults === 1 ? 'the row' : 'the rows'}, or skip invalid rows with --skip-invalid.`,
+  restore_rows:
+    'Restore these rows. You can add rows, and change users that exist with users update. --restart sends every row again, and creates every user again.',
+  json_lines: 'One object a line is JSONL: --format jsonl.',
 }
 
 /** What each answer of the embedded service's own model ends with. */
@@ -78,6 +108,10 @@ export const offlineNotice =
   'To get real answers, start the service with a model server: chatctl service run --upstream ollama'
 
 const portFlags: Record<Listener, string> = { service: '--port', admin: '--admin-port' }
+
+function describeRetryTime(ms: number, until: string): string {
+  return `Try again in ${describeDuration(ms)} (at ${until.replace(/\.\d+Z$/, 'Z')})`
+}
 
 /** What to do after a failure, for a person; undefined where nothing is known to help. */
 export function hintOf({ hint, advice }: Failure): string | undefined {

@@ -5,7 +5,13 @@
 export type Advice = { [Code in keyof AdviceData]: { code: Code } & AdviceData[Code] }[keyof AdviceData]
 
 /** The data of each advice, by its code. */
-export interface AdviceData extends ClientAdvice, SignInAdvice, ServiceAdvice, SessionAdvice {}
+export interface AdviceData
+  extends ClientAdvice,
+    SignInAdvice,
+    ServiceAdvice,
+    SessionAdvice,
+    PlanAdvice,
+    ImportAdvice {}
 
 type NoData = Record<never, never>
 
@@ -66,4 +72,30 @@ interface SessionAdvice {
   close_session: NoData
   /** The session belongs to this service, or to the embedded one. */
   name_service_of_session: { session: string; baseUrl: string | null }
+}
+
+interface PlanAdvice {
+  refresh_plan: NoData
+  save_plan: NoData
+  save_new_plan: NoData
+  service_of_plan: NoData
+  other_plan_file: NoData
+  export_settings: NoData
+  expand_references: NoData
+  /** The command line that shows the settings, as the caller has given it. */
+  check_settings: { command: string }
+}
+
+interface ImportAdvice {
+  /** As `longer_wait`; `total` is all the waiting of the import, null where no maximum can be so long. */
+  longer_total_wait: { ms: number; until: string; total: number | null }
+  no_unknown_row: NoData
+  /** Places of rows, separated by commas. */
+  name_unknown_row: { places: string }
+  other_results_file: NoData
+  move_results_file: NoData
+  resume_with_passwords: { path: string }
+  skip_invalid: { faults: number }
+  restore_rows: NoData
+  json_lines: NoData
 }

@@ -38,7 +38,7 @@ export interface FailureOptions {
   /** The next step, in one sentence. Only the command line may name flags and commands in it. */
   hint?: string | undefined
   /** What else may help, as data for the command line to put into words after the hint. */
-  advice?: readonly Advice[]
+  advice?: readonly Advice[] | undefined
   /** The service's own machine-readable code, where it sent one. */
   code?: string
   /** HTTP status of the answer. */
@@ -103,7 +103,7 @@ export class Failure extends Error {
 }
 
 /** What a failure says to do, for another one made of it. */
-export function helpOf({ hint, advice }: Failure): Required<Help> {
+export function helpOf({ hint, advice }: Failure): Required<Help> & { advice: readonly Advice[] } {
   return { hint, advice }
 }
 

@@ -189,6 +189,10 @@ function outsideOf(context: Context, options: FileOptions) {
     onFailed: (result: RowResult) => told.addFailed(result),
     tell: (imported: Imported) => told.tell(output, imported),
     warn: (text: string) => output.warn(text),
+    warnOfNoPassword: (users: number) =>
+      output.warn(
+        `${countOf(users, 'new user')} without a password; where the service wants one: --generate-passwords --results FILE`,
+      ),
   }
 }
 
