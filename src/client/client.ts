@@ -7,10 +7,10 @@ import type { StreamFormat } from '../contract/stream-event.ts'
 import { type Clock, systemClock } from '../system/clock.ts'
 import { resolvePath } from './address.ts'
 import { type Answer, type RawAnswer, requestIdOf } from './answer.ts'
-import type { Caller, CollectOptions } from './caller.ts'
 import { Chat } from './chat.ts'
 import type { ClientEvent } from './client-event.ts'
 import { type Delivered, deliver } from './deliver.ts'
+import type { CollectOptions, EndpointCaller } from './endpoint-caller.ts'
 import { answerFailure } from './error-answer.ts'
 import { History } from './history.ts'
 import {
@@ -71,7 +71,7 @@ export interface ClientOptions {
  * The service behind one base URL, over one keep-alive pool. Everything that can be expected to
  * fail rejects with a `Failure`; an abort rejects with the signal's own reason.
  */
-export class Client implements Caller {
+export class Client implements EndpointCaller {
   readonly chat: Chat
   readonly history: History
   readonly settings: Settings

@@ -1,6 +1,6 @@
 import type { HistoryPage, HistoryQuery } from '../contract/conversation.ts'
 import type { Answer } from './answer.ts'
-import type { Caller } from './caller.ts'
+import type { EndpointCaller } from './endpoint-caller.ts'
 import { type HistoryBatch, type WalkOptions, walkHistory } from './history-walk.ts'
 
 interface Options {
@@ -9,9 +9,9 @@ interface Options {
 
 /** GET /api/chat/history. */
 export class History {
-  readonly #caller: Caller
+  readonly #caller: EndpointCaller
 
-  constructor(caller: Caller) {
+  constructor(caller: EndpointCaller) {
     this.#caller = caller
   }
 

@@ -1,17 +1,17 @@
 /**
- * How far an exchange had come. `connect`: not one byte of the request had left, so that it can
+ * How far a request had come. `connect`: not one byte of it had left, so that it can
  * be sent again whatever its method is. `request`: it may have arrived. `body`: the service had
  * begun to answer.
  */
 export type Stage = 'connect' | 'request' | 'body'
 
-/** An exchange that the network or a time-out ended. It never leaves `src/client`. */
+/** A request that the network or a time-out ended. It never leaves `src/client`. */
 export class Interrupted extends Error {
   override name = 'Interrupted'
   readonly stage: Stage
 
   constructor(stage: Stage, cause: unknown) {
-    super('exchange interrupted', { cause })
+    super('request interrupted', { cause })
     this.stage = stage
   }
 }

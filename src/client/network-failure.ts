@@ -50,7 +50,7 @@ export function describeInterruption(interrupted: Interrupted): string {
 }
 
 /**
- * The failure that a caller sees for an exchange that was interrupted for good. `truncated` where
+ * The failure that a caller sees for a request that was interrupted for good. `truncated` where
  * an answer had begun, so that only its end is missing.
  */
 export function networkFailure(

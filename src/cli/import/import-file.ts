@@ -1,4 +1,4 @@
-import type { Imported, ImportOptions, Prospect, RunStart, Tally } from '../../bulk/import-options.ts'
+import type { Imported, ImportOptions, Prospect, RowCounts, RunStart } from '../../bulk/import-options.ts'
 import type { Outline } from '../../bulk/outline.ts'
 import type { Unsettled } from '../../bulk/results/report-rows.ts'
 import type { RowResult } from '../../bulk/results/row-result.ts'
@@ -181,7 +181,7 @@ function outsideOf(context: Context, options: FileOptions) {
       const sayWhy = () => output.notice('Waiting for what is under way; a second Ctrl-C does not wait.')
       context.signal.addEventListener('abort', sayWhy, { once: true })
     },
-    onProgress: (tally: Tally) => progress?.update(tally),
+    onProgress: (tally: RowCounts) => progress?.update(tally),
     onPause: (pause: Pause) => progress?.pause(pause),
     onGo: () => progress?.go(),
     endProgress: () => progress?.end(),

@@ -4,9 +4,9 @@ import { Failure } from '../../contract/failure.ts'
 import type { StreamEnd } from '../../contract/stream-event.ts'
 import { type Answer, requestIdOf } from '../answer.ts'
 import { AnswerBytes } from '../answer-bytes.ts'
-import type { Exchange } from '../exchange.ts'
 import { Expired } from '../interrupted.ts'
 import { doubtHint, longerTimeout } from '../network-failure.ts'
+import type { OpenResponse } from '../open-response.ts'
 import { readAnswer } from '../read-answer.ts'
 import { openAnswerStream, type StreamSource } from './answer-stream.ts'
 
@@ -51,12 +51,12 @@ export async function collectAnswer(
   return { body: bodyOf(end), status, headers, faults: [], ...(requestId !== undefined && { requestId }) }
 }
 
-function keeping(kept: AnswerBytes, exchange: Exchange): Exchange {
+function keeping(kept: AnswerBytes, response: OpenResponse): OpenResponse {
   return {
-    ...exchange,
-    cancel: () => exchange.cancel(),
+    ...response,
+    cancel: () => response.cancel(),
     read: async () => {
-      const chunk = await exchange.read()
+      const chunk = await response.read()
       if (chunk) kept.add(chunk)
       return chunk
     },

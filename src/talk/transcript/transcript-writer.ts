@@ -2,9 +2,9 @@ import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync, writeS
 import { dirname, join } from 'node:path'
 import { makePrivateDirectory } from '../../system/make-private-directory.ts'
 import { syncDirectory } from '../../system/sync-directory.ts'
+import { RepeatedOptions } from './repeated-options.ts'
 import { extension, makeSessionId, sessionIdOf } from './session-id.ts'
 import { lockSession } from './session-lock.ts'
-import { Standing } from './standing.ts'
 import { withStorage } from './storage.ts'
 import { repeatAfter, type TranscriptLine } from './transcript-line.ts'
 
@@ -21,13 +21,13 @@ export class TranscriptWriter {
   #release: (() => void) | undefined
   /** Whether the file ends in the middle of a line. */
   #torn = false
-  readonly #standing: Standing
+  readonly #repeated: RepeatedOptions
 
-  private constructor(path: string, waiting: TranscriptLine[], standing: Standing) {
+  private constructor(path: string, waiting: TranscriptLine[], repeated: RepeatedOptions) {
     this.id = sessionIdOf(path)
     this.path = path
     this.#waiting = waiting
-    this.#standing = standing
+    this.#repeated = repeated
   }
 
   /** @param folder of all transcripts; made when the first question is appended */
@@ -39,7 +39,7 @@ export class TranscriptWriter {
     const { profile, baseUrl } = about
     const id = sessionIdOf(path)
     const first = { v: 1, type: 'session', id, at: now.toISOString(), profile, base_url: baseUrl } as const
-    return new TranscriptWriter(path, [first], new Standing())
+    return new TranscriptWriter(path, [first], new RepeatedOptions())
   }
 
   /**
@@ -48,8 +48,8 @@ export class TranscriptWriter {
    * @throws Failure `not_found`; `conflict` where another process has it open; `storage`
    */
   static reopen(path: string): TranscriptWriter {
-    const standing = Standing.ofFile(path)
-    const writer = new TranscriptWriter(path, [], standing)
+    const repeated = RepeatedOptions.ofFile(path)
+    const writer = new TranscriptWriter(path, [], repeated)
     writer.#open('a+')
     return writer
   }
@@ -63,8 +63,8 @@ export class TranscriptWriter {
       }
       this.#open('ax')
     }
-    const isDue = line.type === 'user' && this.#standing.written > repeatAfter
-    this.#write([...this.#waiting, ...(isDue ? this.#standing.repeat(line.at) : []), line])
+    const isDue = line.type === 'user' && this.#repeated.written > repeatAfter
+    this.#write([...this.#waiting, ...(isDue ? this.#repeated.repeat(line.at) : []), line])
     this.#waiting = []
   }
 
@@ -112,7 +112,7 @@ export class TranscriptWriter {
         if (at > 0) this.#torn = at < bytes.length
       }
     })
-    this.#standing.take(lines, bytes.length)
+    this.#repeated.take(lines, bytes.length)
   }
 }
 

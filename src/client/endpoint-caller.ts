@@ -11,7 +11,7 @@ export interface CollectOptions {
 }
 
 /** What the resources need of a client: a way to call the endpoints of the contract. */
-export interface Caller {
+export interface EndpointCaller {
   call<N extends EndpointName>(name: N, input?: Input<N>): Promise<Answer<AnswerOf<N>>>
   collect(input: Input<'sendMessage'>, options: CollectOptions): Promise<Answer<SendAnswer>>
   stream<N extends EndpointName>(name: N, input?: Input<N>, format?: StreamFormat): Promise<AnswerStream>
