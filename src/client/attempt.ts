@@ -1,8 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { startTimer } from '../system/clock.ts'
 import { AnswerBytes } from './answer-bytes.ts'
-import { Expired, Interrupted } from './interrupted.ts'
-import { type Envelope, type OpenResponse, openResponse } from './open-response.ts'
+import { type Envelope, Expired, Interrupted, type OpenResponse, openResponse } from './open-response.ts'
 
 /** Bytes that are read of an answer that is no success. */
 const mostErrorBytes = 64 * 1024

@@ -2,7 +2,7 @@ import type { Advice } from '../contract/advice.ts'
 import { endpoints } from '../contract/endpoints.ts'
 import { type FailedRequest, Failure } from '../contract/failure.ts'
 import { describeDuration } from '../system/clock.ts'
-import { Expired, type Interrupted } from './interrupted.ts'
+import { Expired, type Interrupted } from './open-response.ts'
 import { proxyFor, proxyVariable } from './proxy-for.ts'
 
 /** Codes of Node's TLS, of OpenSSL's verification (`X509_V_ERR_` without its prefix) and of undici's. */

@@ -1,4 +1,4 @@
-import type { Stage } from './interrupted.ts'
+import type { Stage } from './open-response.ts'
 import { readRetryAfter, readWait } from './rate-limit-headers.ts'
 
 /** What became of one attempt. */

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { hintOf } from '../../src/cli/hints.ts'
-import { Client, type ClientOptions } from '../../src/client/client.ts'
+import { Client } from '../../src/client/client.ts'
+import type { ClientOptions } from '../../src/client/client-options.ts'
 import {
   type FaultServer,
   failing,

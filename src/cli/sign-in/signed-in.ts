@@ -1,4 +1,4 @@
-import type { CredentialSource } from '../../client/client.ts'
+import type { CredentialSource } from '../../client/client-options.ts'
 import type { Failure } from '../../contract/failure.ts'
 import type { CredentialOwner, CredentialStore, Storage } from '../../credentials/credential-store.ts'
 import { isFresh, type StoredCredential, secretOf } from '../../credentials/stored-credential.ts'
