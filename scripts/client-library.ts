@@ -17,7 +17,7 @@ export type { ClientOptions, CredentialSource } from './src/client/client-option
 export type { Answer, RawAnswer } from './src/client/answer.ts'
 export type { OutgoingRequest, RawRequest } from './src/client/outgoing-request.ts'
 export type { ClientEvent } from './src/client/client-event.ts'
-export type { CollectOptions } from './src/client/caller.ts'
+export type { CollectOptions } from './src/client/endpoint-caller.ts'
 export type { Chat } from './src/client/chat.ts'
 export type { History, HistoryBatch, WalkOptions } from './src/client/history.ts'
 export type { HistoryPosition } from './src/client/history-position.ts'
