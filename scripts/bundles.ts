@@ -162,7 +162,7 @@ export async function buildBundles(root: string): Promise<Record<string, Metafil
     entryPoints: ['src/boot/main.ts'],
     define: { commandIds: JSON.stringify(findCommands(root).map(({ id }) => id)) },
   })
-  await write('keychain-process', { entryPoints: ['src/credentials/keychain-process.ts'], ...program })
+  await write('keychain-process', { entryPoints: ['src/boot/keychain-process.ts'], ...program })
   await write('start', {
     entryPoints: ['src/boot/start.ts'],
     define: { bundleHashes: JSON.stringify(hashes) },

@@ -9,10 +9,12 @@ import {
   secretOf,
   type TokenSet,
 } from '../credentials/stored-credential.ts'
+import type { Directories } from '../system/directories.ts'
 import { refreshTokens } from './token-endpoint.ts'
 import { createTransport, type TransportOptions } from './transport.ts'
 
 export interface Renewal {
+  directories: Directories
   owner: CredentialOwner
   store: CredentialStore
   /** What this process had last: newer than what is kept, where that could not be kept. */
@@ -37,8 +39,8 @@ export interface Renewal {
  * @throws Failure `unauthorized` where only signing in again helps
  */
 export async function renewTokens(renewal: Renewal): Promise<StoredCredential> {
-  const { owner, transport } = renewal
-  return withCredentialLock(owner, transport.signal, async () => {
+  const { directories, owner, transport } = renewal
+  return withCredentialLock(directories, owner, transport.signal, async () => {
     const stored = newer(await read(renewal), renewal.held)
     return isUsable(stored, renewal.rejected) ? stored : refresh(stored, renewal)
   })

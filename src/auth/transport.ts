@@ -5,7 +5,7 @@ import { Failure } from '../contract/failure.ts'
 /** What requests to an authorization server have in common with all others. */
 export type TransportOptions = Pick<
   ClientOptions,
-  'userAgent' | 'timeout' | 'retries' | 'maxWait' | 'signal' | 'observe'
+  'userAgent' | 'timeout' | 'retries' | 'maxWait' | 'signal' | 'observe' | 'env' | 'clock'
 >
 
 /** What oauth4webapi asks of `fetch`. */

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Script } from 'node:vm'
+import { Directories } from '../system/directories.ts'
 import { makePrivateDirectory } from '../system/make-private-directory.ts'
-import { cacheDirectory } from '../system/paths.ts'
 import { replaceFile } from '../system/replace-file.ts'
 import { isOursAlone } from '../system/trusted-directory.ts'
 
@@ -150,7 +150,7 @@ function trustedFolder(): string | undefined {
 
 function findTrustedFolder(): string | undefined {
   try {
-    const folder = cacheDirectory()
+    const folder = new Directories(process.env).cache
     makePrivateDirectory(folder)
     return isOursAlone(folder) ? folder : undefined
   } catch {

@@ -1,6 +1,7 @@
 import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
 import type { Quota } from '../config/quota.ts'
+import type { Directories } from '../system/directories.ts'
 import type { InputForm } from './input/input-form.ts'
 import type { Outline } from './outline.ts'
 import type { Report, Reporting } from './results/report-rows.ts'
@@ -35,6 +36,12 @@ export interface Prospect extends Outline {
 }
 
 export interface ImportOptions extends SettlingOptions {
+  directories: Directories
+  stdin: AsyncIterable<Uint8Array>
+  /** Says that something may not end by itself. @returns to be called when it has ended */
+  untilEnded(): () => void
+  /** The path that a person means by a name of a file. */
+  resolvePath(name: string): string
   /** Path of the rows; `-` is stdin. */
   file: string
   /** Undefined: as its name or its beginning says. */

@@ -1,7 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
-import { keepHeapSmall } from '../system/bound-heap.ts'
 import { countOf } from '../view/count.ts'
 import { FaultList, faultsFailure } from './fault-list.ts'
 import type { Imported, ImportOptions } from './import-options.ts'
@@ -29,15 +28,16 @@ import { readSettling } from './settling.ts'
  *   process imports it; what `confirm` throws
  */
 export async function importRows(options: ImportOptions): Promise<Imported | undefined> {
-  const { file, form, signal, results, makePassword } = options
-  keepHeapSmall()
+  const { file, form, signal, directories, stdin, untilEnded, resolvePath, results, makePassword } = options
   // What could not be written in the end is better known now.
   if (results !== undefined) openResults(results, makePassword !== undefined)
   const input = await openInput(file, {
     form,
     signal,
-    spoolFolder: importsFolder(),
-    stdin: process.stdin,
+    spoolFolder: importsFolder(directories),
+    stdin,
+    untilEnded,
+    resolvePath,
   })
   try {
     if (results !== undefined) assertApart(results, input)
@@ -102,6 +102,7 @@ async function importChecked(
   options: ImportOptions,
 ): Promise<Imported | undefined> {
   const { kind, service, quota, restart, results, makePassword, showOutline } = options
+  const folder = importsFolder(options.directories)
   const { sha256 } = checked
   const header: JournalHeader = {
     v: 1,
@@ -113,17 +114,17 @@ async function importChecked(
   }
   const rows = () => validRows(input, kind, checked)
   if (showOutline) {
-    const states = await readRowStates({ header, restart, rows })
+    const states = await readRowStates({ folder, header, restart, rows })
     const settling = await readSettling(options, { input, kind, states })
     await showOutline(await outlineRun(input, kind, { checked, states, settling }))
     return undefined
   }
-  const journal = await openJournal({ header, restart, rows })
+  const journal = await openJournal({ folder, header, restart, rows })
   try {
     const settling = await readSettling(options, { input, kind, states: journal.rows })
     await guardPasswords(journal, { results, generates: makePassword !== undefined })
     const now = Date.now()
-    const spent = quota && (await readSpent(importsFolder(), { service, window: quota.window, now }))
+    const spent = quota && (await readSpent(folder, { service, window: quota.window, now }))
     return await new ImportRun(input, options, checked, journal, settling, spent).go()
   } finally {
     await journal.close()

@@ -1,4 +1,3 @@
-import { Command } from '@oclif/core/command'
 import type { Input, ParserOutput } from '@oclif/core/interfaces'
 import { profileKeys } from '../config/configuration-file.ts'
 import type { DocumentForm } from '../config/output-forms.ts'
@@ -8,12 +7,12 @@ import type { View } from '../view/view.ts'
 import { commandFor } from './command-for.ts'
 import type { ValueKind } from './completion/typed-line.ts'
 import { type Context, createContext } from './create-context.ts'
+import { withoutVariables, wordsFromEnvironment } from './flags-from-environment.ts'
 import { HeldRequest } from './held-request.ts'
+import { HostedCommand } from './hosted-command.ts'
 import { Interruption } from './interruption.ts'
 import { outcomeHint } from './outcome-hint.ts'
-import { demandOpenStdout } from './output/closed-stdout.ts'
 import { checkFilter } from './output/jq.ts'
-import { watchClosedPipes } from './output/streams.ts'
 import { reportError, reportInterruption } from './render-error.ts'
 import type { Requests } from './requests.ts'
 import type { InterruptedChange } from './sent-changes.ts'
@@ -30,7 +29,7 @@ const optionNames = ['profile', ...profileKeys.filter((key) => key !== 'output')
 type Values = Record<string, unknown>
 
 /** What every command has in common: shared flags, one context, one way to fail. */
-export abstract class BaseCommand extends Command {
+export abstract class BaseCommand extends HostedCommand {
   static override baseFlags = sharedFlags
   /** What it asks of the service. */
   static requests: Requests
@@ -53,16 +52,26 @@ export abstract class BaseCommand extends Command {
   #context: Context | undefined
   #flags: Values = {}
 
-  protected override async init(): Promise<void> {
-    await super.init()
-    watchClosedPipes()
-  }
-
   protected override async parse<F extends Values, B extends Values, A extends Values>(
     command?: Input<F, B, A>,
   ): Promise<ParserOutput<F, B, A>> {
     refuseValuedSwitches(this.argv, { ...this.ctor.baseFlags, ...this.ctor.flags })
-    return super.parse(command)
+    if (!command) return super.parse()
+    const { argv } = this
+    const { flags, baseFlags } = command
+    const fromEnvironment = wordsFromEnvironment({ ...baseFlags, ...flags }, this.streams.host.env)
+    try {
+      return await super.parse(
+        {
+          ...command,
+          ...(flags && { flags: withoutVariables(flags) }),
+          ...(baseFlags && { baseFlags: withoutVariables(baseFlags) }),
+        },
+        [...fromEnvironment, ...argv],
+      )
+    } finally {
+      this.argv = argv
+    }
   }
 
   /**
@@ -79,15 +88,16 @@ export abstract class BaseCommand extends Command {
     const parsed = await this.parse(command)
     // Later it would be too late for a command that changes something.
     const changes = Object.hasOwn(command.flags ?? {}, 'dry-run')
-    const { view: usualView, documentForms } = this.ctor as typeof BaseCommand
+    const { view: usualView, documentForms } = this.ctor as unknown as typeof BaseCommand
     const shown = view ? view(parsed.flags) : usualView
-    if (shown || changes) demandOpenStdout()
+    if (shown || changes) this.streams.demandOpenStdout()
     const flags: Values = parsed.flags
     this.#flags = flags
     if (documentForms && (flags['fields'] !== undefined || flags['jq'] !== undefined)) {
       throw new Failure('usage', '--fields and --jq choose from rows, and this command writes a document')
     }
     const context = createContext({
+      streams: this.streams,
       flags: {
         ...Object.fromEntries(optionNames.flatMap((name) => Object.entries(option(flags, name)))),
         ...outputForm(flags, parsed.raw),
@@ -143,13 +153,15 @@ export abstract class BaseCommand extends Command {
   }
 
   protected override async catch(error: unknown): Promise<void> {
-    process.exitCode = await this.#fail(error)
+    this.exitCode = await this.#fail(error)
   }
 
   async #fail(error: unknown): Promise<number> {
     const flags = this.#flags
+    const { env } = this.streams.host
     const style = {
-      json: this.#context?.output.isJson ?? wantsJson(this.argv, process.env),
+      streams: this.streams,
+      json: this.#context?.output.isJson ?? wantsJson(this.argv, env),
       debug: flags['debug'] === true,
       noColour: flags['no-color'] === true,
       refusalHint: this.#context?.refusalHint(),

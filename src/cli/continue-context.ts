@@ -5,7 +5,7 @@ import type { Context } from './create-context.ts'
 
 /** @throws Failure `usage` where this profile has no conversation yet */
 export function continueContext(context: Context): string {
-  const contextId = readLastContext(context.contextOwner())
+  const contextId = readLastContext(context.directories, context.contextOwner())
   if (contextId !== undefined) return contextId
   throw new Failure('usage', 'There is no conversation of this profile to go on with', {
     hint: 'Start one without --continue, or name it with --context ID.',
@@ -16,7 +16,7 @@ export function continueContext(context: Context): string {
 export async function rememberContext(context: Context, contextId: string | null | undefined): Promise<void> {
   if (!contextId) return
   try {
-    await rememberLastContext(context.contextOwner(), contextId)
+    await rememberLastContext(context.directories, context.contextOwner(), contextId)
   } catch (error) {
     await context.output.warn(
       `--continue will not know this conversation: ${describeSystemError(error)}; it is --context ${contextId}`,

@@ -12,26 +12,41 @@ import { readEnvironmentCredential } from '../credentials/environment-credential
 import type { Administration } from '../service/administration/administration.ts'
 import type { RunningService, ServiceOptions } from '../service/start-service.ts'
 import type { DataPlace } from '../service/store/open-store.ts'
-import { dataDirectory } from '../system/paths.ts'
+import { Directories } from '../system/directories.ts'
 import type { View } from '../view/view.ts'
 import { describeFaults } from './describe-faults.ts'
 import { HeldRequest } from './held-request.ts'
 import { offlineNotice } from './hints.ts'
+import { type Host, resolvePath } from './host.ts'
 import { Prompter } from './input/prompter.ts'
-import { interruption } from './interruption.ts'
 import { observeClient } from './observe-client.ts'
 import { once } from './once.ts'
-import { type DatabaseFlags, defaultDataFolder, openToChange, openToRead } from './open-data.ts'
+import {
+  type DatabaseFlags,
+  defaultDataFolder,
+  openToChange,
+  openToRead,
+  type TellOfOther,
+} from './open-data.ts'
 import { type OneTimeSecret, Output } from './output/output.ts'
+import type { Streams } from './output/streams.ts'
 import { resolveConfiguration } from './resolve-configuration.ts'
 import { SentChanges } from './sent-changes.ts'
 import { credentialOf, describeRefusal, noCredential } from './sign-in/credential-in-use.ts'
 import { CredentialStores, ownerOf } from './sign-in/credential-stores.ts'
 import { SignedIn, warnOfUnsaved } from './sign-in/signed-in.ts'
-import { changesService, chooseTarget, guardLocalChange, refuseOtherService, type Target } from './target.ts'
+import {
+  changesService,
+  chooseTarget,
+  demandNamedService,
+  guardLocalChange,
+  refuseOtherService,
+  type Target,
+} from './target.ts'
 
 /** What a command line said to all commands alike. */
 export interface Invocation {
+  streams: Streams
   flags: FlagValues
   fields: string | undefined
   jq: string | undefined
@@ -50,6 +65,12 @@ export interface Invocation {
 
 /** What a command works with. Nothing is opened or loaded before it is asked for. */
 export interface Context {
+  readonly host: Host
+  readonly env: NodeJS.ProcessEnv
+  readonly directories: Directories
+  readonly streams: Streams
+  /** The path by which the system finds what a person names. */
+  resolvePath(name: string): string
   readonly options: Options
   readonly configuration: Configuration
   /** Why the configuration is not in force, for the commands that stand that. */
@@ -61,6 +82,8 @@ export interface Context {
   readonly sentChanges: SentChanges
   /** Where the requests go, and with which key; the same rules for every command. */
   target(): Target
+  /** @throws Failure `usage` where a change of the embedded service must name it and does not */
+  demandNamedService(): void
   /** Where the profiles' credentials are kept. */
   readonly stores: CredentialStores
   /** The profile's own credential; undefined where none or another is used. */
@@ -91,31 +114,37 @@ export interface Context {
    */
   openAdministration(place: DatabaseFlags): Promise<Administration>
   /** The same for a command that only reads. Warns of a service on another database, or tells `tell`. */
-  lookAround(place: DatabaseFlags, tell?: Parameters<typeof openToRead>[3]): Promise<Administration>
+  lookAround(place: DatabaseFlags, tell?: TellOfOther): Promise<Administration>
   close(): Promise<void>
 }
 
 /** Wires everything together: the only place that knows both ends. */
 export function createContext(invocation: Invocation): Context {
-  const { env } = process
-  const { configuration, options, failure } = resolveConfiguration(invocation, env)
+  const { streams } = invocation
+  const { host } = streams
+  const { env, signal } = host
+  const directories = new Directories(env)
+  const fromWorkingDirectory = (name: string) => resolvePath(host, name)
+  const { configuration, options, failure } = resolveConfiguration(invocation, env, directories)
   const { fields, jq, quiet, noColour, debug } = invocation
   const { value: asked, source } = options.output
   // A document is not the business of `Output`, but whether its errors are JSON is.
   const form = outputForms.find((known) => known === asked)
-  const output = new Output({ form, isAsked: source === 'flag', fields, jq, quiet, noColour, env })
-  const prompter = new Prompter({ noInput: invocation.noInput, signal: interruption })
+  const output = new Output({ form, isAsked: source === 'flag', fields, jq, quiet, noColour, streams })
+  const prompter = new Prompter(streams, invocation)
   const closers: (() => Promise<void>)[] = []
 
-  const target = once(() => chooseTarget(options, () => readEnvironmentCredential(env)))
-  const stores = new CredentialStores(configuration, output)
-  const startLocal = once(() => startLocalService(output, closers))
+  const target = once(() => chooseTarget(options, () => readEnvironmentCredential(env, fromWorkingDirectory)))
+  const stores = new CredentialStores(configuration, directories, output)
+  const startLocal = once(() => startLocalService(context, closers))
   const transport = {
     userAgent: invocation.userAgent,
     timeout: options.timeout.source === 'default' ? undefined : options.timeout.value,
     retries: options.retries.value,
     maxWait: options.max_wait.value,
-    signal: interruption,
+    signal,
+    env,
+    clock: host.clock,
     observe: observeClient(output, debug),
   }
 
@@ -127,11 +156,12 @@ export function createContext(invocation: Invocation): Context {
     return new SignedIn({
       owner,
       store,
-      signal: interruption,
+      signal,
       missing: () => noCredential(to),
       renew: async (held, rejected) => {
         const { renewTokens } = await import('../auth/renew-tokens.ts')
         return renewTokens({
+          directories,
           owner,
           store,
           held,
@@ -153,13 +183,23 @@ export function createContext(invocation: Invocation): Context {
   const openAdministration = async (place: DataPlace) => {
     refuseOtherService(options)
     const { openAdministration: open } = await import('../service/administration/administration.ts')
-    const administration = await open(place)
+    const administration = await open({ ...place, env })
     closers.push(async () => administration.close())
     return administration
   }
 
+  const resolved = ({ data, database }: DatabaseFlags): DatabaseFlags => ({
+    data: data === undefined ? undefined : fromWorkingDirectory(data),
+    database,
+  })
+
   const demandOwnDatabase = once(() =>
-    openToChange(openAdministration, {}, ({ url }) => `To change it: chatctl auth login --base-url ${url}`),
+    openToChange(
+      openAdministration,
+      directories,
+      {},
+      ({ url }) => `To change it: chatctl auth login --base-url ${url}`,
+    ),
   )
 
   let refusalHint: string | undefined
@@ -182,7 +222,7 @@ export function createContext(invocation: Invocation): Context {
             credential: async () => (await startLocal()).key,
           }),
       gate: async (request) => {
-        guardLocalChange(to, request)
+        guardLocalChange(streams, to, request)
         const held = invocation.dryRun === 'all' || (invocation.dryRun && request.method !== 'GET')
         if (held) throw new HeldRequest(request, to.kind === 'remote' ? to.baseUrl : undefined)
         if (to.kind === 'local' && changesService(request)) await demandOwnDatabase()
@@ -192,6 +232,11 @@ export function createContext(invocation: Invocation): Context {
   let connected: Promise<Client> | undefined
 
   const context: Context = {
+    host,
+    env,
+    directories,
+    streams,
+    resolvePath: fromWorkingDirectory,
     options,
     get configuration() {
       return configuration()
@@ -199,10 +244,11 @@ export function createContext(invocation: Invocation): Context {
     configurationFailure: failure,
     output,
     prompter,
-    signal: interruption,
+    signal,
     dryRun: invocation.dryRun !== undefined,
     sentChanges,
     target,
+    demandNamedService: () => demandNamedService(streams, target()),
     stores,
     signedIn,
     contextOwner: () => {
@@ -228,11 +274,12 @@ export function createContext(invocation: Invocation): Context {
     startService: async ({ dataDir, ...rest }) => {
       refuseOtherService(options)
       const { startService } = await import('../service/start-service.ts')
-      const announce = { defaultFolder: defaultDataFolder() }
-      return startService({ ...rest, dataDir: dataDir ?? dataDirectory(), announce, offlineNotice })
+      const announce = { defaultFolder: defaultDataFolder(directories) }
+      const folder = dataDir === undefined ? directories.data : fromWorkingDirectory(dataDir)
+      return startService({ ...rest, dataDir: folder, env, announce, offlineNotice })
     },
-    openAdministration: (place) => openToChange(openAdministration, place),
-    lookAround: (place, tell) => openToRead(openAdministration, place, output, tell),
+    openAdministration: (place) => openToChange(openAdministration, directories, resolved(place)),
+    lookAround: (place, tell) => openToRead(openAdministration, directories, resolved(place), output, tell),
     close: async () => {
       for (const closer of closers.reverse()) await closer()
     },
@@ -241,9 +288,9 @@ export function createContext(invocation: Invocation): Context {
 }
 
 /** The embedded service on a free loopback port of this process, for as long as the command runs. */
-async function startLocalService(output: Output, closers: (() => Promise<void>)[]) {
+async function startLocalService({ directories, env, output }: Context, closers: (() => Promise<void>)[]) {
   const { startService } = await import('../service/start-service.ts')
-  const service = await startService({ dataDir: dataDirectory(), log: 'silent', offlineNotice })
+  const service = await startService({ dataDir: directories.data, env, log: 'silent', offlineNotice })
   closers.push(() => service.close())
   if (service.created) output.notice(`Talking to the embedded service; its data lies in ${service.dataDir}`)
   return { url: service.url, key: service.createProcessKey() }

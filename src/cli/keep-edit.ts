@@ -22,7 +22,7 @@ export function keepEdit(text: string, error: unknown, context: Context): unknow
 
 function keep(text: string, context: Context): string {
   try {
-    const path = keepFile('edits', 'settings', 'yaml', text)
+    const path = keepFile(context.directories, 'edits', 'settings', 'yaml', text)
     return `What you edited is kept: ${commandFor(context, 'settings', 'apply', path)}`
   } catch (error) {
     return `What you edited could not be kept: ${describeSystemError(error)}`

@@ -1,8 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { Directories } from '../system/directories.ts'
 import { makePrivateDirectory } from '../system/make-private-directory.ts'
-import { stateDirectory } from '../system/paths.ts'
 
 /** What is kept for a person until they have used it. */
 type Kept = 'edits' | 'passwords'
@@ -15,9 +14,18 @@ type Kept = 'edits' | 'passwords'
  * @returns its path
  * @throws the system's error where neither can be written
  */
-export function keepFile(kept: Kept, name: string, extension: string, text: string): string {
+export function keepFile(
+  directories: Directories,
+  kept: Kept,
+  name: string,
+  extension: string,
+  text: string,
+): string {
   const time = new Date().toISOString().replaceAll(/[:.]/g, '-')
-  const places = [() => join(stateDirectory(), kept), () => mkdtempSync(join(tmpdir(), 'chatctl-'))]
+  const places = [
+    () => join(directories.state, kept),
+    () => mkdtempSync(join(directories.temporary, 'chatctl-')),
+  ]
   let trouble: unknown
   for (const place of places) {
     try {

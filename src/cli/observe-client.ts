@@ -1,12 +1,11 @@
 import type { ClientEvent } from '../client/client-event.ts'
 import { roundDuration } from '../config/duration.ts'
 import type { Output } from './output/output.ts'
-import { say } from './output/streams.ts'
 
 /** Says what the client does while it does it: waits always, everything under `--debug`. */
 export function observeClient(output: Output, debug: boolean): (event: ClientEvent) => void {
   return (event) => {
-    if (debug) return say(describeClientEvent(event))
+    if (debug) return output.streams.say(describeClientEvent(event))
     if (event.type === 'wait') output.progress(`Rate limited; trying again in ${roundDuration(event.after)}…`)
     if (event.type === 'retry')
       output.progress(`${event.reason}; trying again in ${roundDuration(event.after)}…`)

@@ -1,6 +1,6 @@
 import { dirname, isAbsolute } from 'node:path'
 import { Failure } from '../contract/failure.ts'
-import { dataDirectory } from '../system/paths.ts'
+import type { Directories } from '../system/directories.ts'
 import type { Output } from './output/output.ts'
 import { quoteWord } from './quote-word.ts'
 
@@ -39,10 +39,11 @@ type OpenData<D> = (place: { dataDir: string; database: string | undefined }) =>
  */
 export async function openToChange<D extends Data>(
   open: OpenData<D>,
+  directories: Directories,
   { data, database }: DatabaseFlags,
   describeAlternative = (other: RunningService) => `To use its database, add: ${flagFor(other)}`,
 ): Promise<D> {
-  const opened = await open({ dataDir: data ?? dataDirectory(), database })
+  const opened = await open({ dataDir: data ?? directories.data, database })
   const other = await findOther(opened, { data, database })
   if (!other) return opened
   const message = `The service at ${other.url} uses ${other.place}, and this command would use ${opened.place}`
@@ -56,12 +57,13 @@ export async function openToChange<D extends Data>(
  */
 export async function openToRead<D extends Data>(
   open: OpenData<D>,
+  directories: Directories,
   { data, database }: DatabaseFlags,
   output: Output,
   tell: TellOfOther = (other) =>
     output.warn(`The service at ${other.url} uses ${other.place}. To read that, add: ${flagFor(other)}`),
 ): Promise<D> {
-  const opened = await open({ dataDir: data ?? dataDirectory(), database })
+  const opened = await open({ dataDir: data ?? directories.data, database })
   const other = await findOther(opened, { data, database })
   if (other) await tell(other)
   const nothing = await opened.findNothing()
@@ -83,9 +85,9 @@ function flagFor({ place }: RunningService): string {
 }
 
 /** @returns nothing where the user has no home directory, which a service with `--data` does not need */
-export function defaultDataFolder(): string | undefined {
+export function defaultDataFolder(directories: Directories): string | undefined {
   try {
-    return dataDirectory()
+    return directories.data
   } catch {
     return undefined
   }

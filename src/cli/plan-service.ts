@@ -10,8 +10,9 @@ export function serviceOf(context: Context): string {
 }
 
 /** What a person is told while another chatctl changes the settings of the same service. */
-export function lockingFor({ output, signal }: Context): Locking {
+export function lockingFor({ directories, output, signal }: Context): Locking {
   return {
+    directories,
     signal,
     onWait: () =>
       output.progress('Waiting for another chatctl that is changing the settings of this service'),

@@ -6,10 +6,11 @@ import { bugExitCode, exitCodeOf } from './exit-codes.ts'
 import { hintOf } from './hints.ts'
 import { Interruption } from './interruption.ts'
 import { loadColours, wantsColour } from './output/colours.ts'
-import { say, sayStyled } from './output/streams.ts'
+import type { Streams } from './output/streams.ts'
 import type { InterruptedChange } from './sent-changes.ts'
 
 export interface ErrorStyle {
+  streams: Streams
   json: boolean
   debug: boolean
   noColour: boolean
@@ -36,7 +37,7 @@ export async function reportError(error: unknown, style: ErrorStyle): Promise<nu
   if (error instanceof Interruption) return error.exitCode
   const { exitCode, ...rendered } = render(lostFolder(error) ?? error, style.refusalHint)
   await sayRendered(rendered, style)
-  if (style.debug) say(stackOf(error))
+  if (style.debug) style.streams.say(stackOf(error))
   return exitCode
 }
 
@@ -55,7 +56,7 @@ export async function reportInterruption(
 }
 
 async function sayRendered(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyle): Promise<void> {
-  if (style.json) say(JSON.stringify({ error: rendered }))
+  if (style.json) style.streams.say(JSON.stringify({ error: rendered }))
   else await sayInWords(rendered, style)
 }
 
@@ -98,7 +99,8 @@ function lostFolder(error: unknown): Failure | undefined {
 }
 
 async function sayInWords(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyle): Promise<void> {
-  const colours = await loadColours(wantsColour(process.stderr, process.env, style.noColour))
+  const { stderr, env } = style.streams.host
+  const colours = await loadColours(wantsColour(stderr, env, style.noColour))
   const { message, hint, request } = rendered
   const clean = stripControls
   const lines = [`${colours.red('Error:')} ${clean(message)}`]
@@ -106,7 +108,7 @@ async function sayInWords(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyl
   if (details !== undefined) lines.push(clean(details))
   if (request?.id) lines.push(clean(`Request: ${request.method} ${request.url}, id ${request.id}`))
   if (hint !== undefined) lines.push(`${colours.cyan('Hint:')} ${clean(hint)}`)
-  sayStyled(lines.join('\n'))
+  style.streams.sayStyled(lines.join('\n'))
 }
 
 function stackOf(error: unknown): string {

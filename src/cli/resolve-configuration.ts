@@ -2,6 +2,7 @@ import { type Configuration, readConfiguration } from '../config/configuration-f
 import type { DocumentForm } from '../config/output-forms.ts'
 import { type FlagValues, type Options, profileNames, resolveOptions } from '../config/resolve-options.ts'
 import { Failure } from '../contract/failure.ts'
+import type { Directories } from '../system/directories.ts'
 import { once } from './once.ts'
 
 interface Asked {
@@ -20,8 +21,12 @@ interface Resolution {
 }
 
 /** Without what cannot be read, where the command stands that: no stored value is in force then. */
-export function resolveConfiguration(asked: Asked, env: NodeJS.ProcessEnv): Resolution {
-  const configuration = once(readConfiguration)
+export function resolveConfiguration(
+  asked: Asked,
+  env: NodeJS.ProcessEnv,
+  directories: Directories,
+): Resolution {
+  const configuration = once(() => readConfiguration(directories))
   if (!asked.standsBrokenConfiguration) {
     return { configuration, options: resolveOptions(asked.flags, env, configuration, asked) }
   }

@@ -2,7 +2,7 @@ import type { OutgoingRequest } from '../client/outgoing-request.ts'
 import { localProfile, type Options } from '../config/resolve-options.ts'
 import { Failure } from '../contract/failure.ts'
 import type { Credential } from '../credentials/environment-credential.ts'
-import { isInteractive } from './output/streams.ts'
+import type { Streams } from './output/streams.ts'
 
 /** Where requests go. */
 export type Target =
@@ -66,8 +66,8 @@ export function changesService({ method, path }: Pick<OutgoingRequest, 'method' 
  *
  * @throws Failure `usage`
  */
-export function guardLocalChange(target: Target, request: OutgoingRequest): void {
-  if (changesService(request)) demandNamedService(target)
+export function guardLocalChange(streams: Streams, target: Target, request: OutgoingRequest): void {
+  if (changesService(request)) demandNamedService(streams, target)
 }
 
 /**
@@ -75,8 +75,8 @@ export function guardLocalChange(target: Target, request: OutgoingRequest): void
  *
  * @throws Failure `usage`
  */
-export function demandNamedService(target: Target): void {
-  if (target.kind === 'remote' || target.named || isInteractive()) return
+export function demandNamedService({ isInteractive }: Streams, target: Target): void {
+  if (target.kind === 'remote' || target.named || isInteractive) return
   throw new Failure('usage', 'No service was named, and this would change the embedded one on this machine', {
     hint: 'Name the service with --base-url URL or --profile NAME; --profile local if the embedded one is meant.',
   })

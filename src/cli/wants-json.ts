@@ -1,5 +1,6 @@
 import { readConfiguration } from '../config/configuration-file.ts'
 import { resolveOptions } from '../config/resolve-options.ts'
+import { Directories } from '../system/directories.ts'
 
 /**
  * Whether errors are to be JSON, judged from the bare words: for a command line that could not be
@@ -30,7 +31,7 @@ function flagValue(words: readonly string[], name: string, char: string): string
 function standardForm(profile: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
   try {
     const flags = profile === undefined ? {} : { profile }
-    return resolveOptions(flags, env, readConfiguration, {
+    return resolveOptions(flags, env, () => readConfiguration(new Directories(env)), {
       mayNameNewProfile: true,
       takesProfileOfAddress: false,
     }).output.value

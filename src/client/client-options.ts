@@ -52,4 +52,6 @@ export interface ClientOptions {
   observe?: ((event: ClientEvent) => void) | undefined
   /** Time and randomness, for tests (default: the system's). */
   clock?: Clock | undefined
+  /** Names a proxy: `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY` (default: none). */
+  env?: NodeJS.ProcessEnv | undefined
 }

@@ -162,7 +162,7 @@ export class Client {
     // The credential may come from another process: it is on its way while the network is loaded.
     const asked = this.#credential()
     asked.catch(() => {})
-    this.#pool ??= openPool(base, Math.min(options.connectTimeout ?? 10_000, timeout))
+    this.#pool ??= openPool(base, Math.min(options.connectTimeout ?? 10_000, timeout), options.env ?? {})
     const dispatcher = await this.#pool
     const body = encode(request.body)
 
@@ -176,6 +176,7 @@ export class Client {
           { method: request.method, url, headers, ...(body === undefined ? {} : { body }) },
           {
             dispatcher,
+            env: options.env ?? {},
             policy: { retries: options.retries ?? 2, maxWait: options.maxWait ?? 60_000 },
             clock: this.#clock,
             timeout,

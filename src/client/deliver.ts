@@ -12,6 +12,8 @@ import { judge, type Outcome, type RetryPolicy, untried, type Verdict } from './
 
 export interface Delivery {
   dispatcher: Dispatcher
+  /** Says which proxy there is, for errors. */
+  env: NodeJS.ProcessEnv
   policy: RetryPolicy
   clock: Clock
   /** Milliseconds of one attempt. */
@@ -78,7 +80,7 @@ export async function deliver(first: Envelope, delivery: Delivery): Promise<Deli
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error
       verdict = decide({ type: 'interrupted', stage: error.stage, hopeless: isHopeless(error) })
-      if (!verdict.again) throw networkFailure(error, request)
+      if (!verdict.again) throw networkFailure(error, request, delivery.env)
       reason = describeInterruption(error)
     }
     counts = verdict.counts

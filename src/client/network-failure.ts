@@ -56,7 +56,7 @@ export function describeInterruption(interrupted: Interrupted): string {
 export function networkFailure(
   interrupted: Interrupted,
   request: FailedRequest,
-  env: NodeJS.ProcessEnv = process.env,
+  env: NodeJS.ProcessEnv,
 ): Failure {
   const { cause, stage } = interrupted
   const { origin } = new URL(request.url)

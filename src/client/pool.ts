@@ -12,7 +12,11 @@ export type PoolOptions = Pick<Pool.Options, 'connectTimeout' | 'allowH2' | 'hea
  * @param connectTimeout milliseconds, TLS handshake included
  * @throws Failure `config` where the environment's proxy is not a URL
  */
-export async function openPool(origin: URL, connectTimeout: number): Promise<Dispatcher> {
+export async function openPool(
+  origin: URL,
+  connectTimeout: number,
+  env: NodeJS.ProcessEnv,
+): Promise<Dispatcher> {
   const options: PoolOptions = {
     // Undici refuses Infinity; 0 is its word for no bound.
     connectTimeout: Number.isFinite(connectTimeout) ? connectTimeout : 0,
@@ -21,9 +25,9 @@ export async function openPool(origin: URL, connectTimeout: number): Promise<Dis
     headersTimeout: 0,
     bodyTimeout: 0,
   }
-  if (!isLoopback(origin.hostname) && namesProxy(process.env)) {
+  if (!isLoopback(origin.hostname) && namesProxy(env)) {
     const { openProxiedPool } = await import('./proxied-pool.ts')
-    return openProxiedPool(options)
+    return openProxiedPool(options, env)
   }
   const { default: DirectPool } = await import('undici/lib/dispatcher/pool.js')
   return new DirectPool(origin.origin, options)

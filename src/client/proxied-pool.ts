@@ -10,10 +10,14 @@ import type { PoolOptions } from './pool.ts'
  *
  * @throws Failure `config` where the proxy is not a URL
  */
-export function openProxiedPool(options: PoolOptions): Dispatcher {
+export function openProxiedPool(options: PoolOptions, env: NodeJS.ProcessEnv): Dispatcher {
   try {
     return new EnvHttpProxyAgent({
       ...options,
+      // Undici would ask the process for what is undefined.
+      httpProxy: env['http_proxy'] ?? env['HTTP_PROXY'] ?? '',
+      httpsProxy: env['https_proxy'] ?? env['HTTPS_PROXY'] ?? '',
+      noProxy: env['no_proxy'] ?? env['NO_PROXY'] ?? '',
       // Tunnels are opened with a method that only undici's index puts on its dispatchers.
       clientFactory: (proxy, own) => Object.assign(new Pool(proxy, own), { connect }),
     })

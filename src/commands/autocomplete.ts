@@ -1,7 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../cli/base-command.ts'
 import { completionScripts, type Shell, shells } from '../cli/completion/completion-scripts.ts'
-import { writeData } from '../cli/output/streams.ts'
 import { localWork } from '../cli/requests.ts'
 
 export default class Autocomplete extends BaseCommand {
@@ -28,6 +27,6 @@ export default class Autocomplete extends BaseCommand {
   async run(): Promise<void> {
     // Without a context: what is wrong with the configuration must not show whenever a shell starts.
     const { args } = await this.parse(Autocomplete)
-    await writeData(completionScripts[args.shell as Shell])
+    await this.streams.writeData(completionScripts[args.shell as Shell])
   }
 }

@@ -9,7 +9,6 @@ import { SessionTerminal } from '../cli/input/session-terminal.ts'
 import { describeClientEvent } from '../cli/observe-client.ts'
 import { loadSessionStyle, wantsColour } from '../cli/output/colours.ts'
 import { linkerFor } from '../cli/output/link.ts'
-import { isConversation } from '../cli/output/streams.ts'
 import { quoteWord } from '../cli/quote-word.ts'
 import { calls } from '../cli/requests.ts'
 import { replyTimeoutFlag, sharedFlags } from '../cli/shared-flags.ts'
@@ -20,7 +19,7 @@ import {
   rememberLastContext,
 } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
-import { sessionsDirectory, stateDirectory } from '../system/paths.ts'
+import type { Directories } from '../system/directories.ts'
 import type { Beginning } from '../talk/session-options.ts'
 
 export default class Chat extends BaseCommand {
@@ -60,15 +59,15 @@ export default class Chat extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(Chat)
-    demandConversation(flags['no-input'])
-    const { env } = process
-    const folder = sessionsDirectory()
+    demandConversation(context, flags['no-input'])
+    const { env, directories, streams, host } = context
+    const folder = context.directories.sessions
     const owner = context.contextOwner()
     const isPlain = flags.plain || env['TERM'] === 'dumb'
-    const hasColour = !isPlain && wantsColour(process.stdout, env, flags['no-color'])
+    const hasColour = !isPlain && wantsColour(host.stdout, env, flags['no-color'])
     const { runSession } = await import('../talk/run-session.ts')
     await runSession({
-      terminal: new SessionTerminal(env),
+      terminal: new SessionTerminal(streams),
       connect: (observe) => context.connect({ observe }),
       signal: context.signal,
       begin: await chooseBeginning(flags, context, folder),
@@ -80,12 +79,15 @@ export default class Chat extends BaseCommand {
       isPlain,
       isQuiet: flags.quiet,
       style: await loadSessionStyle(hasColour),
-      link: hasColour ? await linkerFor(process.stdout) : undefined,
+      link: hasColour ? await linkerFor(host.stdout) : undefined,
       describeEvent: flags.debug ? describeClientEvent : undefined,
+      directories,
+      env,
+      cwd: host.cwd,
       sessionsDirectory: folder,
-      recallPath: join(stateDirectory(), 'recall.jsonl'),
+      recallPath: join(directories.state, 'recall.jsonl'),
       editorCommand: env['VISUAL'] || env['EDITOR'] || undefined,
-      rememberContext: (id) => rememberContext(owner, id),
+      rememberContext: (id) => rememberContext(directories, owner, id),
       refusalHint: context.refusalHint,
       resumeCommand: (id, profile) => resumeCommand(id, context, profile),
       showCommand: (id) => `chatctl chat show ${id}`,
@@ -95,8 +97,8 @@ export default class Chat extends BaseCommand {
 }
 
 /** @throws Failure `usage` where nobody sits at a terminal */
-function demandConversation(isForbidden: boolean): void {
-  if (isConversation() && !isForbidden) return
+function demandConversation({ streams }: Context, isForbidden: boolean): void {
+  if (streams.isConversation && !isForbidden) return
   const why = isForbidden ? '--no-input says that nobody does' : 'stdin and stdout are not both one'
   throw new Failure('usage', `A session needs somebody at a terminal, and ${why}`, {
     hint: 'For one message: chatctl chat send "…", or pipe it into chatctl chat send.',
@@ -119,16 +121,16 @@ async function chooseBeginning(
   // A conversation that is kept on this machine is nothing that the last context could be.
   const isKeptHere = newest?.mode === 'completions' || newest?.contextId === undefined
   const isLast =
-    readLastContext(context.contextOwner()) === undefined ||
-    Date.parse(newest?.updatedAt ?? '') >= lastContextTime()
+    readLastContext(context.directories, context.contextOwner()) === undefined ||
+    Date.parse(newest?.updatedAt ?? '') >= lastContextTime(context.directories)
   if (newest && isKeptHere && isLast) return { kind: 'transcript', path: newest.path }
   return { kind: 'context', id: continueContext(context) }
 }
 
 /** @throws Error in the words of the command line */
-async function rememberContext(owner: ContextOwner, id: string): Promise<void> {
+async function rememberContext(directories: Directories, owner: ContextOwner, id: string): Promise<void> {
   try {
-    await rememberLastContext(owner, id)
+    await rememberLastContext(directories, owner, id)
   } catch (error) {
     throw new Error(`--continue will not know this conversation: ${(error as Error).message}`, {
       cause: error,

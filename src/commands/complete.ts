@@ -1,7 +1,7 @@
-import { Command } from '@oclif/core/command'
 import type { LiveValues } from '../cli/completion/live-values.ts'
-import { writeData } from '../cli/output/streams.ts'
-import { sessionsDirectory } from '../system/paths.ts'
+import type { Host } from '../cli/host.ts'
+import { HostedCommand } from '../cli/hosted-command.ts'
+import { Directories } from '../system/directories.ts'
 
 /** Ms that somebody who pressed Tab is kept waiting for a service. */
 const patience = 1_000
@@ -10,7 +10,7 @@ const patience = 1_000
 const mostSessions = 100
 
 /** What the completion scripts ask. Whatever is wrong, it is quiet: somebody is typing. */
-export default class Complete extends Command {
+export default class Complete extends HostedCommand {
   static override hidden = true
   static override strict = false
   static override summary = 'List the candidates for the last word of a command line.'
@@ -18,24 +18,33 @@ export default class Complete extends Command {
   async run(): Promise<void> {
     const { answerShell } = await import('../cli/completion/answer-shell.ts')
     const { commands, topics, version } = this.config
+    const { host } = this.streams
+    const directories = new Directories(host.env)
+    const { readConfiguration } = await import('../config/configuration-file.ts')
     const live: LiveValues = {
-      models: (said) => findModels(said, `chatctl/${version}`).catch(() => []),
-      sessions: () => findSessions().catch(() => []),
+      configuration: () => {
+        try {
+          return readConfiguration(directories)
+        } catch {
+          // `doctor` is there to say it.
+          return {}
+        }
+      },
+      models: (said) => findModels(said, host, `chatctl/${version}`).catch(() => []),
+      sessions: () => findSessions(directories).catch(() => []),
     }
     const answer = await answerShell(this.argv, { commands, topics }, live)
     if (answer === '') return
-    await writeData(answer).catch(() => {
-      // Nobody's loss; told, it would be told over what is being typed.
-      process.exitCode = 0
-    })
+    // Nobody's loss; told, it would be told over what is being typed.
+    await this.streams.writeData(answer).catch(() => {})
   }
 
   protected override async catch(): Promise<void> {}
 }
 
-async function findModels(said: { profile?: string; base_url?: string }, userAgent: string) {
+async function findModels(said: { profile?: string; base_url?: string }, host: Host, userAgent: string) {
   const { findModels: find } = await import('../cli/completion/live-models.ts')
-  return find(said, process.env, async (baseUrl, credential) => {
+  return find(said, host, async (baseUrl, credential) => {
     const { Client } = await import('../client/client.ts')
     const client = new Client({
       baseUrl,
@@ -44,6 +53,7 @@ async function findModels(said: { profile?: string; base_url?: string }, userAge
       timeout: patience,
       retries: 0,
       maxWait: 0,
+      env: host.env,
       signal: AbortSignal.timeout(patience),
     })
     const { body } = await client.chat.models()
@@ -52,9 +62,9 @@ async function findModels(said: { profile?: string; base_url?: string }, userAge
   })
 }
 
-async function findSessions() {
+async function findSessions({ sessions }: Directories) {
   const { listTranscripts } = await import('../talk/transcript/list-transcripts.ts')
-  const summaries = listTranscripts(sessionsDirectory(), undefined, mostSessions)
+  const summaries = listTranscripts(sessions, undefined, mostSessions)
   return summaries.map(({ id, contextId, name, firstMessage }) => ({
     id,
     contextId,

@@ -19,7 +19,7 @@ export default class Doctor extends BaseCommand {
 
   async run(): Promise<void> {
     const { context } = await this.start(Doctor)
-    const { env } = process
+    const { env, directories, streams } = context
     const { timeout, max_wait: maxWait } = context.options
     const bound = timeout.source === 'default' ? usualBound : timeout.value
     const { examine } = await import('../cli/doctor/examine.ts')
@@ -49,17 +49,17 @@ export default class Doctor extends BaseCommand {
       },
       findUnfinishedImports: async () => {
         const { findUnfinishedImports } = await import('../bulk/journal/unfinished-imports.ts')
-        return findUnfinishedImports()
+        return findUnfinishedImports(directories)
       },
     }
     const { checks, exitCode } = await examine(surroundings)
-    if (process.stdout.isTTY) {
+    if (streams.isShown) {
       const { describeChecks } = await import('../view/checks.ts')
       const unicode = env['TERM'] !== 'dumb' && speaksUnicode(env)
-      const style = { width: process.stdout.columns || 80, unicode }
+      const style = { width: streams.host.stdout.columns || 80, unicode }
       await context.output.show({ ...checksView, text: () => describeChecks(checks, style) }, checks)
     } else await context.output.show(checksView, checks)
-    process.exitCode = exitCode
+    this.exitCode = exitCode
   }
 
   #neededNode(): string {

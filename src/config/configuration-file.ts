@@ -4,8 +4,8 @@ import * as z from 'zod/mini'
 import { Failure } from '../contract/failure.ts'
 import { faultsOf } from '../contract/faults.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
+import type { Directories } from '../system/directories.ts'
 import { makePrivateDirectory } from '../system/make-private-directory.ts'
-import { configDirectory } from '../system/paths.ts'
 import { withFileLock } from '../system/process-lock.ts'
 
 /** What a person sets. Where credentials are stored (`storage`, `credentials`) only signing in and out decide. */
@@ -46,8 +46,8 @@ function makeSchema() {
 export type Profile = NonNullable<Configuration['profiles']>[string]
 export type Configuration = z.infer<ReturnType<typeof makeSchema>>
 
-export function configurationPath(): string {
-  return join(configDirectory(), 'config.json')
+export function configurationPath(directories: Directories): string {
+  return join(directories.config, 'config.json')
 }
 
 /**
@@ -56,8 +56,8 @@ export function configurationPath(): string {
  *
  * @throws Failure `config` when it cannot be read or is not of the known form; the file stays as it is.
  */
-export function readConfiguration(): Configuration {
-  const path = configurationPath()
+export function readConfiguration(directories: Directories): Configuration {
+  const path = configurationPath(directories)
   const text = readText(path)
   if (text === undefined) return {}
   const hint = `Mend it or move it away: ${path}`
@@ -99,16 +99,17 @@ function readText(path: string): string | undefined {
  * @param change is given the file as it is at that moment
  */
 export async function changeConfiguration(
+  directories: Directories,
   change: (configuration: Configuration) => Configuration,
 ): Promise<void> {
-  const path = configurationPath()
+  const path = configurationPath(directories)
   try {
-    demandConfigurationFolder()
+    demandConfigurationFolder(directories)
     const { default: Conf } = await import('conf')
     await withFileLock(path, () => {
-      const configuration = change(readConfiguration())
+      const configuration = change(readConfiguration(directories))
       const file = new Conf<Configuration>({
-        cwd: configDirectory(),
+        cwd: directories.config,
         configName: 'config',
         configFileMode: 0o600,
         clearInvalidConfig: false,
@@ -117,21 +118,20 @@ export async function changeConfiguration(
     })
   } catch (cause) {
     if (cause instanceof Failure) throw cause
-    throw unwritable(cause)
+    throw unwritable(path, cause)
   }
 }
 
 /** @throws Failure `storage` where there is none and none can be made */
-export function demandConfigurationFolder(): void {
+export function demandConfigurationFolder(directories: Directories): void {
   try {
-    makePrivateDirectory(configDirectory())
+    makePrivateDirectory(directories.config)
   } catch (cause) {
-    throw unwritable(cause)
+    throw unwritable(configurationPath(directories), cause)
   }
 }
 
-function unwritable(cause: unknown): Failure {
-  const path = configurationPath()
+function unwritable(path: string, cause: unknown): Failure {
   return new Failure(
     'storage',
     `The configuration file ${path} cannot be written: ${describeSystemError(cause)}`,

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Directories } from '../system/directories.ts'
 import { makePrivateDirectory } from '../system/make-private-directory.ts'
-import { stateDirectory } from '../system/paths.ts'
 import { withFileLock } from '../system/process-lock.ts'
 
 const fileName = 'last-contexts'
@@ -17,9 +17,9 @@ function keyOf({ profile, baseUrl }: ContextOwner): string {
   return `${profile ?? ''} ${baseUrl ?? ''}`
 }
 
-export function readLastContext(owner: ContextOwner): string | undefined {
+export function readLastContext(directories: Directories, owner: ContextOwner): string | undefined {
   try {
-    const contexts: unknown = JSON.parse(readFileSync(join(stateDirectory(), `${fileName}.json`), 'utf8'))
+    const contexts: unknown = JSON.parse(readFileSync(join(directories.state, `${fileName}.json`), 'utf8'))
     const value = (contexts as Record<string, unknown>)[keyOf(owner)]
     return typeof value === 'string' ? value : undefined
   } catch {
@@ -29,17 +29,21 @@ export function readLastContext(owner: ContextOwner): string | undefined {
 }
 
 /** When any was last remembered, in ms; 0 where none ever was. */
-export function lastContextTime(): number {
-  return statSync(join(stateDirectory(), `${fileName}.json`), { throwIfNoEntry: false })?.mtimeMs ?? 0
+export function lastContextTime({ state }: Directories): number {
+  return statSync(join(state, `${fileName}.json`), { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
 /** @throws Error when the state folder cannot be written; the conversation itself is safe on the service. */
-export async function rememberLastContext(owner: ContextOwner, contextId: string): Promise<void> {
-  makePrivateDirectory(stateDirectory())
+export async function rememberLastContext(
+  { state }: Directories,
+  owner: ContextOwner,
+  contextId: string,
+): Promise<void> {
+  makePrivateDirectory(state)
   const { default: Conf } = await import('conf')
-  await withFileLock(join(stateDirectory(), `${fileName}.json`), () => {
+  await withFileLock(join(state, `${fileName}.json`), () => {
     const file = new Conf<Record<string, string>>({
-      cwd: stateDirectory(),
+      cwd: state,
       configName: fileName,
       configFileMode: 0o600,
       clearInvalidConfig: true,

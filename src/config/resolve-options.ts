@@ -1,5 +1,6 @@
 import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
 import { Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
+import { Directories } from '../system/directories.ts'
 import { type Configuration, configurationPath, type Profile, type ProfileKey } from './configuration-file.ts'
 import { parseDuration } from './duration.ts'
 import { type DocumentForm, formsFrom, type OutputForm, offeredForm, readOutputForm } from './output-forms.ts'
@@ -65,6 +66,7 @@ export function resolveOptions(
   configuration: () => Configuration,
   { mayNameNewProfile, takesProfileOfAddress, documentForms }: Usage,
 ): Options {
+  const place = () => configurationPath(new Directories(env))
   const given = (name: OptionName): Resolved<string> | undefined => {
     const flag = flags[name]
     if (flag !== undefined) return { value: flag, source: 'flag', from: `--${name.replaceAll('_', '-')}` }
@@ -79,7 +81,7 @@ export function resolveOptions(
   const profile =
     given('profile') ??
     (address && takesProfileOfAddress ? profileOfAddress(address, configuration()) : undefined) ??
-    (address ? undefined : defaultProfile(configuration()))
+    (address ? undefined : defaultProfile(configuration(), place))
   // Where nothing is named the embedded service answers, and its defaults are those that
   // `config set` without a profile has set.
   const inForce = profile?.value ?? (address ? undefined : localProfile)
@@ -96,6 +98,21 @@ export function resolveOptions(
     )
   }
   const text = (name: ProfileKey): Resolved<string | undefined> => pick(name) ?? byDefault(undefined)
+  const read = <T, D>(
+    name: OptionName,
+    value: Resolved<string> | undefined,
+    reader: (text: string) => T,
+    standard: D,
+  ): Resolved<T | D> => {
+    if (value === undefined) return byDefault(standard)
+    try {
+      return { ...value, value: reader(value.value) }
+    } catch (error) {
+      const isStored = value.source === 'profile'
+      const where = isStored ? `${value.from}, ${name}` : value.from
+      throw unreadable(where, value.value, error, isStored ? { hint: `It stands in ${place()}` } : {})
+    }
+  }
 
   return {
     profile: profile ?? byDefault(undefined),
@@ -159,25 +176,12 @@ function byDefault<T>(value: T): Resolved<T> {
   return { value, source: 'default', from: 'default' }
 }
 
-function read<T, D>(
-  name: OptionName,
-  given: Resolved<string> | undefined,
-  reader: (text: string) => T,
-  standard: D,
-): Resolved<T | D> {
-  if (given === undefined) return byDefault(standard)
-  try {
-    return { ...given, value: reader(given.value) }
-  } catch (error) {
-    const where = given.source === 'profile' ? `${given.from}, ${name}` : given.from
-    const hint = given.source === 'profile' ? { hint: `It stands in ${configurationPath()}` } : {}
-    throw unreadable(where, given.value, error, hint)
-  }
-}
-
-function defaultProfile({ default_profile: named }: Configuration): Resolved<string> | undefined {
+function defaultProfile(
+  { default_profile: named }: Configuration,
+  place: () => string,
+): Resolved<string> | undefined {
   if (named === undefined) return undefined
-  return { value: named, source: 'profile', from: configurationPath() }
+  return { value: named, source: 'profile', from: place() }
 }
 
 function findProfile(name: string, { profiles = {} }: Configuration): Profile | undefined {

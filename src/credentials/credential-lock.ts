@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
-import { lockDirectory } from '../system/paths.ts'
+import type { Directories } from '../system/directories.ts'
 import { waitForProcessLock } from '../system/process-lock.ts'
 import { type CredentialOwner, digestOf } from './credential-store.ts'
 
@@ -14,11 +14,12 @@ const patience = 90_000
  * @throws Failure `storage` when no lock can be had; else what the work throws, or the signal's reason
  */
 export async function withCredentialLock<T>(
+  { locks }: Pick<Directories, 'locks'>,
   owner: CredentialOwner,
   signal: AbortSignal | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
-  const release = await acquire(lockPath(owner), signal)
+  const release = await acquire(locks, owner, signal)
   try {
     return await work()
   } finally {
@@ -26,11 +27,12 @@ export async function withCredentialLock<T>(
   }
 }
 
-function lockPath(owner: CredentialOwner): string {
-  return join(lockDirectory(), `${digestOf(owner).slice(0, 32)}.lock`)
-}
-
-async function acquire(path: string, signal: AbortSignal | undefined): Promise<() => void> {
+async function acquire(
+  locks: string,
+  owner: CredentialOwner,
+  signal: AbortSignal | undefined,
+): Promise<() => void> {
+  const path = join(locks, `${digestOf(owner).slice(0, 32)}.lock`)
   let release: (() => void) | undefined
   try {
     release = await waitForProcessLock(path, { signal, patience })

@@ -11,8 +11,8 @@ import {
 import { join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
+import type { Directories } from '../system/directories.ts'
 import { makePrivateDirectory } from '../system/make-private-directory.ts'
-import { dataDirectory } from '../system/paths.ts'
 import { removeLeftovers, replaceFile } from '../system/replace-file.ts'
 import { type CredentialOwner, type CredentialStore, digestOf } from './credential-store.ts'
 import { parseStored, type StoredCredential, serialise } from './stored-credential.ts'
@@ -28,10 +28,23 @@ const nonBlocking = constants.O_NONBLOCK ?? 0
  */
 export class InsecureFile implements CredentialStore {
   readonly storage = 'file'
+  readonly #directories: Directories
+
+  constructor(directories: Directories) {
+    this.#directories = directories
+  }
+
+  get #folder(): string {
+    return join(this.#directories.data, 'credentials')
+  }
+
+  #pathOf(owner: CredentialOwner): string {
+    return join(this.#folder, `${digestOf(owner)}.json`)
+  }
 
   async read(owner: CredentialOwner): Promise<StoredCredential | undefined> {
-    const path = pathOf(owner)
-    const text = readOwnFile(path)
+    const path = this.#pathOf(owner)
+    const text = readOwnFile(this.#folder, path)
     if (text === undefined) return undefined
     try {
       return parseStored(text)
@@ -45,10 +58,10 @@ export class InsecureFile implements CredentialStore {
   }
 
   async write(owner: CredentialOwner, credential: StoredCredential): Promise<void> {
-    const path = pathOf(owner)
+    const path = this.#pathOf(owner)
     try {
-      makePrivateDirectory(credentialFolder())
-      demandOurs(credentialFolder(), lstatSync(credentialFolder()), 'folder')
+      makePrivateDirectory(this.#folder)
+      demandOurs(this.#folder, lstatSync(this.#folder), 'folder')
       const there = lstatSync(path, { throwIfNoEntry: false })
       if (there) demandOurs(path, there, 'file')
       // Whoever writes holds the credential's lock: what is there was left by a process that was killed.
@@ -61,11 +74,11 @@ export class InsecureFile implements CredentialStore {
   }
 
   async delete(owner: CredentialOwner): Promise<boolean> {
-    const path = pathOf(owner)
+    const path = this.#pathOf(owner)
     try {
-      const folder = lstatSync(credentialFolder(), { throwIfNoEntry: false })
+      const folder = lstatSync(this.#folder, { throwIfNoEntry: false })
       // What a link leads to is not ours to delete.
-      if (folder && !folder.isDirectory()) throw unsafe(credentialFolder(), 'is not a plain folder')
+      if (folder && !folder.isDirectory()) throw unsafe(this.#folder, 'is not a plain folder')
       const there = lstatSync(path, { throwIfNoEntry: false }) !== undefined
       if (folder) removeLeftovers(path)
       rmSync(path, { force: true })
@@ -77,18 +90,10 @@ export class InsecureFile implements CredentialStore {
   }
 }
 
-function credentialFolder(): string {
-  return join(dataDirectory(), 'credentials')
-}
-
-function pathOf(owner: CredentialOwner): string {
-  return join(credentialFolder(), `${digestOf(owner)}.json`)
-}
-
-function readOwnFile(path: string): string | undefined {
+function readOwnFile(folder: string, path: string): string | undefined {
   let descriptor: number
   try {
-    demandOurs(credentialFolder(), lstatSync(credentialFolder()), 'folder')
+    demandOurs(folder, lstatSync(folder), 'folder')
     // A pipe in its place would be waited for.
     descriptor = openSync(path, constants.O_RDONLY | noFollow | nonBlocking)
   } catch (cause) {

@@ -1,5 +1,4 @@
 import { Failure } from '../contract/failure.ts'
-import { untilEnded } from '../system/end-process.ts'
 import { type CredentialOwner, type CredentialStore, serviceOf } from './credential-store.ts'
 import { keychainFailure } from './keychain-failure.ts'
 import type { KeychainItem, KeychainRequest } from './keychain-items.ts'
@@ -12,6 +11,9 @@ export interface KeychainOptions {
   onWait: () => void
   /** Whether the system may ask a person for the keychain's sake; a locked one fails otherwise. It may unless said. */
   mayAsk?: boolean
+  env: NodeJS.ProcessEnv
+  /** Says that a call may not end by itself, with what ends it. @returns to be called when it has ended */
+  untilEnded(stop?: () => void): () => void
 }
 
 /** The keychain of the operating system: Secret Service, Keychain or Credential Manager. */
@@ -26,7 +28,7 @@ export class Keychain implements CredentialStore {
   async demandPlace(owner: CredentialOwner): Promise<void> {
     if (process.platform !== 'linux') return
     const { hasDefaultCollection } = await import('./default-collection.ts')
-    if ((await hasDefaultCollection(process.env)) !== false) return
+    if ((await hasDefaultCollection(this.#options.env)) !== false) return
     throw keychainFailure(new Error('no result found'), itemOf(owner))
   }
 
@@ -101,7 +103,7 @@ export class Keychain implements CredentialStore {
     owner: CredentialOwner,
     signal: AbortSignal | undefined,
   ): Promise<T> {
-    const ended = untilEnded()
+    const ended = this.#options.untilEnded()
     const running = call().finally(ended)
     return patiently(
       running.catch((error: unknown) => Promise.reject(keychainFailure(error, itemOf(owner)))),
@@ -115,7 +117,7 @@ export class Keychain implements CredentialStore {
   async #callApart(request: KeychainRequest, signal: AbortSignal | undefined) {
     const { callKeychainApart } = await import('./call-keychain-apart.ts')
     const call = callKeychainApart(request)
-    const ended = untilEnded(call.kill)
+    const ended = this.#options.untilEnded(call.kill)
     try {
       return await patiently(call.answer, { ...this.#options, signal })
     } finally {

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Directories } from '../system/directories.ts'
 import { makePrivateDirectory } from '../system/make-private-directory.ts'
-import { stateDirectory } from '../system/paths.ts'
 import { folderFailure } from './folder-failure.ts'
 
 /** Ms: what a run has left is of use for that long. */
@@ -30,8 +30,8 @@ export interface ExportFolder {
  *
  * @throws Failure `storage`
  */
-export function openExportFolder(identity: ExportIdentity): ExportFolder {
-  const all = join(stateDirectory(), 'exports')
+export function openExportFolder({ state }: Directories, identity: ExportIdentity): ExportFolder {
+  const all = join(state, 'exports')
   const name = nameOf(identity)
   const path = join(all, `${name}-${process.pid}`)
   try {

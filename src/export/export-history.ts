@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { keepHeapSmall } from '../system/bound-heap.ts'
+import type { Directories } from '../system/directories.ts'
 import { DocumentFile } from '../system/document-file.ts'
 import { type Collecting, collectHistory } from './collect-history.ts'
 import { type ExportIdentity, openExportFolder } from './export-folder.ts'
@@ -11,6 +11,7 @@ export interface Export
     Pick<Writing, 'onWritten' | 'signal'> {
   form: ExportForm
   identity: ExportIdentity
+  directories: Directories
   /** The file to replace; undefined for stdout. */
   to: string | undefined
   writeToStdout: Write
@@ -30,9 +31,8 @@ export interface Export
  */
 export async function exportHistory(options: Export): Promise<number> {
   const { to, identity, signal } = options
-  keepHeapSmall()
   const file = to === undefined ? undefined : new DocumentFile(to)
-  const folder = openExportFolder(identity)
+  const folder = openExportFolder(options.directories, identity)
   if (folder.leftBy !== undefined) file?.removeLeftovers(folder.leftBy)
   const spill = new Spill(folder.path)
   // Also where the reader of a pipe has had enough, which ends the program at once.

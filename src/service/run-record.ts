@@ -52,14 +52,16 @@ export async function announceRun(
     // The service of a container or of a system user may have no home that it can write to.
   }
   // For a process that ends before the service does: the reader of its stdout is gone, or a second Ctrl-C came.
-  process.once('exit', () => {
+  const removeAtExit = () => {
     try {
       for (const file of files) rmSync(file, { force: true })
     } catch {
       // Readers of the record see that this process is gone.
     }
-  })
+  }
+  process.once('exit', removeAtExit)
   return async () => {
+    process.off('exit', removeAtExit)
     for (const file of files) await rm(file, { force: true })
   }
 }

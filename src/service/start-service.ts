@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { generateKey, hashKey } from './domain/access/keys.ts'
 import { Refusal } from './domain/refusal.ts'
-import type { Teller } from './http/create-logger.ts'
+import type { LogOptions } from './http/create-logger.ts'
 import { createServer } from './http/create-server.ts'
 import { type ExposureOptions, readExposure } from './http/listening/exposure.ts'
 import { issuerOf, noSignIn } from './http/listening/issuer.ts'
@@ -21,6 +21,8 @@ import type { UpstreamOptions } from './upstream/upstream-address.ts'
 export interface ServiceOptions extends ExposureOptions {
   /** Made, 0700, when missing; the database is `chatctl.db` inside, 0600. */
   dataDir: string
+  /** Says where libpq's file of passwords is. */
+  env?: NodeJS.ProcessEnv | undefined
   /** `postgres://…`, in place of the database in the data folder. */
   database?: string | undefined
   /** 127.0.0.1 when not given. */
@@ -32,7 +34,7 @@ export interface ServiceOptions extends ExposureOptions {
   /** What every answer of that model ends with: how to get real ones. */
   offlineNotice?: string | undefined
   /** JSON lines on stderr, or words for `tell`; nothing is the default. */
-  log?: 'silent' | { level: string; tell?: Teller | undefined } | undefined
+  log?: 'silent' | LogOptions | undefined
   /**
    * Writes a record into the data directory, by which commands on this machine find this service, and
    * another into the default data directory when that is not the same.
@@ -79,7 +81,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const exposure = readExposure(host, options)
   const metrics = options.admin && (await loadMetrics(options.version ?? ''))
   const upstream = observe(await createUpstream(options), metrics)
-  const store = await openStore({ dataDir, database: options.database })
+  const store = await openStore({ dataDir, database: options.database, env: options.env })
   const processKeys = new Set<string>()
   const stopping = new AbortController()
   const readiness = new Readiness(store.db)
@@ -163,9 +165,9 @@ async function loadMetrics(version: string): Promise<Metrics> {
 const observe = (upstream: Upstream, metrics: Metrics | undefined) =>
   metrics ? observeUpstream(upstream, metrics) : upstream
 
-async function loadLogger({ level, tell }: { level: string; tell?: Teller | undefined }) {
+async function loadLogger(options: LogOptions) {
   const { createLogger } = await import('./http/create-logger.ts')
-  return createLogger(level, tell)
+  return createLogger(options)
 }
 
 async function listen(server: FastifyInstance, host: string, port: number): Promise<string> {

@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from './describe-system-error.ts'
@@ -10,6 +9,11 @@ export interface OutsideEditing {
   fileName: string
   /** As a shell takes it, such as `code --wait`; vi where there is none. */
   command?: string | undefined
+  /** Of the editor. */
+  env: NodeJS.ProcessEnv
+  cwd: string | undefined
+  /** Where the file is made. */
+  temporary: string
 }
 
 /**
@@ -20,10 +24,10 @@ export interface OutsideEditing {
  *   `storage` where the file cannot be written or read
  */
 export async function editOutside(text: string, editing: OutsideEditing): Promise<string> {
-  const folder = await makeFolder(tmpdir())
+  const folder = await makeFolder(editing.temporary)
   const file = join(folder, editing.fileName)
   try {
-    return await editFile(text, folder, file, editing.command)
+    return await editFile(text, folder, file, editing)
   } catch (cause) {
     if (cause instanceof Failure) throw cause
     throw new Failure('storage', `Cannot use the editor's file ${file}: ${describeSystemError(cause)}`, {
@@ -47,11 +51,16 @@ async function makeFolder(parent: string): Promise<string> {
   }
 }
 
-async function editFile(text: string, folder: string, file: string, command = 'vi'): Promise<string> {
+async function editFile(
+  text: string,
+  folder: string,
+  file: string,
+  { command = 'vi', env, cwd }: OutsideEditing,
+): Promise<string> {
   let isKept = false
   try {
     await writeFile(file, text, { mode: 0o600 })
-    const status = await run(command, file)
+    const status = await run(command, file, { env, cwd })
     if (status !== 0) {
       throw new Failure('refused', `The editor (${command}) ended with ${status}; the text is unchanged`, {
         hint: 'VISUAL or EDITOR names the editor.',
@@ -75,17 +84,22 @@ function faultOf(bytes: Uint8Array): string | undefined {
 /** Has cmd.exe not look for the editor in the folder one stands in. */
 const onPathAlone = { NoDefaultCurrentDirectoryInExePath: '1' }
 
-async function run(command: string, file: string): Promise<number | string> {
+async function run(
+  command: string,
+  file: string,
+  { env, cwd }: Pick<OutsideEditing, 'env' | 'cwd'>,
+): Promise<number | string> {
   const { spawn } = await import('node:child_process')
   const child =
     process.platform === 'win32'
       ? spawn(`${command} "${file}"`, {
           shell: true,
           stdio: 'inherit',
-          env: { ...process.env, ...onPathAlone },
+          env: { ...env, ...onPathAlone },
+          cwd,
         })
       : // Ctrl-C is for the editor to take as it likes; the shell around it gets it too, and lives on.
-        spawn('/bin/sh', ['-c', `trap : INT; ${command} "$1"`, 'sh', file], { stdio: 'inherit' })
+        spawn('/bin/sh', ['-c', `trap : INT; ${command} "$1"`, 'sh', file], { stdio: 'inherit', env, cwd })
   return new Promise((resolve) => {
     child.once('error', (error) => resolve(error.message))
     child.once('close', (status, signal) => resolve(status ?? signal ?? 'an unknown signal'))

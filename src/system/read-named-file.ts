@@ -10,6 +10,8 @@ export const maxSettingsBytes = 4 * 1024 * 1024
 export const maxTextBytes = 64 * 1024 * 1024
 
 interface NamedFile {
+  /** Where it is (default: the path, which is named in errors). */
+  at?: string
   /** The subject of an error message, with the path (default: the path). */
   name?: string
   maxBytes: number
@@ -24,12 +26,12 @@ interface NamedFile {
  *
  * @throws Failure of `kind` when it cannot be read, is too large, or is an unsafe secret
  */
-export function readNamedFile(path: string, { name, maxBytes, isSecret, kind }: NamedFile): Buffer {
+export function readNamedFile(path: string, { at, name, maxBytes, isSecret, kind }: NamedFile): Buffer {
   const subject = name ?? (path || 'A file without a name')
   return leaveSignalsToSystem(() => {
     let descriptor: number | undefined
     try {
-      descriptor = openSync(path, 'r')
+      descriptor = openSync(at ?? path, 'r')
       if (isSecret) demandOnlyOwnerWrites(descriptor, path, subject, kind)
       return readAll(descriptor, subject, maxBytes, kind)
     } catch (cause) {

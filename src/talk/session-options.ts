@@ -4,6 +4,7 @@ import type { ClientOptions } from '../client/client-options.ts'
 import type { ContextOwner } from '../config/last-context.ts'
 import type { Failure } from '../contract/failure.ts'
 import type { StreamFormat } from '../contract/stream-event.ts'
+import type { Directories } from '../system/directories.ts'
 import type { EditorStyle } from '../terminal/editor/editor-options.ts'
 import type { TextStyle } from '../terminal/markdown/text-style.ts'
 import type { Terminal } from '../terminal/screen/terminal.ts'
@@ -43,6 +44,10 @@ export interface SessionOptions {
   describeEvent: ((event: ClientEvent) => string) | undefined
   /** Leave out what is only good to know: see `Voice`. */
   isQuiet: boolean
+  directories: Directories
+  env: NodeJS.ProcessEnv
+  /** Where relative names of files are looked for; undefined for the working directory of the process. */
+  cwd: string | undefined
   /** Folder of the transcripts. */
   sessionsDirectory: string
   /** File of what was typed before. */

@@ -127,11 +127,17 @@ export class Session implements KeyboardHost {
 
   /** The person's own editor for the next prompt. */
   async editOutside(): Promise<void> {
-    const { terminal, editorCommand } = this.options
+    const { terminal, editorCommand, directories, env, cwd } = this.options
     const { input } = this.keyboard
     this.screen.show(undefined)
     try {
-      const editing = { fileName: 'message.md', command: editorCommand }
+      const editing = {
+        fileName: 'message.md',
+        command: editorCommand,
+        env,
+        cwd,
+        temporary: directories.temporary,
+      }
       const edited = await terminal.lend(() => editOutside(input.text, editing))
       const text = edited.replaceAll('\r\n', '\n').trimEnd()
       if (!input.setText(text)) this.keyboard.submit(text)

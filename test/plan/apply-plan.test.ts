@@ -83,6 +83,7 @@ describe('applying settings', () => {
   const seen = () => server.requests.map(({ method, body }) => `${method} ${body}`.trim())
 
   const applying = () => ({
+    directories: state.directories,
     settings: client.settings,
     service: server.url,
     signal: abort.signal,
@@ -105,7 +106,7 @@ describe('applying settings', () => {
   })
 
   function apply(settings: SettingsPatch, api: SettingsFile['api'] = {}, before = service.settings) {
-    const plan = makePlan(server.url, { settings, api }, before, readSent(server.url))
+    const plan = makePlan(server.url, { settings, api }, before, readSent(state.directories, server.url))
     return applyPlan(plan, applying(), before)
   }
 
@@ -536,7 +537,7 @@ describe('applying settings', () => {
         'GET',
       ])
       expect(told.taken).to.equal(1)
-      expect(readSent(server.url)?.configuration).to.deep.equal({
+      expect(readSent(state.directories, server.url)?.configuration).to.deep.equal({
         version: '2',
         cors: { allowed_methods: [] },
       })
@@ -585,7 +586,7 @@ describe('applying settings', () => {
       expect(failure.message).to.equal(
         'The settings were changed and verified; setting the API configuration failed: You may not',
       )
-      expect(readSent(server.url)).to.equal(undefined)
+      expect(readSent(state.directories, server.url)).to.equal(undefined)
       const alone = await failureOf(apply({}, { version: '2' }))
       expect(alone.message).to.equal('You may not')
     })
@@ -597,7 +598,7 @@ describe('applying settings', () => {
       expect(failure.message).to.equal('The outcome of the change is unknown: Broken')
       expect(hintOf(failure)).to.contain('cannot be read back')
       expect(told.taken).to.equal(1)
-      expect(readSent(server.url)).to.equal(undefined)
+      expect(readSent(state.directories, server.url)).to.equal(undefined)
       const both = await failureOf(apply(dark, { version: '2' }))
       expect(both.kind).to.equal('unknown_outcome')
       expect(both.message).to.equal(

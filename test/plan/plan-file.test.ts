@@ -12,12 +12,15 @@ import {
   type PlanContext,
   readPlanFile,
 } from '../../src/plan/saved/plan-file.ts'
+import { Directories } from '../../src/system/directories.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 import { anyConfiguration, anyPatch, anySettings, anySubset, someSettings } from './any-settings.ts'
 import { useStateFolder } from './state-folder.ts'
 
 const service = 'https://chat.example/base'
-const about: PlanContext = { service, toolVersion: '1.2.3' }
+const env: NodeJS.ProcessEnv = {}
+const directories = new Directories(env)
+const about: PlanContext = { directories, service, toolVersion: '1.2.3' }
 
 const anyPlan: fc.Arbitrary<Plan> = fc
   .tuple(anyPatch, fc.option(anySubset(anyConfiguration)), anySettings, fc.option(anyConfiguration))
@@ -51,7 +54,7 @@ function forged(change: (content: Record<string, unknown>) => void): string {
 }
 
 describe('a plan file', () => {
-  const state = useStateFolder()
+  const state = useStateFolder(env)
 
   it('brings back the plan that was saved', () => {
     fc.assert(
@@ -142,10 +145,10 @@ describe('a plan file', () => {
   it('is stale once it was sent, unless it is made anew', () => {
     const text = composePlanFile(plan, '1.2.3')
     const { id } = read(text)
-    expect(isApplied(id)).to.equal(false)
-    markApplied(id)
-    markApplied(id)
-    expect(isApplied(id)).to.equal(true)
+    expect(isApplied(directories, id)).to.equal(false)
+    markApplied(directories, id)
+    markApplied(directories, id)
+    expect(isApplied(directories, id)).to.equal(true)
     const failure = thrownFailure(() => read(text))
     expect(failure.kind).to.equal('conflict')
     expect(failure.message).to.equal('The plan a.plan was sent already')

@@ -11,23 +11,22 @@ const service = 'https://chat.example/'
 const quiet = new AbortController().signal
 const done = async (): Promise<Answer<unknown>> => ({ body: {}, status: 200, headers: {}, faults: [] })
 
-function send(version: string, act: () => Promise<Answer<unknown>> = done, signal = quiet, to = service) {
-  return sendConfiguration(to, { version }, act, signal)
-}
-
 describe('what was last sent of the API configuration', () => {
   const state = useStateFolder()
+  function send(version: string, act: () => Promise<Answer<unknown>> = done, signal = quiet, to = service) {
+    return sendConfiguration(state.directories, to, { version }, act, signal)
+  }
   const folder = () => join(state.path(), 'api-configuration')
 
   it('is not known at first', () => {
-    expect(readSent(service)).to.equal(undefined)
+    expect(readSent(state.directories, service)).to.equal(undefined)
   })
 
   it('is what a 2xx was the answer to, with the time', async () => {
     const before = Date.now()
     expect((await send('1')).status).to.equal(200)
     await send('2')
-    const sent = readSent(service)
+    const sent = readSent(state.directories, service)
     expect(sent?.configuration).to.deep.equal({ version: '2' })
     expect(Date.parse(sent?.sentAt ?? '')).to.be.within(before, Date.now())
   })
@@ -35,9 +34,9 @@ describe('what was last sent of the API configuration', () => {
   it('is kept for each service by itself', async () => {
     await send('1')
     await send('2', done, quiet, 'local')
-    expect(readSent(service)?.configuration).to.deep.equal({ version: '1' })
-    expect(readSent('local')?.configuration).to.deep.equal({ version: '2' })
-    expect(readSent(`${service}x`)).to.equal(undefined)
+    expect(readSent(state.directories, service)?.configuration).to.deep.equal({ version: '1' })
+    expect(readSent(state.directories, 'local')?.configuration).to.deep.equal({ version: '2' })
+    expect(readSent(state.directories, `${service}x`)).to.equal(undefined)
   })
 
   it('is in a file for its owner alone', async () => {
@@ -52,14 +51,14 @@ describe('what was last sent of the API configuration', () => {
   it('is not known while it is being sent, so that a crash leaves nothing wrong', async () => {
     await send('1')
     await send('2', async () => {
-      expect(readSent(service)).to.equal(undefined)
+      expect(readSent(state.directories, service)).to.equal(undefined)
       return done()
     })
   })
 
   it('is what it was after a refusal, and after what held the request back', async () => {
     await send('1')
-    const before = readSent(service)
+    const before = readSent(state.directories, service)
     const reasons = [
       new Failure('forbidden', 'no', { status: 403 }),
       new Failure('unreachable', 'no'),
@@ -67,7 +66,7 @@ describe('what was last sent of the API configuration', () => {
     ]
     for (const reason of reasons) {
       expect(await reasonOf(send('2', () => Promise.reject(reason)))).to.equal(reason)
-      expect(readSent(service)).to.deep.equal(before)
+      expect(readSent(state.directories, service)).to.deep.equal(before)
     }
   })
 
@@ -75,7 +74,7 @@ describe('what was last sent of the API configuration', () => {
     await send('1')
     const doubt = new Failure('server_error', 'no', { status: 500, inDoubt: true })
     expect(await reasonOf(send('2', () => Promise.reject(doubt)))).to.equal(doubt)
-    expect(readSent(service)).to.equal(undefined)
+    expect(readSent(state.directories, service)).to.equal(undefined)
 
     await send('1')
     const abort = new AbortController()
@@ -88,7 +87,7 @@ describe('what was last sent of the API configuration', () => {
       abort.signal,
     )
     expect(await reasonOf(broken)).to.equal(abort.signal.reason)
-    expect(readSent(service)).to.equal(undefined)
+    expect(readSent(state.directories, service)).to.equal(undefined)
   })
 
   it('is not known where its file is broken or says something else', async () => {
@@ -106,10 +105,10 @@ describe('what was last sent of the API configuration', () => {
     ]
     for (const content of broken) {
       writeFileSync(path, content)
-      expect(readSent(service), content).to.equal(undefined)
+      expect(readSent(state.directories, service), content).to.equal(undefined)
     }
     writeFileSync(path, text)
-    expect(readSent(service)?.configuration).to.deep.equal({ version: '1' })
+    expect(readSent(state.directories, service)?.configuration).to.deep.equal({ version: '1' })
   })
 
   it('does not fail what is done where it cannot be kept, but says so', async () => {

@@ -32,6 +32,7 @@ describe('two changes of the settings of one service at the same time', () => {
 
   const signal = new AbortController().signal
   const locking = {
+    directories: state.directories,
     signal,
     onWait: () => void told.push('waits'),
     warn: async (words: string) => void told.push(words),

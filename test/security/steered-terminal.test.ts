@@ -23,6 +23,7 @@ describe('a terminal cannot be steered', () => {
         jq: undefined,
         loadColours: async () => ({ bold: String, dim: String, red: String, green: String }) as never,
         forTerminal: true,
+        width: 80,
       })
       // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
       expect(shown).not.to.match(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/)
@@ -43,21 +44,16 @@ describe('a terminal cannot be steered', () => {
   })
 
   describe('into which an answer is pasted that was copied', () => {
-    const { SSH_CONNECTION: connection } = process.env
-    // Has the terminal asked, not a program of this machine.
-    before(() => {
-      process.env['SSH_CONNECTION'] = 'somewhere'
-    })
-    after(() => {
-      if (connection === undefined) delete process.env['SSH_CONNECTION']
-      else process.env['SSH_CONNECTION'] = connection
-    })
-
     it('by an end of the paste in it', async () => {
       let written = ''
-      await copyText('ls\u001b[201~\nrm -rf /\r\u0007', (text) => {
-        written += text
-      })
+      const terminal = {
+        write: (text: string) => {
+          written += text
+        },
+      }
+      // Has the terminal asked, not a program of this machine.
+      const env = { SSH_CONNECTION: 'somewhere' }
+      await copyText('ls\u001b[201~\nrm -rf /\r\u0007', { terminal, env })
       // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what a terminal is told
       const [, encoded = ''] = /^\u001b\]52;c;([\w+/=]+)\u0007$/.exec(written) ?? []
       expect(Buffer.from(encoded, 'base64').toString()).to.equal('ls[201~\nrm -rf /')

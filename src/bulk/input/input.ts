@@ -2,7 +2,6 @@ import { type BigIntStats, realpathSync } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import { untilEnded } from '../../system/end-process.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
 import { formOfEnding, formOfText, type InputForm } from './input-form.ts'
 import { type OpenFile, spool } from './spool.ts'
@@ -42,33 +41,38 @@ export interface InputOptions {
   /** Where stdin and pipes are kept while they are used. */
   spoolFolder: string
   stdin: AsyncIterable<Uint8Array>
+  /** Says that something may not end by itself. @returns to be called when it has ended */
+  untilEnded(): () => void
+  /** The path that a person means by a name of a file. */
+  resolvePath(name: string): string
 }
 
 /**
- * @param path of a file; `-` for stdin, which is kept in a file without a name, as any pipe is
+ * @param name of a file; `-` for stdin, which is kept in a file without a name, as any pipe is
  * @throws Failure `refused` when it cannot be read, `storage` when a pipe cannot be kept; the
  *   signal's reason when that comes first
  */
-export async function openInput(path: string, options: InputOptions): Promise<Input> {
+export async function openInput(name: string, options: InputOptions): Promise<Input> {
   const { signal, spoolFolder } = options
   signal.throwIfAborted()
-  if (path === '-') {
+  if (name === '-') {
     const file = await spool(options.stdin, spoolFolder, signal)
     return inputOf('stdin', undefined, file, options)
   }
   try {
+    const path = name === '' ? '' : options.resolvePath(name)
     const found = await stat(path)
-    if (found.isDirectory()) throw new Failure('refused', `${path} is a folder, not a file of rows`)
+    if (found.isDirectory()) throw new Failure('refused', `${name} is a folder, not a file of rows`)
     if (found.isFile()) {
       const file = { handle: await open(path, 'r'), remove: () => {} }
-      return await inputOf(path, realpathSync(path), file, options)
+      return await inputOf(name, realpathSync(path), file, options)
     }
-    return await inputOf(path, undefined, await spoolPipe(path, options), options)
+    return await inputOf(name, undefined, await spoolPipe(path, options), options)
   } catch (cause) {
     if (cause instanceof Failure || signal.aborted) throw cause
     throw new Failure(
       'refused',
-      `${path || 'A file without a name'} cannot be read: ${describeSystemError(cause)}`,
+      `${name || 'A file without a name'} cannot be read: ${describeSystemError(cause)}`,
       {
         cause,
       },
@@ -77,7 +81,7 @@ export async function openInput(path: string, options: InputOptions): Promise<In
 }
 
 /** A thread of Node's pool waits for the other end of the pipe, and may wait longer than this process. */
-async function spoolPipe(path: string, { signal, spoolFolder }: InputOptions): Promise<OpenFile> {
+async function spoolPipe(path: string, { signal, spoolFolder, untilEnded }: InputOptions): Promise<OpenFile> {
   const release = untilEnded()
   try {
     const opening = open(path, 'r')

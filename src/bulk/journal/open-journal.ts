@@ -2,8 +2,8 @@ import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync, rmS
 import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
+import type { Directories } from '../../system/directories.ts'
 import { makePrivateDirectory } from '../../system/make-private-directory.ts'
-import { stateDirectory } from '../../system/paths.ts'
 import { tryProcessLock } from '../../system/process-lock.ts'
 import { moveIntoPlace } from '../../system/replace-file.ts'
 import { carryOver, type ValidRows } from './carry-over.ts'
@@ -19,12 +19,14 @@ interface Found {
 }
 
 /** Where the journals are. */
-export function importsFolder(): string {
-  return join(stateDirectory(), 'imports')
+export function importsFolder({ state }: Directories): string {
+  return join(state, 'imports')
 }
 
 /** What is imported, and how its journal is opened. */
 export interface JournalRequest {
+  /** Where the journals are. */
+  folder: string
   header: JournalHeader
   /** Forgets what was done of the file, whatever it held then, once something is sent. */
   restart: boolean
@@ -38,11 +40,10 @@ export interface JournalRequest {
  * @throws Failure `conflict` where another process has it, or where a row that was sent was edited or
  *   removed; `storage`
  */
-export async function openJournal({ header, restart, rows }: JournalRequest): Promise<Journal> {
-  const folder = importsFolder()
+export async function openJournal({ folder, header, restart, rows }: JournalRequest): Promise<Journal> {
   try {
     makePrivateDirectory(folder)
-    const path = pathOf(header)
+    const path = pathOf(folder, header)
     const locks = [lock(path, header)]
     const release = () => {
       for (const unlock of locks) unlock()
@@ -72,9 +73,8 @@ export async function openJournal({ header, restart, rows }: JournalRequest): Pr
  *
  * @throws Failure as `openJournal` does
  */
-export async function readRowStates({ header, restart, rows }: JournalRequest): Promise<RowStates> {
-  const folder = importsFolder()
-  const path = pathOf(header)
+export async function readRowStates({ folder, header, restart, rows }: JournalRequest): Promise<RowStates> {
+  const path = pathOf(folder, header)
   if (!restart && existsSync(path)) return readJournal({ path, header }, (journal) => journal.rows)
   const states = new RowStates(header.input.rows)
   if (restart || !existsSync(folder)) return states
@@ -153,8 +153,8 @@ function lock(path: string, { input }: JournalHeader): () => void {
   })
 }
 
-function pathOf(header: JournalHeader): string {
-  return join(importsFolder(), `${nameOf(header)}${extension}`)
+function pathOf(folder: string, header: JournalHeader): string {
+  return join(folder, `${nameOf(header)}${extension}`)
 }
 
 function nameOf({ kind, service, input }: JournalHeader): string {

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import type { Directories } from '../../system/directories.ts'
 import { readLines } from '../read-lines.ts'
 import { type EndLine, type JournalHeader, readJournalLine } from './journal-line.ts'
 import { closeJournal, importsFolder } from './open-journal.ts'
@@ -21,10 +22,11 @@ export interface UnfinishedImport {
 }
 
 /** Looks at the journals without their locks: an import that runs is not disturbed. What is no journal is passed over. */
-export async function findUnfinishedImports(): Promise<UnfinishedImport[]> {
+export async function findUnfinishedImports(directories: Directories): Promise<UnfinishedImport[]> {
   const found: UnfinishedImport[] = []
-  for (const name of journals()) {
-    const path = join(importsFolder(), name)
+  const folder = importsFolder(directories)
+  for (const name of journals(folder)) {
+    const path = join(folder, name)
     const read = await readStates(path).catch(() => undefined)
     if (!read) continue
     const { header, states, ended } = read
@@ -55,23 +57,26 @@ export async function findUnfinishedImports(): Promise<UnfinishedImport[]> {
  * @returns those that were closed
  * @throws Failure `conflict` where one of them runs; `storage`
  */
-export async function closeImports(which: {
-  file: string
-  kind: string
-  service: string
-}): Promise<UnfinishedImport[]> {
+export async function closeImports(
+  directories: Directories,
+  which: {
+    file: string
+    kind: string
+    service: string
+  },
+): Promise<UnfinishedImport[]> {
   const { file, kind, service } = which
   const name = file === '-' ? 'stdin' : existsSync(file) ? realpathSync(file) : resolve(file)
-  const closed = (await findUnfinishedImports()).filter(
+  const closed = (await findUnfinishedImports(directories)).filter(
     (found) => found.file === name && found.kind === kind && found.service === service,
   )
   for (const { path } of closed) await closeJournal(path)
   return closed
 }
 
-function journals(): string[] {
+function journals(folder: string): string[] {
   try {
-    return readdirSync(importsFolder()).filter((name) => name.endsWith('.jsonl'))
+    return readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
   } catch {
     return []
   }

@@ -25,7 +25,7 @@ export async function suggestArgument(
     case 'configuration value':
       return suggestConfigurationValues(line, live)
     case 'profile':
-      return suggestProfiles()
+      return suggestProfiles(live)
     case 'session':
       return suggestSessions(live)
     case 'permissions of a user':
@@ -76,7 +76,7 @@ async function suggestConfigurationKeys(): Promise<Suggestions> {
 async function suggestConfigurationValues(line: TypedLine, live: LiveValues): Promise<Suggestions> {
   switch (line.args[0]) {
     case 'default_profile':
-      return suggestProfiles()
+      return suggestProfiles(live)
     case 'model':
       return candidates(await live.models(serviceOf(line)))
     case 'output': {

@@ -14,7 +14,7 @@ export async function suggestFlagValue(
   if (flag.options) return candidates(flag.options)
   switch (flag.name) {
     case 'profile':
-      return suggestProfiles()
+      return suggestProfiles(live)
     case 'output':
       return candidates(line.command?.documentForms ?? (await outputForms()))
     case 'fields':
@@ -58,18 +58,9 @@ function byHelpValue(helpValue: string | string[] | undefined): Suggestions {
 }
 
 /** Profiles by name, with their addresses. */
-export async function suggestProfiles(): Promise<Suggestions> {
-  const { readConfiguration } = await import('../../config/configuration-file.ts')
+export async function suggestProfiles(live: LiveValues): Promise<Suggestions> {
   const { localProfile, profileNames } = await import('../../config/resolve-options.ts')
-  const read = () => {
-    try {
-      return readConfiguration()
-    } catch {
-      // `doctor` is there to say it.
-      return {}
-    }
-  }
-  const configuration = read()
+  const configuration = live.configuration()
   return {
     candidates: profileNames(configuration).map((value) => ({
       value,

@@ -4,12 +4,12 @@ import { type Configuration, readConfiguration } from '../../config/configuratio
 import { resolveOptions } from '../../config/resolve-options.ts'
 import { readEnvironmentCredential } from '../../credentials/environment-credential.ts'
 import { InsecureFile } from '../../credentials/insecure-file.ts'
-import { Keychain } from '../../credentials/keychain.ts'
 import { isFresh, secretOf } from '../../credentials/stored-credential.ts'
+import { Directories } from '../../system/directories.ts'
 import { makePrivateDirectory } from '../../system/make-private-directory.ts'
-import { cacheDirectory } from '../../system/paths.ts'
 import { replaceFile } from '../../system/replace-file.ts'
 import { isOursAlone } from '../../system/trusted-directory.ts'
+import { type Host, resolvePath } from '../host.ts'
 import { once } from '../once.ts'
 import { ownerOf } from '../sign-in/credential-stores.ts'
 import { chooseTarget, type Target } from '../target.ts'
@@ -37,27 +37,32 @@ const patience = 500
  */
 export async function findModels(
   said: { profile?: string; base_url?: string },
-  env: NodeJS.ProcessEnv,
+  host: Host,
   ask: AskForModels,
 ): Promise<readonly string[]> {
-  const configuration = once(readConfiguration)
+  const { env } = host
+  const directories = new Directories(env)
+  const configuration = once(() => readConfiguration(directories))
   const options = resolveOptions(said, env, configuration, {
     mayNameNewProfile: false,
     takesProfileOfAddress: false,
   })
-  const target = chooseTarget(options, () => readEnvironmentCredential(env))
+  const target = chooseTarget(options, () =>
+    readEnvironmentCredential(env, (name) => resolvePath(host, name)),
+  )
   if (target.kind === 'local') return []
-  const path = cachePath(target)
-  const kept = readKept(path)
+  const cache = directories.cache
+  const path = cachePath(cache, target)
+  const kept = readKept(cache, path)
   if (kept && Math.abs(Date.now() - kept.at) < life) return kept.models
   try {
-    const secret = target.fromEnvironment?.secret ?? (await storedSecret(target, configuration))
+    const secret = target.fromEnvironment?.secret ?? (await storedSecret(target, configuration, host))
     const models = secret === undefined ? (kept?.models ?? []) : await ask(target.baseUrl, secret)
-    keep(path, { at: Date.now(), models })
+    keep(cache, path, { at: Date.now(), models })
     return models
   } catch {
     const models = kept?.models ?? []
-    keep(path, { at: Date.now() - life + pause, models })
+    keep(cache, path, { at: Date.now() - life + pause, models })
     return models
   }
 }
@@ -66,10 +71,13 @@ export async function findModels(
 async function storedSecret(
   { profile, baseUrl }: Remote,
   configuration: () => Configuration,
+  host: Host,
 ): Promise<string | undefined> {
   if (profile === undefined) return undefined
   const isInFile = configuration().profiles?.[profile]?.storage === 'file'
-  const store = isInFile ? new InsecureFile() : new Keychain({ patience, onWait: () => {}, mayAsk: false })
+  const store = isInFile
+    ? new InsecureFile(new Directories(host.env))
+    : host.openKeychain({ patience, onWait: () => {}, mayAsk: false })
   const stored = await store.read(ownerOf(profile, baseUrl))
   if (!stored || (stored.kind === 'oauth' && !isFresh(stored, Date.now()))) return undefined
   return secretOf(stored)
@@ -81,16 +89,16 @@ interface Kept {
   models: readonly string[]
 }
 
-function cachePath({ baseUrl, profile, fromEnvironment }: Remote): string {
+function cachePath(cache: string, { baseUrl, profile, fromEnvironment }: Remote): string {
   const { createHash } = process.getBuiltinModule('node:crypto')
   const about = JSON.stringify([baseUrl, profile ?? null, fromEnvironment !== undefined])
   const name = createHash('sha256').update(about).digest('hex').slice(0, 32)
-  return join(cacheDirectory(), 'models', `${name}.json`)
+  return join(cache, 'models', `${name}.json`)
 }
 
-function readKept(path: string): Kept | undefined {
+function readKept(cache: string, path: string): Kept | undefined {
   try {
-    if (!isOursAlone(cacheDirectory())) return undefined
+    if (!isOursAlone(cache)) return undefined
     const kept: Kept = JSON.parse(readFileSync(path, 'utf8'))
     const isKept = Number.isFinite(kept.at) && kept.models.every((model) => typeof model === 'string')
     return isKept ? kept : undefined
@@ -99,12 +107,12 @@ function readKept(path: string): Kept | undefined {
   }
 }
 
-function keep(path: string, kept: Kept): void {
+function keep(cache: string, path: string, kept: Kept): void {
   try {
-    makePrivateDirectory(cacheDirectory())
+    makePrivateDirectory(cache)
     // Who can write there could have laid a link in the way of what is written.
-    if (!isOursAlone(cacheDirectory())) return
-    makePrivateDirectory(join(cacheDirectory(), 'models'))
+    if (!isOursAlone(cache)) return
+    makePrivateDirectory(join(cache, 'models'))
     replaceFile(path, JSON.stringify(kept), { flush: false })
   } catch {
     // Without a cache the service is asked each time.

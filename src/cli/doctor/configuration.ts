@@ -11,7 +11,7 @@ import type { Surroundings } from './surroundings.ts'
 export function examineConfiguration({ context }: Surroundings): Examined[] {
   const { configuration, configurationFailure } = context
   if (configurationFailure) throw configurationFailure
-  const path = configurationPath()
+  const path = configurationPath(context.directories)
   if (!existsSync(path)) return [ok('configuration', `${path} is not there yet; nothing needs it`)]
   const faults = Object.entries(configuration.profiles ?? {}).flatMap(([name, profile]) =>
     faultsOf(name, profile),

@@ -1,5 +1,4 @@
 import { Failure } from '../../contract/failure.ts'
-import { Keychain } from '../../credentials/keychain.ts'
 import { hintOf } from '../hints.ts'
 import { credentialInUse } from '../sign-in/credential-in-use.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
@@ -30,10 +29,10 @@ export async function examineKeychain({ context, bound }: Surroundings): Promise
   try {
     // On macOS every look counts as asking, though nobody is asked for an item that is not there.
     const mayAsk = process.platform === 'darwin'
-    const keychain = new Keychain({ patience: bound, onWait: () => {}, mayAsk })
+    const keychain = context.host.openKeychain({ patience: bound, onWait: () => {}, mayAsk })
     const owner = { origin: 'https://doctor.invalid', profile: 'doctor' }
     await keychain.read(owner, context.signal)
-    await keychain.demandPlace(owner)
+    await keychain.demandPlace?.(owner)
     return [ok('keychain', `answers${isNeeded ? '' : ', and is not needed now'}`)]
   } catch (error) {
     // What needs it has failed already, and says what to do.

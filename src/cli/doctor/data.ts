@@ -1,9 +1,9 @@
 import { existsSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
-import { dataDirectory } from '../../system/paths.ts'
 import { countOf } from '../../view/count.ts'
 import { commandFor } from '../command-for.ts'
+import type { Context } from '../create-context.ts'
 import type { TellOfOther } from '../open-data.ts'
 import { describeBytes } from './describe-bytes.ts'
 import { type Examined, ok, warning } from './finding.ts'
@@ -13,25 +13,24 @@ import { nearestThere, obstacleTo } from './writable-folder.ts'
 /** Bytes: with less the next commits may find the disk full. */
 const littleSpace = 100 * 1024 ** 2
 
-const databasePath = (): string => join(dataDirectory(), 'chatctl.db')
-
 /** Whether the embedded service has ever run. */
-export function hasData(): boolean {
-  return existsSync(databasePath())
+export function hasData({ directories }: Context): boolean {
+  return existsSync(join(directories.data, 'chatctl.db'))
 }
 
 /** The embedded service's data: opened only where that service is the one in use. @throws Failure `storage` */
 export async function examineData({ context }: Surroundings): Promise<Examined[]> {
-  const path = databasePath()
-  const free = freeSpace(dataDirectory())
+  const { data } = context.directories
+  const path = join(data, 'chatctl.db')
+  const free = freeSpace(data)
   const space = free === undefined ? '' : `; ${describeBytes(free)} are free there`
   const judge = (words: string): Examined[] => {
     const isLittle = free !== undefined && free < littleSpace
     if (!isLittle) return [ok('data', words + space)]
     return [warning('data', words + space, 'Make room on that disk, or set XDG_DATA_HOME to another.')]
   }
-  if (!hasData()) {
-    if (context.target().kind === 'local') demandPlaceFor(dataDirectory())
+  if (!hasData(context)) {
+    if (context.target().kind === 'local') demandPlaceFor(data)
     return judge(`${path} is not there yet`)
   }
   const size = describeBytes(statSync(path).size)

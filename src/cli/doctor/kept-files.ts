@@ -2,7 +2,6 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Configuration } from '../../config/configuration-file.ts'
 import { localProfile } from '../../config/resolve-options.ts'
-import { sessionsDirectory, stateDirectory } from '../../system/paths.ts'
 import { countOf } from '../../view/count.ts'
 import { quoteWord } from '../quote-word.ts'
 import { describeBytes } from './describe-bytes.ts'
@@ -10,8 +9,8 @@ import { type Examined, ok, warning } from './finding.ts'
 import type { Surroundings } from './surroundings.ts'
 
 /** What the sessions of this machine take. @throws Error of the system where their folder cannot be read */
-export function examineTranscripts(): Examined[] {
-  const folder = sessionsDirectory()
+export function examineTranscripts({ context }: Surroundings): Examined[] {
+  const folder = context.directories.sessions
   const { files, bytes } = measure(folder, (name) => name.endsWith('.jsonl'))
   if (files === 0) return [ok('transcripts', 'there are none yet')]
   return [ok('transcripts', `${countOf(files, 'session')}, ${describeBytes(bytes)}, in ${folder}`)]
@@ -19,7 +18,7 @@ export function examineTranscripts(): Examined[] {
 
 /** Imports that were begun and are not done, each with the command that goes on with it. */
 export async function examineImports({ context, findUnfinishedImports }: Surroundings): Promise<Examined[]> {
-  const { bytes } = measure(join(stateDirectory(), 'imports'), () => true)
+  const { bytes } = measure(join(context.directories.state, 'imports'), () => true)
   const unfinished = await findUnfinishedImports()
   if (unfinished.length === 0) {
     return [

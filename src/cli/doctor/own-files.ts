@@ -3,32 +3,26 @@ import { join } from 'node:path'
 import { configurationPath } from '../../config/configuration-file.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { makePrivateDirectory } from '../../system/make-private-directory.ts'
-import {
-  cacheDirectory,
-  configDirectory,
-  dataDirectory,
-  sessionsDirectory,
-  stateDirectory,
-} from '../../system/paths.ts'
 import { isOursAlone } from '../../system/trusted-directory.ts'
 import { quoteWord } from '../quote-word.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
+import type { Surroundings } from './surroundings.ts'
 import { obstacleTo } from './writable-folder.ts'
 
 /** Files that are named at most. */
 const enough = 5
 
 /** Whether what is ours can be used by us alone: 0600 in 0700 folders. */
-export function examineModes(): Examined[] {
+export function examineModes({ context: { directories } }: Surroundings): Examined[] {
   if (process.getuid === undefined) return [skipped('permissions', 'this system has no modes of files')]
-  const data = dataDirectory()
+  const { config, data, sessions, state } = directories
   const credentials = join(data, 'credentials')
-  const folders = [configDirectory(), data, sessionsDirectory(), credentials, stateDirectory()]
+  const folders = [config, data, sessions, credentials, state]
   const files = [
-    configurationPath(),
+    configurationPath(directories),
     join(data, 'chatctl.db'),
     ...filesIn(credentials),
-    ...filesIn(sessionsDirectory()),
+    ...filesIn(sessions),
   ]
   const wide = [...folders.filter(isWide), ...files.filter(isWide)]
   if (wide.length === 0) return [ok('permissions', 'files and folders are yours alone')]
@@ -62,13 +56,13 @@ function isWide(path: string): boolean {
 }
 
 /** Whether what chatctl keeps can be written, or could be; nothing is made. */
-export function examineFolders(): Examined[] {
+export function examineFolders({ context: { directories } }: Surroundings): Examined[] {
   const uses = [
-    ['XDG_CONFIG_HOME', configDirectory(), 'profiles cannot be changed'],
-    ['XDG_DATA_HOME', dataDirectory(), 'sessions and the data of the embedded service cannot be kept'],
+    ['XDG_CONFIG_HOME', directories.config, 'profiles cannot be changed'],
+    ['XDG_DATA_HOME', directories.data, 'sessions and the data of the embedded service cannot be kept'],
     [
       'XDG_STATE_HOME',
-      stateDirectory(),
+      directories.state,
       'users import and history export fail, and chat --continue does not know new conversations',
     ],
   ] as const
@@ -82,8 +76,8 @@ export function examineFolders(): Examined[] {
 }
 
 /** Where compiled code is kept between runs: only when it is ours alone is it used (src/boot/load-bundle.ts). */
-export function examineCache(): Examined[] {
-  const folder = cacheDirectory()
+export function examineCache({ context }: Surroundings): Examined[] {
+  const folder = context.directories.cache
   const slower = 'so every start is slower'
   try {
     makePrivateDirectory(folder)

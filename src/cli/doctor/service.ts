@@ -14,7 +14,7 @@ export const serviceChecks = ['service', 'clock', 'quota', 'models'] as const
 /** What the answers of the service say, those included that refuse. Bounded by its requests. */
 export async function examineService(surroundings: Surroundings): Promise<Examined[]> {
   const { context } = surroundings
-  if (context.target().kind === 'local' && !hasData()) {
+  if (context.target().kind === 'local' && !hasData(context)) {
     const why = 'the embedded service has no data yet; the first command that needs it makes it'
     return serviceChecks.map((check) => skipped(check, why))
   }

@@ -8,8 +8,8 @@ const narrow = 60
 
 /** What the terminal on stdout can show. */
 export function examineTerminal({ env, context }: Surroundings): Examined[] {
-  const { stdout } = process
-  if (!stdout.isTTY) return [skipped('terminal', 'stdout is not one')]
+  const { stdout } = context.host
+  if (!context.streams.isShown) return [skipped('terminal', 'stdout is not one')]
   const term = env['TERM'] ?? 'unknown'
   const colour = wantsColour(stdout, env, context.output.isColourless) ? 'in colour' : 'without colour'
   const words = `${term}, ${stdout.columns} columns, ${colour}`

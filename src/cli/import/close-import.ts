@@ -1,13 +1,12 @@
 import type { UnfinishedImport } from '../../bulk/journal/unfinished-imports.ts'
 import { Failure } from '../../contract/failure.ts'
-import { dataDirectory } from '../../system/paths.ts'
+import type { Directories } from '../../system/directories.ts'
 import { closedView } from '../../view/import.ts'
 import type { Context } from '../create-context.ts'
-import { demandNamedService } from '../target.ts'
 
 /** Address of the service, as journals name it. */
 export function serviceOf(context: Context): string {
-  return context.contextOwner().baseUrl ?? `local ${dataDirectory()}`
+  return context.contextOwner().baseUrl ?? `local ${context.directories.data}`
 }
 
 /** Which imports are closed: all of one file to one service. */
@@ -25,12 +24,16 @@ export interface ClosedImports {
  */
 export async function closeImport(
   context: Context,
-  closeImports: (which: ClosedImports) => Promise<UnfinishedImport[]>,
+  closeImports: (directories: Directories, which: ClosedImports) => Promise<UnfinishedImport[]>,
   { file, kind }: Pick<ClosedImports, 'file' | 'kind'>,
 ): Promise<void> {
-  demandNamedService(context.target())
+  context.demandNamedService()
   const service = serviceOf(context)
-  const closed = await closeImports({ file, kind, service })
+  const closed = await closeImports(context.directories, {
+    file: file === '-' ? file : context.resolvePath(file),
+    kind,
+    service,
+  })
   if (closed.length === 0) {
     throw new Failure('refused', `There is no unfinished import of ${file} to ${service}`, {
       hint: 'To list unfinished imports, run: chatctl doctor',

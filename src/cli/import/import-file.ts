@@ -9,9 +9,7 @@ import { countOf } from '../../view/count.ts'
 import { describeOutline, importView, outlineView } from '../../view/import.ts'
 import { commandFor } from '../command-for.ts'
 import type { Context } from '../create-context.ts'
-import { allowGrace } from '../interruption.ts'
 import { BulkProgress } from '../output/bulk-progress.ts'
-import { demandNamedService } from '../target.ts'
 import { serviceOf } from './close-import.ts'
 import { describeProspect } from './describe-prospect.ts'
 import type { Settle } from './describe-unknown.ts'
@@ -44,8 +42,10 @@ export async function importFile(
   importRows: (options: ImportOptions) => Promise<Imported | undefined>,
   options: FileOptions,
 ): Promise<void> {
-  demandNamedService(context.target())
-  allowGrace(grace)
+  context.demandNamedService()
+  const { directories, host, resolvePath } = context
+  host.allowGrace(grace)
+  host.keepHeapSmall()
   const outside = outsideOf(context, options)
   let imported: Imported | undefined
   try {
@@ -55,6 +55,13 @@ export async function importFile(
       place: undefined,
       ...options,
       ...outside,
+      results: options.results === undefined ? undefined : resolvePath(options.results),
+      directories,
+      resolvePath,
+      untilEnded: () => host.untilEnded(),
+      get stdin() {
+        return host.stdin
+      },
       service: serviceOf(context),
       showOutline: context.dryRun ? (outline) => showOutline(context, outline) : undefined,
       maxWait: context.options.max_wait.value,

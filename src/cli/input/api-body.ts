@@ -24,6 +24,6 @@ export async function readRequestBody(
 }
 
 function readData(data: string, context: Context): Promise<string> | string {
-  if (data === '-') return readStdin('a JSON body', context.output, context.signal)
-  return data.startsWith('@') ? readTextFile(data.slice(1)) : data
+  if (data === '-') return readStdin('a JSON body', context)
+  return data.startsWith('@') ? readTextFile(data.slice(1), context) : data
 }

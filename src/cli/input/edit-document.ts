@@ -1,7 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import { editOutside } from '../../system/external-editor.ts'
 import type { Context } from '../create-context.ts'
-import { takeInterrupts } from '../interruption.ts'
 import { reportError } from '../render-error.ts'
 
 /** A document that a person edits. */
@@ -25,11 +24,13 @@ export async function editDocument<T>(
   { fileName, command, read, giveUp }: Editing<T>,
   context: Context,
 ): Promise<{ text: string; value: T } | undefined> {
+  const { env, host, directories } = context
+  const outside = { env, cwd: host.cwd, temporary: directories.temporary }
   let text = original
   for (;;) {
     const before = text
     try {
-      text = await lendTerminal(() => editOutside(before, { fileName, command }))
+      text = await lendTerminal(context, () => editOutside(before, { fileName, command, ...outside }))
     } catch (error) {
       throw before === original ? error : giveUp(before, error)
     }
@@ -41,7 +42,8 @@ export async function editDocument<T>(
       return { text, value: read(text) }
     } catch (error) {
       if (!(error instanceof Failure) || !context.prompter.canAsk) throw giveUp(text, error)
-      await reportError(error, { json: false, debug: false, noColour: context.output.isColourless })
+      const { streams, output } = context
+      await reportError(error, { streams, json: false, debug: false, noColour: output.isColourless })
       try {
         await context.prompter.confirm('Edit it again?')
       } catch (refusal) {
@@ -52,8 +54,8 @@ export async function editDocument<T>(
 }
 
 /** Ctrl-C is for the editor; both get it. */
-async function lendTerminal<T>(use: () => Promise<T>): Promise<T> {
-  const release = takeInterrupts(() => {})
+async function lendTerminal<T>({ host }: Context, use: () => Promise<T>): Promise<T> {
+  const release = host.takeInterrupts(() => {})
   try {
     return await use()
   } finally {

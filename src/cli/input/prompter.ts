@@ -1,15 +1,17 @@
 import { Failure } from '../../contract/failure.ts'
 import { Interruption, unlessInterrupted } from '../interruption.ts'
-import { isInteractive } from '../output/streams.ts'
+import type { Streams } from '../output/streams.ts'
 
 /** Asks a person, on stderr; where there is none, says which flag answers instead. */
 export class Prompter {
   readonly #allowed: boolean
   readonly #signal: AbortSignal
+  readonly #streams: Streams
 
-  constructor({ noInput, signal }: { noInput: boolean; signal: AbortSignal }) {
-    this.#allowed = !noInput && isInteractive()
-    this.#signal = signal
+  constructor(streams: Streams, { noInput }: { noInput: boolean }) {
+    this.#allowed = !noInput && streams.isInteractive
+    this.#streams = streams
+    this.#signal = streams.host.signal
   }
 
   /** @throws Failure `input_needed` off a terminal, naming `instead` */
@@ -84,10 +86,15 @@ export class Prompter {
   }
 
   async #ask<T>(
-    prompt: (context: { output: NodeJS.WriteStream; signal: AbortSignal }) => Promise<T>,
+    prompt: (context: {
+      input: NodeJS.ReadStream
+      output: NodeJS.WriteStream
+      signal: AbortSignal
+    }) => Promise<T>,
   ): Promise<T> {
     try {
-      return await unlessInterrupted(prompt({ output: process.stderr, signal: this.#signal }), this.#signal)
+      const { stdin: input, stderr: output } = this.#streams.host
+      return await unlessInterrupted(prompt({ input, output, signal: this.#signal }), this.#signal)
     } catch (error) {
       // The prompt reads Ctrl-C itself, in raw mode, and no signal is raised.
       throw (error as Error).name === 'ExitPromptError' ? new Interruption('SIGINT') : error

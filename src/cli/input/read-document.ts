@@ -17,8 +17,8 @@ export interface Document {
  * @throws Failure `refused` naming line and column
  */
 export async function readDocument(path: string, context: Context, maxBytes: number): Promise<Document> {
-  if (path !== '-') return parseDocument(path, readTextFile(path, maxBytes))
-  const text = await readStdin('a YAML or JSON document', context.output, context.signal, maxBytes)
+  if (path !== '-') return parseDocument(path, readTextFile(path, context, maxBytes))
+  const text = await readStdin('a YAML or JSON document', context, maxBytes)
   return parseDocument('stdin', text)
 }
 

@@ -1,6 +1,7 @@
 import { Failure } from '../../contract/failure.ts'
 import { conversionHint, foreignEncodingOf } from '../../contract/foreign-encoding.ts'
 import { demandSize, maxSecretBytes, maxTextBytes, readNamedFile } from '../../system/read-named-file.ts'
+import type { Context } from '../create-context.ts'
 import { unlessInterrupted } from '../interruption.ts'
 import type { Output } from '../output/output.ts'
 
@@ -16,17 +17,15 @@ const silence = 2_000
  */
 export async function readStdin(
   what: string,
-  output: Output,
-  signal: AbortSignal,
+  { host: { stdin }, output, signal }: Context,
   maxBytes = maxTextBytes,
 ): Promise<string> {
-  if (process.stdin.readableEnded)
-    throw new Failure('usage', `stdin is spent: ${what} cannot come from it too`)
+  if (stdin.readableEnded) throw new Failure('usage', `stdin is spent: ${what} cannot come from it too`)
   const stopTimer = whileSilent(what, output)
   const chunks: Buffer[] = []
   let total = 0
   const read = async (): Promise<void> => {
-    for await (const chunk of process.stdin) {
+    for await (const chunk of stdin) {
       stopTimer()
       total += chunk.length
       demandSize(total, maxBytes, 'stdin', 'refused')
@@ -51,18 +50,19 @@ export function whileSilent(what: string, output: Output): () => void {
 }
 
 /** Whether stdin is a pipe or a file that was not read yet, rather than a terminal. */
-export function hasPipedStdin(): boolean {
-  return process.stdin.isTTY !== true && !process.stdin.readableEnded
+export function hasPipedStdin({ host }: Context): boolean {
+  return !host.isTerminal.stdin && !host.stdin.readableEnded
 }
 
 /** @throws Failure `refused` when it cannot be read, is not text, or is larger than `maxBytes` */
-export function readTextFile(path: string, maxBytes = maxTextBytes): string {
-  return decode(readNamedFile(path, { maxBytes, kind: 'refused' }), path)
+export function readTextFile(path: string, context: Context, maxBytes = maxTextBytes): string {
+  return decode(readNamedFile(path, { at: context.resolvePath(path), maxBytes, kind: 'refused' }), path)
 }
 
 /** @throws Failure as `readTextFile`, and `refused` where other users can write to it */
-export function readSecretFile(path: string): string {
-  const file = { maxBytes: maxSecretBytes, isSecret: true, kind: 'refused' } as const
+export function readSecretFile(path: string, context: Context): string {
+  const at = context.resolvePath(path)
+  const file = { at, maxBytes: maxSecretBytes, isSecret: true, kind: 'refused' } as const
   return decode(readNamedFile(path, file), path)
 }
 

@@ -1,5 +1,5 @@
 import { on } from 'node:events'
-import { echoTyped, isWatched } from '../output/streams.ts'
+import type { Streams } from '../output/streams.ts'
 import { type Typed, TypedLines } from './typed-lines.ts'
 
 const maxLength = 64 * 1024
@@ -8,16 +8,16 @@ const maxLength = 64 * 1024
  * The lines of stdin as they come, until it ends or the signal is aborted. A terminal is in raw mode
  * meanwhile.
  */
-export async function* readLines(signal: AbortSignal): AsyncIterable<string> {
+export async function* readLines(streams: Streams, signal: AbortSignal): AsyncIterable<string> {
   if (signal.aborted) return
-  const { stdin } = process
+  const { stdin } = streams.host
   const isRaw = stdin.isTTY === true
   const lines = new TypedLines({ maxLength, isRaw })
-  const leaveRawMode = isRaw ? enterRawMode(signal) : () => {}
+  const leaveRawMode = isRaw ? enterRawMode(stdin, signal) : () => {}
   try {
     for await (const [chunk] of on(stdin, 'data', { signal, close: ['end', 'close'] })) {
       const typed = lines.feed(chunk)
-      if (isRaw) act(typed)
+      if (isRaw) act(typed, streams)
       yield* typed.lines
       if (typed.keys.includes('end')) return
     }
@@ -33,8 +33,7 @@ export async function* readLines(signal: AbortSignal): AsyncIterable<string> {
 }
 
 /** @returns leaves it again, as the signal does at once: what follows may ask a question */
-function enterRawMode(signal: AbortSignal): () => void {
-  const { stdin } = process
+function enterRawMode(stdin: NodeJS.ReadStream, signal: AbortSignal): () => void {
   const leave = (): void => {
     signal.removeEventListener('abort', leave)
     process.off('SIGCONT', enter)
@@ -50,13 +49,13 @@ function enterRawMode(signal: AbortSignal): () => void {
 
 const signals = { interrupt: 'SIGINT', quit: 'SIGQUIT' } as const
 
-function act({ echo, keys }: Typed): void {
-  if (echo !== '' && isWatched()) echoTyped(echo)
+function act({ echo, keys }: Typed, streams: Streams): void {
+  if (echo !== '' && streams.isWatched) streams.echoTyped(echo)
   for (const key of keys) {
     if (key === 'end') continue
     if (key !== 'suspend') process.kill(process.pid, signals[key])
     else {
-      process.stdin.setRawMode(false)
+      streams.host.stdin.setRawMode(false)
       process.kill(0, 'SIGTSTP')
     }
   }

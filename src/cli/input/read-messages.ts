@@ -35,9 +35,9 @@ export async function readMessages(path: string, context: Context): Promise<Mess
 }
 
 async function readConversation(path: string, context: Context): Promise<Conversation> {
-  if (path.endsWith('.jsonl')) return readLines(path, readTextFile(path))
+  if (path.endsWith('.jsonl')) return readLines(path, readTextFile(path, context))
   if (path !== '-') return readList(await readDocument(path, context, maxTextBytes))
-  const text = await readStdin('the messages', context.output, context.signal)
+  const text = await readStdin('the messages', context)
   // Several lines of which each is an object are no JSON document, and no YAML that anybody means.
   const isJsonl = text.split('\n').filter((line) => line.trim().startsWith('{')).length > 1
   return isJsonl ? readLines('stdin', text) : readList(await parseDocument('stdin', text))

@@ -25,11 +25,8 @@ export async function readPassword(source: PasswordSource, context: Context): Pr
 }
 
 async function read(source: PasswordSource, context: Context): Promise<string> {
-  if (source.stdin)
-    return withoutFinalNewline(
-      await readStdin('the password', context.output, context.signal, maxSecretBytes),
-    )
-  if (source.file !== undefined) return withoutFinalNewline(readSecretFile(source.file))
+  if (source.stdin) return withoutFinalNewline(await readStdin('the password', context, maxSecretBytes))
+  if (source.file !== undefined) return withoutFinalNewline(readSecretFile(source.file, context))
   const { twice, instead = '--password-stdin, --password-file or --generate-password' } = source
   const password = await context.prompter.askSecret('Password:', instead)
   if (

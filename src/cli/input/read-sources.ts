@@ -25,8 +25,8 @@ export async function readSources(
   for (const name of given) {
     const text =
       name === '-'
-        ? await readStdin('a settings file', context.output, context.signal, maxSettingsBytes)
-        : readTextFile(name, maxSettingsBytes)
+        ? await readStdin('a settings file', context, maxSettingsBytes)
+        : readTextFile(name, context, maxSettingsBytes)
     sources.push({ name: name === '-' ? 'stdin' : name, text })
   }
   return sources

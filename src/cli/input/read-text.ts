@@ -7,8 +7,8 @@ import { hasPipedStdin, readStdin, withoutFinalNewline } from './read-input.ts'
  * is read without being asked for; `-` reads stdin in any case. Empty where there is neither.
  */
 export async function readText(argument: string | undefined, context: Context): Promise<string> {
-  const wantsStdin = argument === '-' || hasPipedStdin()
-  const piped = wantsStdin ? await readStdin('the text', context.output, context.signal) : ''
+  const wantsStdin = argument === '-' || hasPipedStdin(context)
+  const piped = wantsStdin ? await readStdin('the text', context) : ''
   const parts = [argument === '-' ? '' : (argument ?? ''), withoutFinalNewline(piped)]
   return parts.filter((part) => part !== '').join('\n\n')
 }

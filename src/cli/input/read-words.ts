@@ -1,7 +1,7 @@
 import { Failure } from '../../contract/failure.ts'
 import { demandSize } from '../../system/read-named-file.ts'
+import type { Context } from '../create-context.ts'
 import { unlessInterrupted } from '../interruption.ts'
-import type { Output } from '../output/output.ts'
 import { notUtf8, whileSilent } from './read-input.ts'
 
 /** A piece of text without white space. */
@@ -19,9 +19,11 @@ const maxWordLength = 64 * 1024
  * @param what is awaited, for the line that a silent pipe gets
  * @throws Failure `refused` for bytes that are not UTF-8 and for a word without an end; `usage` when stdin was read before
  */
-export async function* readWords(what: string, output: Output, signal: AbortSignal): AsyncIterable<Word> {
-  if (process.stdin.readableEnded)
-    throw new Failure('usage', `stdin is spent: ${what} cannot come from it too`)
+export async function* readWords(
+  what: string,
+  { host: { stdin }, output, signal }: Context,
+): AsyncIterable<Word> {
+  if (stdin.readableEnded) throw new Failure('usage', `stdin is spent: ${what} cannot come from it too`)
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let first: Uint8Array | undefined
   const decode = (bytes: Uint8Array = new Uint8Array()): string => {
@@ -32,7 +34,7 @@ export async function* readWords(what: string, output: Output, signal: AbortSign
       throw notUtf8('stdin', first, cause)
     }
   }
-  const chunks: AsyncIterator<Uint8Array> = process.stdin[Symbol.asyncIterator]()
+  const chunks: AsyncIterator<Uint8Array> = stdin[Symbol.asyncIterator]()
   const stopTimer = whileSilent(what, output)
   let line = 1
   let rest = ''

@@ -1,6 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { takeInterrupts } from '../interruption.ts'
-import { drainTerminal, takeLines, writeTerminal } from '../output/streams.ts'
+import type { Streams } from '../output/streams.ts'
 
 interface Listener {
   onInput(text: string): void
@@ -27,22 +26,25 @@ const keysOff = '\u001b[<u'
  */
 export class SessionTerminal {
   readonly addressable: boolean
+  readonly #streams: Streams
   readonly #tellsKeysApart: boolean
   #listener: Listener | undefined
   #restore: (() => void) | undefined
 
-  constructor(env: NodeJS.ProcessEnv) {
+  constructor(streams: Streams) {
+    this.#streams = streams
+    const { env } = streams.host
     const { TERM: type = '', TERM_PROGRAM: program = '' } = env
     this.addressable = process.platform === 'win32' || (type !== '' && type !== 'dumb')
     this.#tellsKeysApart = this.addressable && tellsKeysApart.test(`${type} ${program}`)
   }
 
   get columns(): number {
-    return process.stdout.columns || 80
+    return this.#streams.host.stdout.columns || 80
   }
 
   get rows(): number {
-    return process.stdout.rows || 24
+    return this.#streams.host.stdout.rows || 24
   }
 
   get isOpen(): boolean {
@@ -50,22 +52,23 @@ export class SessionTerminal {
   }
 
   write(text: string): void {
-    writeTerminal(text)
+    this.#streams.writeTerminal(text)
   }
 
   drained(): Promise<void> | undefined {
-    return drainTerminal()
+    return this.#streams.drainTerminal()
   }
 
   open(listener: Listener): void {
     this.#listener = listener
-    const { stdin, stdout } = process
+    const streams = this.#streams
+    const { stdin, stdout, takeInterrupts } = streams.host
     const raw = this.addressable
     const releaseInterrupts = takeInterrupts(() => listener.onInterrupt())
     // They may carry colours of ours, which the session has of its own.
-    const releaseLines = takeLines((text) => listener.onLine(stripVTControlCharacters(text)))
+    const releaseLines = streams.takeLines((text) => listener.onLine(stripVTControlCharacters(text)))
     const restore = (): void => {
-      if (raw) writeTerminal(pasteOff + (this.#tellsKeysApart ? keysOff : ''))
+      if (raw) streams.writeTerminal(pasteOff + (this.#tellsKeysApart ? keysOff : ''))
       if (raw) stdin.setRawMode(false)
     }
     const onEnd = (): void => {
@@ -74,7 +77,7 @@ export class SessionTerminal {
     // A terminal that is gone takes no mode, and may be read no more.
     stdin.on('error', onEnd)
     if (raw) stdin.setRawMode(true)
-    if (raw) writeTerminal(pasteOn + (this.#tellsKeysApart ? keysOn : ''))
+    if (raw) streams.writeTerminal(pasteOn + (this.#tellsKeysApart ? keysOn : ''))
     stdin.setEncoding('utf8')
     stdin.on('data', listener.onInput)
     stdin.on('end', onEnd)
@@ -103,7 +106,7 @@ export class SessionTerminal {
   async lend<T>(use: () => Promise<T>): Promise<T> {
     this.close()
     // Ctrl-C is for the other program; both get it.
-    const release = takeInterrupts(() => {})
+    const release = this.#streams.host.takeInterrupts(() => {})
     try {
       return await use()
     } finally {

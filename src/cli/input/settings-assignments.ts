@@ -56,11 +56,9 @@ function unknownSettingsKey(path: string): Failure {
 
 async function readSource(text: string, key: SettingsKey, context: Context): Promise<string> {
   if (text === '-')
-    return withoutFinalNewline(
-      await readStdin(`the value of ${key.path}`, context.output, context.signal, maxSettingsBytes),
-    )
+    return withoutFinalNewline(await readStdin(`the value of ${key.path}`, context, maxSettingsBytes))
   if (text.startsWith('@@')) return text.slice(1)
-  if (text.startsWith('@')) return withoutFinalNewline(readTextFile(text.slice(1), maxSettingsBytes))
+  if (text.startsWith('@')) return withoutFinalNewline(readTextFile(text.slice(1), context, maxSettingsBytes))
   return text
 }
 

@@ -1,7 +1,6 @@
 import type { loadJq } from 'jq-wasm'
 import { Failure } from '../../contract/failure.ts'
 import { leaveSignalsToSystem } from '../../system/leave-signals-to-system.ts'
-import { withSilentConsole } from './streams.ts'
 
 /** jq's exit code for a filter that it cannot read (jq manual, "Invoking jq"). */
 const compileError = 3
@@ -76,5 +75,16 @@ async function runJq(
     // What is left of its memory is of no use.
     loaded = undefined
     return 'exhausted'
+  }
+}
+
+/** Runs what writes words of its own to stderr, which are not for people. */
+function withSilentConsole<T>(work: () => T): T {
+  const { error } = console
+  console.error = () => {}
+  try {
+    return work()
+  } finally {
+    console.error = error
   }
 }

@@ -3,14 +3,14 @@ import { Failure } from '../../contract/failure.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { parseFields, selectFields, undocumentedFields } from '../../view/select-fields.ts'
 import type { View } from '../../view/view.ts'
-import { loadColours, wantsColour } from './colours.ts'
+import { type Colours, loadColours, wantsColour } from './colours.ts'
 import { unknownField } from './field-failures.ts'
 import { filterWithJq } from './jq.ts'
 import { linkTo } from './link.ts'
 import { isRowForm, renderResult } from './render-result.ts'
 import { renderSpans } from './render-spans.ts'
 import { RowWriter } from './row-writer.ts'
-import { say, sayStyled, writeData } from './streams.ts'
+import type { Streams } from './streams.ts'
 
 export interface OutputOptions {
   /** Absent where nothing was said: a table on a terminal, TSV in a pipe, text where the view has one. */
@@ -21,7 +21,7 @@ export interface OutputOptions {
   jq: string | undefined
   quiet: boolean
   noColour: boolean
-  env: NodeJS.ProcessEnv
+  streams: Streams
 }
 
 /** A secret as it stands in a body. */
@@ -35,12 +35,14 @@ const eventView: View = { layout: 'pairs', columns: [] }
 
 /** Everything that a command shows goes through here: data to stdout, conversation to stderr. */
 export class Output {
+  readonly streams: Streams
   readonly #options: OutputOptions
   readonly #fields: readonly string[] | undefined
 
   constructor(options: OutputOptions) {
     // Against a default, --jq says more.
     const overruled = options.jq !== undefined && !options.isAsked && !isJsonForm(options.form)
+    this.streams = options.streams
     this.#options = overruled ? { ...options, form: undefined } : options
     this.#fields = options.fields === undefined ? undefined : parseFields(options.fields)
     if (this.#fields?.length === 0) throw new Failure('usage', '--fields names no field')
@@ -63,7 +65,7 @@ export class Output {
   /** Whether the view's text is what will be shown, rather than data. */
   showsText(view: View): boolean {
     const { form, jq } = this.#options
-    if (view.speaksToPeople && !process.stdout.isTTY) return false
+    if (view.speaksToPeople && !this.streams.isShown) return false
     return view.text !== undefined && form === undefined && jq === undefined && this.#fields === undefined
   }
 
@@ -101,7 +103,7 @@ export class Output {
     } finally {
       if (!written.includes(secret.value)) {
         const { name, value } = secret
-        say(
+        this.streams.say(
           this.isJson ? JSON.stringify({ notice: { [name]: value } }) : `${name}, shown this once: ${value}`,
         )
       }
@@ -119,7 +121,7 @@ export class Output {
   async #writeResult(view: View, text: string): Promise<void> {
     // Tables and texts carry our own styles, and what they quote is clean.
     const form = this.#formFor(view)
-    if (form === 'table' || form === 'text') await writeData(text)
+    if (form === 'table' || form === 'text') await this.streams.writeData(text)
     else await this.#write(text)
   }
 
@@ -134,13 +136,13 @@ export class Output {
 
   /** Writes what has no form, as it came. */
   async showBytes(bytes: Uint8Array): Promise<void> {
-    if (process.stdout.isTTY) await this.#write(new TextDecoder().decode(bytes))
-    else await writeData(bytes)
+    if (this.streams.isShown) await this.#write(new TextDecoder().decode(bytes))
+    else await this.streams.writeData(bytes)
   }
 
   /** What comes from elsewhere cannot steer a terminal, whatever its form. */
   async #write(text: string): Promise<void> {
-    await writeData(process.stdout.isTTY ? stripControls(text) : text)
+    await this.streams.writeData(this.streams.isShown ? stripControls(text) : text)
   }
 
   /**
@@ -160,13 +162,15 @@ export class Output {
 
   async #render(view: View, body: unknown): Promise<string> {
     const form = this.#formFor(view)
-    const { jq, env, noColour } = this.#options
+    const { jq, noColour } = this.#options
+    const { stdout, env } = this.streams.host
     return renderResult(view, body, {
       form,
       fields: this.#fields,
       jq,
-      loadColours: () => loadColours(wantsColour(process.stdout, env, noColour)),
-      forTerminal: process.stdout.isTTY === true,
+      loadColours: () => loadColours(wantsColour(stdout, env, noColour)),
+      width: stdout.columns || 80,
+      forTerminal: this.streams.isShown,
     })
   }
 
@@ -175,7 +179,7 @@ export class Output {
     if (form !== undefined) return form
     if (jq !== undefined) return 'json'
     if (this.showsText(view)) return 'text'
-    return process.stdout.isTTY ? 'table' : 'tsv'
+    return this.streams.isShown ? 'table' : 'tsv'
   }
 
   /**
@@ -186,43 +190,48 @@ export class Output {
   async showAside(view: View, body: unknown, isAsked: boolean): Promise<void> {
     if (!isAsked && (this.#options.quiet || this.isJson)) return
     const text = view.text?.(body) ?? ''
-    if (typeof text === 'string') return say(text)
-    const colours = await loadColours(wantsColour(process.stderr, this.#options.env, this.#options.noColour))
-    sayStyled(renderSpans(text, colours).trimEnd())
+    if (typeof text === 'string') return this.streams.say(text)
+    const colours = await this.#coloursOfStderr()
+    this.streams.sayStyled(renderSpans(text, colours).trimEnd())
+  }
+
+  #coloursOfStderr(): Promise<Colours> {
+    const { stderr, env } = this.streams.host
+    return loadColours(wantsColour(stderr, env, this.#options.noColour))
   }
 
   /** What goes on while it goes on: of no use to a program, so not said to one. */
   progress(text: string): void {
-    if (this.isJson && !process.stderr.isTTY) return
-    if (!this.#options.quiet) say(text)
+    if (this.isJson && !this.streams.isWatched) return
+    if (!this.#options.quiet) this.streams.say(text)
   }
 
   /** Whether somebody watches a terminal on stderr on which a line can be drawn over. */
   get drawsOver(): boolean {
-    const { quiet, env } = this.#options
-    return !quiet && process.stderr.isTTY === true && env['TERM'] !== 'dumb'
+    const { isWatched, host } = this.streams
+    return !this.#options.quiet && isWatched && host.env['TERM'] !== 'dumb'
   }
 
   /** An address that a person has to have, whatever is quiet; where the terminal can, as a link. */
   async showAddress(text: string, url: string): Promise<void> {
-    if (this.isJson) return say(JSON.stringify({ notice: { message: text, url } }))
-    say(text)
-    sayStyled(await linkTo(url, process.stderr, this.#options.noColour))
+    if (this.isJson) return this.streams.say(JSON.stringify({ notice: { message: text, url } }))
+    this.streams.say(text)
+    this.streams.sayStyled(await linkTo(url, this.streams.host.stderr, this.#options.noColour))
   }
 
   /** Something to know that is not wrong. */
   notice(text: string): void {
     if (this.#options.quiet) return
-    if (this.isJson) say(JSON.stringify({ notice: { message: text } }))
-    else say(text)
+    if (this.isJson) this.streams.say(JSON.stringify({ notice: { message: text } }))
+    else this.streams.say(text)
   }
 
   /** Something wrong that did not stop the command. */
   async warn(text: string): Promise<void> {
     if (this.#options.quiet) return
-    if (this.isJson) return say(JSON.stringify({ warning: { message: text } }))
-    const colours = await loadColours(wantsColour(process.stderr, this.#options.env, this.#options.noColour))
-    sayStyled(`${colours.yellow('Warning:')} ${stripControls(text)}`)
+    if (this.isJson) return this.streams.say(JSON.stringify({ warning: { message: text } }))
+    const colours = await this.#coloursOfStderr()
+    this.streams.sayStyled(`${colours.yellow('Warning:')} ${stripControls(text)}`)
   }
 }
 

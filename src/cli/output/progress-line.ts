@@ -1,5 +1,4 @@
 import type { Output } from './output.ts'
-import { drawStatus } from './streams.ts'
 
 /** Ms between two states that are shown: drawn over each other on a terminal, else lines. */
 const intervals = { drawn: 100, lines: 10_000 }
@@ -31,12 +30,13 @@ export class ProgressLine {
     }
     this.#isShown = true
     const bar = part === undefined ? '' : `${drawBar(part)}  `
-    drawStatus(`${bar}${describe()}`.slice(0, (process.stderr.columns || 80) - 1))
+    const { streams } = this.#output
+    streams.drawStatus(`${bar}${describe()}`.slice(0, (streams.host.stderr.columns || 80) - 1))
   }
 
   /** Leaves an empty line to go on from. */
   end(): void {
-    if (this.#isShown) drawStatus('')
+    if (this.#isShown) this.#output.streams.drawStatus('')
     this.#isShown = false
   }
 }

@@ -18,6 +18,8 @@ export interface Rendering {
   loadColours(): Promise<Colours>
   /** Whether a terminal reads it, which what comes from elsewhere could steer. */
   forTerminal: boolean
+  /** Columns of the terminal. */
+  width: number
 }
 
 /**
@@ -96,11 +98,11 @@ async function renderJsonl(
 async function renderForTerminal(
   view: View,
   body: unknown,
-  { fields, loadColours }: Rendering,
+  { fields, width, loadColours }: Rendering,
 ): Promise<string> {
   const { renderTable } = await import('../../view/table.ts')
   const { bold } = await loadColours()
-  return renderTable(view, body, { fields, width: process.stdout.columns || 80, bold })
+  return renderTable(view, body, { fields, width, bold })
 }
 
 async function renderText(text: string | readonly Span[], { loadColours, forTerminal }: Rendering) {

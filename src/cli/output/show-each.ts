@@ -3,7 +3,7 @@ import { Failure } from '../../contract/failure.ts'
 import type { Fault } from '../../contract/faults.ts'
 import type { View } from '../../view/view.ts'
 import { describeFaults } from '../describe-faults.ts'
-import { interruption, unlessInterrupted } from '../interruption.ts'
+import { unlessInterrupted } from '../interruption.ts'
 import type { BulkProgress } from './bulk-progress.ts'
 import type { Output } from './output.ts'
 import { RowFailures } from './row-failures.ts'
@@ -44,7 +44,7 @@ export async function showEach(
         for (const fault of some) {
           if (faults.size < mostFaults) faults.set(`${fault.path} ${fault.message}`, fault)
         }
-        if (writer) await unlessInterrupted(writer.write(body), interruption)
+        if (writer) await unlessInterrupted(writer.write(body), output.streams.host.signal)
         else bodies.push(body)
       }
       progress.update({ done: failures.rows - failures.failed, failed: failures.failed, unknown: 0 })

@@ -1,9 +1,8 @@
 import type { StreamEnd, StreamEvent } from '../../contract/stream-event.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { describeStreamEvent } from '../../view/stream-event.ts'
-import { interruption, unlessInterrupted } from '../interruption.ts'
+import { unlessInterrupted } from '../interruption.ts'
 import type { Output } from './output.ts'
-import { writeData } from './streams.ts'
 
 /**
  * Prints an answer while it comes: its bare text, or one JSON event a line.
@@ -15,25 +14,27 @@ export async function showStream(
   events: AsyncIterable<StreamEvent>,
   { output, asText, onContext }: { output: Output; asText: boolean; onContext(id: string): void },
 ): Promise<StreamEnd> {
+  const { streams } = output
+  const { signal, stdout } = streams.host
   let end: StreamEnd | undefined
   let printed = ''
   try {
     for await (const event of events) {
       if ('contextId' in event && event.contextId !== undefined) onContext(event.contextId)
       if (event.type === 'end') end = event
-      if (!asText) await unlessInterrupted(output.showEvent(describeStreamEvent(event)), interruption)
+      if (!asText) await unlessInterrupted(output.showEvent(describeStreamEvent(event)), signal)
       else if (event.type === 'delta') {
-        const text = process.stdout.isTTY ? stripControls(event.text) : event.text
+        const text = streams.isShown ? stripControls(event.text) : event.text
         printed = text.at(-1) ?? printed
         // Whoever reads may have stopped for good.
-        await unlessInterrupted(writeData(text), interruption)
+        await unlessInterrupted(streams.writeData(text), signal)
       }
     }
   } finally {
     // An interrupted answer leaves the prompt on a line of its own, too; one of which nothing came has no line.
     const isOpen = end?.complete ? printed !== '\n' : !['', '\n'].includes(printed)
-    const isStuck = interruption.aborted && process.stdout.writableLength > 0
-    if (asText && isOpen && !isStuck) await writeData('\n')
+    const isStuck = signal.aborted && stdout.writableLength > 0
+    if (asText && isOpen && !isStuck) await streams.writeData('\n')
   }
   if (!end) throw new Error('the stream had no end event')
   return end

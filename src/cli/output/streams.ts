@@ -1,121 +1,141 @@
-import { isatty } from 'node:tty'
 import { Failure } from '../../contract/failure.ts'
-import { endProcess } from '../../system/end-process.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
-import { demandOpenStdout } from './closed-stdout.ts'
-
-/** stdout is data, stderr is conversation: what is below is all that writes to either. */
-
-/** Whether a person can answer: questions are read from stdin and asked on stderr. */
-export function isInteractive(): boolean {
-  // Asked of the descriptors: merely looking at process.stdin opens it.
-  return isatty(0) && isatty(2)
-}
-
-/**
- * Writes and waits until the reader has taken it.
- *
- * @throws Failure `storage` when stdout is closed, or the other end cannot keep it, as on a full disk
- */
-export async function writeData(text: string | Uint8Array): Promise<void> {
-  demandOpenStdout()
-  if (statusLine !== '') drawStatus('')
-  return new Promise((resolve, reject) => {
-    process.stdout.write(text, (error) => {
-      if (!error) return resolve()
-      reject(new Failure('storage', `stdout cannot be written: ${error.message}`, { cause: error }))
-    })
-  })
-}
-
-/** Whether a person reads what is said. */
-export function isWatched(): boolean {
-  return isatty(2)
-}
-
-/** Whether a person sees what is written and types what is read. */
-export function isConversation(): boolean {
-  return isatty(0) && isatty(1)
-}
-
-/** What a session draws: data and conversation are one there, and both on stdout. */
-export function writeTerminal(text: string): void {
-  process.stdout.write(text)
-}
-
-/** Resolves when the terminal has taken what was written; undefined where it has. */
-export function drainTerminal(): Promise<void> | undefined {
-  if (!process.stdout.writableNeedDrain) return undefined
-  return new Promise((resolve) => process.stdout.once('drain', resolve))
-}
-
-/** One line, or several, for the person; what came from elsewhere cannot steer the terminal. */
-export function say(text: string): void {
-  sayStyled(stripControls(text))
-}
-
-/** For lines that carry our own colours; whatever they quote was stripped before. */
-export function sayStyled(text: string): void {
-  if (lineTaker) lineTaker(text)
-  else if (statusLine === '') process.stderr.write(`${text}\n`)
-  else process.stderr.write(`${eraseLine}${text}\n${statusLine}`)
-}
-
-/** What a person types, where the terminal does not show it by itself. */
-export function echoTyped(text: string): void {
-  process.stderr.write(text)
-}
-
-let lineTaker: ((text: string) => void) | undefined
-
-/**
- * Has the lines for the person given to whoever has the screen, for they would be drawn over.
- * @returns to be called when stderr gets them again
- */
-export function takeLines(onLine: (text: string) => void): () => void {
-  lineTaker = onLine
-  return () => {
-    lineTaker = undefined
-  }
-}
+import type { Host } from '../host.ts'
 
 const eraseLine = '\r\u001b[2K'
-let statusLine = ''
 
-/** Draws over the last line of a terminal on stderr; what is said meanwhile goes above it. */
-export function drawStatus(text: string): void {
-  statusLine = stripControls(text)
-  process.stderr.write(`${eraseLine}${statusLine}`)
-}
+/** stdout is data, stderr is conversation: all that a run writes to either goes through here. */
+export class Streams {
+  readonly host: Host
+  #lineTaker: ((text: string) => void) | undefined
+  #statusLine = ''
+  #stdoutError: NodeJS.ErrnoException | undefined
 
-let stdoutError: NodeJS.ErrnoException | undefined
+  constructor(host: Host) {
+    this.host = host
+  }
 
-/** @throws Failure `storage` when something that did not wait, such as help, could not be written */
-export async function demandWholeStdout(): Promise<void> {
-  // The stream tells of it in a turn of its own, after all that waits for a promise.
-  await new Promise<void>((resolve) => process.nextTick(resolve))
-  if (stdoutError) throw new Failure('storage', `stdout cannot be written: ${stdoutError.message}`)
-}
+  /** Whether a person can answer: questions are read from stdin and asked on stderr. */
+  get isInteractive(): boolean {
+    const { stdin, stderr } = this.host.isTerminal
+    return stdin && stderr
+  }
 
-/**
- * A reader that has seen enough, such as `head`, is no failure: a closed stdout ends the program
- * with success; what else goes wrong with it `writeData` throws. Nobody listens to a closed stderr.
- */
-export function watchClosedPipes(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') endProcess(0)
-    stdoutError = error
-  })
-  process.stderr.on('error', () => {})
-}
+  /** Whether a person reads what is said. */
+  get isWatched(): boolean {
+    return this.host.isTerminal.stderr
+  }
 
-/** Runs what writes words of its own to stderr, which are not for people. */
-export function withSilentConsole<T>(work: () => T): T {
-  const { error } = console
-  console.error = () => {}
-  try {
-    return work()
-  } finally {
-    console.error = error
+  /** Whether a person sees what is written and types what is read. */
+  get isConversation(): boolean {
+    const { stdin, stdout } = this.host.isTerminal
+    return stdin && stdout
+  }
+
+  /** Whether a person, rather than a program, sees what is written. */
+  get isShown(): boolean {
+    return this.host.isTerminal.stdout
+  }
+
+  /** @throws Failure `storage` where stdout is closed, so that a result would be lost */
+  demandOpenStdout(): void {
+    if (!this.host.isStdoutClosed()) return
+    throw new Failure('storage', 'stdout is closed, so the result cannot be written', {
+      hint: 'Redirect stdout to a file, or to /dev/null to discard the result.',
+    })
+  }
+
+  /**
+   * Writes and waits until the reader has taken it.
+   *
+   * @throws Failure `storage` when stdout is closed, or the other end cannot keep it, as on a full disk
+   */
+  async writeData(text: string | Uint8Array): Promise<void> {
+    this.demandOpenStdout()
+    if (this.#statusLine !== '') this.drawStatus('')
+    return new Promise((resolve, reject) => {
+      this.host.stdout.write(text, (error) => {
+        if (!error) return resolve()
+        reject(new Failure('storage', `stdout cannot be written: ${error.message}`, { cause: error }))
+      })
+    })
+  }
+
+  /** What a session draws: data and conversation are one there, and both on stdout. */
+  writeTerminal(text: string): void {
+    this.host.stdout.write(text)
+  }
+
+  /** Resolves when the terminal has taken what was written; undefined where it has. */
+  drainTerminal(): Promise<void> | undefined {
+    const { stdout } = this.host
+    if (!stdout.writableNeedDrain) return undefined
+    return new Promise((resolve) => stdout.once('drain', resolve))
+  }
+
+  /** One line, or several, for the person; what came from elsewhere cannot steer the terminal. */
+  say(text: string): void {
+    this.sayStyled(stripControls(text))
+  }
+
+  /** For lines that carry our own colours; whatever they quote was stripped before. */
+  sayStyled(text: string): void {
+    const { stderr } = this.host
+    if (this.#lineTaker) this.#lineTaker(text)
+    else if (this.#statusLine === '') stderr.write(`${text}\n`)
+    else stderr.write(`${eraseLine}${text}\n${this.#statusLine}`)
+  }
+
+  /** What a person types, where the terminal does not show it by itself. */
+  echoTyped(text: string): void {
+    this.host.stderr.write(text)
+  }
+
+  /**
+   * Has the lines for the person given to whoever has the screen, for they would be drawn over.
+   * @returns to be called when stderr gets them again
+   */
+  takeLines(onLine: (text: string) => void): () => void {
+    this.#lineTaker = onLine
+    return () => {
+      this.#lineTaker = undefined
+    }
+  }
+
+  /** Draws over the last line of a terminal on stderr; what is said meanwhile goes above it. */
+  drawStatus(text: string): void {
+    this.#statusLine = stripControls(text)
+    this.host.stderr.write(`${eraseLine}${this.#statusLine}`)
+  }
+
+  /** @throws Failure `storage` when something that did not wait, such as help, could not be written */
+  async demandWholeStdout(): Promise<void> {
+    // The stream tells of it in a turn of its own, after all that waits for a promise.
+    await new Promise<void>((resolve) => process.nextTick(resolve))
+    if (this.#stdoutError) {
+      throw new Failure('storage', `stdout cannot be written: ${this.#stdoutError.message}`)
+    }
+  }
+
+  /**
+   * A reader that has seen enough, such as `head`, is no failure; what else goes wrong with stdout
+   * `writeData` throws. Nobody listens to a closed stderr.
+   *
+   * @param onEnough is called when stdout has no reader any more
+   * @returns stops watching
+   */
+  watch(onEnough: () => void): () => void {
+    const { stdout, stderr } = this.host
+    const onError = (error: NodeJS.ErrnoException): void => {
+      if (error.code === 'EPIPE') onEnough()
+      else this.#stdoutError = error
+    }
+    const ignore = () => {}
+    stdout.on('error', onError)
+    stderr.on('error', ignore)
+    return () => {
+      stdout.off('error', onError)
+      stderr.off('error', ignore)
+    }
   }
 }

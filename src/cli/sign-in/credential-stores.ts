@@ -3,10 +3,9 @@ import { readBaseUrl } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { CredentialOwner, CredentialStore, Storage } from '../../credentials/credential-store.ts'
 import { InsecureFile } from '../../credentials/insecure-file.ts'
-import { Keychain } from '../../credentials/keychain.ts'
+import type { Directories } from '../../system/directories.ts'
 import { once } from '../once.ts'
 import type { Output } from '../output/output.ts'
-import { isInteractive } from '../output/streams.ts'
 
 /** How long, in ms, a keychain may take: a person needs time for the dialog that unlocks it. */
 const patience = { withPerson: 30_000, alone: 10_000 }
@@ -22,14 +21,16 @@ export interface CredentialPlace {
 /** Where the credentials of this configuration's profiles are kept. */
 export class CredentialStores {
   readonly #configuration: () => Configuration
-  readonly #keychain: Keychain
-  readonly #file = new InsecureFile()
+  readonly #keychain: CredentialStore
+  readonly #file: CredentialStore
 
-  constructor(configuration: () => Configuration, output: Output) {
+  constructor(configuration: () => Configuration, directories: Directories, output: Output) {
     this.#configuration = configuration
+    this.#file = new InsecureFile(directories)
+    const { streams } = output
     const sayOnce = once(() => output.notice('Waiting for the keychain; it may be asking to be unlocked…'))
-    this.#keychain = new Keychain({
-      patience: isInteractive() ? patience.withPerson : patience.alone,
+    this.#keychain = streams.host.openKeychain({
+      patience: streams.isInteractive ? patience.withPerson : patience.alone,
       onWait: sayOnce,
     })
   }

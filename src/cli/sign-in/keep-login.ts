@@ -20,7 +20,7 @@ export interface Replaced {
  * @throws Failure where either cannot be stored; neither is then
  */
 export async function keepLogin(
-  { stores, output, signal }: Context,
+  { directories, stores, output, signal }: Context,
   { connection, storage, settings }: LoginPlan,
   credential: StoredCredential,
 ): Promise<Replaced[]> {
@@ -29,7 +29,7 @@ export async function keepLogin(
   const store = stores.of(storage)
   let isUnreadable = false
   // A renewal that is under way would put the old one back.
-  const replaced = await withCredentialLock(owner, signal, async () => {
+  const replaced = await withCredentialLock(directories, owner, signal, async () => {
     const there = await store.read(owner, signal).catch((error: unknown) => {
       isUnreadable = true
       return unreadableAsNothing(error)
@@ -38,7 +38,7 @@ export async function keepLogin(
     return there
   })
   try {
-    await changeConfiguration((now) => {
+    await changeConfiguration(directories, (now) => {
       const { storage: _, ...before } = forAuthorizationServer(
         settings.auth_url,
         now.profiles?.[profile] ?? {},
@@ -60,7 +60,7 @@ export async function keepLogin(
       return { ...now, ...(standard && { default_profile: isThere ? standard : profile }), profiles }
     })
   } catch (error) {
-    await withCredentialLock(owner, undefined, async () => {
+    await withCredentialLock(directories, owner, undefined, async () => {
       await (replaced ? store.write(owner, replaced) : store.delete(owner))
     }).catch(() => {})
     throw error
@@ -80,7 +80,7 @@ export async function deleteFormerCredentials(
   context: Context,
   { connection, storage }: LoginPlan,
 ): Promise<Replaced[]> {
-  const { stores, output, signal } = context
+  const { directories, stores, output, signal } = context
   const { profile } = connection
   const deleted: CredentialPlace[] = []
   const replaced: Replaced[] = []
@@ -91,7 +91,7 @@ export async function deleteFormerCredentials(
     try {
       const owner = ownerOf(profile, place.baseUrl)
       const store = stores.of(place.storage)
-      const credential = await withCredentialLock(owner, signal, async () => {
+      const credential = await withCredentialLock(directories, owner, signal, async () => {
         const stored = await store.read(owner, signal).catch(async (error: unknown) => {
           unreadableAsNothing(error)
           await output.warn(`The credential for ${owner.origin} could not be read, so it was not revoked.`)
@@ -116,11 +116,11 @@ export async function deleteFormerCredentials(
 
 /** Removes places from what the profiles know of their credentials. */
 export async function forgetPlaces(
-  { configuration }: Context,
+  { configuration, directories }: Context,
   places: readonly CredentialPlace[],
 ): Promise<void> {
   const without = (known: Configuration) => places.reduce(withoutPlace, known)
-  if (without(configuration) !== configuration) await changeConfiguration(without)
+  if (without(configuration) !== configuration) await changeConfiguration(directories, without)
 }
 
 function withoutPlace(configuration: Configuration, { profile, baseUrl, storage }: CredentialPlace) {

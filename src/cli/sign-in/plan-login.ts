@@ -34,13 +34,13 @@ export async function planLogin(context: Context, insecure: boolean | undefined)
  *
  * @throws Failure `unauthorized` where it cannot
  */
-export async function tryStorage({ stores, signal }: Context, plan: LoginPlan): Promise<void> {
+export async function tryStorage({ directories, stores, signal }: Context, plan: LoginPlan): Promise<void> {
   const { profile, baseUrl } = plan.connection
   const owner = ownerOf(profile, baseUrl)
   // The keychain first: where there is none, nothing is left behind on the way to saying so.
   const store = stores.of(plan.storage)
   await store.read(owner, signal).catch(unreadableAsNothing)
   await store.demandPlace?.(owner)
-  demandConfigurationFolder()
-  await withCredentialLock(owner, signal, async () => {})
+  demandConfigurationFolder(directories)
+  await withCredentialLock(directories, owner, signal, async () => {})
 }

@@ -21,6 +21,6 @@ export async function readApiKey(context: Context): Promise<string> {
 }
 
 function read(context: Context): Promise<string> {
-  if (hasPipedStdin()) return readStdin('the API key', context.output, context.signal, maxSecretBytes)
+  if (hasPipedStdin(context)) return readStdin('the API key', context, maxSecretBytes)
   return context.prompter.askSecret('API key:', instead)
 }

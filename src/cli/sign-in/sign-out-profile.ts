@@ -52,14 +52,14 @@ export function chooseSignOuts({ configuration, options, stores }: Context, all:
  * @throws Failure where it could not be deleted
  */
 export async function signOutProfile(
-  { stores, output, signal }: Context,
+  { directories, stores, output, signal }: Context,
   { profile, baseUrl, storage }: CredentialPlace,
   revoke: (tokens: TokenSet) => Promise<void>,
 ): Promise<SignOutRow> {
   const owner = ownerOf(profile, baseUrl)
   const store = stores.of(storage)
   // A renewal that is under way would bring back what is deleted meanwhile.
-  const { stored, signedOut } = await withCredentialLock(owner, signal, async () => ({
+  const { stored, signedOut } = await withCredentialLock(directories, owner, signal, async () => ({
     stored: await store.read(owner, signal).catch(async (error: unknown) => {
       // It can be deleted without being understood.
       if (!(error instanceof Failure) || !/_(unreadable|unsafe)$/.test(error.code)) throw error

@@ -3,7 +3,6 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/create-context.ts'
 import { durationFlag } from '../../cli/flag-types.ts'
 import { readLines } from '../../cli/input/read-lines.ts'
-import { isInteractive } from '../../cli/output/streams.ts'
 import { calls } from '../../cli/requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import type { Revoke } from '../../cli/sign-in/end-dropped-sign-in.ts'
@@ -105,8 +104,8 @@ function saysBrowser({ options }: Context, { browser, pkce, wait }: BrowserFlags
   return isSaid || !browser || !pkce || wait !== undefined
 }
 
-async function prefersKey({ prompter }: Context): Promise<boolean> {
-  if (!isInteractive()) return false
+async function prefersKey({ prompter, streams }: Context): Promise<boolean> {
+  if (!streams.isInteractive) return false
   const ways = { 'In the browser (OAuth)': false, 'With an API key': true }
   return prompter.choose('How do you want to sign in?', ways, '--web or --with-api-key')
 }
@@ -137,10 +136,10 @@ async function signInWithBrowser(context: Context, plan: LoginPlan, flags: Brows
       },
       wait: flags.wait ?? longestWait,
       transport,
-      openBrowser: flags.browser ? openInBrowser : undefined,
+      openBrowser: flags.browser ? (url) => context.host.openBrowser(url) : undefined,
       onAddress: (url, browser) => showAddress(context, url, browser),
       onIgnored: (reason) => output.notice(`Still waiting: ${reason}.`),
-      pasted: readLines,
+      pasted: (signal) => readLines(context.streams, signal),
     },
     (tokens) => finishLogin(context, { ...plan, settings }, tokens, flags.verify, revoke),
   )
@@ -174,19 +173,14 @@ async function chooseServer({ options, prompter, transport }: Context, { connect
   return { authUrl, clientId }
 }
 
-async function openInBrowser(url: string): Promise<boolean> {
-  const { openBrowser } = await import('../../auth/open-browser.ts')
-  return openBrowser(url, process.env['BROWSER'])
-}
-
 async function showAddress(
-  { output }: Context,
+  { output, streams }: Context,
   url: string,
   browser: 'opening' | 'failed' | 'none',
 ): Promise<void> {
   if (browser === 'failed') output.notice('No browser could be opened.')
   await output.showAddress('Open this address to sign in:', url)
-  if (browser !== 'opening' && isInteractive()) {
+  if (browser !== 'opening' && streams.isInteractive) {
     output.notice('Then wait, or paste here the address that the browser ends on.')
   }
 }

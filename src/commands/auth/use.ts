@@ -30,7 +30,7 @@ export default class AuthUse extends BaseCommand {
       set(context.configuration)
       return this.showLocalChange(change)
     }
-    await changeConfiguration(set)
+    await changeConfiguration(context.directories, set)
     await context.output.show(defaultProfileView, change)
   }
 }

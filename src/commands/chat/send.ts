@@ -53,7 +53,7 @@ export default class ChatSend extends BaseCommand {
       throw new Failure('usage', '--stream-format and --no-stream contradict each other')
     }
     const streams =
-      flags.stream ?? (format !== undefined || (output.showsText(sendView) && process.stdout.isTTY === true))
+      flags.stream ?? (format !== undefined || (output.showsText(sendView) && context.streams.isShown))
     output.checkFields(streams ? streamEventView : sendView)
     const asText = streams && output.streamsText(sendView)
     const message = demandMessage(await readText(args.message, context), flags.context)

@@ -1,7 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/requests.ts'
-import { sessionsDirectory } from '../../system/paths.ts'
 import { sessionsView } from '../../view/session.ts'
 
 export default class ChatSessions extends BaseCommand {
@@ -22,7 +21,10 @@ export default class ChatSessions extends BaseCommand {
     const { flags, context } = await this.start(ChatSessions)
     const { describeSummary } = await import('../../talk/transcript/describe-summary.ts')
     const { listTranscripts } = await import('../../talk/transcript/list-transcripts.ts')
-    const summaries = listTranscripts(sessionsDirectory(), flags.all ? undefined : context.contextOwner())
+    const summaries = listTranscripts(
+      context.directories.sessions,
+      flags.all ? undefined : context.contextOwner(),
+    )
     await context.output.show(sessionsView, summaries.map(describeSummary))
     if (summaries.length === 0) {
       const more = flags.all ? '' : ' with this service; --all shows those with every other'

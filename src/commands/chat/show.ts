@@ -3,7 +3,6 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { showDocument } from '../../cli/output/show-document.ts'
 import { localWork } from '../../cli/requests.ts'
 import { sharedFlags } from '../../cli/shared-flags.ts'
-import { sessionsDirectory } from '../../system/paths.ts'
 
 const forms = ['text', 'md', 'json', 'jsonl'] as const
 
@@ -35,8 +34,8 @@ export default class ChatShow extends BaseCommand {
     const { findTranscript } = await import('../../talk/transcript/find-transcript.ts')
     const { readTranscript } = await import('../../talk/transcript/read-transcript.ts')
     const { renderTranscript } = await import('../../talk/transcript/render-transcript.ts')
-    const transcript = readTranscript(findTranscript(sessionsDirectory(), args.id))
+    const transcript = readTranscript(findTranscript(context.directories.sessions, args.id))
     const form = forms.find((known) => known === context.options.output.value) ?? 'text'
-    await showDocument(renderTranscript(transcript, form))
+    await showDocument(context.streams, renderTranscript(transcript, form))
   }
 }

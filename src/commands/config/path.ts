@@ -12,6 +12,6 @@ export default class ConfigPath extends BaseCommand {
 
   async run(): Promise<void> {
     const { context } = await this.start(ConfigPath)
-    await context.output.show(pathView, { path: configurationPath() })
+    await context.output.show(pathView, { path: configurationPath(context.directories) })
   }
 }

@@ -41,7 +41,7 @@ export default class ConfigSet extends BaseCommand {
     const set = (configuration: Configuration) => withValue(configuration, profile, key, text)
     const change = { profile: key === 'default_profile' ? null : profile, key, value: text }
     if (context.dryRun) set(context.configuration)
-    else await changeConfiguration(set)
+    else await changeConfiguration(context.directories, set)
     await context.output.show(configValueView, change)
     if (key === 'base_url' && !context.dryRun) adviseSignOut(context, profile, text)
   }

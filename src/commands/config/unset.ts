@@ -34,7 +34,8 @@ export default class ConfigUnset extends BaseCommand {
     const { args, context } = await this.start(ConfigUnset)
     const key = demandConfigurationKey(args.key)
     const profile = context.options.profile.value ?? localProfile
-    if (!context.dryRun) await changeConfiguration((known) => withoutValue(known, profile, key))
+    if (!context.dryRun)
+      await changeConfiguration(context.directories, (known) => withoutValue(known, profile, key))
     const change = { profile: key === 'default_profile' ? null : profile, key, value: null }
     await context.output.show(configValueView, change)
     if (key === 'base_url' && !context.dryRun) adviseSignOut(context, profile, undefined)

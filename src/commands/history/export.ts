@@ -38,13 +38,15 @@ export default class HistoryExport extends BaseCommand {
     if (asked === undefined && named === undefined) refuseForeignEnding(flags.to)
     const form = (options.output.source === 'flag' ? asked : (named ?? asked)) ?? 'jsonl'
 
-    const to = flags.to === '-' ? undefined : flags.to
+    const to = flags.to === undefined || flags.to === '-' ? undefined : context.resolvePath(flags.to)
     const client = await context.connect()
     const { exportHistory } = await import('../../export/export-history.ts')
+    context.host.keepHeapSmall()
     const progress = new ExportProgress(output, since)
     let isUnsure = false
     try {
       const written = await exportHistory({
+        directories: context.directories,
         history: client.history,
         form,
         identity: { ...identify(context), context: flags.context, since: flags.since },
@@ -72,7 +74,7 @@ export default class HistoryExport extends BaseCommand {
       })
       progress.end()
       if (isUnsure) await output.warn(hidden)
-      if (to !== undefined) output.progress(`${countOf(written, 'message')} in ${to}`)
+      if (to !== undefined) output.progress(`${countOf(written, 'message')} in ${flags.to}`)
     } finally {
       progress.end()
     }

@@ -33,6 +33,6 @@ export default class ServiceBackup extends BaseCommand {
     }
     const administration = await context.openAdministration(flags)
     if (context.dryRun) return this.showLocalChange({ back_up_to: flags.to })
-    await context.output.show(backupView, await administration.backUp(flags.to))
+    await context.output.show(backupView, await administration.backUp(context.resolvePath(flags.to)))
   }
 }

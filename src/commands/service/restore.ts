@@ -19,11 +19,12 @@ export default class ServiceRestore extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceRestore)
+    const file = context.resolvePath(args.file)
     const administration = await context.openAdministration(flags)
-    const plan = await administration.planRestore(args.file)
+    const plan = await administration.planRestore(file)
     if (context.dryRun) return this.showLocalChange(plan)
     if (!flags.yes) await context.prompter.confirm(`Replace ${plan.replace} by ${plan.restore}?`)
-    const restored = await administration.restore(args.file)
+    const restored = await administration.restore(file)
     context.output.notice('Keys and sign-ins that were revoked since the backup are valid again')
     await context.output.show(restoredView, restored)
   }

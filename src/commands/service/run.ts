@@ -3,9 +3,8 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/create-context.ts'
 import { integerFlag, portFlag, textFlag } from '../../cli/flag-types.ts'
-import { allowGrace, isEndedBy } from '../../cli/interruption.ts'
+import { isEndedBy } from '../../cli/interruption.ts'
 import type { Output } from '../../cli/output/output.ts'
-import { isWatched, say } from '../../cli/output/streams.ts'
 import { calls } from '../../cli/requests.ts'
 import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
 import { serviceUrlView } from '../../view/service.ts'
@@ -87,7 +86,7 @@ export default class ServiceRun extends BaseCommand {
     const { flags, context } = await this.start(ServiceRun)
     const { output } = context
     // Whoever wants the lines of a log says so, or has them written to a file.
-    const isForPeople = flags['log-level'] === undefined && isWatched() && !output.isJson
+    const isForPeople = flags['log-level'] === undefined && context.streams.isWatched && !output.isJson
     const level = flags['log-level'] ?? (flags.quiet ? 'error' : isForPeople ? 'warn' : 'info')
     const service = await context.startService({
       dataDir: flags.data,
@@ -95,16 +94,19 @@ export default class ServiceRun extends BaseCommand {
       host: flags.host,
       port: flags.port,
       version: this.config.version,
-      tls: tlsFiles(flags['tls-cert'], flags['tls-key']),
+      tls: tlsFiles(context, flags['tls-cert'], flags['tls-key']),
       behindProxy: flags['behind-proxy'],
       publicUrl: flags['public-url'],
       admin: flags['admin-port'] === 'off' ? undefined : { port: flags['admin-port'] },
-      log: level === 'silent' ? 'silent' : { level, tell: isForPeople ? tellOn(output) : undefined },
+      log:
+        level === 'silent'
+          ? 'silent'
+          : { level, tell: isForPeople ? tellOn(output) : undefined, stderr: context.host.log },
       ...(flags.upstream === undefined
         ? {}
-        : { upstream: { url: flags.upstream, keyFile: flags['upstream-key-file'] } }),
+        : { upstream: { url: flags.upstream, keyFile: resolved(flags['upstream-key-file'], context) } }),
     })
-    allowGrace(grace)
+    context.host.allowGrace(grace)
     try {
       if (isForPeople) output.notice(describe(service, flags))
       const ready = { url: service.url, pid: process.pid, admin_url: service.adminUrl ?? null }
@@ -134,12 +136,17 @@ function describe(
 
 function tellOn(output: Output) {
   return (severity: 'warning' | 'error', text: string): void => {
-    if (severity === 'error') say(`Error: ${text}`)
+    if (severity === 'error') output.streams.say(`Error: ${text}`)
     else void output.warn(text)
   }
 }
 
 /** oclif has seen to it that there are both or none. */
-function tlsFiles(certFile: string | undefined, keyFile: string | undefined) {
-  return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile }
+function tlsFiles({ resolvePath }: Context, certFile: string | undefined, keyFile: string | undefined) {
+  if (certFile === undefined || keyFile === undefined) return undefined
+  return { certFile: resolvePath(certFile), keyFile: resolvePath(keyFile) }
+}
+
+function resolved(name: string | undefined, { resolvePath }: Context): string | undefined {
+  return name === undefined ? undefined : resolvePath(name)
 }

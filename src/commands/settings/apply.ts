@@ -10,7 +10,6 @@ import { lockingFor, serviceOf, settingsIn } from '../../cli/plan-service.ts'
 import { calls } from '../../cli/requests.ts'
 import { expandEnvFlag, settingsFileFlag } from '../../cli/settings-file-flags.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
-import { demandNamedService } from '../../cli/target.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
 import type { SentConfiguration } from '../../plan/apply/sent-configuration.ts'
@@ -50,9 +49,9 @@ export default class SettingsApply extends BaseCommand {
     const files = [args.file, ...(flags.file ?? [])].filter((name) => name !== undefined)
     const sources = await readSources(files, context)
     const service = serviceOf(context)
-    const { wanted, saved } = await this.#read(sources, service, flags)
+    const { wanted, saved } = await this.#read(sources, service, flags, context)
     // A difference from the wrong service would be read as that from the right one.
-    demandNamedService(context.target())
+    context.demandNamedService()
 
     const { makePlan } = await import('../../plan/plan.ts')
     const { readSent } = await import('../../plan/apply/sent-configuration.ts')
@@ -64,8 +63,8 @@ export default class SettingsApply extends BaseCommand {
     const current = await settingsIn(await client.settings.get(), context)
     const renew = (now: Settings, sent: SentConfiguration | undefined) => makePlan(service, wanted, now, sent)
     const isAsSaved = saved !== undefined && !flags.refresh
-    const plan = isAsSaved ? saved.plan : renew(current, readSent(service))
-    if (isAsSaved) assertCurrent(plan, current, readSent(service))
+    const plan = isAsSaved ? saved.plan : renew(current, readSent(context.directories, service))
+    if (isAsSaved) assertCurrent(plan, current, readSent(context.directories, service))
 
     const held = new HeldRequests()
     const done = await carryOut(plan, {
@@ -93,10 +92,10 @@ export default class SettingsApply extends BaseCommand {
   }
 
   /** What was changed is yet to be verified, so that nothing may go wrong here. */
-  async #markApplied(id: string, { output }: Context): Promise<void> {
+  async #markApplied(id: string, { directories, output }: Context): Promise<void> {
     const { markApplied } = await import('../../plan/saved/applied-plans.ts')
     try {
-      markApplied(id)
+      markApplied(directories, id)
     } catch (error) {
       await output.warn((error as Error).message)
     }
@@ -107,12 +106,13 @@ export default class SettingsApply extends BaseCommand {
     sources: SettingsSource[],
     service: string,
     flags: { 'expand-env': boolean; refresh: boolean },
+    { directories, env }: Context,
   ) {
     const { isPlanFile, readPlanFile } = await import('../../plan/saved/plan-file.ts')
     const plan = sources.find(({ text }) => isPlanFile(text))
     if (!plan) {
       const { readSettingsFiles } = await import('../../plan/file/read-settings-files.ts')
-      return { wanted: readSettingsFiles(sources, flags['expand-env'] ? process.env : undefined) }
+      return { wanted: readSettingsFiles(sources, flags['expand-env'] ? env : undefined) }
     }
     if (sources.length > 1 || flags['expand-env']) {
       throw new Failure(
@@ -124,7 +124,7 @@ export default class SettingsApply extends BaseCommand {
       )
     }
     const { fileOf } = await import('../../plan/plan.ts')
-    const about = { service, toolVersion: this.config.version, refresh: flags.refresh }
+    const about = { directories, service, toolVersion: this.config.version, refresh: flags.refresh }
     const saved = readPlanFile(plan, about)
     return { wanted: fileOf(saved.plan), saved }
   }

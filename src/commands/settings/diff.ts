@@ -43,7 +43,7 @@ export default class SettingsDiff extends BaseCommand {
       })
     }
     const { readSettingsFiles } = await import('../../plan/file/read-settings-files.ts')
-    const file = readSettingsFiles(sources, flags['expand-env'] ? process.env : undefined)
+    const file = readSettingsFiles(sources, flags['expand-env'] ? context.env : undefined)
 
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
@@ -51,15 +51,15 @@ export default class SettingsDiff extends BaseCommand {
     const { readSent } = await import('../../plan/apply/sent-configuration.ts')
     const { coverageOf, resultOf } = await import('../../plan/plan-result.ts')
     const service = serviceOf(context)
-    const made = makePlan(service, file, current, readSent(service))
+    const made = makePlan(service, file, current, readSent(context.directories, service))
     if (flags.save !== undefined) {
       const { savePlan } = await import('../../plan/saved/save-plan.ts')
-      await savePlan(flags.save, composePlanFile(made, this.config.version))
+      await savePlan(context.resolvePath(flags.save), composePlanFile(made, this.config.version))
       const command = commandFor(context, 'settings', 'apply', flags.save)
       context.output.notice(`The plan is in ${flags.save}: ${command}`)
     }
     const result = resultOf(made)
     await context.output.show(differenceView(coverageOf(made)), result)
-    if (flags['exit-code'] && result.changes.length > 0) process.exitCode = differenceExitCode
+    if (flags['exit-code'] && result.changes.length > 0) this.exitCode = differenceExitCode
   }
 }

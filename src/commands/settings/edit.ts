@@ -31,7 +31,7 @@ export default class SettingsEdit extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(SettingsEdit)
-    const command = process.env['VISUAL'] || process.env['EDITOR'] || undefined
+    const command = context.env['VISUAL'] || context.env['EDITOR'] || undefined
     demandPerson(context, flags.yes || context.dryRun, command)
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
@@ -44,7 +44,7 @@ export default class SettingsEdit extends BaseCommand {
     const read = (text: string) => readSettingsFiles([{ name: fileName, text }])
     const edited = await editDocument(original, { fileName, command, read, giveUp }, context)
     if (!edited) return unchanged(context)
-    const plan = await changedKeys(edited.value, current, serviceOf(context))
+    const plan = await changedKeys(edited.value, current, context)
     const result = resultOf(plan)
     if (result.changes.length === 0) return unchanged(context)
     const held = new HeldRequests()
@@ -66,10 +66,11 @@ export default class SettingsEdit extends BaseCommand {
 }
 
 /** The plan of what a person has changed, against what they were shown. */
-async function changedKeys(file: SettingsFile, current: Settings, service: string) {
+async function changedKeys(file: SettingsFile, current: Settings, context: Context) {
+  const service = serviceOf(context)
   const { isSame, makePlan } = await import('../../plan/plan.ts')
   const { readSent } = await import('../../plan/apply/sent-configuration.ts')
-  const plan = makePlan(service, file, current, readSent(service))
+  const plan = makePlan(service, file, current, readSent(context.directories, service))
   return { ...plan, settings: plan.settings.filter(({ path, from, to }) => !isSame(path, from, to)) }
 }
 

@@ -5,7 +5,6 @@ import { readAssignments } from '../../cli/input/settings-assignments.ts'
 import { lockingFor, serviceOf } from '../../cli/plan-service.ts'
 import { calls } from '../../cli/requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
-import { demandNamedService } from '../../cli/target.ts'
 import { settingsView } from '../../view/settings.ts'
 
 export default class SettingsSet extends BaseCommand {
@@ -50,7 +49,7 @@ export default class SettingsSet extends BaseCommand {
     // What is held back ends here.
     if (context.dryRun) return void (await change())
     // Before the lock, which makes a directory.
-    demandNamedService(context.target())
+    context.demandNamedService()
     const { read, answer } = await withSettingsLock(serviceOf(context), lockingFor(context), change)
     const hasBody = Object.keys(answer?.body ?? {}).length > 0
     if (answer) await context.show(settingsView, hasBody ? answer : { ...answer, body: read })

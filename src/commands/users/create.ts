@@ -9,7 +9,6 @@ import { readPassword } from '../../cli/input/read-password.ts'
 import { showChanged } from '../../cli/output/show-changed.ts'
 import { calls } from '../../cli/requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
-import { demandNamedService } from '../../cli/target.ts'
 import { type Answer, idOfCreated } from '../../client/answer.ts'
 import { newUserView, userView } from '../../view/users.ts'
 
@@ -64,8 +63,11 @@ export default class UsersCreate extends BaseCommand {
     if (generated === undefined || context.dryRun) {
       return this.#show(await this.change(client.users.create(user)), context)
     }
-    demandNamedService(context.target())
-    const file = new PasswordFile(generated, { email, service: context.contextOwner().baseUrl })
+    context.demandNamedService()
+    const file = new PasswordFile(context.directories, generated, {
+      email,
+      service: context.contextOwner().baseUrl,
+    })
     let answer: Answer<unknown>
     try {
       answer = await this.change(client.users.create(user))

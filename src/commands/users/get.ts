@@ -81,11 +81,11 @@ export default class UsersGet extends BaseCommand {
 }
 
 /** The ids as they are given; those of stdin as they come, in the place of `-`. */
-async function* readIds(given: readonly string[], { output, signal }: Context): AsyncIterable<AskedId> {
+async function* readIds(given: readonly string[], context: Context): AsyncIterable<AskedId> {
   for (const id of given) {
     if (id !== '-') yield { id }
     else {
-      for await (const { text, line } of readWords('user ids', output, signal)) {
+      for await (const { text, line } of readWords('user ids', context)) {
         yield { id: text, place: `line ${line} of stdin` }
       }
     }

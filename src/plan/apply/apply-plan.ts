@@ -3,6 +3,7 @@ import type { Settings as SettingsClient } from '../../client/settings.ts'
 import type { ApiConfiguration } from '../../contract/api-configuration.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
+import type { Directories } from '../../system/directories.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { leavesOf } from '../leaves.ts'
 import { fileOf, foundAt, isSame, type Managed, type Plan, requestsOf } from '../plan.ts'
@@ -12,6 +13,7 @@ import { type Changing, changeSettings, verifySettings } from './verify-settings
 
 /** What applying a plan needs of its surroundings. */
 export interface Applying extends Changing {
+  directories: Directories
   settings: Pick<SettingsClient, 'get' | 'update' | 'setApi'>
   /** Whose record of what was last sent is kept: `Plan.service`. */
   service: string
@@ -87,11 +89,11 @@ export async function applyPlan(plan: Plan, given: Applying, before: Settings): 
 async function applyConfiguration(
   configuration: ApiConfiguration,
   afterSettings: boolean,
-  { service, settings, signal, onTaken, onWarning }: Applying,
+  { directories, service, settings, signal, onTaken, onWarning }: Applying,
 ): Promise<Answer<unknown>> {
   try {
     const send = () => settings.setApi(configuration)
-    const answer = await sendConfiguration(service, configuration, send, signal)
+    const answer = await sendConfiguration(directories, service, configuration, send, signal)
     await onTaken?.()
     if (answer.warning !== undefined) await onWarning?.(answer.warning)
     return answer

@@ -52,7 +52,7 @@ export async function carryOut(first: Plan, work: CarryingOut): Promise<Plan> {
 /** @returns a new plan where the old one is out of date; else undefined, and it was sent */
 async function sendIfCurrent(plan: Plan, mayRenew: boolean, work: CarryingOut): Promise<Plan | undefined> {
   const current = (await work.settings.get()).body ?? {}
-  const sent = readSent(plan.service)
+  const sent = readSent(work.directories, plan.service)
   try {
     assertCurrent(plan, current, sent, work.driftHint)
   } catch (error) {
@@ -64,7 +64,7 @@ async function sendIfCurrent(plan: Plan, mayRenew: boolean, work: CarryingOut): 
 }
 
 async function send(plan: Plan, current: Settings, work: CarryingOut): Promise<void> {
-  const { settings, signal, check, hold, warn, onTaken } = work
+  const { directories, settings, signal, check, hold, warn, onTaken } = work
   if (hold) {
     const { patch, configuration } = requestsOf(plan)
     if (patch) await hold(() => settings.update(patch))
@@ -74,6 +74,7 @@ async function send(plan: Plan, current: Settings, work: CarryingOut): Promise<v
   await applyPlan(
     plan,
     {
+      directories,
       settings,
       service: plan.service,
       signal,

@@ -8,9 +8,9 @@ import { parseJson } from '../../contract/exact-json.ts'
 import { Failure } from '../../contract/failure.ts'
 import { checkShape } from '../../contract/faults.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
+import type { Directories } from '../../system/directories.ts'
 import { replaceDocument } from '../../system/document-file.ts'
 import { makePrivateDirectory } from '../../system/make-private-directory.ts'
-import { stateDirectory } from '../../system/paths.ts'
 import { syncDirectory } from '../../system/replace-file.ts'
 
 /** The API configuration that was last sent to a service from here. */
@@ -30,9 +30,9 @@ const record = z.strictObject({
  * What was last sent to a service from here. Undefined where that is not known: nothing was, or it
  * is not certain what, or the file is broken.
  */
-export function readSent(service: string): SentConfiguration | undefined {
+export function readSent(directories: Directories, service: string): SentConfiguration | undefined {
   try {
-    const { data } = checkShape(record, parseJson(readFileSync(pathOf(service), 'utf8')))
+    const { data } = checkShape(record, parseJson(readFileSync(pathOf(directories, service), 'utf8')))
     if (data?.service !== service) return undefined
     return { sentAt: data.sent_at, configuration: data.configuration }
   } catch {
@@ -49,34 +49,35 @@ export function readSent(service: string): SentConfiguration | undefined {
  * @throws Failure `storage` before anything is sent, where an old record cannot be forgotten
  */
 export async function sendConfiguration(
+  directories: Directories,
   service: string,
   configuration: ApiConfiguration,
   send: () => Promise<Answer<unknown>>,
   signal: AbortSignal,
 ): Promise<Answer<unknown>> {
-  const before = readSent(service)
-  forget(service)
+  const before = readSent(directories, service)
+  forget(directories, service)
   let answer: Answer<unknown>
   try {
     answer = await send()
   } catch (error) {
     const inDoubt = error instanceof Failure ? error.inDoubt : signal.aborted
-    if (before && !inDoubt) await keep(service, before)
+    if (before && !inDoubt) await keep(directories, service, before)
     throw error
   }
-  const trouble = await keep(service, { sentAt: new Date().toISOString(), configuration })
+  const trouble = await keep(directories, service, { sentAt: new Date().toISOString(), configuration })
   // A state folder that is read-only must not make a failure of what is done.
   if (trouble !== undefined) answer.warning ??= `what was sent cannot be kept for the next diff: ${trouble}`
   return answer
 }
 
-function forget(service: string): void {
-  const path = recordPath(service)
+function forget(directories: Directories, service: string): void {
+  const path = recordPath(directories, service)
   if (path === undefined) return
   try {
     rmSync(path, { force: true })
     // Else it might be there again after a crash of the machine.
-    syncDirectory(folder())
+    syncDirectory(folder(directories))
   } catch (cause) {
     throw new Failure('storage', `The record ${path} cannot be removed: ${describeSystemError(cause)}`, {
       hint: 'It would be wrong after this change. Remove it, or make its folder one that you may write to.',
@@ -86,9 +87,9 @@ function forget(service: string): void {
 }
 
 /** @returns undefined where this user can have no record: without a state directory, or with an unreadable one */
-function recordPath(service: string): string | undefined {
+function recordPath(directories: Directories, service: string): string | undefined {
   try {
-    const path = pathOf(service)
+    const path = pathOf(directories, service)
     lstatSync(path, { throwIfNoEntry: false })
     return path
   } catch {
@@ -98,24 +99,25 @@ function recordPath(service: string): string | undefined {
 
 /** @returns why it could not be */
 async function keep(
+  directories: Directories,
   service: string,
   { sentAt, configuration }: SentConfiguration,
 ): Promise<string | undefined> {
   try {
-    makePrivateDirectory(folder())
+    makePrivateDirectory(folder(directories))
     const text = `${JSON.stringify({ sent_at: sentAt, service, configuration }, null, 2)}\n`
-    await replaceDocument(pathOf(service), text)
+    await replaceDocument(pathOf(directories, service), text)
     return undefined
   } catch (error) {
     return describeSystemError(error)
   }
 }
 
-function folder(): string {
-  return join(stateDirectory(), 'api-configuration')
+function folder(directories: Directories): string {
+  return join(directories.state, 'api-configuration')
 }
 
-function pathOf(service: string): string {
+function pathOf(directories: Directories, service: string): string {
   const name = createHash('sha256').update(service).digest('hex').slice(0, 24)
-  return join(folder(), `${name}.json`)
+  return join(folder(directories), `${name}.json`)
 }

@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import { lockDirectory } from '../../system/paths.ts'
+import type { Directories } from '../../system/directories.ts'
 import { waitForProcessLock } from '../../system/process-lock.ts'
 
 /** What a change of a service's settings needs of its surroundings. */
 export interface Locking {
+  directories: Directories
   signal: AbortSignal
   /** Told where another process changes them at this moment. */
   onWait(): void
@@ -39,12 +40,12 @@ export async function withSettingsLock<T>(
 /** @returns undefined where there can be no lock: a read-only home must not prevent the change */
 async function acquire(
   service: string,
-  { signal, onWait, warn }: Locking,
+  { directories, signal, onWait, warn }: Locking,
 ): Promise<(() => void) | undefined> {
   const name = createHash('sha256').update(`settings ${service}`).digest('hex').slice(0, 32)
   let release: (() => void) | undefined
   try {
-    const path = join(lockDirectory(), `${name}.lock`)
+    const path = join(directories.locks, `${name}.lock`)
     release = await waitForProcessLock(path, { signal, patience, onWait })
   } catch (cause) {
     if (signal.aborted) throw signal.reason

@@ -5,6 +5,7 @@ import { Failure } from '../../contract/failure.ts'
 import { checkShape } from '../../contract/faults.ts'
 import { namedSettingsFile } from '../../contract/settings-file.ts'
 import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
+import type { Directories } from '../../system/directories.ts'
 import type { SettingsSource } from '../file/read-settings-files.ts'
 import { fileOf, type Managed, type Plan } from '../plan.ts'
 import { isApplied } from './applied-plans.ts'
@@ -18,6 +19,7 @@ export interface PlanFile {
 
 /** What a plan file must agree with. */
 export interface PlanContext {
+  directories: Directories
   service: string
   toolVersion: string
   /** A new plan is made of it: another version of the tool and an earlier use are forgiven. */
@@ -110,7 +112,7 @@ export function readPlanFile({ name, text }: SettingsSource, about: PlanContext)
   }
   if (about.refresh) return { id, plan }
   if (tool !== about.toolVersion) throw madeByAnother(name, tool, about)
-  if (isApplied(id)) {
+  if (isApplied(about.directories, id)) {
     throw new Failure('conflict', `The plan ${name} was sent already`, {
       advice: [{ code: 'save_new_plan' }],
     })

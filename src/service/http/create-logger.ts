@@ -2,16 +2,23 @@ import type { FastifyBaseLogger } from 'fastify'
 import { pino } from 'pino'
 
 /** Takes what is logged in words, where a person reads it: of warnings and errors, what went wrong. */
-export type Teller = (severity: 'warning' | 'error', text: string) => void
+type Teller = (severity: 'warning' | 'error', text: string) => void
+
+export interface LogOptions {
+  level: string
+  tell?: Teller | undefined
+  /** Takes the lines in place of descriptor 2. */
+  stderr?: { write(line: string): void } | undefined
+}
 
 /**
  * JSON lines on stderr, or words for `tell`. Each line names a request by id, method, path, status
  * and the id of its key: never a header, a query or a body, which hold keys, passwords and what
  * people write.
  */
-export function createLogger(level: string, tell?: Teller): FastifyBaseLogger {
+export function createLogger({ level, tell, stderr }: LogOptions): FastifyBaseLogger {
   const options = { level, base: null, serializers: { err: describe } }
-  const destination = tell ? { write: (line: string) => putInWords(line, tell) } : openStderr()
+  const destination = tell ? { write: (line: string) => putInWords(line, tell) } : (stderr ?? openStderr())
   return pino(options, destination) as FastifyBaseLogger
 }
 

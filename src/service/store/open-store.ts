@@ -9,25 +9,27 @@ export interface DataPlace {
   dataDir: string
   /** `postgres://…`; SQLite in the data folder when not given. */
   database?: string | undefined
+  /** Says where libpq's file of passwords is. */
+  env?: NodeJS.ProcessEnv | undefined
   /** How long, in ms, one statement of PostgreSQL may take; 3,000 when not given. */
   statementTimeout?: number | undefined
 }
 
 /** Opens the data, made or migrated where that is due. @throws Failure which names the place, without a password */
-export async function openStore({ dataDir, database, statementTimeout }: DataPlace): Promise<Store> {
+export async function openStore({ dataDir, database, env, statementTimeout }: DataPlace): Promise<Store> {
   if (database === undefined) return openSqlite(dataDir)
   requirePostgres(database)
   const { openPostgres } = await import('./postgres/open-postgres.ts')
-  return openPostgres(database, { statementTimeout })
+  return openPostgres(database, { env, statementTimeout })
 }
 
 /** The same where there is data; looking at a place makes nothing in it. @throws as `openStore` */
 export async function openExistingStore(place: DataPlace): Promise<Store | undefined> {
-  const { dataDir, database, statementTimeout } = place
+  const { dataDir, database, env, statementTimeout } = place
   if (database === undefined) return mayExist(databaseFile(dataDir)) ? openStore(place) : undefined
   requirePostgres(database)
   const { openExistingPostgres } = await import('./postgres/open-postgres.ts')
-  return openExistingPostgres(database, { statementTimeout })
+  return openExistingPostgres(database, { env, statementTimeout })
 }
 
 /** The database in words that hold no secret, as `Store.place` has it, without looking for it. @throws as `openStore` */

@@ -58,7 +58,7 @@ export const answerCommands: readonly SlashCommand[] = [
     name: 'copy',
     summary: 'Copy the last answer',
     run: async (session) => {
-      const how = await copyText(demandAnswer(session), (text) => session.options.terminal.write(text))
+      const how = await copyText(demandAnswer(session), session.options)
       session.voice.note(how)
     },
   },
@@ -69,7 +69,9 @@ export const answerCommands: readonly SlashCommand[] = [
     takesPath: true,
     run: async (session, path) => {
       const answer = demandAnswer(session)
-      session.voice.note(`Written to ${await saveText(path, answer.endsWith('\n') ? answer : `${answer}\n`)}`)
+      session.voice.note(
+        `Written to ${await saveText(path, answer.endsWith('\n') ? answer : `${answer}\n`, session.options)}`,
+      )
     },
   },
 ]

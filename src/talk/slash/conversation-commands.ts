@@ -91,7 +91,7 @@ function listSessions(session: Session): void {
 /** The interface has no list of them: these are the ones that sessions and `chat send` left here. */
 function listContexts(session: Session): void {
   const known = new Map<string, string>()
-  const last = readLastContext(session.options.owner)
+  const last = readLastContext(session.options.directories, session.options.owner)
   if (last !== undefined) known.set(last, 'the last one')
   for (const { contextId, name, firstMessage, id } of listOwn(session)) {
     if (contextId === undefined) continue
@@ -113,7 +113,7 @@ function cutLine({ screen }: Session, line: string): string {
 
 function beginningOf(session: Session, wanted: string): Beginning {
   const isContext =
-    wanted === readLastContext(session.options.owner) ||
+    wanted === readLastContext(session.options.directories, session.options.owner) ||
     listOwn(session).some(({ contextId }) => contextId === wanted)
   if (isContext) return { kind: 'context', id: wanted }
   return { kind: 'transcript', path: findTranscript(session.options.sessionsDirectory, wanted) }

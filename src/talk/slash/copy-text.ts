@@ -1,4 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
+import type { Terminal } from '../../terminal/screen/terminal.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 
 /** The programs that put stdin on the clipboard, and where they are of use. */
@@ -27,13 +28,16 @@ const longestSequence = 100_000
  * the system's program, else through the terminal (OSC 52), which also works over ssh, where the
  * terminal allows it.
  *
- * @param write to the terminal
+ * @param terminal on which the person sits, whose environment is `env`
  * @returns what was done, for a person
  */
-export async function copyText(text: string, write: (text: string) => void): Promise<string> {
+export async function copyText(
+  text: string,
+  { terminal, env }: { terminal: Pick<Terminal, 'write'>; env: NodeJS.ProcessEnv },
+): Promise<string> {
   const clean = stripControls(text)
-  for (const [program, ...args] of clipboardPrograms(process.env)) {
-    if (await feed(program, args, clean)) return `Copied with ${program}.`
+  for (const [program, ...args] of clipboardPrograms(env)) {
+    if (await feed(program, args, clean, env)) return `Copied with ${program}.`
   }
   const encoded = Buffer.from(clean).toString('base64')
   if (encoded.length > longestSequence) {
@@ -41,13 +45,13 @@ export async function copyText(text: string, write: (text: string) => void): Pro
       hint: '/save FILE writes it to a file.',
     })
   }
-  write(`\u001b]52;c;${encoded}\u0007`)
+  terminal.write(`\u001b]52;c;${encoded}\u0007`)
   return 'Handed to the terminal (OSC 52): it is on the clipboard if your terminal allows that.'
 }
 
-async function feed(program: string, args: string[], text: string): Promise<boolean> {
+async function feed(program: string, args: string[], text: string, env: NodeJS.ProcessEnv): Promise<boolean> {
   const { spawn } = await import('node:child_process')
-  const child = spawn(program, args, { stdio: ['pipe', 'ignore', 'ignore'] })
+  const child = spawn(program, args, { stdio: ['pipe', 'ignore', 'ignore'], env })
   return new Promise((resolve) => {
     child.once('error', () => resolve(false))
     // xclip and wl-copy stay to serve what they hold: they have it once they let go of stdin.

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
+import type { Directories } from '../../system/directories.ts'
 
 /**
  * Writes a new file; `~/` is the home folder.
@@ -10,9 +10,9 @@ import { describeSystemError } from '../../system/describe-system-error.ts'
  * @returns its absolute path
  * @throws Failure `refused` where there is one already, `storage` where it cannot be written
  */
-export async function saveText(path: string, text: string): Promise<string> {
+export async function saveText(path: string, text: string, place: FilePlace): Promise<string> {
   if (path === '') throw new Failure('usage', 'Which file?', { hint: 'For example: /save answer.md' })
-  const file = resolve(expandHome(path))
+  const file = resolve(place.cwd ?? '', expandHome(path, place))
   try {
     await writeFile(file, text, { flag: 'wx', mode: 0o600 })
     return file
@@ -24,6 +24,13 @@ export async function saveText(path: string, text: string): Promise<string> {
   }
 }
 
-export function expandHome(path: string): string {
-  return path === '~' || path.startsWith('~/') ? homedir() + path.slice(1) : path
+/** Where names of files are looked for. */
+export interface FilePlace {
+  directories: Pick<Directories, 'home'>
+  /** Undefined for the working directory of the process. */
+  cwd: string | undefined
+}
+
+export function expandHome(path: string, { directories }: FilePlace): string {
+  return path === '~' || path.startsWith('~/') ? directories.home + path.slice(1) : path
 }

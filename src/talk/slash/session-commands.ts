@@ -31,7 +31,7 @@ export const sessionCommands: readonly SlashCommand[] = [
       if (session.recorder.turns === 0) throw new Failure('usage', 'Nothing has been said yet')
       const transcript = readTranscript(session.recorder.path)
       const text = [...renderTranscript(transcript, formOf(path))].join('')
-      session.voice.note(`Written to ${await saveText(path, text)}`)
+      session.voice.note(`Written to ${await saveText(path, text, session.options)}`)
     },
   },
   {

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import { basename, dirname } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import wrapAnsi from 'wrap-ansi'
 import { Failure } from '../../contract/failure.ts'
 import type { Completions } from '../../terminal/editor/editor-options.ts'
@@ -7,7 +7,7 @@ import type { Session } from '../session.ts'
 import { answerCommands } from './answer-commands.ts'
 import { conversationCommands } from './conversation-commands.ts'
 import { parameterCommands } from './parameter-commands.ts'
-import { expandHome } from './save-text.ts'
+import { expandHome, type FilePlace } from './save-text.ts'
 import { sessionCommands } from './session-commands.ts'
 import type { SlashCommand } from './slash-command.ts'
 
@@ -94,15 +94,15 @@ export async function completeInput(session: Session, before: string): Promise<C
   }
   const start = before.length - argument.length
   const command = slashCommands.find((one) => one.name === name)
-  if (command?.takesPath) return completePath(argument, start)
+  if (command?.takesPath) return completePath(argument, start, session.options)
   const candidates = (await command?.candidates?.(session)) ?? []
   return { start, candidates: candidates.filter((one) => one.startsWith(argument)) }
 }
 
-async function completePath(typed: string, from: number): Promise<Completions> {
+async function completePath(typed: string, from: number, place: FilePlace): Promise<Completions> {
   const name = typed.endsWith('/') ? '' : basename(typed)
   const start = from + typed.length - name.length
-  const folder = typed === name ? '.' : dirname(`${expandHome(typed)}x`)
+  const folder = resolve(place.cwd ?? '', typed === name ? '.' : dirname(`${expandHome(typed, place)}x`))
   try {
     const entries = await readdir(folder, { withFileTypes: true })
     const found = entries.filter(

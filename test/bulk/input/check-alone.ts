@@ -9,6 +9,8 @@ const input = await openInput(process.argv[2] ?? '', {
   signal: new AbortController().signal,
   spoolFolder: '',
   stdin: new PassThrough(),
+  untilEnded: () => () => {},
+  resolvePath: String,
 })
 const { rows } = await checkInput(input, 'users', () => {})
 input.close()

@@ -39,6 +39,8 @@ describe('opening an input', () => {
       signal: new AbortController().signal,
       spoolFolder: join(folder, 'state', 'spool'),
       stdin: new PassThrough(),
+      untilEnded: () => () => {},
+      resolvePath: String,
       ...options,
     })
     opened.push(input)
@@ -178,6 +180,8 @@ describe('opening an input', () => {
         signal: new AbortController().signal,
         spoolFolder: join(blocked, 'spool'),
         stdin: new PassThrough().end('x'),
+        untilEnded: () => () => {},
+        resolvePath: String,
       }),
     )
     expect(failure.kind).to.equal('storage')

@@ -17,6 +17,7 @@ const program = {
 
 const asked: object[] = []
 const live: LiveValues = {
+  configuration: () => ({}),
   models: async (said) => {
     asked.push(said)
     return ['small', 'large']

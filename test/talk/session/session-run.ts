@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { hintOf } from '../../../src/cli/hints.ts'
 import { Client } from '../../../src/client/client.ts'
+import { Directories } from '../../../src/system/directories.ts'
 import { runSession } from '../../../src/talk/run-session.ts'
 import type { Beginning, SessionOptions } from '../../../src/talk/session-options.ts'
 import { listTranscripts } from '../../../src/talk/transcript/list-transcripts.ts'
@@ -69,6 +70,9 @@ export class SessionWorld {
       link: undefined,
       describeEvent: undefined,
       isQuiet: false,
+      directories: new Directories(this.#sandbox.env),
+      env: this.#sandbox.env,
+      cwd: this.home,
       sessionsDirectory: this.folder,
       recallPath: join(this.home, 'recall.jsonl'),
       editorCommand: undefined,

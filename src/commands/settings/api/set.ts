@@ -6,7 +6,6 @@ import { showSentDifference } from '../../../cli/output/show-sent-difference.ts'
 import { lockingFor, serviceOf } from '../../../cli/plan-service.ts'
 import { calls } from '../../../cli/requests.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
-import { demandNamedService } from '../../../cli/target.ts'
 import type { ApiConfiguration } from '../../../contract/api-configuration.ts'
 import { isRecord } from '../../../contract/exact-json.ts'
 import { Failure } from '../../../contract/failure.ts'
@@ -76,10 +75,10 @@ export default class SettingsApiSet extends BaseCommand {
     // What is held back leaves what was last sent from here as it is.
     if (context.dryRun) return void (await send())
     // Before the lock, which makes a directory.
-    demandNamedService(context.target())
+    context.demandNamedService()
     const { before, answer } = await withSettingsLock(service, lockingFor(context), async () => {
-      const before = readSent(service)
-      const sending = sendConfiguration(service, configuration, send, context.signal)
+      const before = readSent(context.directories, service)
+      const sending = sendConfiguration(context.directories, service, configuration, send, context.signal)
       return { before, answer: await this.change(sending) }
     })
     if (before) {

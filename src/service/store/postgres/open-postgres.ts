@@ -16,6 +16,8 @@ import { retryTransactions } from './retry-transactions.ts'
 import { Statements } from './statements.ts'
 
 export interface PostgresOptions {
+  /** Says where libpq's file of passwords is. */
+  env?: NodeJS.ProcessEnv | undefined
   /** How long, in ms, one statement may take; 3,000 when not given. Migrations take what they need. */
   statementTimeout?: number | undefined
   wanted?: readonly Migration[]
@@ -53,11 +55,16 @@ export const describePostgres = (url: string): string => readDatabaseUrl(url, 0)
 /** @param prepare what is done on the first connection: whether it made the data; undefined for none */
 async function open(
   url: string,
-  { statementTimeout = 3_000, wanted = migrations }: PostgresOptions,
+  { env = {}, statementTimeout = 3_000, wanted = migrations }: PostgresOptions,
   prepare: (client: PoolClient, place: string, wanted: readonly Migration[]) => Promise<boolean | undefined>,
 ): Promise<Store | undefined> {
-  const { config, place } = readDatabaseUrl(url, statementTimeout)
-  const pool = new Pool({ ...config, max: mostConnections, Client: PostgresClient })
+  const { config: named, place } = readDatabaseUrl(url, statementTimeout)
+  const config = { ...named, env }
+  const pool = new Pool({
+    ...config,
+    max: mostConnections,
+    Client: PostgresClient as unknown as new () => PostgresClient,
+  })
   // A connection that is lost while nobody uses it is no reason to end the process.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { Directories } from '../../../system/directories.ts'
 
 /** Whose password is looked for. */
 export interface PasswordOwner {
@@ -16,9 +16,12 @@ export interface PasswordOwner {
  * warning on stderr that it will not for long.
  * @returns undefined without a matching line, and for a file that others may read, as in libpq
  */
-export async function readPasswordFile(owner: PasswordOwner): Promise<string | undefined> {
-  const file = process.env['PGPASSFILE'] ?? join(homedir(), '.pgpass')
+export async function readPasswordFile(
+  owner: PasswordOwner,
+  env: NodeJS.ProcessEnv,
+): Promise<string | undefined> {
   try {
+    const file = env['PGPASSFILE'] ?? join(new Directories(env).home, '.pgpass')
     const { mode } = await stat(file)
     if (process.platform !== 'win32' && (mode & 0o077) !== 0) return undefined
     return findPassword(await readFile(file, 'utf8'), owner)

@@ -30,24 +30,18 @@ describe("libpq's password file", () => {
   it('lets a service in, unless others may read it', async function () {
     needPostgres(this)
     const { url, password } = await sharedPostgres()
-    const before = process.env['PGPASSFILE']
     await withFolder(async (folder) => {
       const file = join(folder, 'pgpass')
       const bare = url.replace(`:${password}@`, '@')
       writeFileSync(file, `*:*:*:chatctl:${password}\n`, { mode: 0o600 })
-      process.env['PGPASSFILE'] = file
-      try {
-        const database = await (await sharedPostgres()).createDatabase()
-        const store = await openPostgres(bare.replace(/\/postgres$/, new URL(database).pathname))
-        await store.close()
-        chmodSync(file, 0o644)
-        const refused = await openPostgres(bare).catch((error) => error)
-        expect(refused.message).to.include('a password is needed')
-        await (await sharedPostgres()).dropDatabase(database)
-      } finally {
-        if (before === undefined) delete process.env['PGPASSFILE']
-        else process.env['PGPASSFILE'] = before
-      }
+      const env = { PGPASSFILE: file }
+      const database = await (await sharedPostgres()).createDatabase()
+      const store = await openPostgres(bare.replace(/\/postgres$/, new URL(database).pathname), { env })
+      await store.close()
+      chmodSync(file, 0o644)
+      const refused = await openPostgres(bare, { env }).catch((error) => error)
+      expect(refused.message).to.include('a password is needed')
+      await (await sharedPostgres()).dropDatabase(database)
     })
   })
 })

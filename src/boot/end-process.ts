@@ -1,5 +1,8 @@
 import { isatty } from 'node:tty'
 
+/** What may not end by itself. */
+const running = new Set<() => void>()
+
 /**
  * Ends this process, now. `process.exit` waits for every native call that another thread is still
  * in, and one to a keychain that does not answer never returns; where the system can put another
@@ -23,14 +26,6 @@ function dieOfInterrupt(): void {
   process.removeAllListeners('SIGINT')
   process.kill(process.pid, 'SIGINT')
 }
-
-declare global {
-  /** What may not end by itself. Each bundle has its own copy of this module; the set is one for all. */
-  var chatctlRunning: Set<() => void> | undefined
-}
-
-globalThis.chatctlRunning ??= new Set()
-const running = globalThis.chatctlRunning
 
 /**
  * Says that something may not end by itself: a native call on another thread, or, where `stop` can

@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers'
-import { callKeychain } from './keychain-items.ts'
+import { callKeychain } from '../credentials/keychain-items.ts'
 
 /**
  * One call of the keychain in a process of its own, which can be killed while it blocks. The

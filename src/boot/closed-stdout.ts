@@ -1,16 +1,6 @@
 import { fstatSync, readFileSync, readlinkSync } from 'node:fs'
-import { Failure } from '../../contract/failure.ts'
-import { once } from '../once.ts'
 
-/**
- * @throws Failure `storage` where the shell has closed stdout (`>&-`), so that a result would be lost
- */
-export function demandOpenStdout(): void {
-  if (!isClosed()) return
-  throw new Failure('storage', 'stdout is closed, so the result cannot be written', {
-    hint: 'Redirect stdout to a file, or to /dev/null to discard the result.',
-  })
-}
+let known: boolean | undefined
 
 /**
  * Node opens /dev/null for reading and writing in the place of a closed stdout before any of our code runs.
@@ -18,7 +8,12 @@ export function demandOpenStdout(): void {
  * opens it for writing only. So it was closed for certain where a shell is the parent and the file is not
  * what the shell has itself, and where the parent has no stdout at all. Only Linux shows this.
  */
-const isClosed = once((): boolean => {
+export function isStdoutClosed(): boolean {
+  known ??= findClosed()
+  return known
+}
+
+function findClosed(): boolean {
   if (process.platform !== 'linux') return false
   try {
     if (!fstatSync(1).isCharacterDevice() || !isNullForBoth('self')) return false
@@ -29,7 +24,7 @@ const isClosed = once((): boolean => {
   } catch {
     return false
   }
-})
+}
 
 function isNullForBoth(pid: string): boolean {
   if (readlinkSync(`/proc/${pid}/fd/1`) !== '/dev/null') return false

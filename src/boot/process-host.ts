@@ -1,0 +1,48 @@
+import { isatty } from 'node:tty'
+import type { Host } from '../cli/host.ts'
+import { Keychain } from '../credentials/keychain.ts'
+import { systemClock } from '../system/clock.ts'
+import { keepHeapSmall } from './bound-heap.ts'
+import { isStdoutClosed } from './closed-stdout.ts'
+import { untilEnded } from './end-process.ts'
+import { watchSignals } from './watch-signals.ts'
+
+/** This process, as the host of one run. Its streams are opened when they are first looked at. */
+export function createProcessHost(): Host {
+  const { env } = process
+  return {
+    env,
+    cwd: undefined,
+    get stdin() {
+      return process.stdin
+    },
+    get stdout() {
+      return process.stdout
+    },
+    get stderr() {
+      return process.stderr
+    },
+    isTerminal: {
+      get stdin() {
+        return isatty(0)
+      },
+      get stdout() {
+        return isatty(1)
+      },
+      get stderr() {
+        return isatty(2)
+      },
+    },
+    isStdoutClosed,
+    ...watchSignals(),
+    untilEnded,
+    keepHeapSmall,
+    clock: systemClock,
+    log: undefined,
+    openKeychain: (options) => new Keychain({ ...options, env, untilEnded }),
+    openBrowser: async (url) => {
+      const { openBrowser } = await import('../auth/open-browser.ts')
+      return openBrowser(url, env['BROWSER'])
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import type { Command } from '@oclif/core/command'
+import { Config } from '@oclif/core/config'
+import { getHelpFlagAdditions, normalizeArgv } from '@oclif/core/help'
+import { findCommand } from '../cli/find-command.ts'
+import { putFlagsBehindCommand } from '../cli/flags-first.ts'
+import type { Host } from '../cli/host.ts'
+import type { HostedCommandClass } from '../cli/hosted-command.ts'
+import { Streams } from '../cli/output/streams.ts'
+import { reportError } from '../cli/render-error.ts'
+import { createSingleCommandPlugin, createStaticPlugin } from '../cli/static-plugin.ts'
+import { unknownCommand } from '../cli/unknown-command.ts'
+import { wantsJson } from '../cli/wants-json.ts'
+
+/** What can be run: the same for every run. */
+export interface Program {
+  /** File URL of the package's folder. */
+  root: URL
+  /** Every command, `settings:api:set`. */
+  commandIds: readonly string[]
+  loadCommand(id: string): Command.Class
+}
+
+/** Commands that look at all the others. */
+const lookAround = ['complete', 'doctor']
+
+/**
+ * Runs one command line, as often as one likes in one process.
+ *
+ * @returns the exit code; as soon as stdout has no reader any more, 0, while the rest comes to its end
+ */
+export async function run(argv: readonly string[], host: Host, program: Program): Promise<number> {
+  const streams = new Streams(host)
+  let stopWatching = () => {}
+  const readEnough = new Promise<number>((resolve) => {
+    stopWatching = streams.watch(() => resolve(0))
+  })
+  try {
+    return await Promise.race([runLine(argv, streams, program), readEnough])
+  } finally {
+    stopWatching()
+  }
+}
+
+async function runLine(argv: readonly string[], streams: Streams, program: Program): Promise<number> {
+  const { signal, env } = streams.host
+  const words = normalise(argv)
+  try {
+    const id = findCommand(words, program.commandIds)
+    const plugin =
+      id === undefined || lookAround.includes(id)
+        ? createStaticPlugin(program.root, program.loadCommand)
+        : createSingleCommandPlugin(program.root, id, program.loadCommand(id))
+    if (words[0] === '--version') {
+      await streams.writeData(`chatctl ${plugin.version}\n`)
+      return 0
+    }
+    const config = await Config.load({ root: plugin.root, plugins: new Map([[plugin.name, plugin]]) })
+    const [named = '', ...rest] = normalizeArgv(config, [...words])
+    const command = asksForHelp(words, config) ? undefined : config.findCommand(named)
+    if (command) {
+      const Runnable = (await command.load()) as unknown as HostedCommandClass
+      const exitCode = await new Runnable(rest, config, streams).execute()
+      if (exitCode === 0) await streams.demandWholeStdout()
+      return exitCode
+    }
+    const isHelp = asksForHelp(words, config)
+    if (!isHelp && !config.findTopic(named)) throw unknown(words, program)
+    const { showHelp } = await import('../cli/show-help.ts')
+    await showHelp(isHelp ? [...words] : [named], config, streams)
+    await streams.demandWholeStdout()
+    return 0
+  } catch (error) {
+    const failure = isUnknownCommand(error) ? unknown(words, program) : error
+    return reportError(signal.aborted ? signal.reason : failure, {
+      streams,
+      json: wantsJson(argv, env),
+      debug: argv.includes('--debug'),
+      noColour: argv.includes('--no-color'),
+    })
+  }
+}
+
+function unknown(words: readonly string[], { commandIds, loadCommand }: Program): Error {
+  return unknownCommand(
+    words,
+    commandIds.filter((id) => !loadCommand(id).hidden),
+  )
+}
+
+/** `chatctl help settings get` and `chatctl settings get --help` are one. */
+function normalise(argv: readonly string[]): readonly string[] {
+  const words = argv[0]?.startsWith('-') ? putFlagsBehindCommand(argv) : argv
+  return words[0] === 'help' ? [...words.slice(1), '--help'] : words
+}
+
+function asksForHelp(words: readonly string[], config: Config): boolean {
+  if (words.length === 0) return true
+  const flags = getHelpFlagAdditions(config)
+  const end = words.indexOf('--')
+  return (end === -1 ? words : words.slice(0, end)).some((word) => flags.includes(word))
+}
+
+/** oclif has no class of its own for it. */
+function isUnknownCommand(error: unknown): boolean {
+  return error instanceof Error && /^command .* not found\.?$/is.test(error.message)
+}

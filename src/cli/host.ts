@@ -1,0 +1,52 @@
+import { resolve } from 'node:path'
+import type { CredentialStore } from '../credentials/credential-store.ts'
+import type { KeychainOptions } from '../credentials/keychain.ts'
+import type { Clock } from '../system/clock.ts'
+
+/**
+ * What surrounds one run of a command line. `boot/process-host.ts` makes it of this process; a test
+ * makes it of what it likes, as often as it likes in one process.
+ */
+export interface Host {
+  readonly env: NodeJS.ProcessEnv
+  /**
+   * Where relative names of files are looked for; undefined for the working directory of the process,
+   * in which the system finds them as they are named.
+   */
+  readonly cwd: string | undefined
+  readonly stdin: NodeJS.ReadStream
+  readonly stdout: NodeJS.WriteStream
+  readonly stderr: NodeJS.WriteStream
+  /** Whether each stream is a terminal, for merely looking at `stdin` of a process opens it. */
+  readonly isTerminal: Readonly<Record<'stdin' | 'stdout' | 'stderr', boolean>>
+  /** Whether the shell has closed stdout (`>&-`), so that a result would be lost. */
+  isStdoutClosed(): boolean
+  /** Aborted when a person or the system ends the run; its reason is an `Interruption`. */
+  readonly signal: AbortSignal
+  /**
+   * Has Ctrl-C mean something else than the end of the run.
+   * @returns to be called when it means that again
+   */
+  takeInterrupts(onInterrupt: () => void): () => void
+  /** Gives the work that is under way so many ms to end in good order; a second signal ends it at once. */
+  allowGrace(ms: number): void
+  /**
+   * Says that something may not end by itself: a native call on another thread, or, where `stop` can
+   * end it, another process.
+   * @returns to be called when it has ended
+   */
+  untilEnded(stop?: () => void): () => void
+  /** For work on any amount of data: has memory kept small at the price of some speed. */
+  keepHeapSmall(): void
+  readonly clock: Clock
+  /** Takes the lines of a log; undefined for descriptor 2. */
+  readonly log: { write(line: string): void } | undefined
+  openKeychain(options: Pick<KeychainOptions, 'patience' | 'onWait' | 'mayAsk'>): CredentialStore
+  /** @returns whether a browser was opened. Pending while it runs, where it is its own launcher. */
+  openBrowser(url: string): Promise<boolean>
+}
+
+/** The path by which the system finds what a person names. */
+export function resolvePath({ cwd }: Pick<Host, 'cwd'>, name: string): string {
+  return cwd === undefined || name === '' ? name : resolve(cwd, name)
+}

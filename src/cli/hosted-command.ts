@@ -1,0 +1,25 @@
+import { Command } from '@oclif/core/command'
+import type { Config } from '@oclif/core/interfaces'
+import type { Streams } from './output/streams.ts'
+
+/** A command that knows of its surroundings only what it is given, so that it can run many times in one process. */
+export abstract class HostedCommand extends Command {
+  protected readonly streams: Streams
+  /** What the run ends with. */
+  protected exitCode = 0
+
+  constructor(argv: string[], config: Config, streams: Streams) {
+    super(argv, config as Command['config'])
+    this.streams = streams
+  }
+
+  /** @returns the exit code */
+  async execute(): Promise<number> {
+    await this._run()
+    return this.exitCode
+  }
+}
+
+export type HostedCommandClass = new (
+  ...given: [argv: string[], config: Config, streams: Streams]
+) => HostedCommand
