@@ -3,7 +3,7 @@ import { countOf } from '../../view/count.ts'
 import type { InputRow } from '../input/input-row.ts'
 import { RowSet } from '../input/row-set.ts'
 import { readLines } from '../read-lines.ts'
-import { rowKey } from '../rows/row-key.ts'
+import { rowKey } from '../rows/user-row.ts'
 import type { Journal } from './journal.ts'
 import { type JournalHeader, readJournalLine, type StepLine } from './journal-line.ts'
 

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readLines } from '../read-lines.ts'
-import type { Spent } from '../send/quota-count.ts'
+import type { Spent } from '../send/known-quota.ts'
 import { readJournalLine } from './journal-line.ts'
 
 /**

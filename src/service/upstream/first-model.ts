@@ -1,6 +1,6 @@
 import type { Model } from '../../contract/model.ts'
+import { unlessAborted } from '../../system/unless-aborted.ts'
 import { Refusal } from '../domain/refusal.ts'
-import { unlessAborted } from './unless-aborted.ts'
 
 /** How long, in ms, a list of models is good for when only its first is asked for. */
 const freshFor = 10_000

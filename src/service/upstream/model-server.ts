@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
+import { unlessAborted } from '../../system/unless-aborted.ts'
 import { openConnections } from './connections.ts'
 import { type FailedAnswer, readFailure, refuseStatus } from './refuse-status.ts'
-import { unlessAborted } from './unless-aborted.ts'
 import { findUpstream, type UpstreamOptions } from './upstream-address.ts'
 import { unusable, upstreamRefusal } from './upstream-refusal.ts'
 
