@@ -4,8 +4,8 @@ import { describeSystemError } from '../../system/describe-system-error.ts'
 import { loadSqlite } from '../../system/load-sqlite.ts'
 import type { UserRow } from '../rows/user-row.ts'
 
-/** KiB of the database that are held in memory, which is enough for 250,000 rows. */
-const heldSize = 16 * 1024
+/** Bytes of the database that are held in memory: enough for 250,000 rows. */
+const usualMemory = 16 * 1024 * 1024
 
 /** A field that no two rows may share. */
 type UniqueField = 'email' | 'id'
@@ -25,13 +25,14 @@ export class Claims {
   readonly #select: StatementSync
   readonly #insert: StatementSync
 
-  constructor() {
+  /** @param memory bytes that are held in memory */
+  constructor(memory = usualMemory) {
     const { DatabaseSync } = loadSqlite()
     this.#database = new DatabaseSync('')
     this.#database.exec(`
       PRAGMA journal_mode = OFF;
       PRAGMA synchronous = OFF;
-      PRAGMA cache_size = -${heldSize};
+      PRAGMA cache_size = -${memory / 1024};
       CREATE TABLE claims (text TEXT PRIMARY KEY, line INTEGER NOT NULL) STRICT, WITHOUT ROWID;
       BEGIN`)
     this.#select = this.#database.prepare('SELECT line FROM claims WHERE text = ?')

@@ -14,9 +14,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { expect } from 'chai'
+import { decodeText } from '../../../src/bulk/input/decode-text.ts'
 import { type Input, openInput } from '../../../src/bulk/input/input.ts'
 import type { InputForm } from '../../../src/bulk/input/input-form.ts'
-import { readText } from '../../../src/bulk/input/read-text.ts'
 import { failureOf, textInput } from './text-input.ts'
 
 describe('opening an input', () => {
@@ -196,7 +196,7 @@ describe('opening an input', () => {
 
 async function textOf(input: Input): Promise<string> {
   let text = ''
-  for await (const piece of readText(input)) text += piece
+  for await (const piece of decodeText(input)) text += piece
   return text
 }
 
