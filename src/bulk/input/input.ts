@@ -80,8 +80,18 @@ export async function openInput(path: string, options: InputOptions): Promise<In
 async function spoolPipe(path: string, { signal, spoolFolder }: InputOptions): Promise<OpenFile> {
   const release = untilEnded()
   try {
-    const handle = await unlessAborted(open(path, 'r'), signal)
-    return await spool(handle.createReadStream(), spoolFolder, signal)
+    const opening = open(path, 'r')
+    // The other end may come after the signal.
+    const close = (): void => void opening.then((handle) => handle.close()).catch(() => {})
+    signal.addEventListener('abort', close, { once: true })
+    const handle = await unlessAborted(opening, signal)
+    signal.removeEventListener('abort', close)
+    const pipe = handle.createReadStream()
+    try {
+      return await spool(pipe, spoolFolder, signal)
+    } finally {
+      pipe.destroy()
+    }
   } finally {
     if (!signal.aborted) release()
   }

@@ -1,13 +1,17 @@
 import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
+  closeSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -128,6 +132,22 @@ describe('opening an input', () => {
     expect(readdirSync(join(folder, 'state', 'spool'))).to.deep.equal([])
     // Lets the thread go that waits for the other end.
     writeFileSync(path, '')
+    await expectClosed(path)
+  })
+
+  it('closes a pipe when the signal ends the wait for more', async function () {
+    // Open files are listed in /proc.
+    if (process.platform !== 'linux') this.skip()
+    const path = join(folder, 'pipe')
+    execFileSync('mkfifo', [path])
+    const writer = openSync(path, 'r+')
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(), 50)
+    await open(path, { signal: controller.signal }).catch(() => {})
+    // The thread that reads ends with the next byte.
+    writeSync(writer, 'x')
+    closeSync(writer)
+    await expectClosed(path)
   })
 
   it('notices that the file is changed while it is read, and between two readings', async () => {
@@ -202,6 +222,31 @@ async function textOf(input: Input): Promise<string> {
 
 function readable(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
+/** Waits until this process has closed a file itself: the garbage collector would close it with a warning. */
+async function expectClosed(path: string): Promise<void> {
+  const warnings: string[] = []
+  const note = ({ message }: Error): void => void warnings.push(message)
+  process.on('warning', note)
+  try {
+    await waitUntil(() => !isOpenHere(path))
+    expect(warnings.filter((text) => text.includes('garbage collection'))).to.deep.equal([])
+  } finally {
+    process.removeListener('warning', note)
+  }
+}
+
+/** Whether this process has it open; on Linux alone. */
+function isOpenHere(path: string): boolean {
+  if (process.platform !== 'linux') return false
+  return readdirSync('/proc/self/fd').some((name) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${name}`) === path
+    } catch {
+      return false
+    }
+  })
 }
 
 async function waitUntil(done: () => boolean): Promise<void> {
