@@ -81,16 +81,18 @@ async function spoolPipe(path: string, { signal, spoolFolder }: InputOptions): P
   const release = untilEnded()
   try {
     const opening = open(path, 'r')
-    // The other end may come after the signal.
-    const close = (): void => void opening.then((handle) => handle.close()).catch(() => {})
-    signal.addEventListener('abort', close, { once: true })
-    const handle = await unlessAborted(opening, signal)
-    signal.removeEventListener('abort', close)
-    const pipe = handle.createReadStream()
+    const handle = await unlessAborted(opening, signal).catch((error) => {
+      opening.then(
+        (late) => late.close(),
+        () => {},
+      )
+      throw error
+    })
+    const stream = handle.createReadStream()
     try {
-      return await spool(pipe, spoolFolder, signal)
+      return await spool(stream, spoolFolder, signal)
     } finally {
-      pipe.destroy()
+      stream.destroy()
     }
   } finally {
     if (!signal.aborted) release()
@@ -103,16 +105,17 @@ async function inputOf(
   { handle, remove }: OpenFile,
   { form }: InputOptions,
 ): Promise<Input> {
-  const opened = await handle.stat({ bigint: true })
-  const read = (): AsyncIterable<Uint8Array> => readWhole(name, handle, opened)
-  return {
-    name,
-    path,
-    form: form ?? formOfEnding(name) ?? formOfText(await readBeginning(handle)),
-    read,
-    close: () => {
-      handle.close().then(remove, remove)
-    },
+  const close = (): void => {
+    handle.close().then(remove, remove)
+  }
+  try {
+    const opened = await handle.stat({ bigint: true })
+    const read = (): AsyncIterable<Uint8Array> => readWhole(name, handle, opened)
+    const known = form ?? formOfEnding(name) ?? formOfText(await readBeginning(handle))
+    return { name, path, form: known, read, close }
+  } catch (error) {
+    close()
+    throw error
   }
 }
 

@@ -91,8 +91,8 @@ export default class AuthLogin extends BaseCommand {
 const longestWait = 300_000
 
 const revoke: Revoke = async (tokens, transport) => {
-  const { signOut } = await import('../../auth/sign-out.ts')
-  return signOut(tokens, transport)
+  const { revokeTokens } = await import('../../auth/token-endpoint.ts')
+  return revokeTokens(tokens, transport)
 }
 
 async function readKey(context: Context): Promise<ApiKey> {
@@ -161,7 +161,7 @@ function missingScopes(requested = '', granted: string | null): string[] {
 async function chooseServer({ options, prompter, transport }: Context, { connection }: LoginPlan) {
   const orKey = 'or add --with-api-key'
   const { baseUrl } = connection
-  const { servesSignIn, standardClientId } = await import('../../auth/serves-sign-in.ts')
+  const { servesSignIn, standardClientId } = await import('../../auth/authorization-server.ts')
   const isSelf = options.auth_url.value === undefined && (await servesSignIn(baseUrl, transport))
   const authUrl =
     options.auth_url.value ??

@@ -43,10 +43,10 @@ export default class AuthLogout extends BaseCommand {
       const names = places.map(({ profile, baseUrl }) => `${profile} (${baseUrl})`)
       await context.prompter.confirm(`Sign out of ${names.join(', ')}?`)
     }
-    const { signOut } = await import('../../auth/sign-out.ts')
+    const { revokeTokens } = await import('../../auth/token-endpoint.ts')
     const rows: SignOutRow[] = []
     const done: CredentialPlace[] = []
-    const revoke = (tokens: TokenSet) => signOut(tokens, context.transport)
+    const revoke = (tokens: TokenSet) => revokeTokens(tokens, context.transport)
     let failure: Failure | undefined
     for (const place of places) {
       try {
