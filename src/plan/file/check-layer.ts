@@ -1,9 +1,9 @@
 import { checkShape, faultsOf } from '../../contract/faults.ts'
+import type { Located, LocatedMap, LocatedScalar } from '../../contract/located.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
 import { valueOfText } from '../../contract/text-value.ts'
 import { expandReferences } from './expand-references.ts'
-import type { Located, LocatedMap, LocatedScalar } from './located.ts'
 
 /** What is wrong with a value, at an offset of the text. */
 interface LocatedFault {

@@ -1,18 +1,24 @@
 import type { ApiConfiguration } from '../../contract/api-configuration.ts'
 import { Failure } from '../../contract/failure.ts'
+import { type JsonFault, locateJson } from '../../contract/locate-json.ts'
+import type { Located } from '../../contract/located.ts'
 import type { SettingsPatch } from '../../contract/settings.ts'
 import type { SettingsFile } from '../../contract/settings-file.ts'
 import { patchOf } from '../leaves.ts'
 import { checkLayer, type Layer } from './check-layer.ts'
-import { locateJson } from './locate-json.ts'
-import { locateYaml } from './locate-yaml.ts'
-import { type Place, placesIn, Unreadable } from './located.ts'
+import { boundWords, fileBounds, locateYaml, Unreadable } from './locate-yaml.ts'
 
 /** A settings file, or one layer of several. */
 export interface SettingsSource {
   /** For errors; one that ends in .json is read as JSON, any other as YAML 1.2. */
   name: string
   text: string
+}
+
+/** Line and column, both from 1; columns are UTF-16 units, as editors count them. */
+interface Place {
+  line: number
+  column: number
 }
 
 /** One fault of a settings file. */
@@ -68,10 +74,42 @@ function readLayer({ name, text }: SettingsSource, env: NodeJS.ProcessEnv | unde
   }
 }
 
-function locate(name: string, text: string) {
+function locate(name: string, text: string): Located {
   if (!/\.json$/i.test(name)) return locateYaml(text)
   // An empty layer is as fine in JSON as in YAML.
-  return locateJson(text.trim() === '' ? '{}' : text)
+  const { root, fault, repeated } = locateJson(text.trim() === '' ? '{}' : text, fileBounds)
+  if (fault) throw new Unreadable([{ at: fault.at, words: wordsOf(fault, text) }])
+  if (repeated.length > 0 || root === undefined) {
+    throw new Unreadable(repeated.map(({ at, name: key }) => ({ at, words: `${key} is there twice` })))
+  }
+  return root
+}
+
+function wordsOf({ at, expected }: JsonFault, text: string): string {
+  if (expected.startsWith('value') && text.charAt(at) === '"') return 'not a JSON string'
+  return jsonWords[expected]
+}
+
+const jsonWords: Record<JsonFault['expected'], string> = {
+  value: 'a JSON value is missing',
+  'value or ]': 'a JSON value is missing',
+  name: 'a name in double quotes is missing',
+  'name or }': 'a name in double quotes is missing',
+  colon: 'a colon is missing',
+  'comma or }': 'a comma or } is missing',
+  'comma or ]': 'a comma or ] is missing',
+  'end of text': 'not JSON: something follows the end of the value',
+  'less depth': boundWords.depth,
+  'fewer values': boundWords.values,
+}
+
+/** Finds the place of an offset of a text. */
+function placesIn(text: string): (at: number) => Place {
+  const starts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)]
+  return (at) => {
+    const line = starts.findLastIndex((start) => start <= at)
+    return { line: line + 1, column: at - (starts[line] ?? 0) + 1 }
+  }
 }
 
 /** More faults than these are in the details alone. */
