@@ -1,3 +1,4 @@
+import type { Advice } from '../../contract/advice.ts'
 import { Failure } from '../../contract/failure.ts'
 import {
   type InputRow,
@@ -68,8 +69,7 @@ export class JsonListRows implements RowReader {
     if (!isLast && this.#text.length - this.#at <= longestOpening) return false
     if (this.#at === this.#text.length)
       throw new Failure('refused', `${this.#name} holds no ${this.#judgement.kind}`)
-    const hint = 'One object a line is JSONL: --format jsonl.'
-    throw this.#refuse('this is neither a list of objects nor {"users": [...]}', hint)
+    throw this.#refuse('this is neither a list of objects nor {"users": [...]}', [{ code: 'json_lines' }])
   }
 
   #punctuation(): void {
@@ -111,10 +111,10 @@ export class JsonListRows implements RowReader {
     return place
   }
 
-  #refuse(words: string, hint?: string): Failure {
+  #refuse(words: string, advice: Advice[] = []): Failure {
     const { line, column } = this.#placeAt(this.#at)
     const message = `${this.#name}:${line}:${column}: ${words}`
-    return new Failure('refused', message, hint === undefined ? {} : { hint })
+    return new Failure('refused', message, { advice })
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ApiConfiguration } from '../../contract/api-configuration.ts'
-import { Failure } from '../../contract/failure.ts'
+import { Failure, type Help } from '../../contract/failure.ts'
 import { type JsonFault, locateJson } from '../../contract/locate-json.ts'
 import type { Located } from '../../contract/located.ts'
 import type { SettingsPatch } from '../../contract/settings.ts'
@@ -39,22 +39,22 @@ export function readSettingsFiles(sources: readonly SettingsSource[], env?: Node
   const settings = new Map<string, unknown>()
   const api = new Map<string, unknown>()
   const faults: FileFault[] = []
-  let hint: string | undefined
+  let help: Help = {}
   for (const source of sources) {
     const layer = readLayer(source, env)
     for (const [path, value] of layer.settings) settings.set(path, value)
     for (const [path, value] of layer.api) api.set(path, value)
     const placeOf = placesIn(source.text)
-    for (const { at, path, message, hint: help } of layer.faults.toSorted(byPlace)) {
+    for (const { at, path, message, hint, advice } of layer.faults.toSorted(byPlace)) {
       faults.push({ file: source.name, ...placeOf(at), path, message })
-      hint ??= help
+      help = { hint: help.hint ?? hint, advice: help.advice ?? (advice && [advice]) }
     }
   }
-  if (faults.length > 0) throw faultyFiles(faults, hint)
+  if (faults.length > 0) throw faultyFiles(faults, help)
   if (settings.size + api.size === 0) {
     const names = sources.map(({ name }) => name)
     throw new Failure('refused', `There is no setting in ${names.join(', ')}`, {
-      hint: 'chatctl settings export prints a file to start from.',
+      advice: [{ code: 'export_settings' }],
     })
   }
   return { settings: patchOf(settings) as SettingsPatch, api: patchOf(api) as ApiConfiguration }
@@ -115,7 +115,7 @@ function placesIn(text: string): (at: number) => Place {
 /** More faults than these are in the details alone. */
 const mostShown = 20
 
-function faultyFiles(faults: readonly FileFault[], hint: string | undefined): Failure {
+function faultyFiles(faults: readonly FileFault[], help: Help): Failure {
   const lines = faults
     .slice(0, mostShown)
     .map(
@@ -125,8 +125,5 @@ function faultyFiles(faults: readonly FileFault[], hint: string | undefined): Fa
   if (faults.length > mostShown) lines.push(`and ${faults.length - mostShown} more`)
   const words =
     faults.length === 1 ? lines[0] : `${faults.length} faults; nothing was sent:\n${lines.join('\n')}`
-  return new Failure('refused', words ?? '', {
-    details: { faults },
-    ...(hint === undefined ? {} : { hint }),
-  })
+  return new Failure('refused', words ?? '', { details: { faults }, ...help })
 }

@@ -63,7 +63,7 @@ export async function appliedTo(
   }
   if (encoding !== 'UTF8') {
     throw new Failure('storage', `${place} is encoded in ${encoding}, which does not hold every text`, {
-      hint: 'Make the database with: createdb --encoding UTF8 --template template0',
+      advice: [{ code: 'create_database', exists: true }],
     })
   }
   if (tables === 0) return 0
