@@ -1,9 +1,14 @@
 import type { Advice } from '../../contract/advice.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { InputRow, RowReader } from './input-row.ts'
-import { largestRow, rowTooLarge } from './largest-row.ts'
+import {
+  type InputRow,
+  largestRow,
+  type Place,
+  placeAfter,
+  type RowReader,
+  rowTooLarge,
+} from './input-row.ts'
 import { type Judgement, jsonRow } from './object-row.ts'
-import { type Place, placeAfter } from './place.ts'
 
 /** What the list begins with: itself, or the object that it is the `users` of. */
 const opening = /\[|\{\s*"users"\s*:\s*\[/y

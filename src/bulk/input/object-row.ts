@@ -4,8 +4,7 @@ import type { Located } from '../../contract/located.ts'
 import { type FieldPath, type JudgeMore, judgeRow } from '../rows/judge-row.ts'
 import { readObject } from '../rows/read-object.ts'
 import type { RowKind } from '../rows/user-row.ts'
-import { type InputRow, inOrder, type RowFault } from './input-row.ts'
-import { type Place, placeAfter } from './place.ts'
+import { type InputRow, inOrder, type Place, placeAfter, type RowFault } from './input-row.ts'
 
 /** A row as it stands in its input, and where that is. */
 export interface RowSource {

@@ -9,7 +9,7 @@ import type { InputForm } from '../../../src/bulk/input/input-form.ts'
 /** As `keepHeapSmall` sets them: otherwise V8 lets garbage come together, as much as it has room for. */
 const flags = ['--semi-space-growth-factor=1', '--no-maglev', '--optimize-for-size']
 
-/** Times what few rows need; fingerprints alone need 14 bytes a row. */
+/** Times what few rows need. */
 const bound = 1.3
 
 const checkAlone = fileURLToPath(import.meta.resolve('./check-alone.ts'))

@@ -9,7 +9,7 @@ const newline = 10
  * The text of an input in pieces, without a byte order mark.
  * @throws Failure `refused` for what is not UTF-8, and for a NUL, naming the line
  */
-export async function* readText(input: Input): AsyncGenerator<string> {
+export async function* decodeText(input: Input): AsyncGenerator<string> {
   let line = 1
   let rest: Buffer = Buffer.alloc(0)
   let isFirst = true
