@@ -605,7 +605,7 @@ const elsewhere: Record<string, string> = {
   'chat stream-format': 'test/system/talk-terminals.test.ts',
   'dry-run': 'test/cli/dry-run.test.ts',
   'users:get concurrency': 'test/commands/users/get.test.ts',
-  database: 'test/service/database-flag.test.ts',
+  database: 'test/system/postgres/database-flag.test.ts',
   save: 'test/commands/settings/diff.test.ts',
   'exit-code': 'test/commands/settings/diff.test.ts',
   'expand-env': 'test/commands/settings/diff.test.ts',
@@ -644,9 +644,9 @@ const elsewhere: Record<string, string> = {
   'users:permissions:assign yes': 'test/system/import-terminal.test.ts',
   'users:permissions:assign file': 'test/bulk/import.test.ts',
   'users:import generate-passwords': 'test/bulk/import.test.ts',
-  'users:import on-unknown': 'test/bulk/import-settling.test.ts',
-  'users:import id': 'test/bulk/import-settling.test.ts',
-  'users:import line': 'test/bulk/import-settling.test.ts',
+  'users:import on-unknown': 'test/slow/bulk/import-settling.test.ts',
+  'users:import id': 'test/slow/bulk/import-settling.test.ts',
+  'users:import line': 'test/slow/bulk/import-settling.test.ts',
 }
 
 function dataDirectory(name: string): string {

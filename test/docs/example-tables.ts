@@ -106,7 +106,7 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     'chatctl users import users.csv --on-unknown retry',
     'chatctl users import users.csv --on-unknown created --id usr_42 --line 17',
     'chatctl users import users.csv --on-unknown skip --line 17',
-  ].map((text) => ({ text, why: 'needs a lost answer', test: 'test/bulk/import-settling.test.ts' })),
+  ].map((text) => ({ text, why: 'needs a lost answer', test: 'test/slow/bulk/import-settling.test.ts' })),
 ]
 
 /** What has to be so before an example, where the examples above it did not make it so. */

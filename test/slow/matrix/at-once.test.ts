@@ -4,9 +4,10 @@ import { expect } from 'chai'
 import { findCredentials, readProfiles } from '../../support/credential-files.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { takesAll } from '../../support/take-sample.ts'
 
 /** Copies that all begin at the same moment; a whole run has 200. */
-const copies = process.env['CHATCTL_TEST_FULL'] === '1' ? 200 : 12
+const copies = takesAll ? 200 : 12
 
 describe(`${copies} copies at once on one home`, function () {
   this.timeout(300_000)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { drawFor } from '../../support/random.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
+import { sampleSeed } from '../../support/take-sample.ts'
 import { calls, wordsFor } from './calls.ts'
 import { expectGoodManners, expectNothingLeft, filesOf } from './invariants.ts'
 import { testCells } from './met-cells.ts'
@@ -43,12 +44,11 @@ const longest = 450
 
 describe('the matrix of signals', function () {
   this.timeout(240_000)
-  const seed = Number(process.env['CHATCTL_TEST_SEED'] ?? 1)
   testCells(cells, 12, meet)
 
   async function meet({ call, signal, again, title }: Cell, home: PreparedHome): Promise<void> {
     const world = home.makeWorld()
-    const after = Math.floor(drawFor(title, seed) * longest)
+    const after = Math.floor(drawFor(title, sampleSeed) * longest)
     world.signals = [{ signal, after }, ...(again ? [{ signal, after: 60 }] : [])]
     try {
       const before = new Set(filesOf(world))

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { caller, onEachEngine } from '../../service/temporary-service.ts'
 import { sharedPostgres } from '../../support/postgres.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { makeKey, runService, type ServiceProcess } from '../../support/run-service.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
-import { caller, onEachEngine } from '../temporary-service.ts'
 import { load, withinOneHour } from './load.ts'
 
 let sandbox: Sandbox

@@ -4,9 +4,9 @@ import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Agent, fetch } from 'undici'
+import { sendJson, startEvents, withUpstream } from '../../service/scripted-upstream.ts'
 import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
-import { sendJson, startEvents, withUpstream } from '../scripted-upstream.ts'
 
 /** The program as a process, stopped while it works. */
 describe('stopping a service that runs', function () {

@@ -6,7 +6,7 @@ import { createServer } from '../../../src/service/http/create-server.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { createOffline } from '../../../src/service/upstream/offline.ts'
 import type { Upstream } from '../../../src/service/upstream/upstream.ts'
-import { type Answer, caller, withFolder } from '../temporary-service.ts'
+import { type Answer, caller, withFolder } from '../../service/temporary-service.ts'
 
 /** A model that never stops, and counts what was taken of it and whether it was told to stop. */
 function createEndless(): Upstream & { taken: number; ended: boolean } {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { createRandom } from '../support/random.ts'
-import { takeSample } from '../support/take-sample.ts'
-import type { UsersServerOptions } from '../support/users-server.ts'
+import { createRandom } from '../../support/random.ts'
+import { takeSample } from '../../support/take-sample.ts'
+import type { UsersServerOptions } from '../../support/users-server.ts'
 import { expectExactlyOnce, expectSettled } from './expect-settled.ts'
 import { ImportTrial, type Moment } from './import-trial.ts'
 

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { expect } from 'chai'
-import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
-import { binary, type Run } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { binary, type Run } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 describe('stdout', () => {
   let server: FaultServer

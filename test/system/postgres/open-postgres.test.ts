@@ -1,14 +1,14 @@
 import { createServer } from 'node:net'
 import { expect } from 'chai'
 import { sql } from 'kysely'
-import { Failure } from '../../../../src/contract/failure.ts'
-import { migrations } from '../../../../src/service/store/migrations/migrations.ts'
-import { openExistingPostgres, openPostgres } from '../../../../src/service/store/postgres/open-postgres.ts'
-import { openSqlite } from '../../../../src/service/store/sqlite/open-sqlite.ts'
-import { isBusy } from '../../../../src/service/store/storage-failure.ts'
-import { needPostgres, sharedPostgres, type TemporaryPostgres } from '../../../support/postgres.ts'
-import { withFolder, withPlace } from '../../temporary-service.ts'
-import { writeAtOnce } from '../write-at-once.ts'
+import { Failure } from '../../../src/contract/failure.ts'
+import { migrations } from '../../../src/service/store/migrations/migrations.ts'
+import { openExistingPostgres, openPostgres } from '../../../src/service/store/postgres/open-postgres.ts'
+import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
+import { isBusy } from '../../../src/service/store/storage-failure.ts'
+import { writeAtOnce } from '../../service/store/write-at-once.ts'
+import { withFolder, withPlace } from '../../service/temporary-service.ts'
+import { sharedPostgres, type TemporaryPostgres } from '../../support/postgres.ts'
 
 const next = {
   number: migrations.length + 1,
@@ -30,8 +30,7 @@ async function failureOf(opening: Promise<unknown>): Promise<Failure> {
 
 describe('the store of the embedded service on PostgreSQL', () => {
   let postgres: TemporaryPostgres
-  before(async function () {
-    needPostgres(this)
+  before(async () => {
     postgres = await sharedPostgres()
   })
 

@@ -1,21 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
-import { onMachine } from '../../../../src/service/domain/audit.ts'
-import { updateSettings } from '../../../../src/service/domain/settings.ts'
-import { openPostgres } from '../../../../src/service/store/postgres/open-postgres.ts'
-import type { Store } from '../../../../src/service/store/store.ts'
-import { needPostgres, sharedPostgres, type TemporaryPostgres } from '../../../support/postgres.ts'
-import { until } from '../../../support/until.ts'
-import { plantKey } from '../../plant-key.ts'
-import { withPlace } from '../../temporary-service.ts'
+import { onMachine } from '../../../src/service/domain/audit.ts'
+import { updateSettings } from '../../../src/service/domain/settings.ts'
+import { openPostgres } from '../../../src/service/store/postgres/open-postgres.ts'
+import type { Store } from '../../../src/service/store/store.ts'
+import { plantKey } from '../../service/plant-key.ts'
+import { withPlace } from '../../service/temporary-service.ts'
+import { sharedPostgres, type TemporaryPostgres } from '../../support/postgres.ts'
+import { until } from '../../support/until.ts'
 
 /** The changes that the generation speaks of; each second counts as one, and is taken off. */
 const changesOf = (store: Store) => store.generation() - Math.floor(performance.now() / 1000)
 
 describe('the feed of changes on PostgreSQL', () => {
   let postgres: TemporaryPostgres
-  before(async function () {
-    needPostgres(this)
+  before(async () => {
     postgres = await sharedPostgres()
   })
 

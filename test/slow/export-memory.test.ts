@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
 import { expect } from 'chai'
+import { exportEnvironment } from '../export/export-run.ts'
 import { type FaultServer, startFaultServer } from '../support/fault-server.ts'
 import { historyService, plainReading, storedAt } from '../support/history-service.ts'
 import { watchPeakMemory } from '../support/peak-memory.ts'
 import { binary } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-import { exportEnvironment } from './export-run.ts'
+import { takesAll } from '../support/take-sample.ts'
 
 /** Bytes, above an export of nothing. */
 const bound = 40 * 1024 * 1024
@@ -16,7 +17,7 @@ describe('the memory of an export', function () {
   const servers: FaultServer[] = []
   before(function () {
     // It counts in /proc, and takes a while.
-    if (process.env['CHATCTL_TEST_FULL'] !== '1' || process.platform !== 'linux') this.skip()
+    if (!takesAll || process.platform !== 'linux') this.skip()
     sandbox = createSandbox()
   })
   after(async () => {

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { startBearerService } from '../support/bearer-service.ts'
+import { startBearerService } from '../../support/bearer-service.ts'
 import {
   expireCredential,
   findCredentials,
   readCredential,
   readProfiles,
-} from '../support/credential-files.ts'
-import type { Behaviour, FaultServer } from '../support/fault-server.ts'
-import { plantSignIn } from '../support/plant-sign-in.ts'
-import { type Run, runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-import { storeKey } from '../support/sign-in.ts'
-import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+} from '../../support/credential-files.ts'
+import type { Behaviour, FaultServer } from '../../support/fault-server.ts'
+import { plantSignIn } from '../../support/plant-sign-in.ts'
+import { type Run, runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { storeKey } from '../../support/sign-in.ts'
+import { startTokenEndpoint, type TokenEndpoint } from '../../support/token-endpoint.ts'
 
 describe('while another process refreshes the same token', () => {
   let server: TokenEndpoint

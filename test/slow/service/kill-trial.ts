@@ -3,11 +3,11 @@ import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { sql } from 'kysely'
-import { openAdministration } from '../../src/service/administration/administration.ts'
-import { type DataPlace, openStore } from '../../src/service/store/open-store.ts'
-import { startChatctl } from '../support/run-chatctl.ts'
-import { createSandbox } from '../support/sandbox.ts'
-import { caller } from './temporary-service.ts'
+import { openAdministration } from '../../../src/service/administration/administration.ts'
+import { type DataPlace, openStore } from '../../../src/service/store/open-store.ts'
+import { caller } from '../../service/temporary-service.ts'
+import { startChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 
 /** What the service said that it had stored, by the id of the answer. */
 type Acknowledged = Map<string, { message: string; context: string }>

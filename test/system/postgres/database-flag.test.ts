@@ -3,10 +3,10 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { expect } from 'chai'
-import { needPostgres, startPostgres, type TemporaryPostgres } from '../support/postgres.ts'
-import { type RunOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-import { caller } from './temporary-service.ts'
+import { caller } from '../../service/temporary-service.ts'
+import { startPostgres, type TemporaryPostgres } from '../../support/postgres.ts'
+import { type RunOptions, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 
 /** All that lies below a folder, as text. */
 function contentsOf(folder: string): string {
@@ -20,8 +20,7 @@ function contentsOf(folder: string): string {
 describe('the address of a database', () => {
   let postgres: TemporaryPostgres
   let sandbox: Sandbox
-  before(async function () {
-    needPostgres(this)
+  before(async () => {
     postgres = await startPostgres()
   })
   beforeEach(() => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import type { InputForm } from '../../../src/bulk/input/input-form.ts'
+import { takesAll } from '../../support/take-sample.ts'
 
 /** As `keepHeapSmall` sets them: otherwise V8 lets garbage come together, as much as it has room for. */
 const flags = ['--semi-space-growth-factor=1', '--no-maglev', '--optimize-for-size']
@@ -64,7 +65,7 @@ describe('the memory of a check', function () {
   ]
   for (const [form, many] of counts) {
     it(`does not grow with the rows: ${form}`, function () {
-      if (form !== 'csv' && process.env['CHATCTL_TEST_FULL'] !== '1') this.skip()
+      if (form !== 'csv' && !takesAll) this.skip()
       const [few, all] = [peakOf(form, many / 20), peakOf(form, many)]
       expect(all / few).to.be.below(bound)
     })

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { closed, state, type TemporaryListener, withListener } from './temporary-listener.ts'
+import { closed, state, type TemporaryListener, withListener } from '../auth/temporary-listener.ts'
 
 const right = `/callback?code=c0de&state=${state}`
 

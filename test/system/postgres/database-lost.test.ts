@@ -1,16 +1,22 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
-import { startService } from '../../src/service/start-service.ts'
-import { openPostgres } from '../../src/service/store/postgres/open-postgres.ts'
-import { needPostgres, sharedPostgres, startPostgres, type TemporaryPostgres } from '../support/postgres.ts'
-import { makeKey, runService } from '../support/run-service.ts'
-import { createSandbox } from '../support/sandbox.ts'
-import { startStallingProxy } from '../support/stalling-proxy.ts'
-import { Browser } from './oauth/browser.ts'
-import { askForCode, createPerson, getTokens, refresh, signIn } from './oauth/flow.ts'
-import { allEvents, readEvents } from './read-events.ts'
-import { sendDelta, sendDone, startEvents, withUpstream } from './scripted-upstream.ts'
-import { type Answer, equip, type TemporaryService, withFolder, withPlace } from './temporary-service.ts'
+import { startService } from '../../../src/service/start-service.ts'
+import { openPostgres } from '../../../src/service/store/postgres/open-postgres.ts'
+import { Browser } from '../../service/oauth/browser.ts'
+import { askForCode, createPerson, getTokens, refresh, signIn } from '../../service/oauth/flow.ts'
+import { allEvents, readEvents } from '../../service/read-events.ts'
+import { sendDelta, sendDone, startEvents, withUpstream } from '../../service/scripted-upstream.ts'
+import {
+  type Answer,
+  equip,
+  type TemporaryService,
+  withFolder,
+  withPlace,
+} from '../../service/temporary-service.ts'
+import { sharedPostgres, startPostgres, type TemporaryPostgres } from '../../support/postgres.ts'
+import { makeKey, runService } from '../../support/run-service.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { startStallingProxy } from './stalling-proxy.ts'
 
 async function timed(asking: Promise<Answer>): Promise<{ answer: Answer; ms: number }> {
   const startedAt = performance.now()
@@ -58,8 +64,7 @@ async function recovery({ call }: TemporaryService): Promise<number> {
 
 describe('a service whose PostgreSQL is lost', () => {
   let postgres: TemporaryPostgres
-  before(async function () {
-    needPostgres(this)
+  before(async () => {
     postgres = await startPostgres()
   })
   after(() => postgres?.close())
@@ -318,8 +323,7 @@ const halves = `select c.id from contexts c left join messages m on m.context_id
   group by c.id having count(m.id) <> 2`
 
 describe('two services on one PostgreSQL', () => {
-  before(async function () {
-    needPostgres(this)
+  before(async () => {
     await sharedPostgres()
   })
 

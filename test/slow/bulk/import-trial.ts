@@ -2,10 +2,10 @@ import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'csv-parse/sync'
-import { type Run, startChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-import { type StoredUser, UsersServer, type UsersServerOptions } from '../support/users-server.ts'
-import { composeCsv, makeRows, type TestRow } from './import-rows.ts'
+import { composeCsv, makeRows, type TestRow } from '../../bulk/import-rows.ts'
+import { type Run, startChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { type StoredUser, UsersServer, type UsersServerOptions } from '../../support/users-server.ts'
 
 /** When a run is ended from outside; `atCreate` is the first create from that request on. */
 export type Moment = { afterMs: number } | { atRequest: number } | { atCreate: number }

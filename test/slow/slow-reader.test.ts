@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { type FaultServer, startFaultServer } from '../../support/fault-server.ts'
-import { startChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { type FaultServer, startFaultServer } from '../support/fault-server.ts'
+import { startChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 describe('a reader that reads nothing', function () {
   this.timeout(30_000)
