@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 /** A flag as the built manifest describes it. */
 interface FlagEntry {
   name: string
+  summary?: string
   type: 'boolean' | 'option'
   char?: string
   env?: string
