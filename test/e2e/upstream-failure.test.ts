@@ -2,7 +2,8 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { errorBody } from '../../src/contract/error-body.ts'
-import { runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { startChatctl } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 /** The bundles of the service and of the upstream have a copy each of what they share. */
@@ -15,7 +16,7 @@ describe('a model server that cannot be reached', () => {
 
   it('makes 502 upstream_unreachable in the built program too', async () => {
     const create = ['service', 'keys', 'create', '--name', 'ci', '--data', 'data', '--json']
-    const { key } = JSON.parse((await runChatctl(sandbox, create)).stdout)
+    const { key } = JSON.parse((await runProgram(sandbox, create)).stdout)
     // Nothing listens on port 9, discard.
     const args = ['--data', 'data', '--port', '0', '--upstream', 'http://127.0.0.1:9/v1']
     const service = startChatctl(sandbox, ['service', 'run', '--json', '--log-level', 'silent', ...args])

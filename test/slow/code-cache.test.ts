@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, readdirSync, renameSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { runChatctl } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 /** V8 runs the compiled code that it finds: what somebody else may have put there is not even looked for. */
@@ -20,7 +20,7 @@ describe('the compiled code of earlier runs', function () {
   afterEach(() => sandbox?.remove())
 
   const isUsed = async (): Promise<boolean> => {
-    const { exitCode, stderr } = await runChatctl(sandbox, ['config', 'path'], {
+    const { exitCode, stderr } = await runProgram(sandbox, ['config', 'path'], {
       env: { XDG_CACHE_HOME: base },
     })
     expect(exitCode, stderr).to.equal(0)

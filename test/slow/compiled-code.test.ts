@@ -11,7 +11,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { binary, runChatctl } from '../support/run-chatctl.ts'
+import { binary } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 /** docs/decisions/0003-bundling.md */
@@ -26,7 +27,7 @@ describe('compiled code', function () {
   const kept = (): string[] =>
     readdirSync(join(sandbox.home, '.cache/chatctl/cache')).filter((file) => file.startsWith('main-'))
   const run = async (...args: string[]): Promise<void> => {
-    expect(await runChatctl(sandbox, args)).to.include({ exitCode: 0, stderr: '' })
+    expect(await runProgram(sandbox, args)).to.include({ exitCode: 0, stderr: '' })
   }
 
   it('is kept by the second run, for one run alone would pay for nothing', async () => {

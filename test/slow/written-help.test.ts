@@ -3,7 +3,8 @@ import { existsSync, openSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { createJobPool } from '../support/job-pool.ts'
-import { binary, type RunOptions, runChatctl } from '../support/run-chatctl.ts'
+import { binary, type RunOptions } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { takeSample } from '../support/take-sample.ts'
 
@@ -21,7 +22,7 @@ describe('written help', function () {
     inTurn(async () => {
       const sandbox = createSandbox({ ownCache })
       sandboxes.push(sandbox)
-      const { exitCode, stdout, stderr } = await runChatctl(sandbox, words, options)
+      const { exitCode, stdout, stderr } = await runProgram(sandbox, words, options)
       return { exitCode, stdout, stderr, isLive: existsSync(join(sandbox.home, '.cache')) }
     })
   after(() => {

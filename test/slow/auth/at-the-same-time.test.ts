@@ -9,7 +9,8 @@ import {
 } from '../../support/credential-files.ts'
 import type { Behaviour, FaultServer } from '../../support/fault-server.ts'
 import { plantSignIn } from '../../support/plant-sign-in.ts'
-import { type Run, runChatctl } from '../../support/run-chatctl.ts'
+import type { Run } from '../../support/run-chatctl.ts'
+import { runProgram } from '../../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 import { storeKey } from '../../support/sign-in.ts'
 import { startTokenEndpoint, type TokenEndpoint } from '../../support/token-endpoint.ts'
@@ -34,7 +35,7 @@ describe('while another process refreshes the same token', () => {
       await server.tokens()(request, response, incoming)
     }
     server.script.token = [held, server.tokens()]
-    other = runChatctl(sandbox, ['chat', 'models'])
+    other = runProgram(sandbox, ['chat', 'models'])
     while (server.refreshes().length === 0) await sleep(10)
   })
   afterEach(async () => {
@@ -44,7 +45,7 @@ describe('while another process refreshes the same token', () => {
   })
 
   it('signing out is not undone by it', async () => {
-    const logout = runChatctl(sandbox, ['auth', 'logout'])
+    const logout = runProgram(sandbox, ['auth', 'logout'])
     // It may be the first or wait for the other.
     await Promise.race([logout, sleep(1000)])
     release()
@@ -66,8 +67,8 @@ describe('while another process refreshes the same token', () => {
   })
 
   it('reading goes on: auth list and auth status --no-verify do not wait', async () => {
-    expect(await runChatctl(sandbox, ['auth', 'list'])).to.include({ exitCode: 0 })
-    expect(await runChatctl(sandbox, ['auth', 'status', '--no-verify'])).to.include({ exitCode: 0 })
+    expect(await runProgram(sandbox, ['auth', 'list'])).to.include({ exitCode: 0 })
+    expect(await runProgram(sandbox, ['auth', 'status', '--no-verify'])).to.include({ exitCode: 0 })
     release()
     expect(await other).to.include({ exitCode: 0 })
   })
@@ -82,7 +83,7 @@ describe('four sign-ins at once', () => {
     expect(Object.keys(readProfiles(sandbox).profiles ?? {}).sort()).to.deep.equal(names)
     expect(findCredentials(sandbox)).to.have.length(4)
     for (const name of ['profile-0', 'profile-3']) {
-      const { stdout } = await runChatctl(sandbox, ['auth', 'token', '-p', name])
+      const { stdout } = await runProgram(sandbox, ['auth', 'token', '-p', name])
       expect(stdout).to.equal(`${name}\n`)
     }
     sandbox.remove()

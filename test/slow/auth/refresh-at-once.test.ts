@@ -6,7 +6,8 @@ import { expireCredential, readCredential } from '../../support/credential-files
 import { expectFailure } from '../../support/expect-failure.ts'
 import { delayed, type FaultServer } from '../../support/fault-server.ts'
 import { plantSignIn } from '../../support/plant-sign-in.ts'
-import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { startChatctl } from '../../support/run-chatctl.ts'
+import { runProgram } from '../../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 import { signIn } from '../../support/sign-in.ts'
 import { refusing, startTokenEndpoint, type TokenEndpoint } from '../../support/token-endpoint.ts'
@@ -39,7 +40,7 @@ describe('eight processes at once', function () {
       for (const round of rounds) {
         end()
         const runs = await Promise.all(
-          Array.from({ length: 8 }, () => runChatctl(sandbox, ['chat', 'models'])),
+          Array.from({ length: 8 }, () => runProgram(sandbox, ['chat', 'models'])),
         )
         for (const { exitCode, stderr } of runs)
           expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
@@ -53,7 +54,7 @@ describe('eight processes at once', function () {
     const { refresh_token = '' } = readCredential(sandbox)
     const body = new URLSearchParams({ client_id: server.clientId, token: refresh_token })
     await fetch(`${server.url}/oauth/revoke`, { method: 'POST', body })
-    const runs = await Promise.all(Array.from({ length: 4 }, () => runChatctl(sandbox, ['chat', 'models'])))
+    const runs = await Promise.all(Array.from({ length: 4 }, () => runProgram(sandbox, ['chat', 'models'])))
     for (const run of runs) expectFailure(run, 4, signInAgain)
   })
 })
@@ -88,17 +89,17 @@ describe('a process that is killed while it refreshes', function () {
     await killOne()
     server.script.token = [server.tokens()]
     const before = Date.now()
-    const next = await runChatctl(sandbox, ['chat', 'models'], { timeout: 45_000 })
+    const next = await runProgram(sandbox, ['chat', 'models'], { timeout: 45_000 })
     expect(next.exitCode, next.stderr).to.equal(0)
     expect(Date.now() - before, 'milliseconds until the dead one was given up').to.be.below(30_000)
     expect(readCredential(sandbox).access_token).to.match(/^access-token-\d+$/)
-    expect(await runChatctl(sandbox, ['chat', 'models'])).to.include({ exitCode: 0 })
+    expect(await runProgram(sandbox, ['chat', 'models'])).to.include({ exitCode: 0 })
   })
 
   it('leaves the next one to say that signing in again helps, where its refresh token was used up', async () => {
     await killOne()
     server.script.token = [refusing('invalid_grant')]
-    const next = await runChatctl(sandbox, ['chat', 'models'], { timeout: 45_000 })
+    const next = await runProgram(sandbox, ['chat', 'models'], { timeout: 45_000 })
     expectFailure(next, 4, signInAgain)
   })
 })

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { findCredentials, readProfiles } from '../../support/credential-files.ts'
-import { type Run, runChatctl } from '../../support/run-chatctl.ts'
+import type { Run } from '../../support/run-chatctl.ts'
+import { runProgram } from '../../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 import { takesAll } from '../../support/take-sample.ts'
 
@@ -44,7 +45,7 @@ describe(`${copies} copies at once on one home`, function () {
   after(() => sandbox.remove())
 
   const run = ({ args, stdin = '' }: { args: string[]; stdin?: string }) =>
-    runChatctl(sandbox, args, { stdin, timeout: 240_000 })
+    runProgram(sandbox, args, { stdin, timeout: 240_000 })
   const done = (kind: string) => runs.filter((one) => one.kind === kind && one.run.exitCode === 0)
 
   it('all end, and do what they were asked', () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { drawFor } from '../../support/random.ts'
-import { runChatctl } from '../../support/run-chatctl.ts'
+import { runProgram } from '../../support/run-program.ts'
 import { sampleSeed } from '../../support/take-sample.ts'
 import { calls, wordsFor } from './calls.ts'
 import { expectGoodManners, expectNothingLeft, filesOf } from './invariants.ts'
@@ -71,6 +71,6 @@ describe('the matrix of signals', function () {
 async function expectWhole(world: World): Promise<void> {
   JSON.parse(readFileSync(join(world.home, '.config', 'chatctl', 'config.json'), 'utf8'))
   const sandbox = { home: world.home, env: world.env, remove() {} }
-  const status = await runChatctl(sandbox, ['service', 'status', '--json'], { env: world.env })
+  const status = await runProgram(sandbox, ['service', 'status', '--json'], { env: world.env })
   expect(status, status.stderr).to.include({ exitCode: 0 })
 }

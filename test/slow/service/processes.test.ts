@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { caller, onEachEngine } from '../../service/temporary-service.ts'
 import { sharedPostgres } from '../../support/postgres.ts'
-import { runChatctl } from '../../support/run-chatctl.ts'
+import { runProgram } from '../../support/run-program.ts'
 import { makeKey, runService, type ServiceProcess } from '../../support/run-service.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 import { load, withinOneHour } from './load.ts'
@@ -102,7 +102,7 @@ describe('limits of a running service', () => {
     const statuses = [(await call('GET', '/v1/settings')).status, (await call('GET', '/v1/settings')).status]
     expect(statuses).to.include(429)
     const args = ['settings', 'set', 'limits.max_requests_per_min=60000', '--profile', 'local']
-    const { exitCode, stderr } = await runChatctl(sandbox, args)
+    const { exitCode, stderr } = await runProgram(sandbox, args)
     expect(exitCode, stderr).to.equal(0)
     expect((await call('GET', '/v1/settings')).status).to.equal(200)
   })
@@ -119,7 +119,7 @@ describe('limits of a running service', () => {
     const rows = Array.from({ length: 12 }, (_, index) => `p${index}@example.com,a long password`)
     const stdin = `email,password\n${rows.join('\n')}\n`
     const args = ['users', 'import', '-', '--format', 'csv', '--yes', '--max-wait', '1s', '--json']
-    const { exitCode, stderr } = await runChatctl(sandbox, args, { env, stdin })
+    const { exitCode, stderr } = await runProgram(sandbox, args, { env, stdin })
     expect(exitCode, stderr).to.equal(75)
   })
 })

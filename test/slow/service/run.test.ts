@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { type FaultServer, json, sse, startFaultServer } from '../../support/fault-server.ts'
-import { type Run, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { type Run, startChatctl } from '../../support/run-chatctl.ts'
+import { runProgram } from '../../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 
 /** A service that runs until its test is over. */
@@ -35,7 +36,7 @@ describe('service run and its keys', () => {
     sandbox.remove()
   })
 
-  const chatctl = (...args: string[]) => runChatctl(sandbox, args)
+  const chatctl = (...args: string[]) => runProgram(sandbox, args)
   const createKey = async (): Promise<{ id: string; key: string }> =>
     JSON.parse(
       (await chatctl('service', 'keys', 'create', '--name', 'test', '--data', data, '--json')).stdout,
@@ -73,7 +74,7 @@ describe('service run and its keys', () => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const served = await serve()
       expect(JSON.parse(served.stdout())).to.include({ url: served.url, pid: served.child.pid })
-      const run = await runChatctl(sandbox, ['chat', 'models'], { env: as(served.url, key) })
+      const run = await runProgram(sandbox, ['chat', 'models'], { env: as(served.url, key) })
       expect(run).to.include({ exitCode: 0, stderr: '' })
       expect(await served.end(signal)).to.equal(0)
       expect(served.stdout().split('\n')).to.have.length(2)
@@ -174,7 +175,7 @@ describe('service run and its keys', () => {
   it('takes a key at once after it was made, and refuses it at once after it was revoked', async () => {
     const served = await serve()
     const { id, key } = await createKey()
-    const models = () => runChatctl(sandbox, ['chat', 'models'], { env: as(served.url, key) })
+    const models = () => runProgram(sandbox, ['chat', 'models'], { env: as(served.url, key) })
     expect(await models()).to.include({ exitCode: 0 })
     const revoke = ['service', 'keys', 'revoke', id, '--data', data]
     expectFailure(await chatctl(...revoke), 3, '--yes')
@@ -188,7 +189,7 @@ describe('service run and its keys', () => {
     const served = await serve()
     const { key } = await createKey()
     expect(key).to.match(/^ck_/)
-    await runChatctl(sandbox, ['chat', 'send', 'hi'], { env: as(served.url, key) })
+    await runProgram(sandbox, ['chat', 'send', 'hi'], { env: as(served.url, key) })
     // While it runs there is a write-ahead log beside the database.
     const contents = readdirSync(data).map((name) => readFileSync(join(data, name), 'latin1'))
     expect(contents.length).to.be.greaterThan(1)
@@ -206,7 +207,7 @@ describe('service run and its keys', () => {
     const served = await serve()
     const runs = await Promise.all(
       Array.from({ length: 8 }, (_, index) =>
-        runChatctl(
+        runProgram(
           sandbox,
           ['chat', 'send', `message ${index}`],
           index % 2 ? { env: as(served.url, key) } : {},

@@ -5,7 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Agent, fetch } from 'undici'
 import { sendJson, startEvents, withUpstream } from '../../service/scripted-upstream.ts'
-import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { startChatctl } from '../../support/run-chatctl.ts'
+import { runProgram } from '../../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 
 /** The program as a process, stopped while it works. */
@@ -30,7 +31,7 @@ describe('stopping a service that runs', function () {
 
   const createKey = async () =>
     (
-      await runChatctl(sandbox, [
+      await runProgram(sandbox, [
         'service',
         'keys',
         'create',

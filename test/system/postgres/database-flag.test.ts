@@ -5,7 +5,8 @@ import type { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { caller } from '../../service/temporary-service.ts'
 import { startPostgres, type TemporaryPostgres } from '../../support/postgres.ts'
-import { type RunOptions, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { type RunOptions, startChatctl } from '../../support/run-chatctl.ts'
+import { runProgram } from '../../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 
 /** All that lies below a folder, as text. */
@@ -30,7 +31,7 @@ describe('the address of a database', () => {
   after(() => postgres?.close())
 
   const run = (args: string[], options?: RunOptions) =>
-    runChatctl(sandbox, ['service', ...args, '--debug'], options)
+    runProgram(sandbox, ['service', ...args, '--debug'], options)
 
   it('shows its password in no output, no error, no log and no file, while all goes well and when nothing does', async () => {
     const database = await postgres.createDatabase()

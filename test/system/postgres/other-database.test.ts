@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { startPostgres } from '../../support/postgres.ts'
-import { runChatctl } from '../../support/run-chatctl.ts'
+import { runProgram } from '../../support/run-program.ts'
 import { runService } from '../../support/run-service.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 
@@ -19,7 +19,7 @@ describe('a command on this machine beside a service that uses PostgreSQL', () =
     const database = await postgres.createDatabase()
     const service = await runService(sandbox, ['--data', data, '--database', database])
     try {
-      const refused = await runChatctl(
+      const refused = await runProgram(
         sandbox,
         ['service', 'admin', 'create', 'ada@example.com', '--password-stdin', '--data', data],
         { stdin: 'correct horse battery\n' },
@@ -27,9 +27,9 @@ describe('a command on this machine beside a service that uses PostgreSQL', () =
       expect(refused.exitCode, refused.stderr).to.equal(2)
       expect(refused.stderr).to.contain(service.url).and.to.contain('--database postgres://127.0.0.1:')
       expect(existsSync(join(data, 'chatctl.db'))).to.equal(false)
-      const status = await runChatctl(sandbox, ['service', 'status', '--data', data])
+      const status = await runProgram(sandbox, ['service', 'status', '--data', data])
       expect(status.stderr).to.contain('--database postgres://127.0.0.1:')
-      const created = await runChatctl(
+      const created = await runProgram(
         sandbox,
         [
           'service',
