@@ -1,9 +1,7 @@
-import type { ChildProcess } from 'node:child_process'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
-import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 
 describe('a text on stdin', () => {
@@ -19,12 +17,8 @@ describe('a text on stdin', () => {
     await server.close()
     sandbox.remove()
   })
-  const children: ChildProcess[] = []
   beforeEach(() => {
     server.requests.length = 0
-  })
-  afterEach(() => {
-    for (const child of children.splice(0)) child.kill('SIGKILL')
   })
 
   const env = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' })
@@ -78,38 +72,6 @@ describe('a text on stdin', () => {
   it('is not sent when there is none', async () => {
     expectFailure(await send(' \n\t\n'), 2, 'MESSAGE is missing or empty')
     expectFailure(await send('', '-'), 2, 'MESSAGE is missing or empty')
-    expect(sent()).to.deep.equal([])
-  })
-
-  it('that stays away for two seconds is asked for in one line, once', async () => {
-    for (const [flags, line] of [
-      [[], 'Waiting for the text on stdin…\n'],
-      [['--json'], '{"notice":{"message":"Waiting for the text on stdin…"}}\n'],
-      [['--quiet'], ''],
-    ] as const) {
-      const child = startChatctl(sandbox, ['chat', 'send', ...flags], { env: env() })
-      children.push(child)
-      let stderr = ''
-      child.stderr?.on('data', (chunk) => {
-        stderr += chunk
-      })
-      const closed = new Promise((resolve) => child.once('close', resolve))
-      await sleep(4_500)
-      expect(stderr).to.equal(line)
-      child.stdin?.end('late')
-      expect(await closed).to.equal(0)
-      expect(stderr).to.equal(line)
-    }
-    expect(sent()).to.deep.equal(['late', 'late', 'late'])
-  })
-
-  it('can be given up with Ctrl-C while it is awaited', async () => {
-    const child = startChatctl(sandbox, ['chat', 'send'], { env: env() })
-    children.push(child)
-    const closed = new Promise((resolve) => child.once('close', resolve))
-    await sleep(1_000)
-    child.kill('SIGINT')
-    expect(await closed).to.equal(130)
     expect(sent()).to.deep.equal([])
   })
 

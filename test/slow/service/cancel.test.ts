@@ -3,9 +3,17 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { expect } from 'chai'
 import type { RunningService } from '../../../src/service/start-service.ts'
 import { createOpenAiCompatible } from '../../../src/service/upstream/openai-compatible.ts'
+import {
+  chunk,
+  delta,
+  events,
+  head,
+  type RawUpstream,
+  whole,
+  withRawUpstream,
+} from '../../service/relay/raw-upstream.ts'
+import { onEachEngine, withService } from '../../service/temporary-service.ts'
 import { until } from '../../support/until.ts'
-import { onEachEngine, withService } from '../temporary-service.ts'
-import { chunk, delta, events, head, type RawUpstream, whole, withRawUpstream } from './raw-upstream.ts'
 
 /** How long, in ms, a model server may go on for nobody. */
 const bound = 50
