@@ -34,11 +34,11 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     asked: /\/postgres\/open-postgres\.ts$/,
   },
   auth: {
-    entry: `export * from './src/auth/sign-in.ts'
-            export * from './src/auth/sign-out.ts'
+    entry: `export * from './src/auth/authorization-server.ts'
             export * from './src/auth/renew-tokens.ts'
-            export * from './src/auth/serves-sign-in.ts'`,
-    asked: /\/auth\/(sign-in|sign-out|renew-tokens|serves-sign-in)\.ts$/,
+            export * from './src/auth/sign-in.ts'
+            export * from './src/auth/token-endpoint.ts'`,
+    asked: /\/auth\/(authorization-server|renew-tokens|sign-in|token-endpoint)\.ts$/,
   },
   browser: { entry: `export * from './src/auth/open-browser.ts'`, asked: /\/auth\/open-browser\.ts$/ },
   'keychain-call': {

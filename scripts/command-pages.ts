@@ -1,4 +1,5 @@
-import { describeRequests } from './command-requests.ts'
+import type { Requests } from '../src/cli/requests.ts'
+import { type EndpointName, endpoints } from '../src/contract/endpoints.ts'
 
 /** A flag as oclif's manifest has it. */
 interface Flag {
@@ -34,6 +35,7 @@ interface Command {
   examples?: string[]
   args: Record<string, Argument>
   flags: Record<string, Flag>
+  requests: Requests
 }
 
 export interface Manifest {
@@ -121,9 +123,20 @@ function describeCommand(command: Command, isOneOfMany: boolean): string[] {
   if (own.length > 0) parts.push(flagTable(own))
   const sharedCount = sharedFlags(flags).length
   if (sharedCount > 0) parts.push('And [the flags of every command](README.md#flags-of-every-command).')
-  parts.push(`Requests: ${describeRequests(id)}`)
+  parts.push(`Requests: ${describeRequests(command.requests)}`)
   if (examples.length > 0) parts.push('Examples:', shell(examples.map(exampleText)))
   return parts
+}
+
+function describeRequests({ calls, note }: Requests): string {
+  const names = calls.map((name) => code(describeEndpoint(name)))
+  return [names.join(', '), note].filter(Boolean).join(', ').replace(/\.?$/, '.')
+}
+
+/** `POST /v1/users/{id}/permissions` */
+export function describeEndpoint(name: EndpointName): string {
+  const { method, path } = endpoints[name]
+  return `${method} ${path}`
 }
 
 /** The lines below USAGE in the help. */

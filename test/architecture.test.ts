@@ -146,6 +146,13 @@ describe('architecture', () => {
     expect(wrong.sort()).to.deep.equal(['system/end-process.ts'])
   })
 
+  it('writes HTML documents, escapes and policies in one place', () => {
+    const wrong = files
+      .filter((file) => !file.startsWith('pages/'))
+      .filter((file) => /<!doctype html>\n|<\/head>|&lt;|default-src/.test(texts.get(file) ?? ''))
+    expect(wrong).to.deep.equal([])
+  })
+
   it('names every file exactly, in kebab case', () => {
     const wrong = files.filter((file) => {
       const name = basename(file)

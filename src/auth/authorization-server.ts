@@ -6,8 +6,8 @@ import {
   processDiscoveryResponse,
 } from 'oauth4webapi'
 import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
-import { Failure } from '../contract/failure.ts'
-import type { Transport } from './transport.ts'
+import { Failure, type FailureKind } from '../contract/failure.ts'
+import { createTransport, type Transport, type TransportOptions } from './transport.ts'
 
 /** Where the parts of a sign-in happen. */
 export interface AuthorizationServer {
@@ -68,6 +68,32 @@ export async function findAuthorizationServer(
   }
 }
 
+/** The client id of programs like this one at a service that signs people in by itself. */
+export const standardClientId = 'chatctl'
+
+/** The maximum time, in ms, in which a service says whether it signs people in. */
+const maximumQuestion = 10_000
+
+/** No sign-in can come of these, whoever is asked. */
+const hopeless: ReadonlySet<FailureKind> = new Set(['unreachable', 'timeout', 'tls'])
+
+/**
+ * Whether a service is its own authorization server: whether its metadata (RFC 8414) are at its
+ * base URL, and name it.
+ * @throws Failure where the service cannot be reached
+ */
+export async function servesSignIn(baseUrl: string, options: TransportOptions): Promise<boolean> {
+  const timeout = Math.min(options.timeout ?? maximumQuestion, maximumQuestion)
+  const transport = createTransport({ ...options, retries: 0, timeout })
+  try {
+    const metadata = await readMetadata(readBaseUrl(baseUrl), 'oauth2', transport)
+    return metadata?.token_endpoint !== undefined
+  } catch (error) {
+    if (error instanceof Failure && !hopeless.has(error.kind)) return false
+    throw error
+  }
+}
+
 /** Without one that can be used, signing out forgets and does not revoke: no reason not to sign in. */
 function optionalEndpoint(address: unknown): string | undefined {
   try {
@@ -81,7 +107,7 @@ function optionalEndpoint(address: unknown): string | undefined {
  * The metadata document, or undefined where the server has none.
  * @throws Failure of the network, `refused` for a document that cannot be trusted
  */
-export async function readMetadata(
+async function readMetadata(
   base: URL,
   algorithm: 'oauth2' | 'oidc',
   transport: Transport,

@@ -1,28 +1,21 @@
-import { createHash } from 'node:crypto'
-import { pageStyle } from '../pages/page-style.ts'
+import { Html, html } from '../pages/html.ts'
+import { type Page, privateHeaders, renderPage } from '../pages/page.ts'
 
 /** Which page: it worked, it did not, or nobody waits for this. */
 export type PageName = 'signed-in' | 'not-signed-in' | 'not-expected'
-
-/** A whole answer to a browser. Static: it echoes nothing of a request. */
-export interface Page {
-  status: number
-  headers: Record<string, string>
-  body: string
-}
 
 interface Words {
   status: number
   title: string
   sentence: string
-  mark: string
+  mark: Html
   /** How a screen reader announces it. */
   role: 'status' | 'alert'
 }
 
-const tick = '<path d="M20 33.5l8 8 16-18"/>'
-const cross = '<path d="M22.5 22.5l19 19M41.5 22.5l-19 19"/>'
-const dash = '<path d="M22 32h20"/>'
+const tick = new Html('<path d="M20 33.5l8 8 16-18"/>')
+const cross = new Html('<path d="M22.5 22.5l19 19M41.5 22.5l-19 19"/>')
+const dash = new Html('<path d="M22 32h20"/>')
 
 const pages: Record<PageName, Words> = {
   'signed-in': {
@@ -48,7 +41,7 @@ const pages: Record<PageName, Words> = {
   },
 }
 
-const style = `${pageStyle}
+const style = `
 main{text-align:center}
 .signed-in{--mark:#12803c;--tint:#e3f5e9}
 .not-signed-in{--mark:#c4291d;--tint:#fdeae8}
@@ -69,66 +62,33 @@ path{stroke-dasharray:60;animation:draw .5s .16s ease-out both}
 @keyframes draw{from{stroke-dashoffset:60}}
 `
 
-/** The page of that name with the headers it needs. */
-export function renderPage(name: PageName): Page {
-  const body = write(name, pages[name])
-  const headers = {
-    ...plainHeaders,
-    'content-type': 'text/html; charset=utf-8',
-    'content-length': String(Buffer.byteLength(body)),
-    'content-security-policy': policy(),
-  }
-  return { status: pages[name].status, headers, body }
+/** The page of that name. Static: it contains nothing of a request. */
+export function renderCallbackPage(name: PageName): Page {
+  const { status, title, sentence, mark, role } = pages[name]
+  const content = html`<svg viewBox="0 0 64 64" aria-hidden="true"><circle cx="32" cy="32" r="32"/>${mark}</svg>
+<div role="${role}">
+<h1>${title}</h1>
+<p>${sentence}</p>
+</div>`
+  return renderPage({ status, title, style, className: name, content, headers: closing })
 }
 
-/** An answer without a page: for what no person will look at, such as the request for an icon. */
+/** A response without a page: for what no person will look at, such as the request for an icon. */
 export function renderNothing(status: 404 | 405): Page {
   const allow = status === 405 ? { allow: 'GET' } : {}
-  return { status, headers: { ...plainHeaders, ...allow, 'content-length': '0' }, body: '' }
+  return { status, headers: { ...privateHeaders, ...closing, ...allow, 'content-length': '0' }, body: '' }
 }
 
 /** Redirects the browser and sets a cookie. */
 export function renderRedirect(location: string, cookie: string): Page {
-  const headers = { ...plainHeaders, location, 'set-cookie': cookie, 'content-length': '0' }
+  const headers = {
+    ...privateHeaders,
+    ...closing,
+    location,
+    'set-cookie': cookie,
+    'content-length': '0',
+  }
   return { status: 302, headers, body: '' }
 }
 
-/** The address of the page holds the code: it is neither kept nor told to anyone. */
-const plainHeaders: Record<string, string> = {
-  'cache-control': 'no-store',
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-  'cross-origin-opener-policy': 'same-origin',
-  connection: 'close',
-}
-
-/** Nothing but the page's own style, by its hash (CSP level 3, section 2.3.1). */
-function policy(): string {
-  const hash = createHash('sha256').update(style).digest('base64')
-  return `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
-}
-
-function write(name: PageName, { title, sentence, mark, role }: Words): string {
-  return `<!doctype html>
-<html lang="en" class="${name}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>${title} · chatctl</title>
-<style>${style}</style>
-</head>
-<body>
-<main>
-<svg viewBox="0 0 64 64" aria-hidden="true"><circle cx="32" cy="32" r="32"/>${mark}</svg>
-<div role="${role}">
-<h1>${title}</h1>
-<p>${sentence}</p>
-</div>
-<footer>chatctl</footer>
-</main>
-</body>
-</html>
-`
-}
+const closing = { connection: 'close' }

@@ -2,17 +2,14 @@ import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomS
 import { Failure } from '../contract/failure.ts'
 import type { TokenSet } from '../credentials/stored-credential.ts'
 import { findAuthorizationServer } from './authorization-server.ts'
-import { type LoopbackListener, listenOnLoopback, type Outcome } from './loopback-listener.ts'
+import {
+  type LoopbackListener,
+  type LoopbackOptions,
+  listenOnLoopback,
+  type Outcome,
+} from './loopback-listener.ts'
 import { exchangeCode } from './token-endpoint.ts'
 import { createTransport, type TransportOptions } from './transport.ts'
-
-/** Where the browser comes back to (RFC 8252 section 7.3). */
-interface RedirectPlace {
-  host: '127.0.0.1' | '::1'
-  /** Tried in order; 0 is any free one. */
-  ports: readonly number[]
-  path: string
-}
 
 export interface SignIn {
   authUrl: string
@@ -23,7 +20,8 @@ export interface SignIn {
   scope: string | undefined
   /** Whether to send a challenge (RFC 7636). */
   pkce: boolean
-  redirect: RedirectPlace
+  /** Where the browser comes back to (RFC 8252 section 7.3). */
+  redirect: Pick<LoopbackOptions, 'host' | 'ports' | 'path'>
   /** Milliseconds for the person in the browser. */
   wait: number
   transport: TransportOptions & { signal: AbortSignal }

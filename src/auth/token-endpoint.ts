@@ -18,7 +18,7 @@ import { bearer } from '../contract/bearer.ts'
 import type { TokenSet } from '../credentials/stored-credential.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
 import { tokenFailure } from './token-failure.ts'
-import type { Transport } from './transport.ts'
+import { createTransport, type Transport, type TransportOptions } from './transport.ts'
 
 /** What exchanges a code for tokens, besides the code. */
 export interface CodeExchange {
@@ -100,11 +100,12 @@ export async function refreshTokens(
 }
 
 /**
- * RFC 7009: the refresh token where there is one, which ends the access token too.
+ * Ends a sign-in on the server that gave it, where that has an endpoint for it (RFC 7009). Sends the
+ * refresh token where there is one, which ends the access token too.
  *
  * @throws Failure where the server did not say that it did
  */
-export async function revokeTokens(tokens: TokenSet, transport: Transport): Promise<void> {
+export async function revokeTokens(tokens: TokenSet, options: TransportOptions): Promise<void> {
   const { revocation_endpoint: endpoint } = tokens
   if (endpoint === undefined) return
   const as = { issuer: issuerOf(tokens), revocation_endpoint: endpoint }
@@ -112,7 +113,7 @@ export async function revokeTokens(tokens: TokenSet, transport: Transport): Prom
   await asFailure('The revocation', endpoint, redactorOf(token), async () => {
     const hint = tokens.refresh_token === undefined ? 'access_token' : 'refresh_token'
     const response = await revocationRequest(as, publicClient(tokens.client_id), None(), token, {
-      ...through(transport),
+      ...through(createTransport(options)),
       additionalParameters: { token_type_hint: hint },
     })
     demandNoServerError(response)

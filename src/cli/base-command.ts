@@ -6,6 +6,7 @@ import { Failure, unknownOutcome } from '../contract/failure.ts'
 import { heldRequestView, localChangeView } from '../view/dry-run.ts'
 import type { View } from '../view/view.ts'
 import { commandFor } from './command-for.ts'
+import type { ValueKind } from './completion/typed-line.ts'
 import { type Context, createContext } from './create-context.ts'
 import { HeldRequest } from './held-request.ts'
 import { Interruption } from './interruption.ts'
@@ -14,6 +15,7 @@ import { demandOpenStdout } from './output/closed-stdout.ts'
 import { checkFilter } from './output/jq.ts'
 import { watchClosedPipes } from './output/streams.ts'
 import { reportError, reportInterruption } from './render-error.ts'
+import type { Requests } from './requests.ts'
 import type { InterruptedChange } from './sent-changes.ts'
 import { sharedFlags } from './shared-flags.ts'
 import { type Usage, usageFailure } from './usage-error.ts'
@@ -30,6 +32,14 @@ type Values = Record<string, unknown>
 /** What every command has in common: shared flags, one context, one way to fail. */
 export abstract class BaseCommand extends Command {
   static override baseFlags = sharedFlags
+  /** What it asks of the service. */
+  static requests: Requests
+  /** What it shows: `--fields` chooses from its columns. Absent where it prints a document or a word. */
+  static view: View | undefined
+  /** The kind of value of an argument, by the name of the argument, for completion. */
+  static completes: Readonly<Record<string, ValueKind>> | undefined
+  /** The formats that `--output` offers where the command writes a document rather than rows. */
+  static documentForms: readonly DocumentForm[] | undefined
   /** Whether `--dry-run` holds back reading requests too. */
   protected readonly holdsEverything: boolean = false
   /** Whether `--profile` may name one that is not there yet. */
@@ -38,8 +48,6 @@ export abstract class BaseCommand extends Command {
   protected readonly takesProfileOfAddress: boolean = false
   /** Whether the command is of use where the configuration is not. */
   protected readonly standsBrokenConfiguration: boolean = false
-  /** The forms that `--output` offers where the command writes a document rather than rows. */
-  protected readonly documentForms: readonly DocumentForm[] | undefined
   /** Whether its one argument is a text, which some would give without quotes. */
   protected readonly takesText: boolean = false
   #context: Context | undefined
@@ -60,20 +68,23 @@ export abstract class BaseCommand extends Command {
   /**
    * Reads the command line and makes what the command works with.
    *
-   * @param view what will be shown, which may depend on the flags; `--fields` and `--jq` are checked
-   *   against it before anything is sent
+   * `--fields` and `--jq` are checked against the view before anything is sent.
+   *
+   * @param view what will be shown where the flags decide it
    */
   protected async start<F extends Values, B extends Values, A extends Values>(
     command: Input<F, B, A>,
-    view?: View | ((flags: F) => View),
+    view?: (flags: F) => View | undefined,
   ): Promise<ParserOutput<F, B, A> & { context: Context }> {
     const parsed = await this.parse(command)
     // Later it would be too late for a command that changes something.
     const changes = Object.hasOwn(command.flags ?? {}, 'dry-run')
-    if (view || changes) demandOpenStdout()
+    const { view: usualView, documentForms } = this.ctor as typeof BaseCommand
+    const shown = view ? view(parsed.flags) : usualView
+    if (shown || changes) demandOpenStdout()
     const flags: Values = parsed.flags
     this.#flags = flags
-    if (this.documentForms && (flags['fields'] !== undefined || flags['jq'] !== undefined)) {
+    if (documentForms && (flags['fields'] !== undefined || flags['jq'] !== undefined)) {
       throw new Failure('usage', '--fields and --jq choose from rows, and this command writes a document')
     }
     const context = createContext({
@@ -91,11 +102,10 @@ export abstract class BaseCommand extends Command {
       mayNameNewProfile: this.mayNameNewProfile,
       takesProfileOfAddress: this.takesProfileOfAddress,
       standsBrokenConfiguration: this.standsBrokenConfiguration,
-      documentForms: this.documentForms,
+      documentForms,
       userAgent: `chatctl/${this.config.version}`,
     })
     this.#context = context
-    const shown = typeof view === 'function' ? view(parsed.flags) : view
     if (shown && changes) context.output.checkFields(shown)
     if (typeof flags['jq'] === 'string') await checkFilter(flags['jq'])
     return { ...parsed, context }

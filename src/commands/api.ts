@@ -5,6 +5,7 @@ import { commandFor } from '../cli/command-for.ts'
 import { textFlag } from '../cli/flag-types.ts'
 import { readRequestBody } from '../cli/input/api-body.ts'
 import { quoteWord } from '../cli/quote-word.ts'
+import { calls } from '../cli/requests.ts'
 import { dryRunFlag } from '../cli/shared-flags.ts'
 import { parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
@@ -14,6 +15,8 @@ export default class Api extends BaseCommand {
   static override summary = 'Send any request to the service, authenticated.'
   static override description =
     'PATH is relative to the base URL and may carry a query. A JSON answer is printed as JSON, any other as it came, unless a form was asked for that it cannot have. A status outside 2xx is an error with the usual exit code.'
+  static override requests = { ...calls(), note: 'the one that you name.' }
+  static override completes = { method: 'method', path: 'endpoint' } as const
   static override examples = [
     '<%= config.bin %> api /v1/settings',
     '<%= config.bin %> api PATCH /v1/settings --data \'{"theme":{"mode":"dark"}}\'',

@@ -10,6 +10,7 @@ import { loadSessionStyle, wantsColour } from '../cli/output/colours.ts'
 import { linkerFor } from '../cli/output/link.ts'
 import { isConversation } from '../cli/output/streams.ts'
 import { quoteWord } from '../cli/quote-word.ts'
+import { calls } from '../cli/requests.ts'
 import { replyTimeoutFlag, sharedFlags } from '../cli/shared-flags.ts'
 import { lastContextTime, readLastContext, rememberLastContext } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
@@ -21,6 +22,7 @@ export default class Chat extends BaseCommand {
   static override description =
     'Answers appear while they come, rendered as markdown. What is said is kept in a transcript on this machine, before it is sent or shown: see chat sessions and chat show. In the session, /help lists commands and keys.'
   static override usage = ['chat', 'chat COMMAND']
+  static override requests = calls('sendMessage', 'createCompletion', 'listHistory', 'listModels')
   static override examples = [
     '<%= config.bin %> chat',
     '<%= config.bin %> chat --continue',
@@ -48,7 +50,7 @@ export default class Chat extends BaseCommand {
     jq: { ...sharedFlags.jq, hidden: true },
     timeout: replyTimeoutFlag,
   }
-  protected override readonly documentForms = ['text'] as const
+  static override documentForms = ['text'] as const
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(Chat)

@@ -1,6 +1,7 @@
 import { BaseCommand } from '../cli/base-command.ts'
 import type { Surroundings } from '../cli/doctor/surroundings.ts'
 import { speaksUnicode } from '../cli/output/speaks-unicode.ts'
+import { calls } from '../cli/requests.ts'
 import { profileKeys } from '../config/configuration-file.ts'
 import { checksView } from '../view/config.ts'
 
@@ -11,11 +12,13 @@ export default class Doctor extends BaseCommand {
   static override summary = 'Check what chatctl needs, and say what to do about what is missing.'
   static override description =
     'Looks at the version, the configuration, the credential and the keychain, the network, the service with its clock, quota and models, the data of the embedded service, what is kept here, and the terminal. Nothing is changed, on the service neither. A check is ok, a warning, failed or skipped; exits with the code of the first that failed. --timeout bounds each check (10s).'
+  static override requests = calls('getProfile', 'listModels')
+  static override view = checksView
   static override examples = ['<%= config.bin %> doctor', '<%= config.bin %> doctor --profile work --json']
   protected override readonly standsBrokenConfiguration = true
 
   async run(): Promise<void> {
-    const { context } = await this.start(Doctor, checksView)
+    const { context } = await this.start(Doctor)
     const { env } = process
     const { timeout, max_wait: maxWait } = context.options
     const bound = timeout.source === 'default' ? usualBound : timeout.value

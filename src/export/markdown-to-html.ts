@@ -1,5 +1,5 @@
 import { Lexer, Marked, Parser, type Token, type Tokens, type TokensList } from 'marked'
-import { escapeHtml } from './escape-html.ts'
+import { escapeHtml } from '../pages/html.ts'
 
 /** Characters. A longer message is shown as it is. */
 const maximumLength = 100_000

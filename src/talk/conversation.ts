@@ -1,5 +1,5 @@
 import type { CompletionRequest, Message } from '../contract/completion.ts'
-import type { SendRequest } from '../contract/conversation.ts'
+import type { HistoryMessage, SendRequest } from '../contract/conversation.ts'
 import type { TranscriptLine } from './transcript/transcript-line.ts'
 
 /** What a session may set for the answers to come. */
@@ -127,4 +127,10 @@ export class Conversation {
       ...(this.lacksBeginning && { lacks_beginning: true as const }),
     }
   }
+}
+
+/** A message of the history as one of a conversation; none where it is not one of the three roles'. */
+export function asMessage({ role, content }: HistoryMessage): Message[] {
+  if (typeof content !== 'string') return []
+  return role === 'user' || role === 'assistant' || role === 'system' ? [{ role, content }] : []
 }

@@ -1,7 +1,6 @@
 import type { EditorEvent, EditorOptions } from '../terminal/editor/editor-options.ts'
 import type { SessionInput } from '../terminal/input.ts'
-import { composeFooter } from '../terminal/screen/compose-footer.ts'
-import type { Screen } from '../terminal/screen/screen.ts'
+import { composeFooter, type Screen } from '../terminal/screen/screen.ts'
 import type { Status } from '../terminal/screen/status.ts'
 import { openInput } from './open-input.ts'
 import type { SessionOptions, SessionStyle } from './session-options.ts'

@@ -2,8 +2,7 @@ import { Editor } from '../terminal/editor/editor.ts'
 import type { EditorOptions } from '../terminal/editor/editor-options.ts'
 import { KeyDecoder } from '../terminal/editor/key-decoder.ts'
 import { Recall } from '../terminal/editor/recall.ts'
-import type { SessionInput } from '../terminal/input.ts'
-import { LineInput } from '../terminal/line-input.ts'
+import { LineInput, type SessionInput } from '../terminal/input.ts'
 import type { SessionOptions, SessionStyle } from './session-options.ts'
 
 type Hooks = Pick<EditorOptions, 'complete' | 'onEvent' | 'onChange'>

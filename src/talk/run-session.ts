@@ -1,14 +1,12 @@
+import type { ClientEvent } from '../client/client-event.ts'
 import { Failure } from '../contract/failure.ts'
 import { countOf } from '../view/count.ts'
-import { sendPrompt } from './answer/send-prompt.ts'
-import { completeInput } from './complete-input.ts'
+import { sendPrompt } from './answer/answer-prompt.ts'
 import type { Entry } from './keyboard.ts'
-import { beginConversation } from './resume/begin-conversation.ts'
-import { showPrompt } from './resume/show-earlier.ts'
+import { findConversation } from './resume/find-conversation.ts'
 import { Session } from './session.ts'
 import type { SessionOptions } from './session-options.ts'
-import { showClientEvent } from './show-client-event.ts'
-import { runSlashCommand } from './slash/slash-commands.ts'
+import { completeInput, runSlashCommand } from './slash/slash-commands.ts'
 
 /**
  * Runs a session until the person leaves: what is typed is either sent or a slash command, one at
@@ -29,7 +27,12 @@ export async function runSession(options: SessionOptions): Promise<void> {
   try {
     session.client = await options.connect((event) => showClientEvent(session, event))
     if (!options.isPlain) void loadHighlight(session)
-    await session.stoppable((stop) => beginConversation(session, begin, stop, greet))
+    await session.stoppable(async (stop) => {
+      const begun = await findConversation(session, begin, stop)
+      session.begin(begun)
+      greet()
+      begun.show()
+    })
     keyboard.open()
     for (let entry = await keyboard.next(); entry; entry = await keyboard.next()) {
       await takeEntry(session, entry)
@@ -47,7 +50,7 @@ export async function runSession(options: SessionOptions): Promise<void> {
 /** @throws what is no failure, or ends the session */
 async function takeEntry(session: Session, { text, isShown }: Entry): Promise<void> {
   const { options, voice, screen } = session
-  if (!isShown && options.terminal.addressable) showPrompt(session, text)
+  if (!isShown && options.terminal.addressable) session.voice.showPrompt(text)
   try {
     if (/^\s*(exit|quit|bye|\/bye|:q)\s*$/i.test(text)) {
       // Elsewhere that leaves; here it would be asked of the model, and paid for.
@@ -76,4 +79,20 @@ function sayGoodbye({ recorder, options, voice }: Session): void {
   if (turns === 0) return
   const resume = options.resumeCommand(recorder.id)
   voice.say(`${countOf(turns, 'turn')}. Resume with: ${resume}`)
+}
+
+/** Says what is waited for, while it is. */
+function showClientEvent(session: Session, event: ClientEvent): void {
+  const { options, voice, status, isStill } = session
+  if (options.describeEvent) voice.say(options.describeEvent(event))
+  // What Tab asks for is nothing that one waits for.
+  if (!session.isBusy) return
+  if (event.type === 'wait') {
+    const words = (seconds: number): string => `Rate limited; trying again in ${seconds} s (Ctrl-C: not now)`
+    if (isStill) voice.note(words(Math.ceil(event.after / 1000)))
+    else status.until(Date.now() + event.after, words)
+  } else if (event.type === 'retry') {
+    if (isStill) voice.note(`${event.reason}; trying again`)
+    else status.since(`${event.reason}; trying again…`)
+  } else if (event.type === 'request') status.request()
 }

@@ -7,13 +7,12 @@ import { type AnswerWriter, PlainWriter } from '../terminal/markdown/plain-write
 import { plainStyle } from '../terminal/markdown/text-style.ts'
 import { Screen } from '../terminal/screen/screen.ts'
 import { Status } from '../terminal/screen/status.ts'
-import type { Recorder } from './answer/recorder.ts'
+import { Recorder } from './answer/recorder.ts'
 import type { CutAnswer } from './answer/recover-answer.ts'
 import { stopped } from './answer/take-turn.ts'
-import { asTyped } from './as-typed.ts'
 import { Conversation } from './conversation.ts'
 import { Keyboard, type KeyboardHost } from './keyboard.ts'
-import { Models } from './models.ts'
+import type { Begun } from './resume/resume-transcript.ts'
 import type { SessionOptions, SessionStyle } from './session-options.ts'
 import { Voice } from './voice.ts'
 
@@ -46,7 +45,13 @@ export class Session implements KeyboardHost {
     this.options = options
     this.style = options.style ?? { ...plainStyle, reverse: (text) => text }
     this.screen = new Screen(options.terminal)
-    this.voice = new Voice(this.screen, this.style, options.isQuiet)
+    const { screen, style } = this
+    this.voice = new Voice({
+      screen,
+      style,
+      isQuiet: options.isQuiet,
+      createWriter: () => this.createWriter(),
+    })
     this.status = new Status(() => this.keyboard.draw())
     this.complete = complete
     this.keyboard = new Keyboard(this)
@@ -60,6 +65,18 @@ export class Session implements KeyboardHost {
   /** Whether nothing on the screen may change by itself. */
   get isStill(): boolean {
     return this.options.isPlain || !this.options.terminal.addressable
+  }
+
+  /** Goes on with another conversation; nothing of the last one remains. */
+  begin({ conversation, writer, turns, unsent, cutAnswer }: Begun): void {
+    this.recorder?.close()
+    this.conversation = conversation
+    this.recorder = new Recorder(writer, turns, (failure) =>
+      this.voice.sayFailure(failure, 'The session goes on, but nothing more of it is kept on this machine.'),
+    )
+    this.unsent = unsent === undefined ? undefined : { prompt: unsent, replacesLastPrompt: false }
+    this.cutAnswer = cutAnswer
+    this.replacesLastPrompt = false
   }
 
   /** For the next answer; one is for one. */
@@ -123,4 +140,27 @@ export class Session implements KeyboardHost {
     }
     this.keyboard.draw()
   }
+}
+
+/** The models that the service offers. */
+class Models {
+  #known: readonly string[] | undefined
+
+  /** @throws Failure of the service */
+  async fetch(client: Client, signal: AbortSignal): Promise<readonly string[]> {
+    const { body } = await client.chat.models({ signal })
+    const models = Array.isArray(body?.data) ? body.data : []
+    this.#known = models.flatMap(({ id }) => (typeof id === 'string' ? [id] : []))
+    return this.#known
+  }
+
+  /** Those that were fetched last; none where the service cannot be asked. */
+  async recall(client: Client, signal: AbortSignal): Promise<readonly string[]> {
+    return this.#known ?? this.fetch(client, signal).catch(() => [])
+  }
+}
+
+/** A message as it is entered: one slash at its beginning would make it a command. */
+export function asTyped(message: string): string {
+  return message.startsWith('/') ? `/${message}` : message
 }

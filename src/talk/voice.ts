@@ -1,20 +1,32 @@
 import wrapAnsi from 'wrap-ansi'
 import type { Failure } from '../contract/failure.ts'
+import type { AnswerWriter } from '../terminal/markdown/plain-writer.ts'
 import type { Screen } from '../terminal/screen/screen.ts'
 import { stripControls } from '../terminal/strip-controls.ts'
 import { describeDetails } from '../view/failure-details.ts'
 import type { SessionStyle } from './session-options.ts'
 
-/** What the program itself says in a session. What it quotes cannot steer the terminal. */
+interface VoiceOptions {
+  screen: Screen
+  style: SessionStyle
+  /** Omit notes. */
+  isQuiet: boolean
+  /** Makes the writer of one reply. */
+  createWriter(): AnswerWriter
+}
+
+/** Shows everything in a session but a reply that is arriving. Quoted text cannot steer the terminal. */
 export class Voice {
   readonly #screen: Screen
   readonly #style: SessionStyle
   readonly #isQuiet: boolean
+  readonly #createWriter: () => AnswerWriter
 
-  constructor(screen: Screen, style: SessionStyle, isQuiet: boolean) {
+  constructor({ screen, style, isQuiet, createWriter }: VoiceOptions) {
     this.#screen = screen
     this.#style = style
     this.#isQuiet = isQuiet
+    this.#createWriter = createWriter
   }
 
   /** What was asked for, in whole lines. */
@@ -37,6 +49,22 @@ export class Voice {
     if (details !== undefined) this.say(details)
     const next = failure.hint ?? hint
     if (next) this.say(`Hint: ${next}`)
+  }
+
+  /** A prompt as it looked when it was typed. */
+  showPrompt(text: string): void {
+    this.say(`> ${text.replaceAll('\n', '\n  ')}`)
+  }
+
+  /** A whole reply. */
+  showAnswer(text: string): void {
+    const writer = this.#createWriter()
+    this.#screen.append(writer.push(text) + writer.end())
+  }
+
+  /** Leaves a blank line before whatever is shown next. */
+  separate(): void {
+    this.#screen.separate()
   }
 
   #wrap(text: string): string {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { AnswerRecord } from '../../src/service/domain/chat/answer-record.ts'
+import { AnswerRecord } from '../../src/service/domain/chat/chat-stream.ts'
 import { createId } from '../../src/service/domain/identifiers.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { withFolder } from './temporary-service.ts'

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 // @ts-expect-error: the package has no types.
 import specification from 'commonmark-spec'
 import { HtmlValidate } from 'html-validate'
-import { renderPage } from '../../src/auth/callback-page.ts'
+import { renderCallbackPage } from '../../src/auth/callback-page.ts'
 import { htmlDocument } from '../../src/export/html-document.ts'
 import { renderStatusPage } from '../../src/service/http/open/status-page.ts'
 import { hostileTexts } from '../export/hostile-texts.ts'
@@ -30,7 +30,7 @@ describe('html-validate', () => {
 
   for (const name of ['signed-in', 'not-signed-in', 'not-expected'] as const) {
     it(`finds no fault in the callback page "${name}"`, async () => {
-      expect(await faultsOf(renderPage(name).body)).to.deep.equal([])
+      expect(await faultsOf(renderCallbackPage(name).body)).to.deep.equal([])
     })
   }
 

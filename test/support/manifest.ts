@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { EndpointName } from '../../src/contract/endpoints.ts'
 
 /** A flag as the built manifest describes it. */
 interface FlagEntry {
@@ -20,6 +21,9 @@ export interface CommandEntry {
   summary?: string
   examples?: string[]
   flags: Record<string, FlagEntry>
+  requests?: { calls: EndpointName[]; note?: string }
+  view?: { columns: { path: string }[] }
+  documentForms?: string[]
 }
 
 const manifest: { commands: Record<string, CommandEntry> } = JSON.parse(

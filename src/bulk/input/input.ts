@@ -3,9 +3,9 @@ import { type FileHandle, open, stat } from 'node:fs/promises'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { untilEnded } from '../../system/end-process.ts'
+import { unlessAborted } from '../../system/unless-aborted.ts'
 import { formOfEnding, formOfText, type InputForm } from './input-form.ts'
 import { type OpenFile, spool } from './spool.ts'
-import { unlessAborted } from './unless-aborted.ts'
 
 /** Bytes that are read at once. */
 const readSize = 64 * 1024

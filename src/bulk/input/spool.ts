@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { makePrivateDirectory } from '../../system/make-private-directory.ts'
-import { unlessAborted } from './unless-aborted.ts'
+import { unlessAborted } from '../../system/unless-aborted.ts'
 
 export interface OpenFile {
   handle: FileHandle

@@ -1,13 +1,12 @@
-import type { Command } from '@oclif/core/command'
 import { serviceOf, suggestProfiles, suggestSessions } from './flag-values.ts'
 import { permissions, themeModes } from './known-values.ts'
 import type { LiveValues } from './live-values.ts'
 import { candidates, nothing, type Suggestions } from './suggestions.ts'
-import type { TypedLine } from './typed-line.ts'
+import type { DeclaredCommand, TypedLine } from './typed-line.ts'
 
 /** What may stand in the place of the next argument. */
 export async function suggestArgument(
-  command: Command.Loadable,
+  command: DeclaredCommand,
   word: string,
   line: TypedLine,
   live: LiveValues,
@@ -16,28 +15,26 @@ export async function suggestArgument(
   const arg = known[line.args.length] ?? known.findLast(({ multiple }) => multiple)
   if (!arg) return nothing
   if (arg.options) return candidates(arg.options)
-  switch (`${command.id} ${arg.name}`) {
-    case 'settings:get key':
+  switch (command.completes?.[arg.name]) {
+    case 'settings key':
       return suggestSettingsKeys('')
-    case 'settings:set assignment':
+    case 'settings assignment':
       return suggestAssignments(word, line.args)
-    case 'config:get key':
-    case 'config:set key':
-    case 'config:unset key':
+    case 'configuration key':
       return suggestConfigurationKeys()
-    case 'config:set value':
+    case 'configuration value':
       return suggestConfigurationValues(line, live)
-    case 'auth:use profile':
+    case 'profile':
       return suggestProfiles()
-    case 'chat:show id':
+    case 'session':
       return suggestSessions(live)
-    case 'users:permissions:assign id':
+    case 'permissions of a user':
       return line.args.length === 0
         ? nothing
         : candidates(permissions.filter((permission) => !line.args.includes(permission)))
-    case 'api method':
+    case 'method':
       return candidates(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])
-    case 'api path':
+    case 'endpoint':
       return suggestEndpoints(line.args[0] ?? '')
     default:
       return arg.name === 'file' ? { candidates: [], paths: 'files' } : nothing

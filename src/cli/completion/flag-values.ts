@@ -1,7 +1,7 @@
-import { documentForms, permissions, roles, themeModes } from './known-values.ts'
+import { permissions, roles, themeModes } from './known-values.ts'
 import type { LiveValues } from './live-values.ts'
 import { candidates, nothing, type Suggestions } from './suggestions.ts'
-import type { Flag, TypedLine } from './typed-line.ts'
+import type { DeclaredCommand, Flag, TypedLine } from './typed-line.ts'
 
 /** @param word what of the value has been typed */
 export async function suggestFlagValue(
@@ -16,9 +16,9 @@ export async function suggestFlagValue(
     case 'profile':
       return suggestProfiles()
     case 'output':
-      return candidates(await outputForms(line.command?.id ?? ''))
+      return candidates(line.command?.documentForms ?? (await outputForms()))
     case 'fields':
-      return suggestFields(word, line.command?.id ?? '')
+      return suggestFields(word, line.command)
     case 'model':
       return candidates(await live.models(serviceOf(line)))
     case 'resume':
@@ -103,18 +103,16 @@ export function serviceOf({ flags }: TypedLine): { profile?: string; base_url?: 
   }
 }
 
-async function outputForms(id: string): Promise<readonly string[]> {
-  const own = documentForms[id]
-  if (own) return own
+async function outputForms(): Promise<readonly string[]> {
   const { outputForms } = await import('../../config/output-forms.ts')
   return outputForms
 }
 
 /** The last name of a list with commas: each is offered once, and another may follow. */
-async function suggestFields(word: string, id: string): Promise<Suggestions> {
-  const { fieldsOf } = await import('./fields.ts')
+function suggestFields(word: string, command: DeclaredCommand | undefined): Suggestions {
+  const fields = command?.view?.columns.map(({ path }) => path) ?? []
   const typed = word.split(',').slice(0, -1)
   const before = typed.map((name) => `${name},`).join('')
-  const free = fieldsOf(id).filter((name) => !typed.includes(name))
+  const free = fields.filter((name) => !typed.includes(name))
   return { candidates: free.map((name) => ({ value: before + name, isOpen: true })) }
 }

@@ -27,9 +27,3 @@ export const permissions = [
   'write:settings',
   'write:users',
 ] as const
-
-/** What `--output` takes of the commands that write a document. */
-export const documentForms: Readonly<Record<string, readonly string[]>> = {
-  'chat:show': ['text', 'md', 'json', 'jsonl'],
-  'history:export': ['jsonl', 'json', 'md', 'html'],
-}

@@ -1,11 +1,31 @@
 import type { Command } from '@oclif/core/command'
+import type { View } from '../../view/view.ts'
 
 /** A flag as the manifest describes it. */
 export type Flag = Command.Flag.Cached
 
+/** What the value of an argument is, as far as completion can offer some. */
+export type ValueKind =
+  | 'settings key'
+  | 'settings assignment'
+  | 'configuration key'
+  | 'configuration value'
+  | 'profile'
+  | 'session'
+  | 'permissions of a user'
+  | 'method'
+  | 'endpoint'
+
+/** A command as the manifest describes it, with what `BaseCommand` has it declare. */
+export type DeclaredCommand = Command.Loadable & {
+  view?: Pick<View, 'columns'>
+  completes?: Readonly<Record<string, ValueKind>>
+  documentForms?: readonly string[]
+}
+
 /** What a command line says, as far as it has been typed. */
 export interface TypedLine {
-  command: Command.Loadable | undefined
+  command: DeclaredCommand | undefined
   /** The words of the command's name; of a line that names none yet, all words before the first flag. */
   path: readonly string[]
   args: readonly string[]
@@ -25,7 +45,7 @@ export interface TypedLine {
  * Reads whole words as the program does: shared flags may stand before the command, all others and
  * the arguments behind it in any order.
  */
-export function readTypedLine(words: readonly string[], commands: readonly Command.Loadable[]): TypedLine {
+export function readTypedLine(words: readonly string[], commands: readonly DeclaredCommand[]): TypedLine {
   // Every command has them.
   const shared = Object.values(commands[0]?.flags ?? {}).filter(({ helpGroup }) => helpGroup === 'GLOBAL')
   const before = words.slice(0, countFlagWords(words, shared))
@@ -105,7 +125,7 @@ export function isNegatable(flag: Flag): boolean {
 
 function longestMatch(
   words: readonly string[],
-  commands: readonly Command.Loadable[],
+  commands: readonly DeclaredCommand[],
 ): Command.Loadable | undefined {
   for (let length = words.length; length > 0; length--) {
     const id = words.slice(0, length).join(':')

@@ -4,6 +4,7 @@ import type { Context } from '../../cli/create-context.ts'
 import { durationFlag } from '../../cli/flag-types.ts'
 import { readLines } from '../../cli/input/read-lines.ts'
 import { isInteractive } from '../../cli/output/streams.ts'
+import { calls } from '../../cli/requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import type { Revoke } from '../../cli/sign-in/end-dropped-sign-in.ts'
 import { finishLogin, type Login } from '../../cli/sign-in/finish-login.ts'
@@ -53,6 +54,8 @@ export default class AuthLogin extends BaseCommand {
   static override summary = 'Sign in: through the browser, or with an API key.'
   static override description =
     'The credential is kept in the keychain of this system, for one profile and one address; without --profile the profile is named after the host. Signing in again replaces it, and revokes the tokens of the earlier sign-in if that cannot end another one.'
+  static override requests = { ...calls('getProfile'), note: 'and, through the browser, what OAuth needs.' }
+  static override view = loginView
   static override examples = [
     '<%= config.bin %> auth login --base-url http://127.0.0.1:8787',
     '<%= config.bin %> auth login --profile work --base-url https://chat.example --auth-url https://login.example --client-id my-client --scope chat:write',
@@ -64,7 +67,7 @@ export default class AuthLogin extends BaseCommand {
   protected override readonly takesProfileOfAddress = true
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(AuthLogin, loginView)
+    const { flags, context } = await this.start(AuthLogin)
     const withKey =
       flags['with-api-key'] || (!flags.web && !saysBrowser(context, flags) && (await prefersKey(context)))
     const plan = await planLogin(context, flags['insecure-storage'])
@@ -88,8 +91,8 @@ export default class AuthLogin extends BaseCommand {
 const longestWait = 300_000
 
 const revoke: Revoke = async (tokens, transport) => {
-  const { signOut } = await import('../../auth/sign-out.ts')
-  return signOut(tokens, transport)
+  const { revokeTokens } = await import('../../auth/token-endpoint.ts')
+  return revokeTokens(tokens, transport)
 }
 
 async function readKey(context: Context): Promise<ApiKey> {
@@ -158,7 +161,7 @@ function missingScopes(requested = '', granted: string | null): string[] {
 async function chooseServer({ options, prompter, transport }: Context, { connection }: LoginPlan) {
   const orKey = 'or add --with-api-key'
   const { baseUrl } = connection
-  const { servesSignIn, standardClientId } = await import('../../auth/serves-sign-in.ts')
+  const { servesSignIn, standardClientId } = await import('../../auth/authorization-server.ts')
   const isSelf = options.auth_url.value === undefined && (await servesSignIn(baseUrl, transport))
   const authUrl =
     options.auth_url.value ??

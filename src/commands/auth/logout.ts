@@ -1,5 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { calls } from '../../cli/requests.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import type { CredentialPlace } from '../../cli/sign-in/credential-stores.ts'
 import { forgetPlaces } from '../../cli/sign-in/keep-login.ts'
@@ -13,6 +14,11 @@ export default class AuthLogout extends BaseCommand {
   static override summary = 'Sign out: delete the credential, and revoke its token if the server supports it.'
   static override description =
     'The profile stays, with its address and defaults. Credentials for former addresses of the profile are deleted too; with --base-url only the one for that address. An API key stays valid at the service.'
+  static override requests = {
+    ...calls(),
+    note: 'none of the service; a token is revoked at its authorization server.',
+  }
+  static override view = logoutView
   static override examples = [
     '<%= config.bin %> auth logout --profile work',
     '<%= config.bin %> auth logout --profile work --base-url https://old.example',
@@ -27,7 +33,7 @@ export default class AuthLogout extends BaseCommand {
   protected override readonly takesProfileOfAddress = true
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(AuthLogout, logoutView)
+    const { flags, context } = await this.start(AuthLogout)
     const places = chooseSignOuts(context, flags.all)
     if (context.dryRun) {
       const shown = places.map(({ profile, baseUrl }) => ({ profile, base_url: baseUrl }))
@@ -37,10 +43,10 @@ export default class AuthLogout extends BaseCommand {
       const names = places.map(({ profile, baseUrl }) => `${profile} (${baseUrl})`)
       await context.prompter.confirm(`Sign out of ${names.join(', ')}?`)
     }
-    const { signOut } = await import('../../auth/sign-out.ts')
+    const { revokeTokens } = await import('../../auth/token-endpoint.ts')
     const rows: SignOutRow[] = []
     const done: CredentialPlace[] = []
-    const revoke = (tokens: TokenSet) => signOut(tokens, context.transport)
+    const revoke = (tokens: TokenSet) => revokeTokens(tokens, context.transport)
     let failure: Failure | undefined
     for (const place of places) {
       try {

@@ -1,11 +1,14 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { calls } from '../../cli/requests.ts'
 import { credentialInUse } from '../../cli/sign-in/credential-in-use.ts'
 import { whoIs } from '../../cli/sign-in/who-is.ts'
 import { authStatusView } from '../../view/auth.ts'
 
 export default class AuthStatus extends BaseCommand {
   static override summary = 'Show which credential is in use and why, and whether the service accepts it.'
+  static override requests = calls('getProfile')
+  static override view = authStatusView
   static override examples = [
     '<%= config.bin %> auth status',
     '<%= config.bin %> auth status --no-verify --json',
@@ -19,7 +22,7 @@ export default class AuthStatus extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(AuthStatus, authStatusView)
+    const { flags, context } = await this.start(AuthStatus)
     const target = context.target()
     const describe = async () => ({
       profile: context.options.profile.value ?? (target.kind === 'local' ? 'local' : null),

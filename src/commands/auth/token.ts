@@ -1,4 +1,5 @@
 import { BaseCommand } from '../../cli/base-command.ts'
+import { calls } from '../../cli/requests.ts'
 import { noCredential } from '../../cli/sign-in/credential-in-use.ts'
 import { Failure } from '../../contract/failure.ts'
 import { secretOf } from '../../credentials/stored-credential.ts'
@@ -8,13 +9,18 @@ export default class AuthToken extends BaseCommand {
   static override summary = 'Print the credential in use, for another program.'
   static override description =
     'A token that has expired is renewed first. No other command ever prints a credential; whoever has it can do what you can do.'
+  static override requests = {
+    ...calls(),
+    note: 'none of the service; a token that is about to expire is renewed.',
+  }
+  static override view = tokenView
   static override examples = [
     'export CHATCTL_API_KEY="$(<%= config.bin %> auth token)"',
     '<%= config.bin %> auth token --profile work --json',
   ]
 
   async run(): Promise<void> {
-    const { context } = await this.start(AuthToken, tokenView)
+    const { context } = await this.start(AuthToken)
     const target = context.target()
     if (target.kind === 'local') {
       throw new Failure(

@@ -1,5 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { localWork } from '../../cli/requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { defaultProfileKey, withValue } from '../../config/configuration-keys.ts'
@@ -8,6 +9,9 @@ import { defaultProfileView } from '../../view/config.ts'
 
 export default class AuthUse extends BaseCommand {
   static override summary = 'Make a profile the default, for when none is named.'
+  static override requests = localWork
+  static override completes = { profile: 'profile' } as const
+  static override view = defaultProfileView
   static override examples = ['<%= config.bin %> auth use work', '<%= config.bin %> auth use local']
   static override args = {
     profile: Args.string({ description: 'Its name.', required: true, ignoreStdin: true }),
@@ -18,7 +22,7 @@ export default class AuthUse extends BaseCommand {
   protected override readonly mayNameNewProfile = true
 
   async run(): Promise<void> {
-    const { args, context } = await this.start(AuthUse, defaultProfileView)
+    const { args, context } = await this.start(AuthUse)
     const set = (configuration: Configuration) =>
       withValue(configuration, localProfile, defaultProfileKey, args.profile)
     const change = { profile: null, key: defaultProfileKey, value: args.profile }

@@ -3,6 +3,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { integerFlag, numberFlag, textFlag } from '../../cli/flag-types.ts'
 import { readMessages } from '../../cli/input/read-messages.ts'
 import { demandText, readText } from '../../cli/input/read-text.ts'
+import { calls } from '../../cli/requests.ts'
 import { dryRunFlag, replyTimeoutFlag } from '../../cli/shared-flags.ts'
 import { completionView } from '../../view/chat.ts'
 
@@ -10,6 +11,8 @@ export default class ChatComplete extends BaseCommand {
   static override summary = 'Complete a list of messages; the service keeps nothing.'
   static override description =
     'The last message is PROMPT, stdin, or both with a blank line between; --system and --messages come before it.'
+  static override requests = calls('createCompletion')
+  static override view = completionView
   static override examples = [
     '<%= config.bin %> chat complete "Say hello in French"',
     '<%= config.bin %> chat complete --system "Answer in one word" "Capital of Peru?"',
@@ -33,7 +36,7 @@ export default class ChatComplete extends BaseCommand {
   protected override readonly takesText = true
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(ChatComplete, completionView)
+    const { args, flags, context } = await this.start(ChatComplete)
     const model = context.options.model.value
     const earlier = flags.messages === undefined ? [] : await readMessages(flags.messages, context)
     const prompt = await readText(args.prompt, context)

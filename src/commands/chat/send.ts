@@ -5,6 +5,7 @@ import { continueContext, rememberContext } from '../../cli/continue-context.ts'
 import { streamFormatFlag, textFlag } from '../../cli/flag-types.ts'
 import { demandText, readText } from '../../cli/input/read-text.ts'
 import { showStream } from '../../cli/output/show-stream.ts'
+import { calls } from '../../cli/requests.ts'
 import { dryRunFlag, replyTimeoutFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import { sendView, streamEventView } from '../../view/chat.ts'
@@ -13,6 +14,8 @@ export default class ChatSend extends BaseCommand {
   static override summary = 'Send one message and print the answer.'
   static override description =
     'The text is MESSAGE, stdin, or both with a blank line between. The service keeps the conversation: go on with --context or --continue.'
+  static override requests = calls('sendMessage')
+  static override view = sendView
   static override examples = [
     '<%= config.bin %> chat send "Hello"',
     '<%= config.bin %> chat send --continue "And in one sentence?"',

@@ -1,5 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { localWork } from '../../cli/requests.ts'
 import { sessionsDirectory } from '../../system/paths.ts'
 import { sessionsView } from '../../view/session.ts'
 
@@ -7,6 +8,8 @@ export default class ChatSessions extends BaseCommand {
   static override summary = 'List the sessions of this machine.'
   static override description =
     'Those with the service in use, the last used first, from their transcripts; nothing is sent.'
+  static override requests = localWork
+  static override view = sessionsView
   static override examples = [
     '<%= config.bin %> chat sessions',
     '<%= config.bin %> chat sessions --all --json',
@@ -16,7 +19,7 @@ export default class ChatSessions extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(ChatSessions, sessionsView)
+    const { flags, context } = await this.start(ChatSessions)
     const { describeSummary } = await import('../../talk/transcript/describe-summary.ts')
     const { listTranscripts } = await import('../../talk/transcript/list-transcripts.ts')
     const summaries = listTranscripts(sessionsDirectory(), flags.all ? undefined : context.contextOwner())

@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { showDocument } from '../../cli/output/show-document.ts'
+import { localWork } from '../../cli/requests.ts'
 import { sharedFlags } from '../../cli/shared-flags.ts'
 import { sessionsDirectory } from '../../system/paths.ts'
 
@@ -10,6 +11,8 @@ export default class ChatShow extends BaseCommand {
   static override summary = 'Replay a session of this machine.'
   static override description =
     'From its transcript; nothing is sent. jsonl has the events that chat send --stream --json prints.'
+  static override requests = localWork
+  static override completes = { id: 'session' } as const
   static override examples = [
     '<%= config.bin %> chat show s20261121',
     '<%= config.bin %> chat show "trip to Rome" -o md > trip.md',
@@ -25,7 +28,7 @@ export default class ChatShow extends BaseCommand {
     output: { ...sharedFlags.output, summary: 'text, md, json or jsonl.' },
   }
 
-  protected override readonly documentForms = forms
+  static override documentForms = forms
 
   async run(): Promise<void> {
     const { args, context } = await this.start(ChatShow)

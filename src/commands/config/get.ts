@@ -2,10 +2,14 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { demandConfigurationKey } from '../../cli/input/configuration-key.ts'
 import { listOptions } from '../../cli/list-options.ts'
+import { localWork } from '../../cli/requests.ts'
 import { valueView } from '../../view/value.ts'
 
 export default class ConfigGet extends BaseCommand {
   static override summary = 'Print the value of one option; an empty line where it has none.'
+  static override requests = localWork
+  static override completes = { key: 'configuration key' } as const
+  static override view = valueView
   static override examples = [
     '<%= config.bin %> config get base_url',
     '<%= config.bin %> config get model --profile work',
@@ -15,7 +19,7 @@ export default class ConfigGet extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { args, context } = await this.start(ConfigGet, valueView)
+    const { args, context } = await this.start(ConfigGet)
     const key = demandConfigurationKey(args.key)
     const row = listOptions(context).find((option) => option.key === key)
     await context.output.show(valueView, row?.value ?? null)

@@ -1,14 +1,17 @@
 import { BaseCommand } from '../../cli/base-command.ts'
+import { localWork } from '../../cli/requests.ts'
 import { configurationPath } from '../../config/configuration-file.ts'
 import { pathView } from '../../view/config.ts'
 
 export default class ConfigPath extends BaseCommand {
   static override summary = 'Print where the configuration file lies.'
+  static override requests = localWork
+  static override view = pathView
   static override examples = ['<%= config.bin %> config path']
   protected override readonly standsBrokenConfiguration = true
 
   async run(): Promise<void> {
-    const { context } = await this.start(ConfigPath, pathView)
+    const { context } = await this.start(ConfigPath)
     await context.output.show(pathView, { path: configurationPath() })
   }
 }

@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { demandConfigurationKey } from '../../cli/input/configuration-key.ts'
+import { localWork } from '../../cli/requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { adviseSignOut } from '../../cli/sign-in/sign-out-profile.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
@@ -13,6 +14,9 @@ export default class ConfigSet extends BaseCommand {
   static override summary = 'Set a default of a profile; a new profile begins with its first value.'
   static override description =
     `Without --profile the default profile is meant, and "local" where there is none. Keys: ${configurationKeys.join(', ')}.`
+  static override requests = localWork
+  static override completes = { key: 'configuration key', value: 'configuration value' } as const
+  static override view = configValueView
   static override examples = [
     '<%= config.bin %> config set base_url https://chat.example --profile work',
     '<%= config.bin %> config set default_profile work',
@@ -30,7 +34,7 @@ export default class ConfigSet extends BaseCommand {
   protected override readonly standsBrokenConfiguration = true
 
   async run(): Promise<void> {
-    const { args, context } = await this.start(ConfigSet, configValueView)
+    const { args, context } = await this.start(ConfigSet)
     const [name, text] = readAssignment(args.key, args.value)
     const key = demandConfigurationKey(name)
     const profile = context.options.profile.value ?? localProfile

@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { demandConfigurationKey } from '../../cli/input/configuration-key.ts'
+import { localWork } from '../../cli/requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { adviseSignOut } from '../../cli/sign-in/sign-out-profile.ts'
 import { changeConfiguration } from '../../config/configuration-file.ts'
@@ -12,6 +13,9 @@ export default class ConfigUnset extends BaseCommand {
   static override summary = 'Take a default of a profile away.'
   static override description =
     'What is in force then is said by config list. Without --profile the default profile is meant, and "local" where there is none.'
+  static override requests = localWork
+  static override completes = { key: 'configuration key' } as const
+  static override view = configValueView
   static override examples = [
     '<%= config.bin %> config unset output',
     '<%= config.bin %> config unset model --profile work',
@@ -27,7 +31,7 @@ export default class ConfigUnset extends BaseCommand {
   protected override readonly standsBrokenConfiguration = true
 
   async run(): Promise<void> {
-    const { args, context } = await this.start(ConfigUnset, configValueView)
+    const { args, context } = await this.start(ConfigUnset)
     const key = demandConfigurationKey(args.key)
     const profile = context.options.profile.value ?? localProfile
     if (!context.dryRun) await changeConfiguration((known) => withoutValue(known, profile, key))

@@ -3,6 +3,7 @@ import type { Context } from '../../cli/create-context.ts'
 import { describeFaults } from '../../cli/describe-faults.ts'
 import { textFlag } from '../../cli/flag-types.ts'
 import { ExportProgress } from '../../cli/output/export-progress.ts'
+import { calls } from '../../cli/requests.ts'
 import { sharedFlags } from '../../cli/shared-flags.ts'
 import { parseMoment } from '../../config/moment.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -14,6 +15,7 @@ export default class HistoryExport extends BaseCommand {
   static override summary = 'Write all past messages, oldest first.'
   static override description =
     'All pages are fetched before anything is written. What stops that, be it a signal or a crash, leaves what the same command goes on from within 7 days.'
+  static override requests = { ...calls('listHistory'), note: 'page by page.' }
   static override examples = [
     '<%= config.bin %> history export --to history.jsonl',
     '<%= config.bin %> history export --context ID --to conversation.html',
@@ -25,7 +27,7 @@ export default class HistoryExport extends BaseCommand {
     to: textFlag({ helpValue: '<file>', summary: 'Replace this file when all is there; - is stdout.' }),
     output: { ...sharedFlags.output, summary: 'jsonl, json, md or html (as the file is named, else jsonl).' },
   }
-  protected override readonly documentForms = forms
+  static override documentForms = forms
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(HistoryExport)

@@ -1,6 +1,7 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandWith } from '../../cli/command-with.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
+import { calls } from '../../cli/requests.ts'
 import type { HistoryMessage } from '../../contract/conversation.ts'
 import { cursorOf, oldestFirst } from '../../contract/history-order.ts'
 import { historyView } from '../../view/chat.ts'
@@ -9,6 +10,8 @@ export default class HistoryList extends BaseCommand {
   static override summary = 'Show one page of past messages.'
   static override description =
     'Pages go backwards: --before takes the id of the oldest message that was seen, or its time where the service wants that. Where there is more, a line on stderr has the command that shows it. Rows are oldest first, whatever the service sends; JSON is as it sends it.'
+  static override requests = calls('listHistory')
+  static override view = historyView
   static override examples = [
     '<%= config.bin %> history list --limit 20',
     '<%= config.bin %> history list --context ID --before MESSAGE_ID --json',
@@ -20,7 +23,7 @@ export default class HistoryList extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(HistoryList, historyView)
+    const { flags, context } = await this.start(HistoryList)
     const client = await context.connect()
     const answer = await client.history.page({
       ...(flags.context === undefined ? {} : { context_id: flags.context }),

@@ -1,5 +1,6 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
+import { serviceData } from '../../cli/requests.ts'
 import { databaseFlag, dataFlag, pastFlag } from '../../cli/service-flags.ts'
 import { auditView, describeChange } from '../../view/audit.ts'
 
@@ -7,6 +8,8 @@ export default class ServiceAudit extends BaseCommand {
   static override summary = 'Show who changed what in the embedded service.'
   static override description =
     'Changes of users, permissions, keys, settings and sign-ins, oldest first. What was done with chatctl on the machine of the service has the actor "machine".'
+  static override requests = serviceData
+  static override view = auditView
   static override examples = [
     '<%= config.bin %> service audit --since 7d',
     '<%= config.bin %> service audit --action key --limit 10',
@@ -33,7 +36,7 @@ export default class ServiceAudit extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(ServiceAudit, auditView)
+    const { flags, context } = await this.start(ServiceAudit)
     const { since, until, actor, action, target, limit } = flags
     const administration = await context.lookAround(flags)
     const changes = await administration.listChanges({ since, until, actor, action, target, limit })

@@ -1,5 +1,6 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { textFlag } from '../../cli/flag-types.ts'
+import { serviceData } from '../../cli/requests.ts'
 import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -9,6 +10,8 @@ export default class ServiceBackup extends BaseCommand {
   static override summary = "Copy the embedded service's data to a file, while it runs or not."
   static override description =
     'The copy is the data of one moment, checked before it gets its name. A file that exists is never replaced. For PostgreSQL use pg_dump.'
+  static override requests = serviceData
+  static override view = backupView
   static override examples = ['<%= config.bin %> service backup --to chatctl-backup.db']
   static override flags = {
     to: textFlag({ helpValue: '<file>', required: true, summary: 'File to make.' }),
@@ -18,7 +21,7 @@ export default class ServiceBackup extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(ServiceBackup, backupView)
+    const { flags, context } = await this.start(ServiceBackup)
     if (flags.to === '-') {
       throw new Failure(
         'usage',

@@ -6,6 +6,7 @@ import { integerFlag, portFlag, textFlag } from '../../cli/flag-types.ts'
 import { allowGrace, isEndedBy } from '../../cli/interruption.ts'
 import type { Output } from '../../cli/output/output.ts'
 import { isWatched, say } from '../../cli/output/streams.ts'
+import { calls } from '../../cli/requests.ts'
 import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
 import { serviceUrlView } from '../../view/service.ts'
 
@@ -24,6 +25,8 @@ export default class ServiceRun extends BaseCommand {
   static override summary = 'Serve the embedded service in the foreground until it is stopped.'
   static override description =
     'Prints its URL on stdout when it is ready, logs JSON lines to stderr (on a terminal only warnings, in words, unless --log-level is said), and ends in good order on Ctrl-C or SIGTERM: running answers are finished first. Make a key with: chatctl service keys create'
+  static override requests = { ...calls(), note: 'none; it answers them.' }
+  static override view = serviceUrlView
   static override examples = [
     '<%= config.bin %> service run',
     '<%= config.bin %> service run --port 0 --json',
@@ -81,7 +84,7 @@ export default class ServiceRun extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(ServiceRun, serviceUrlView)
+    const { flags, context } = await this.start(ServiceRun)
     const { output } = context
     // Whoever wants the lines of a log says so, or has them written to a file.
     const isForPeople = flags['log-level'] === undefined && isWatched() && !output.isJson

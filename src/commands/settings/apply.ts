@@ -7,6 +7,7 @@ import type { Context } from '../../cli/create-context.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
 import { readSources } from '../../cli/input/read-sources.ts'
 import { lockingFor, serviceOf, settingsIn } from '../../cli/plan-service.ts'
+import { calls } from '../../cli/requests.ts'
 import { expandEnvFlag, settingsFileFlag } from '../../cli/settings-file-flags.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { demandNamedService } from '../../cli/target.ts'
@@ -20,6 +21,11 @@ export default class SettingsApply extends BaseCommand {
   static override summary = 'Apply a settings file or a plan, and verify that it took.'
   static override description =
     'Only the keys that differ are sent. chatctl then reads them back: the exit code is 7 if a change did not take effect, and 69 if its outcome is unknown. If a key has changed since the plan was made, nothing is sent and the exit code is 7.'
+  static override requests = {
+    ...calls('getSettings', 'updateSettings', 'setApiConfiguration'),
+    note: 'and reads back.',
+  }
+  static override view = appliedView
   static override examples = [
     '<%= config.bin %> settings apply settings.yaml',
     '<%= config.bin %> settings apply base.yaml --file production.yaml --yes',
@@ -40,7 +46,7 @@ export default class SettingsApply extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(SettingsApply, appliedView)
+    const { args, flags, context } = await this.start(SettingsApply)
     const files = [args.file, ...(flags.file ?? [])].filter((name) => name !== undefined)
     const sources = await readSources(files, context)
     const service = serviceOf(context)

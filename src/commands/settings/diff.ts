@@ -6,14 +6,17 @@ import { differenceExitCode } from '../../cli/exit-codes.ts'
 import { textFlag } from '../../cli/flag-types.ts'
 import { readSources } from '../../cli/input/read-sources.ts'
 import { serviceOf, settingsIn } from '../../cli/plan-service.ts'
+import { calls } from '../../cli/requests.ts'
 import { expandEnvFlag, settingsFileFlag } from '../../cli/settings-file-flags.ts'
 import { Failure } from '../../contract/failure.ts'
-import { differenceView } from '../../view/settings-plan.ts'
+import { appliedView, differenceView } from '../../view/settings-plan.ts'
 
 export default class SettingsDiff extends BaseCommand {
   static override summary = 'Show what applying a settings file would change.'
   static override description =
     'Only the keys that are in the file are compared. Further layers, each with --file, go over those before. Nothing is changed.'
+  static override requests = calls('getSettings')
+  static override view = appliedView
   static override examples = [
     '<%= config.bin %> settings diff settings.yaml',
     '<%= config.bin %> settings diff base.yaml --file production.yaml --exit-code',
@@ -30,8 +33,7 @@ export default class SettingsDiff extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const view = differenceView({ managed: 0, sentAt: null })
-    const { args, flags, context } = await this.start(SettingsDiff, view)
+    const { args, flags, context } = await this.start(SettingsDiff)
     const sources = await readSources([args.file, ...(flags.file ?? [])], context)
     const { composePlanFile, isPlanFile } = await import('../../plan/saved/plan-file.ts')
     const plan = sources.find(({ text }) => isPlanFile(text))

@@ -6,6 +6,7 @@ import { HeldRequests } from '../../cli/held-request.ts'
 import { editDocument } from '../../cli/input/edit-document.ts'
 import { keepEdit } from '../../cli/keep-edit.ts'
 import { lockingFor, serviceOf, settingsIn } from '../../cli/plan-service.ts'
+import { calls } from '../../cli/requests.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
@@ -20,11 +21,16 @@ export default class SettingsEdit extends BaseCommand {
   static override summary = 'Edit the settings in your editor, and apply what you changed.'
   static override description =
     '$VISUAL, $EDITOR or vi gets what settings export prints. Only what is changed in it is sent, after a question. A key that is removed stays as it is.'
+  static override requests = {
+    ...calls('getSettings', 'updateSettings', 'setApiConfiguration'),
+    note: 'and reads back.',
+  }
+  static override view = appliedView
   static override examples = ['<%= config.bin %> settings edit', '<%= config.bin %> settings edit --dry-run']
   static override flags = { yes: yesFlag, 'dry-run': dryRunFlag }
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(SettingsEdit, appliedView)
+    const { flags, context } = await this.start(SettingsEdit)
     const command = process.env['VISUAL'] || process.env['EDITOR'] || undefined
     demandPerson(context, flags.yes || context.dryRun, command)
     const client = await context.connect()

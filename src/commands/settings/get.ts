@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { missingSetting } from '../../cli/input/settings-assignments.ts'
+import { calls } from '../../cli/requests.ts'
 import { Failure } from '../../contract/failure.ts'
 import { settingsView } from '../../view/settings.ts'
 import { valueView } from '../../view/value.ts'
@@ -8,13 +9,16 @@ import { valueAt } from '../../view/view.ts'
 
 export default class SettingsGet extends BaseCommand {
   static override summary = 'Show the application settings, or the bare value of one.'
+  static override requests = calls('getSettings')
+  static override completes = { key: 'settings key' } as const
+  static override view = settingsView
   static override examples = ['<%= config.bin %> settings get', '<%= config.bin %> settings get theme.mode']
   static override args = {
     key: Args.string({ description: 'Dotted name, such as theme.mode or theme.', ignoreStdin: true }),
   }
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(SettingsGet, settingsView)
+    const { args, flags, context } = await this.start(SettingsGet)
     if (args.key !== undefined && flags.fields !== undefined) {
       throw new Failure('usage', 'KEY and --fields both choose; use one of them')
     }

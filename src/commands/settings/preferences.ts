@@ -1,12 +1,15 @@
 import { BaseCommand } from '../../cli/base-command.ts'
+import { calls } from '../../cli/requests.ts'
 import { preferencesView } from '../../view/settings.ts'
 
 export default class SettingsPreferences extends BaseCommand {
   static override summary = 'Show your preferences.'
+  static override requests = calls('getPreferences')
+  static override view = preferencesView
   static override examples = ['<%= config.bin %> settings preferences']
 
   async run(): Promise<void> {
-    const { context } = await this.start(SettingsPreferences, preferencesView)
+    const { context } = await this.start(SettingsPreferences)
     const client = await context.connect()
     await context.show(preferencesView, await client.settings.preferences())
   }

@@ -1,13 +1,16 @@
 import { BaseCommand } from '../../cli/base-command.ts'
+import { localWork } from '../../cli/requests.ts'
 import { settingsJsonSchema } from '../../contract/settings-file.ts'
 import { documentView } from '../../view/document.ts'
 
 export default class SettingsSchema extends BaseCommand {
   static override summary = 'Print the JSON Schema of a settings file.'
+  static override requests = localWork
+  static override view = documentView
   static override examples = ['<%= config.bin %> settings schema > settings.schema.json']
 
   async run(): Promise<void> {
-    const { context } = await this.start(SettingsSchema, documentView)
+    const { context } = await this.start(SettingsSchema)
     await context.output.show(documentView, settingsJsonSchema())
   }
 }

@@ -3,6 +3,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-for.ts'
 import { readAssignments } from '../../cli/input/settings-assignments.ts'
 import { lockingFor, serviceOf } from '../../cli/plan-service.ts'
+import { calls } from '../../cli/requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { demandNamedService } from '../../cli/target.ts'
 import { settingsView } from '../../view/settings.ts'
@@ -11,6 +12,9 @@ export default class SettingsSet extends BaseCommand {
   static override summary = 'Change application settings: exactly the keys that are named.'
   static override description =
     'KEY=@FILE takes the value from a file, KEY=- from stdin, KEY=@@TEXT is a value that begins with an @. Only the keys you name are sent. chatctl then reads them back: the exit code is 7 if a change did not take effect, and 69 if its outcome is unknown.'
+  static override requests = calls('updateSettings', 'getSettings')
+  static override completes = { assignment: 'settings assignment' } as const
+  static override view = settingsView
   static override examples = [
     '<%= config.bin %> settings set theme.mode=dark limits.max_tokens=4096',
     '<%= config.bin %> settings set features.chat=on --dry-run',
@@ -27,7 +31,7 @@ export default class SettingsSet extends BaseCommand {
   static override flags = { 'dry-run': dryRunFlag }
 
   async run(): Promise<void> {
-    const { args, context } = await this.start(SettingsSet, settingsView)
+    const { args, context } = await this.start(SettingsSet)
     const patch = await readAssignments(args.assignment, context)
     const { settings } = await context.connect()
     const { changeAndVerify } = await import('../../plan/apply/verify-settings.ts')

@@ -7,6 +7,7 @@ import { parseKeyValues } from '../../cli/input/key-values.ts'
 import { PasswordFile } from '../../cli/input/password-file.ts'
 import { readPassword } from '../../cli/input/read-password.ts'
 import { showChanged } from '../../cli/output/show-changed.ts'
+import { calls } from '../../cli/requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { demandNamedService } from '../../cli/target.ts'
 import type { Answer } from '../../client/answer.ts'
@@ -17,6 +18,8 @@ export default class UsersCreate extends BaseCommand {
   static override summary = 'Create a user.'
   static override description =
     'The password comes from stdin, a file, a hidden prompt or is made up; it is never an argument, which other users of the machine could read. A generated password is kept in a file that only you can read (0600) until it is printed: if the outcome of the request is unknown, the file is kept and named.'
+  static override requests = calls('createUser')
+  static override view = newUserView
   static override examples = [
     '<%= config.bin %> users create --email ada@example.com --name "Ada" --generate-password',
     '<%= config.bin %> users create --email ada@example.com --metadata company=Acme --metadata seats:=5 --password-stdin < password.txt',
@@ -44,7 +47,7 @@ export default class UsersCreate extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(UsersCreate, newUserView)
+    const { flags, context } = await this.start(UsersCreate)
     const metadata = flags.metadata === undefined ? undefined : parseKeyValues(flags.metadata, '--metadata')
     // Before anybody types a password that could not be sent.
     const client = await context.connect()

@@ -7,6 +7,7 @@ import { concurrencyFlag, usualConcurrency } from '../../cli/import/bulk-flags.t
 import { readWords } from '../../cli/input/read-words.ts'
 import { BulkProgress } from '../../cli/output/bulk-progress.ts'
 import { showEach } from '../../cli/output/show-each.ts'
+import { calls } from '../../cli/requests.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
 import { Failure } from '../../contract/failure.ts'
 import { systemClock } from '../../system/clock.ts'
@@ -16,6 +17,8 @@ export default class UsersGet extends BaseCommand {
   static override summary = 'Show one user or several.'
   static override description =
     'One id prints its body, several an array. With - the ids come from stdin, separated by white space. What cannot be read is said on stderr, and the others are shown in the order of their ids.'
+  static override requests = calls('getUser')
+  static override view = userView
   static override examples = [
     '<%= config.bin %> users get ID',
     '<%= config.bin %> users get ID ID --json --fields id,email',
@@ -35,7 +38,7 @@ export default class UsersGet extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(UsersGet, userView)
+    const { args, flags, context } = await this.start(UsersGet)
     const [first] = args.id
     if (args.id.length === 1 && first !== undefined && first !== '-') {
       const client = await context.connect()

@@ -7,6 +7,7 @@ import { bulkFlags, readBulkFlags } from '../../cli/import/bulk-flags.ts'
 import { closeImport } from '../../cli/import/close-import.ts'
 import { importFile } from '../../cli/import/import-file.ts'
 import { generatePassword } from '../../cli/input/generate-password.ts'
+import { calls } from '../../cli/requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import { closedView, importView } from '../../view/import.ts'
@@ -15,6 +16,8 @@ export default class UsersImport extends BaseCommand {
   static override summary = 'Create and update users from a file of any size, under any quota.'
   static override description =
     'A row without id is created, one with id updated; role and permissions are assigned after. The whole file is checked before anything is sent. To resume an import, or to send rows that were added to the file, run the same command again: no user is created twice.'
+  static override requests = calls('getProfile', 'createUser', 'updateUser', 'assignPermissions')
+  static override view = importView
   static override examples = [
     '<%= config.bin %> users import users.csv --dry-run',
     '<%= config.bin %> users import users.csv --quota 100/h --max-wait 1h --yes',

@@ -3,6 +3,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { switchFlag, textFlag } from '../../cli/flag-types.ts'
 import { parseKeyValues } from '../../cli/input/key-values.ts'
 import { showChanged } from '../../cli/output/show-changed.ts'
+import { calls } from '../../cli/requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { UpdateUserRequest } from '../../contract/user.ts'
@@ -10,6 +11,8 @@ import { userView } from '../../view/users.ts'
 
 export default class UsersUpdate extends BaseCommand {
   static override summary = "Change a user's name, metadata or settings: exactly what is named."
+  static override requests = calls('updateUser')
+  static override view = userView
   static override examples = [
     '<%= config.bin %> users update ID --name "Ada Lovelace"',
     '<%= config.bin %> users update ID --metadata company=Acme --theme dark --notifications off',
@@ -31,7 +34,7 @@ export default class UsersUpdate extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(UsersUpdate, userView)
+    const { args, flags, context } = await this.start(UsersUpdate)
     const settings = {
       ...(flags.theme === undefined ? {} : { theme: flags.theme }),
       ...(flags.notifications === undefined ? {} : { notifications_enabled: flags.notifications }),

@@ -1,5 +1,6 @@
-import type { Ask, Counters, Taken } from './counters.ts'
 import {
+  type Ask,
+  type Counters,
   hourLength,
   hourOf,
   hoursAhead,
@@ -7,7 +8,8 @@ import {
   minuteOf,
   minutesAhead,
   secondsLeft,
-} from './windows.ts'
+  type Taken,
+} from './counters.ts'
 
 /** Requests per clock hour and clock minute; null for no limit. */
 export interface Limits {

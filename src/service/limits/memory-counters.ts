@@ -1,5 +1,4 @@
-import type { Ask, Taken } from './counters.ts'
-import { hoursAhead, minutesAhead } from './windows.ts'
+import { type Ask, hoursAhead, minutesAhead, type Taken } from './counters.ts'
 
 /** Counts of this process alone, for as long as those of all processes cannot be written. */
 export class MemoryCounters {

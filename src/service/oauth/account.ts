@@ -9,11 +9,10 @@ import {
   findSession,
   keepSession,
   renewSession,
-} from './browser-session.ts'
+} from './browser-cookies.ts'
 import { paths } from './metadata.ts'
-import { type Account, accountPage } from './pages/account-page.ts'
-import { signedOutPage } from './pages/error-page.ts'
-import { askToWait } from './pages/wait.ts'
+import { accountPage, signedOutPage } from './pages/account-page.ts'
+import { askToWait, type Notice } from './pages/oauth-page.ts'
 import { digestOf } from './references.ts'
 import {
   beginSecondFactor,
@@ -26,9 +25,6 @@ import {
 } from './second-factor.ts'
 import { endAll, endOthers, listSessions, sessionIdOf } from './sessions.ts'
 import { type Desk, formToken, readForm, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
-
-/** What is said on the page of what was done, or was not. */
-type Outcome = Pick<Account, 'alert' | 'done' | 'retryAfter'>
 
 interface Person {
   user: UserRow
@@ -60,7 +56,7 @@ export async function takeAccount(desk: Desk, visit: Visit): Promise<void> {
   await show(desk, visit, person, await act(desk, visit, person, form))
 }
 
-type Act = (desk: Desk, visit: Visit, person: Person, form: URLSearchParams) => Promise<Outcome>
+type Act = (desk: Desk, visit: Visit, person: Person, form: URLSearchParams) => Promise<Notice>
 
 const actions: Record<string, Act> = {
   async end({ db }, _visit, { user }, form) {
@@ -140,7 +136,7 @@ async function demandPassword(
   { db, now }: Desk,
   { user, session }: Person,
   form: URLSearchParams,
-): Promise<Outcome | undefined> {
+): Promise<Notice | undefined> {
   const attempt = await beginAttempt(db, sessionSubjects(user.email, session.uid, 'password'), now())
   if ('wait' in attempt) return askToWait(attempt.wait)
   const check = verifyPassword(user.password_hash, form.get('password') ?? '')
@@ -162,7 +158,7 @@ async function findPerson({ db, provider }: Desk, visit: Visit): Promise<Person 
   return user && { user, session, sessionId: sessionIdOf(digestOf(session.uid)) }
 }
 
-async function show(desk: Desk, visit: Visit, person: Person, outcome: Outcome): Promise<void> {
+async function show(desk: Desk, visit: Visit, person: Person, notice: Notice): Promise<void> {
   const { db, seal, formKey } = desk
   const { user, session, sessionId } = person
   const page = accountPage({
@@ -172,7 +168,7 @@ async function show(desk: Desk, visit: Visit, person: Person, outcome: Outcome):
     sessions: await listSessions(db, user.id),
     hasSecondFactor: await hasSecondFactor(db, user.id),
     unconfirmed: await readUnconfirmed(db, seal, user.id, user.email),
-    ...outcome,
+    ...notice,
   })
   sendPage(visit.response, page)
 }

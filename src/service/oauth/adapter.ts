@@ -1,26 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
 import type { Database } from '../store/tables.ts'
 import { type BrowserInteractions, isAnonymous } from './browser-interactions.ts'
-import { isTooOld } from './lives.ts'
+import { isTooOld, unixNow } from './lifetimes.ts'
 import { digest, digestOf, readPayload, writePayload } from './references.ts'
 import { endedSession, endGrants } from './revoke.ts'
 import { createSweeper } from './sweep.ts'
-import { unixNow } from './unix-now.ts'
-
-/** The request that is being answered. */
-interface Exchange {
-  request: IncomingMessage
-  response: ServerResponse
-  /** The client's network address; a person recognizes their sessions by it. */
-  address: string
-  /** Its User-Agent. */
-  agent: string
-}
+import type { Visit } from './visit.ts'
 
 /** oidc-provider does not tell its store which request is being answered. */
-export const currentExchange = new AsyncLocalStorage<Exchange>()
+export const currentVisit = new AsyncLocalStorage<Visit>()
 
 /**
  * What oidc-provider remembers, in the table `oauth_records`, for all processes of one database.
@@ -39,22 +28,22 @@ export function createAdapters(
 
 /** An interaction becomes a record with the right password. */
 function keepInBrowsers(records: Adapter, browsers: BrowserInteractions): Adapter {
-  const exchange = () => {
-    const current = currentExchange.getStore()
+  const visit = () => {
+    const current = currentVisit.getStore()
     if (!current) throw new Error('an interaction belongs to a request')
     return current
   }
   return {
     ...records,
     async upsert(id, payload, life) {
-      if (isAnonymous(payload)) return browsers.write(id, payload, exchange())
+      if (isAnonymous(payload)) return browsers.write(id, payload, visit())
       await records.upsert(id, payload, life)
-      browsers.remove(id, exchange())
+      browsers.remove(id, visit())
     },
-    find: async (id) => (await records.find(id)) ?? browsers.read(id, exchange()),
+    find: async (id) => (await records.find(id)) ?? browsers.read(id, visit()),
     async destroy(id) {
       await records.destroy(id)
-      browsers.remove(id, exchange())
+      browsers.remove(id, visit())
     },
   }
 }
@@ -64,7 +53,7 @@ function createAdapter(db: Database, model: string, sweep: () => void): Adapter 
   const key = model === 'Grant' ? digestOf : digest
   return {
     async upsert(id, payload, expiresIn) {
-      const { address, agent } = currentExchange.getStore() ?? {}
+      const { address, agent } = currentVisit.getStore() ?? {}
       const row = {
         payload: writePayload(id, { ...payload, seen: { at: unixNow(), address, agent } }),
         uid_hash: digestOfOptional(payload.uid ?? payload['sessionUid']),

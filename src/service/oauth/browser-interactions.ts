@@ -1,14 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AdapterPayload } from 'oidc-provider'
+import { unixNow } from './lifetimes.ts'
 import { paths } from './metadata.ts'
-import { unixNow } from './unix-now.ts'
-
-/** The request that is being answered. */
-interface Exchange {
-  request: IncomingMessage
-  response: ServerResponse
-}
+import type { Visit } from './visit.ts'
 
 /**
  * Keeps anonymous interactions: those in which no person has signed in yet. Each is a signed cookie of the
@@ -27,7 +22,7 @@ export class BrowserInteractions {
     this.#attributes = `; samesite=lax${isSecure ? '; secure' : ''}; httponly`
   }
 
-  write(id: string, payload: AdapterPayload, { response }: Exchange): void {
+  write(id: string, payload: AdapterPayload, { response }: Visit): void {
     const { prompt } = payload as { prompt?: { name: string } }
     // The details of a prompt repeat parameters and are not used.
     const kept: AdapterPayload = {
@@ -38,7 +33,7 @@ export class BrowserInteractions {
     this.#set(response, id, `${body}.${this.#sign(id, body)}`, new Date((payload.exp ?? 0) * 1000))
   }
 
-  read(id: string, { request }: Exchange): AdapterPayload | undefined {
+  read(id: string, { request }: Visit): AdapterPayload | undefined {
     const [body = '', signature = ''] = this.#cookie(request)?.split('.') ?? []
     const wanted = this.#sign(id, body)
     if (signature.length !== wanted.length) return undefined
@@ -48,7 +43,7 @@ export class BrowserInteractions {
   }
 
   /** Removes it from the browser: the interaction is now a record, or it has ended. */
-  remove(id: string, { request, response }: Exchange): void {
+  remove(id: string, { request, response }: Visit): void {
     if (this.#cookie(request) !== undefined) this.#set(response, id, '', new Date(0))
   }
 

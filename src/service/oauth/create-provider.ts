@@ -8,7 +8,7 @@ import Provider, {
 import type { Database } from '../store/tables.ts'
 import { createAdapters } from './adapter.ts'
 import { BrowserInteractions } from './browser-interactions.ts'
-import { lives, sessionLife } from './lives.ts'
+import { lifetimes, sessionLifetime } from './lifetimes.ts'
 import { clientId, paths } from './metadata.ts'
 import { scopeNames, scopes } from './scopes.ts'
 
@@ -71,7 +71,7 @@ export function createProvider({ db, issuer, cookieKey, sweep, renderError }: Pr
     rotateRefreshToken: true,
     routes: { authorization: paths.authorize, token: paths.token, revocation: paths.revoke },
     scopes: Object.keys(scopes),
-    ttl: { ...lives, Session: (_, { loginTs }) => sessionLife(loginTs) },
+    ttl: { ...lifetimes, Session: (_, { loginTs }) => sessionLifetime(loginTs) },
   })
   // The headers that it reads are set from the issuer before it sees them.
   provider.proxy = true

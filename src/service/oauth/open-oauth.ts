@@ -1,17 +1,17 @@
 import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { KoaContextWithOIDC } from 'oidc-provider'
+import type { Page } from '../../pages/page.ts'
 import { statusOf, toRefusal } from '../http/answer/error-answer.ts'
 import type { Database } from '../store/tables.ts'
 import { showAccount, takeAccount } from './account.ts'
-import { currentExchange } from './adapter.ts'
+import { currentVisit } from './adapter.ts'
 import { createProvider } from './create-provider.ts'
 import { FactorSeal } from './factor-seal.ts'
 import { metadataOf, paths } from './metadata.ts'
-import { errorPage } from './pages/error-page.ts'
-import type { Page } from './pages/page.ts'
+import { errorPage } from './pages/oauth-page.ts'
 import { scopeNames, standardScope } from './scopes.ts'
-import { sharedSecret } from './secrets.ts'
+import { sharedSecret } from './shared-secret.ts'
 import { beginSignIn, showSignIn, takeSignIn } from './sign-in.ts'
 import { StartLimit } from './start-limit.ts'
 import { createSweeper } from './sweep.ts'
@@ -66,12 +66,12 @@ export async function openOAuth({
   const seal = new FactorSeal(dataDir)
   const desk: Desk = { db, seal, provider, issuer, formKey, starts: new StartLimit(now), sweep, now }
   const serve = provider.callback()
-  return (request, response, address) => {
+  return async (request, response, address) => {
     const agent = (request.headers['user-agent'] ?? '').slice(0, 200)
     const isMisnamed = request.method === 'GET' && isOtherLoopback(request.headers.host, issuer)
     speakAs(issuer, request)
-    return currentExchange.run({ request, response, address, agent }, async () => {
-      const visit = { request, response, url: new URL(request.url ?? '', issuer), address }
+    const visit: Visit = { request, response, url: new URL(request.url ?? '', issuer), address, agent }
+    return currentVisit.run(visit, async () => {
       try {
         if (isMisnamed) return redirect(response, visit.url.href)
         if (!isProviders(visit)) return await answer(desk, visit)

@@ -1,6 +1,6 @@
 import type { Database } from '../store/tables.ts'
+import { unixNow } from './lifetimes.ts'
 import { endGrants, endSessions } from './revoke.ts'
-import { unixNow } from './unix-now.ts'
 
 /** A sign-in that lasts: of a browser, or of a program that a person let act for them. */
 export interface SignInSession {

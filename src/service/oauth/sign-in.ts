@@ -1,16 +1,15 @@
 import type { InteractionResults } from 'oidc-provider'
+import { verifyPassword } from '../domain/access/passwords.ts'
 import { Refusal } from '../domain/refusal.ts'
-import type { UserRow } from '../store/tables.ts'
+import type { Database, UserRow } from '../store/tables.ts'
 import { beginAttempt, codeSubjects, type Guess, passwordSubjects } from './attempt-throttle.ts'
-import { openSession } from './browser-session.ts'
-import { checkPassword } from './check-password.ts'
-import { findKnownBrowser, rememberBrowser } from './known-browser.ts'
+import { findKnownBrowser, openSession, rememberBrowser, setCookie } from './browser-cookies.ts'
+import { unixNow } from './lifetimes.ts'
 import { paths } from './metadata.ts'
+import { askToWait, type Notice } from './pages/oauth-page.ts'
 import { codePage, consentPage, type SignInForm, signInPage } from './pages/sign-in-page.ts'
-import { askToWait } from './pages/wait.ts'
 import { scopeNames, scopes } from './scopes.ts'
 import { hasSecondFactor, takeCode } from './second-factor.ts'
-import { unixNow } from './unix-now.ts'
 import { type Desk, formToken, readForm, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
 
 type Interaction = Awaited<ReturnType<Desk['provider']['interactionDetails']>>
@@ -28,9 +27,7 @@ export async function beginSignIn({ provider, issuer, starts }: Desk, visit: Vis
   const Begun = provider.Interaction as unknown as new (uid: string, payload: object) => Interaction
   const interaction = new Begun(uid, { returnTo: issuer + paths.account, prompt, params: {} })
   await interaction.save(life)
-  const { cookies, secure } = provider.createContext(visit.request, visit.response)
-  const name = provider.cookieName('interaction')
-  cookies.set(name, uid, { path, httpOnly: true, sameSite: 'lax', secure, signed: true, maxAge: life * 1000 })
+  setCookie(provider, visit, { name: provider.cookieName('interaction'), value: uid, path, life })
   redirect(visit.response, path)
 }
 
@@ -75,6 +72,20 @@ async function takeFirstStep(
   redirect(response, visit.url.pathname)
 }
 
+/**
+ * The user of an address and a password, or undefined; it takes as long for an address that nobody
+ * has, and for a user who has no password.
+ */
+async function checkPassword(db: Database, email: string, password: string): Promise<UserRow | undefined> {
+  const user = await db
+    .selectFrom('users')
+    .selectAll()
+    .where('email_key', '=', email.trim().toLowerCase())
+    .executeTakeFirst()
+  const isRight = await verifyPassword(user?.password_hash ?? null, password)
+  return isRight ? user : undefined
+}
+
 async function takeSecondStep(
   desk: Desk,
   visit: Visit,
@@ -100,7 +111,7 @@ async function complete(
   user: UserRow,
   methods: string[],
 ): Promise<void> {
-  rememberBrowser(desk, visit, user.email)
+  rememberBrowser(desk.provider, visit, user.email)
   const login = { accountId: user.id, amr: methods }
   if (interaction.session && interaction.session.accountId !== user.id) {
     // The browser was somebody else's until now, whose session ends with this.
@@ -143,7 +154,7 @@ async function deny({ issuer }: Desk, { response }: Visit, interaction: Interact
 const guessOf = (desk: Desk, visit: Visit, email: string): Guess => ({
   email,
   address: visit.address,
-  browser: findKnownBrowser(desk, visit, email),
+  browser: findKnownBrowser(desk.provider, visit, email),
 })
 
 function finish({ provider }: Desk, { request, response }: Visit, result: InteractionResults) {
@@ -176,7 +187,7 @@ async function showStep(
   desk: Desk,
   visit: Visit,
   interaction: Interaction,
-  trouble: Pick<SignInForm, 'alert' | 'retryAfter'>,
+  notice: Notice,
   email: string,
 ): Promise<void> {
   const { uid, prompt, params, session } = interaction
@@ -184,7 +195,7 @@ async function showStep(
     action: `${paths.signIn}/${uid}`,
     token: formToken(desk.formKey, uid),
     leadsTo: programOf(interaction),
-    ...trouble,
+    ...notice,
   }
   if (prompt.name !== 'consent') {
     const page = (await pendingUser(desk, interaction)) ? codePage(form) : signInPage(form, email)

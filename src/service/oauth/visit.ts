@@ -1,9 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Provider from 'oidc-provider'
+import type { Page } from '../../pages/page.ts'
 import type { Database } from '../store/tables.ts'
 import type { FactorSeal } from './factor-seal.ts'
-import type { Page } from './pages/page.ts'
 import type { StartLimit } from './start-limit.ts'
 
 /** What answers the pages of the sign-in, for as long as the service runs. */
@@ -29,8 +29,10 @@ export interface Visit {
   request: IncomingMessage
   response: ServerResponse
   url: URL
-  /** The client's network address. */
+  /** The client's network address; a person recognizes their sessions by it. */
   address: string
+  /** The client's User-Agent. */
+  agent: string
 }
 
 /** A request that is answered with a page that says why not. */

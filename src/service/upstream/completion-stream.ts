@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream'
-import type { EventSourceMessage } from 'eventsource-parser'
+import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser'
 import { messageIn, messageOf } from './error-message.ts'
-import { EventReader } from './event-reader.ts'
 import { readUsage } from './lenient-answers.ts'
 import type { Piece, Usage } from './upstream.ts'
 import { unusable } from './upstream-refusal.ts'
@@ -139,4 +138,45 @@ function parseObject(data: string): Chunk {
     throw unusable('sent a piece that is not JSON', cause)
   }
   throw unusable('sent a piece that is not a JSON object')
+}
+
+/** Makes events of the bytes of a stream, wherever these are cut. */
+class EventReader {
+  readonly #parser: EventSourceParser
+  readonly #decoder = new TextDecoder()
+  #arrived: EventSourceMessage[] = []
+  #isTooLong = false
+
+  /** @param longest the most that is kept of one event, in characters */
+  constructor(longest: number) {
+    this.#parser = createParser({
+      onEvent: (event) => this.#arrived.push(event),
+      onError: ({ type, field, value, line = '' }) => {
+        this.#isTooLong ||= type === 'max-buffer-size-exceeded'
+        if (type !== 'unknown-field') return
+        // llama.cpp has sent `error: {…}` as a field; other servers end with the body of an error.
+        const words = field === 'error' ? value : /^\{\s*"error"/.test(line) ? line : undefined
+        if (words !== undefined) this.#arrived.push({ event: 'error', data: words, id: undefined })
+      },
+      maxBufferSize: longest,
+    })
+  }
+
+  /** The events that these bytes complete. @throws Refusal `upstream_error` for one that is too long */
+  read(bytes: Uint8Array): EventSourceMessage[] {
+    return this.#feed(this.#decoder.decode(bytes, { stream: true }))
+  }
+
+  /** A last event that no blank line ended: some servers forget it after `[DONE]`. */
+  end(): EventSourceMessage[] {
+    return this.#feed(`${this.#decoder.decode()}\n\n`)
+  }
+
+  #feed(text: string): EventSourceMessage[] {
+    this.#parser.feed(text)
+    if (this.#isTooLong) throw unusable('sent an event that is too long')
+    const arrived = this.#arrived
+    if (arrived.length > 0) this.#arrived = []
+    return arrived
+  }
 }

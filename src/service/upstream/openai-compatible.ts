@@ -1,6 +1,9 @@
+import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
+import type { Model } from '../../contract/model.ts'
+import { unlessAborted } from '../../system/unless-aborted.ts'
+import { Refusal } from '../domain/refusal.ts'
 import { readPieces } from './completion-stream.ts'
-import { rememberFirstModel } from './first-model.ts'
 import { readCompletion, readModels } from './lenient-answers.ts'
 import {
   connectModelServer,
@@ -8,10 +11,9 @@ import {
   type ModelServer,
   type UpstreamTimeouts,
 } from './model-server.ts'
-import { readJson } from './read-json.ts'
 import type { Order, Piece, Upstream } from './upstream.ts'
 import type { UpstreamOptions } from './upstream-address.ts'
-import { upstreamRefusal } from './upstream-refusal.ts'
+import { unusable, upstreamRefusal } from './upstream-refusal.ts'
 
 /**
  * A model server that speaks the OpenAI chat completions format.
@@ -72,5 +74,70 @@ async function read(answer: Dispatcher.ResponseData, signal: AbortSignal): Promi
     return await readJson(answer.body)
   } catch (error) {
     throw upstreamRefusal(error, signal)
+  }
+}
+
+/** The most that one answer may hold, in bytes: a server gone wrong must not fill the memory. */
+const maxAnswer = 4 * 1024 * 1024
+
+/** @throws Refusal `upstream_error` for what is too large or not JSON; whatever reading throws */
+async function readJson(body: Readable): Promise<unknown> {
+  const bytes = await readAll(body)
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch (cause) {
+    throw unusable('sent something that is not JSON', cause)
+  }
+}
+
+/** By events, which cost a fraction of an async iterator. */
+function readAll(body: Readable): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    body.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      chunks.push(chunk)
+      if (size > maxAnswer) body.destroy(unusable('sent more than 4 MiB in one answer'))
+    })
+    body.once('end', () => resolve(Buffer.concat(chunks)))
+    body.once('error', reject)
+    body.once('close', () => {
+      if (!body.readableEnded) reject(unusable('broke off'))
+    })
+  })
+}
+
+/** How long, in ms, a list of models is good for when only its first is asked for. */
+const freshFor = 10_000
+
+/**
+ * The first model of a server's list. Requests that name no model ask for it each time, so what
+ * was found is remembered for some seconds, and those who ask at once share one request, which
+ * goes on when one of them goes away. A failure is not remembered.
+ * @throws Refusal `model_not_found` when the list is empty; whatever `list` throws; the signal's reason
+ */
+export function rememberFirstModel(
+  list: () => Promise<Model[]>,
+  now: () => number = Date.now,
+): (signal: AbortSignal) => Promise<string> {
+  let known: { id: string; until: number } | undefined
+  let asking: Promise<string> | undefined
+
+  async function ask(): Promise<string> {
+    try {
+      const [first] = await list()
+      if (!first?.id) throw new Refusal('model_not_found', 'The model server lists no model; name one')
+      known = { id: first.id, until: now() + freshFor }
+      return first.id
+    } finally {
+      asking = undefined
+    }
+  }
+
+  return async (signal) => {
+    if (known && now() < known.until) return known.id
+    asking ??= ask()
+    return unlessAborted(asking, signal)
   }
 }

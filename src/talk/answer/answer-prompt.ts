@@ -2,19 +2,18 @@ import type { Failure } from '../../contract/failure.ts'
 import type { StreamEnd } from '../../contract/stream-event.ts'
 import { countOf } from '../../view/count.ts'
 import { describeFailure } from '../../view/failure-details.ts'
-import { showAnswer } from '../resume/show-earlier.ts'
 import type { Session } from '../session.ts'
 import { AnswerDisplay } from './answer-display.ts'
 import { keepHere } from './keep-here.ts'
 import { type CutAnswer, recoverAnswer } from './recover-answer.ts'
 import { stopped, takeTurn } from './take-turn.ts'
-import { describeTurn } from './turn-line.ts'
+import { describeTurn } from './turn-outcome.ts'
 
 /**
  * Sends a prompt, shows what comes and says how it ended. Where nothing came at all the prompt is
  * given back.
  */
-export async function answerPrompt(session: Session, prompt: string, signal: AbortSignal): Promise<void> {
+async function answerPrompt(session: Session, prompt: string, signal: AbortSignal): Promise<void> {
   const { conversation, recorder, client, options } = session
   const display = createDisplay(session)
   session.unsent = undefined
@@ -72,7 +71,7 @@ function refusalIn(end: StreamEnd | undefined): Failure | undefined {
 }
 
 /** The conversation is safe on the service: that `--continue` will not know it is no failure. */
-export async function rememberContext(session: Session): Promise<void> {
+async function rememberContext(session: Session): Promise<void> {
   const { conversation, options } = session
   const { mode, contextId } = conversation
   if (mode !== 'context' || contextId === undefined) return
@@ -127,7 +126,7 @@ export async function recover(session: Session, cut: CutAnswer, signal: AbortSig
   switch (recovery.kind) {
     case 'more': {
       session.voice.note("[the service's history has more of it; this is the rest]")
-      showAnswer(session, recovery.rest)
+      session.voice.showAnswer(recovery.rest)
       if (cut.part === '') conversation.add(cut.prompt, recovery.text)
       else conversation.replaceAnswer(recovery.text)
       session.recorder.recovered(recovery.text)
@@ -144,4 +143,52 @@ export async function recover(session: Session, cut: CutAnswer, signal: AbortSig
       session.voice.note(`[the history cannot be asked: ${recovery.reason}; /continue asks again]`)
       return false
   }
+}
+
+/** Sends a prompt, in place of the last one where that is being changed; Ctrl-C stops the answer. */
+export async function sendPrompt(session: Session, prompt: string): Promise<void> {
+  if (session.replacesLastPrompt) return sendInstead(session, prompt)
+  await session.stoppable((signal) => answerPrompt(session, prompt, signal))
+}
+
+/**
+ * Sends a prompt in place of the last one and of what was answered to that. Where no answer comes,
+ * the conversation is as it was, and the prompt is given back to take that place once more.
+ */
+export async function sendInstead(session: Session, prompt: string): Promise<void> {
+  const { conversation, recorder } = session
+  session.replacesLastPrompt = true
+  const before = { ...conversation, messages: [...conversation.messages] }
+  try {
+    if (conversation.hasOnePrompt && !conversation.hasParameters) beginAnew(session)
+    else await keepHere(session, 'the context would remember what was asked and answered first')
+  } catch (error) {
+    session.giveBack(prompt)
+    throw error
+  }
+  conversation.takeBackLastPrompt()
+  conversation.isOnService = conversation.mode === 'context'
+  recorder.conversation(conversation)
+  await session.stoppable((signal) => answerPrompt(session, prompt, signal))
+  if (session.unsent === undefined) {
+    session.replacesLastPrompt = false
+    return
+  }
+  if (before.mode === 'context' && conversation.mode === 'completions') {
+    session.voice.note('[the conversation is as it was: the service keeps it, and replies are streamed]')
+  }
+  Object.assign(conversation, before)
+  recorder.options(conversation)
+  recorder.conversation(conversation)
+  await rememberContext(session)
+}
+
+/** Where nothing comes before the question, another context does without it, and streams the reply. */
+function beginAnew({ conversation, recorder, voice }: Session): void {
+  const { contextId } = conversation
+  conversation.mode = 'context'
+  conversation.contextId = undefined
+  recorder.options(conversation)
+  const left = contextId === undefined ? '' : `: context ${contextId} stays as it is`
+  voice.note(`[asked in a new conversation${left}]`)
 }

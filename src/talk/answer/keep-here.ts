@@ -1,6 +1,19 @@
+import type { Client } from '../../client/client.ts'
 import { Failure } from '../../contract/failure.ts'
-import { asMessage } from '../resume/history-message.ts'
-import type { Session } from '../session.ts'
+import type { Status } from '../../terminal/screen/status.ts'
+import { asMessage, type Conversation } from '../conversation.ts'
+import type { Voice } from '../voice.ts'
+import type { Recorder } from './recorder.ts'
+
+/** What it takes to move a conversation from one side to the other. */
+interface Keeping {
+  readonly conversation: Conversation
+  readonly recorder: Recorder
+  readonly client: Client
+  readonly voice: Voice
+  readonly status: Status
+  stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void>
+}
 
 /**
  * Goes over to completions: the conversation is kept here from now on, and the context on the
@@ -9,7 +22,7 @@ import type { Session } from '../session.ts'
  * @param why as the person is told
  * @throws Failure where the beginning of the conversation cannot be fetched; nothing has changed
  */
-export async function keepHere(session: Session, why: string): Promise<void> {
+export async function keepHere(session: Keeping, why: string): Promise<void> {
   const { conversation, recorder } = session
   if (conversation.mode === 'completions') return
   if (conversation.lacksBeginning) await fetchBeginning(session)
@@ -31,7 +44,11 @@ export async function keepHere(session: Session, why: string): Promise<void> {
  *
  * @returns whether replies are streamed from here
  */
-export function keepOnService({ conversation, recorder, voice }: Session): boolean {
+export function keepOnService({
+  conversation,
+  recorder,
+  voice,
+}: Pick<Keeping, 'conversation' | 'recorder' | 'voice'>): boolean {
   const { mode, messages, hasParameters, isOnService } = conversation
   if (mode === 'context') return true
   if (hasParameters || !isOnService) return false
@@ -42,7 +59,7 @@ export function keepOnService({ conversation, recorder, voice }: Session): boole
   return true
 }
 
-async function fetchBeginning(session: Session): Promise<void> {
+async function fetchBeginning(session: Keeping): Promise<void> {
   const { conversation, client } = session
   const { contextId } = conversation
   if (contextId === undefined) return

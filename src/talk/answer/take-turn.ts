@@ -1,9 +1,9 @@
 import type { Client } from '../../client/client.ts'
+import type { CompletionRequest } from '../../contract/completion.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { StreamFormat } from '../../contract/stream-event.ts'
+import type { StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
 import type { Conversation } from '../conversation.ts'
 import type { AnswerDisplay } from './answer-display.ts'
-import { completionEvents } from './completion-events.ts'
 import type { Recorder } from './recorder.ts'
 import type { TurnOutcome } from './turn-outcome.ts'
 
@@ -76,4 +76,31 @@ async function openEvents({ client, conversation, prompt, signal, streamFormat }
     return completionEvents(client, conversation.completionRequest(prompt), signal)
   }
   return client.chat.stream(conversation.sendRequest(prompt), { signal, format: streamFormat })
+}
+
+/** A completion, which comes in one piece, as the events of a stream that came at once. */
+async function* completionEvents(
+  client: Client,
+  request: CompletionRequest,
+  signal: AbortSignal,
+): AsyncGenerator<StreamEvent, void> {
+  const { body } = await client.chat.complete(request, { signal })
+  const choices = Array.isArray(body?.choices) ? body.choices : []
+  const choice = choices.find(({ message }) => typeof message?.content === 'string') ?? choices[0]
+  const text = choice?.message?.content ?? ''
+  const id = body?.id ?? undefined
+  const model = body?.model ?? undefined
+  const finishReason = choice?.finish_reason ?? undefined
+  const usage = body?.usage
+  yield { type: 'start', ...(id !== undefined && { id }), ...(model !== undefined && { model }) }
+  if (text !== '') yield { type: 'delta', text }
+  if (usage) yield { type: 'usage', usage }
+  yield {
+    type: 'end',
+    complete: true,
+    verified: true,
+    ...(finishReason !== undefined && { finishReason }),
+    ...(id !== undefined && { id }),
+    text,
+  }
 }

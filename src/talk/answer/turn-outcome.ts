@@ -1,6 +1,8 @@
 import type { Usage } from '../../contract/completion.ts'
+import { isNumber } from '../../contract/exact-json.ts'
 import type { Failure } from '../../contract/failure.ts'
 import type { StreamEnd } from '../../contract/stream-event.ts'
+import type { Conversation } from '../conversation.ts'
 
 /** How a turn went. Times are milliseconds from sending; undefined where nothing came. */
 export interface TurnOutcome {
@@ -11,4 +13,44 @@ export interface TurnOutcome {
   usage: Usage | undefined
   firstMs: number | undefined
   totalMs: number
+}
+
+/**
+ * The one line after an answer: model, tokens where the service counted them, time to the first
+ * token and to the last, and where the conversation is.
+ */
+export function describeTurn(outcome: TurnOutcome, conversation: Conversation): string {
+  const { usage, firstMs, totalMs, end } = outcome
+  const parts = [
+    conversation.answeredBy ?? conversation.model,
+    usage && describeUsage(usage),
+    firstMs === undefined ? undefined : `first ${seconds(firstMs)}`,
+    `total ${seconds(totalMs)}`,
+    whereaboutsOf(conversation),
+    end?.finishReason === 'length' ? 'cut at its token limit' : undefined,
+    end?.complete && !end.verified ? 'end not marked by the service' : undefined,
+  ]
+  return parts.filter((part) => part !== undefined && part !== '').join(' · ')
+}
+
+function whereaboutsOf({ mode, contextId }: Conversation): string | undefined {
+  if (mode === 'completions') return 'kept here, not streamed'
+  return contextId === undefined ? undefined : `context ${contextId}`
+}
+
+/** The service's own count; what it did not send is not guessed. */
+function describeUsage({
+  prompt_tokens: asked,
+  completion_tokens: answered,
+  total_tokens: all,
+}: Usage): string {
+  const known = isNumber
+  if (known(asked) && known(answered)) return `${asked} + ${answered} tokens`
+  if (known(all)) return `${all} tokens`
+  if (known(answered)) return `${answered} tokens`
+  return ''
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)}s`
 }

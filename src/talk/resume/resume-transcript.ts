@@ -1,17 +1,17 @@
+import type { Client } from '../../client/client.ts'
+import type { Message } from '../../contract/completion.ts'
 import type { HistoryMessage } from '../../contract/conversation.ts'
 import { Failure } from '../../contract/failure.ts'
 import { timeOf } from '../../contract/history-order.ts'
+import type { Recorder } from '../answer/recorder.ts'
 import type { CutAnswer } from '../answer/recover-answer.ts'
-import { Conversation } from '../conversation.ts'
-import type { Session } from '../session.ts'
+import { asMessage, Conversation } from '../conversation.ts'
+import type { SessionOptions } from '../session-options.ts'
 import { belongsTo } from '../transcript/list-transcripts.ts'
 import { readTranscript } from '../transcript/read-transcript.ts'
 import type { Transcript, Turn } from '../transcript/transcript.ts'
 import { TranscriptWriter } from '../transcript/transcript-writer.ts'
-import { findTurns } from './answered-turns.ts'
-import type { Begun } from './begun.ts'
-import { createTranscript } from './create-transcript.ts'
-import { asMessage } from './history-message.ts'
+import type { Voice } from '../voice.ts'
 import { type Reconciled, reconcile, type Said } from './reconcile.ts'
 import { showEarlier, showUnanswered } from './show-earlier.ts'
 
@@ -20,21 +20,21 @@ import { showEarlier, showUnanswered } from './show-earlier.ts'
  *
  * @throws Failure `usage` where it belongs to another connection, or is the session's own
  */
-export async function resumeTranscript(session: Session, path: string, signal: AbortSignal): Promise<Begun> {
+export async function resumeTranscript(session: Resuming, path: string, signal: AbortSignal): Promise<Begun> {
   if (session.recorder?.path === path) {
     throw new Failure('usage', `Session ${session.recorder.id} is this one`)
   }
   const transcript = readTranscript(path)
-  demandSameConnection(session, transcript)
+  demandSameConnection(session.options, transcript)
   const conversation = conversationOf(transcript)
   const { model, isModelAsked } = session.options
   if (isModelAsked || conversation.model === undefined) conversation.model = model
   const turns = findTurns(conversation.messages, transcript.turns)
   const said = conversation.messages.map((message): Said => ({ message, at: timeOfTurn(turns.get(message)) }))
-  const { entries, doubt } = await compareWithHistory(session, conversation, said, signal)
+  const { entries, doubt } = await compareWithHistory(session.client, conversation, said, signal)
   conversation.messages = entries.map(({ message }) => message)
 
-  const { writer, isShared } = openWriter(session, path)
+  const { writer, isShared } = openWriter(session.options, path)
   writer.append(conversation.optionsLine())
   const differs = entries.some(({ mark }) => mark === 'service' || mark === 'longer')
   if (isShared || differs) writer.append(conversation.conversationLine())
@@ -54,8 +54,8 @@ export async function resumeTranscript(session: Session, path: string, signal: A
     cutAnswer: cutOf(last && turns.get(last.message)),
     unsent: unanswered?.user,
     show: () => {
-      showEarlier(session, entries, turns)
-      if (unanswered) showUnanswered(session, unanswered)
+      showEarlier(session.voice, writer.id, entries, turns)
+      if (unanswered) showUnanswered(session.voice, unanswered)
       if (doubt !== undefined) session.voice.note(`[the service's history could not be compared: ${doubt}]`)
       if (isShared)
         session.voice.note('[it is open in another terminal, so that this one keeps a transcript of its own]')
@@ -85,16 +85,16 @@ function findUnanswered({ turns }: Transcript, entries: readonly Reconciled[]): 
 }
 
 /** Of two sessions on one transcript each keeps its own. */
-function openWriter(session: Session, path: string): { writer: TranscriptWriter; isShared: boolean } {
+function openWriter(options: SessionOptions, path: string): { writer: TranscriptWriter; isShared: boolean } {
   try {
     return { writer: TranscriptWriter.reopen(path), isShared: false }
   } catch (error) {
     if (!(error instanceof Failure) || error.kind !== 'conflict') throw error
-    return { writer: createTranscript(session), isShared: true }
+    return { writer: createTranscript(options), isShared: true }
   }
 }
 
-function demandSameConnection({ options }: Session, transcript: Transcript): void {
+function demandSameConnection(options: SessionOptions, transcript: Transcript): void {
   if (belongsTo(transcript, options.owner)) return
   const { id, profile, baseUrl } = transcript
   const other = [baseUrl ?? 'the embedded service', profile && `profile ${profile}`]
@@ -126,7 +126,7 @@ function conversationOf(transcript: Transcript): Conversation {
 
 /** Where the conversation is kept here, or the service cannot be asked, ours is the only account. */
 async function compareWithHistory(
-  { client }: Session,
+  client: Client,
   { mode, contextId }: Conversation,
   said: readonly Said[],
   signal: AbortSignal,
@@ -144,4 +144,58 @@ async function compareWithHistory(
     if (signal.aborted || !(error instanceof Failure)) throw error
     return { entries: ours, doubt: error.message }
   }
+}
+
+/** What it takes to go on with a conversation. */
+export interface Resuming {
+  readonly options: SessionOptions
+  readonly client: Client
+  readonly voice: Voice
+  /** Of the conversation so far; undefined before the first. */
+  readonly recorder: Recorder | undefined
+}
+
+/** What a session goes on with from here, and what there is to show of it. */
+export interface Begun {
+  conversation: Conversation
+  writer: TranscriptWriter
+  /** Turns that the transcript has already. */
+  turns: number
+  /** The last answer, where it did not come whole. */
+  cutAnswer?: CutAnswer | undefined
+  /** The last question, where no answer came at all. */
+  unsent?: string | undefined
+  show(): void
+}
+
+/** A new transcript, which lies nowhere until something is said. */
+export function createTranscript({ sessionsDirectory, owner }: SessionOptions): TranscriptWriter {
+  const { profile = null, baseUrl = null } = owner
+  return TranscriptWriter.create(sessionsDirectory, { profile, baseUrl })
+}
+
+/**
+ * The turns that the messages of a conversation come from, the newest of the same words last. A
+ * message of which no transcript has a turn, such as one from the service's history, is left out.
+ */
+export function findTurns(messages: readonly Message[], turns: readonly Turn[]): Map<Message, Turn> {
+  const byWords = new Map<string, Turn[]>()
+  for (const turn of turns) {
+    const key = keyOf(turn.user, turn.answer)
+    byWords.set(key, [...(byWords.get(key) ?? []), turn])
+  }
+  const found = new Map<Message, Turn>()
+  for (let index = messages.length - 1; index > 0; index--) {
+    const [question, answer] = [messages[index - 1], messages[index]]
+    if (question?.role !== 'user' || answer?.role !== 'assistant') continue
+    const turn = byWords.get(keyOf(question.content, answer.content))?.pop()
+    if (!turn) continue
+    found.set(question, turn)
+    found.set(answer, turn)
+  }
+  return found
+}
+
+function keyOf(question: string, answer: string): string {
+  return JSON.stringify([question, answer])
 }

@@ -1,10 +1,7 @@
 import { Failure } from '../../contract/failure.ts'
-import { recover } from '../answer/answer-prompt.ts'
-import { sendInstead, sendPrompt } from '../answer/send-prompt.ts'
-import { asTyped } from '../as-typed.ts'
+import { recover, sendInstead, sendPrompt } from '../answer/answer-prompt.ts'
 import { goOnExactly, goOnFurther } from '../conversation.ts'
-import { showPrompt } from '../resume/show-earlier.ts'
-import type { Session } from '../session.ts'
+import { asTyped, type Session } from '../session.ts'
 import { copyText } from './copy-text.ts'
 import { saveText } from './save-text.ts'
 import type { SlashCommand } from './slash-command.ts'
@@ -21,7 +18,7 @@ export const answerCommands: readonly SlashCommand[] = [
         return sendPrompt(session, unsent.prompt)
       }
       const prompt = demandPrompt(session)
-      showPrompt(session, prompt)
+      session.voice.showPrompt(prompt)
       await sendInstead(session, prompt)
     },
   },
@@ -53,7 +50,7 @@ export const answerCommands: readonly SlashCommand[] = [
       demandPrompt(session)
       if (!cutAnswer) session.voice.note('Nothing was cut off, as far as anybody can tell; asking for more.')
       const goOn = cutAnswer ? goOnExactly : goOnFurther
-      showPrompt(session, goOn)
+      session.voice.showPrompt(goOn)
       await sendPrompt(session, goOn)
     },
   },

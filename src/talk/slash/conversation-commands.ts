@@ -1,10 +1,9 @@
 import { readLastContext } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
-import { cutToWidth } from '../../terminal/editor/cut-to-width.ts'
+import { cutToWidth } from '../../terminal/editor/graphemes.ts'
 import { countOf } from '../../view/count.ts'
-import { beginConversation } from '../resume/begin-conversation.ts'
-import { asMessage } from '../resume/history-message.ts'
-import { showAnswer, showPrompt } from '../resume/show-earlier.ts'
+import { asMessage } from '../conversation.ts'
+import { findConversation } from '../resume/find-conversation.ts'
 import type { Session } from '../session.ts'
 import type { Beginning } from '../session-options.ts'
 import { findTranscript } from '../transcript/find-transcript.ts'
@@ -22,7 +21,7 @@ export const conversationCommands: readonly SlashCommand[] = [
     run: async (session) => {
       const { model } = session.conversation
       const { id, turns } = session.recorder
-      await session.stoppable((signal) => beginConversation(session, { kind: 'new' }, signal))
+      await begin(session, { kind: 'new' })
       session.conversation.model = model ?? session.conversation.model
       session.recorder.options(session.conversation)
       const before = turns > 0 ? ` The one before: /resume ${id}` : ''
@@ -41,7 +40,7 @@ export const conversationCommands: readonly SlashCommand[] = [
     run: async (session, wanted) => {
       if (wanted === '') return listSessions(session)
       const beginning = beginningOf(session, wanted)
-      await session.stoppable((signal) => beginConversation(session, beginning, signal))
+      await begin(session, beginning)
     },
   },
   {
@@ -66,6 +65,14 @@ export const conversationCommands: readonly SlashCommand[] = [
     run: showHistory,
   },
 ]
+
+async function begin(session: Session, beginning: Beginning): Promise<void> {
+  await session.stoppable(async (signal) => {
+    const begun = await findConversation(session, beginning, signal)
+    session.begin(begun)
+    begun.show()
+  })
+}
 
 function listOwn({ options: { sessionsDirectory, owner } }: Session): TranscriptSummary[] {
   return listTranscripts(sessionsDirectory, owner)
@@ -138,8 +145,8 @@ function showMessages(session: Session, messages: Session['conversation']['messa
     `The last ${messages.length === 1 ? 'message' : `${messages.length} messages`}, ${whose}`,
   )
   for (const { role, content } of messages) {
-    if (role === 'assistant') showAnswer(session, content)
-    else showPrompt(session, role === 'system' ? `(system) ${content}` : content)
+    if (role === 'assistant') session.voice.showAnswer(content)
+    else session.voice.showPrompt(role === 'system' ? `(system) ${content}` : content)
   }
   session.screen.separate()
 }

@@ -1,10 +1,9 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { foldLines } from './fold-lines.ts'
-import { repeatAfter } from './repeat-after.ts'
 import { sessionIdOf } from './session-id.ts'
 import { withStorage } from './storage.ts'
 import type { Transcript } from './transcript.ts'
-import { readLine } from './transcript-line.ts'
+import { readLine, repeatAfter } from './transcript-line.ts'
 
 /** Bytes of either end that are read at first. */
 const piece = 64 * 1024

@@ -1,7 +1,6 @@
-import { closeFence } from './close-fence.ts'
-import { describeStatus } from './describe-status.ts'
-import { describeEvents, describeTranscript } from './describe-transcript.ts'
-import type { Transcript, Turn } from './transcript.ts'
+import { describeStreamEvent } from '../../view/stream-event.ts'
+import { replayTurn } from './replay-turn.ts'
+import { describeStatus, type Transcript, type Turn } from './transcript.ts'
 
 export type TranscriptForm = 'text' | 'md' | 'json' | 'jsonl'
 
@@ -58,4 +57,66 @@ function borderOf({ number, at, model }: Turn): string {
 
 function withNewline(text: string): string {
   return text.endsWith('\n') ? text : `${text}\n`
+}
+
+/** Ends the code block that an answer leaves open, so that what follows it is no code (CommonMark 4.5). */
+function closeFence(text: string): string {
+  let open: string | undefined
+  for (const line of text.split('\n')) {
+    const [, fence = '', rest = ''] = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line) ?? []
+    if (fence === '') continue
+    if (open === undefined) {
+      // A back-tick in what follows makes it no fence.
+      if (!(fence.startsWith('`') && rest.includes('`'))) open = fence
+    } else if (fence[0] === open[0] && fence.length >= open.length && rest.trim() === '') open = undefined
+  }
+  if (open === undefined) return text
+  return `${text}${text.endsWith('\n') ? '' : '\n'}${open}\n`
+}
+
+/** A session as one object, version 1, with the interface's spelling; what is not known is left out. */
+function describeTranscript(transcript: Transcript): Record<string, unknown> {
+  const { id, at, updatedAt, profile, baseUrl, name, mode, contextId, model, system } = transcript
+  return {
+    v: 1,
+    id,
+    at,
+    updated_at: updatedAt,
+    profile,
+    base_url: baseUrl,
+    name,
+    mode,
+    context_id: contextId,
+    model,
+    system,
+    temperature: transcript.temperature,
+    max_tokens: transcript.maxTokens,
+    turns: transcript.turns.map(describeTurn),
+  }
+}
+
+function describeTurn(turn: Turn): Record<string, unknown> {
+  return {
+    turn: turn.number,
+    at: turn.at,
+    user: turn.user,
+    answer: turn.answer,
+    status: turn.status,
+    context_id: turn.contextId,
+    id: turn.id,
+    model: turn.model,
+    usage: turn.usage,
+    finish_reason: turn.finishReason,
+    reason: turn.reason,
+    first_ms: turn.firstMs,
+    total_ms: turn.totalMs,
+  }
+}
+
+/** A session as public events: for each turn the question, and what the stream of the answer gave. */
+function* describeEvents({ turns }: Transcript): Generator<Record<string, unknown>> {
+  for (const turn of turns) {
+    yield { v: 1, type: 'user', text: turn.user }
+    for (const event of replayTurn(turn)) yield describeStreamEvent(event)
+  }
 }

@@ -2,12 +2,11 @@ import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync, writeS
 import { dirname, join } from 'node:path'
 import { makePrivateDirectory } from '../../system/make-private-directory.ts'
 import { syncDirectory } from '../../system/sync-directory.ts'
-import { repeatAfter } from './repeat-after.ts'
 import { extension, makeSessionId, sessionIdOf } from './session-id.ts'
 import { lockSession } from './session-lock.ts'
 import { Standing } from './standing.ts'
 import { withStorage } from './storage.ts'
-import type { TranscriptLine } from './transcript-line.ts'
+import { repeatAfter, type TranscriptLine } from './transcript-line.ts'
 
 /**
  * Appends to the transcript of a session. What was appended is the system's before `append` returns,

@@ -1,5 +1,6 @@
 import type { Message, Usage } from '../../contract/completion.ts'
 import type { StreamEvent } from '../../contract/stream-event.ts'
+import { countOf } from '../../view/count.ts'
 
 /**
  * How a turn ended. `unverified`: as far as anybody can tell complete; `truncated`: by the service
@@ -60,4 +61,16 @@ export interface Transcript {
   isOnService: boolean
   /** Whether what came before that is on the service alone. */
   lacksBeginning: boolean
+}
+
+/**
+ * What is not right with an answer: `truncated after 214 characters: the answer broke off`. Undefined
+ * for one that is complete.
+ */
+export function describeStatus({ status, answer, reason }: Turn): string | undefined {
+  if (status === 'complete') return undefined
+  if (status === 'unverified') return 'unverified: the service did not say that this is all'
+  const length = Array.from(answer).length
+  const after = length === 0 ? '' : ` after ${countOf(length, 'character')}`
+  return `${status}${after}${reason === undefined ? '' : `: ${reason}`}`
 }

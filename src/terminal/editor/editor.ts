@@ -3,10 +3,8 @@ import type { EditorOptions, EditorView } from './editor-options.ts'
 import type { Key } from './key.ts'
 import { bindKeys, chordOf } from './key-bindings.ts'
 import { Layout, layOut, textWidth } from './layout.ts'
-import { RecallSearch } from './recall-search.ts'
-import { RecallWalk } from './recall-walk.ts'
-import type { BufferState } from './text-buffer.ts'
-import { TextBuffer } from './text-buffer.ts'
+import { RecallSearch, RecallWalk } from './recall-navigation.ts'
+import { type BufferState, TextBuffer } from './text-buffer.ts'
 
 /** The line editor: keys in, a view and events out. It knows no terminal. */
 export class Editor {

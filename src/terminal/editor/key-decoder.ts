@@ -1,8 +1,7 @@
 import { startTimer } from '../../system/clock.ts'
 import { readControl, readCsi, readSs3 } from './escape-sequence.ts'
-import type { Key } from './key.ts'
-import { press, readSign } from './key.ts'
-import { PasteReader } from './paste-reader.ts'
+import { cleanText } from './graphemes.ts'
+import { type Key, press, readSign } from './key.ts'
 
 /** In ms: a sequence arrives at once, so an ESC that nothing follows for this long is the Escape key. */
 const escapeWait = 50
@@ -232,3 +231,28 @@ const controlStringEnd = /[\u0003\u0007\u0018\u001a\u001b\u009c]/g
 // biome-ignore-end lint/suspicious/noControlCharactersInRegex: they are what was looked for
 /** Halves of characters that have lost the other one. */
 const halves = /\p{Surrogate}/gu
+
+const endMark = '\u001b[201~'
+
+/** Collects a bracketed paste up to the mark of its end, in linear time however it was split. */
+class PasteReader {
+  readonly #pieces: string[] = []
+  /** The last characters so far, with which the mark may have begun. */
+  #tail = ''
+
+  /** Takes text from an index on; returns the index after the end mark, or undefined when it is yet to come. */
+  take(input: string, at: number): number | undefined {
+    const text = this.#tail + input.slice(at)
+    const end = text.indexOf(endMark)
+    const sure = end < 0 ? Math.max(0, text.length - endMark.length + 1) : end
+    this.#pieces.push(text.slice(0, sure))
+    const next = end < 0 ? undefined : at - this.#tail.length + end + endMark.length
+    this.#tail = end < 0 ? text.slice(sure) : ''
+    return next
+  }
+
+  /** What was pasted, cleaned. */
+  get text(): string {
+    return cleanText(this.#pieces.join('') + this.#tail)
+  }
+}

@@ -1,14 +1,12 @@
-import { Fence, opensFence } from './fence.ts'
+import type { Highlight } from './highlight.ts'
 import { inlineRuns, inlineRunsOf } from './inline-runs.ts'
 import { InlineText } from './inline-text.ts'
 import { LineFiller } from './line-filler.ts'
 import { type LineStart, matchContainers } from './line-start.ts'
-import type { MarkdownOptions } from './markdown-options.ts'
 import { Page } from './page.ts'
 import { unmarked } from './run.ts'
-import { TableBlock } from './table-block.ts'
-import { readDelimiters, splitRow } from './table-row.ts'
-import type { Mark } from './text-style.ts'
+import { readDelimiters, splitRow, TableBlock } from './table-block.ts'
+import type { Mark, MarkdownOptions, TextStyle } from './text-style.ts'
 
 const widestProse = 100
 const codeIndent = '  '
@@ -207,4 +205,50 @@ function withoutClosingMarks(text: string): string {
   while (text.charAt(end - 1) === '#') end--
   const isMark = end === 0 || text.charAt(end - 1) === ' '
   return isMark ? text.slice(0, end).trimEnd() : text
+}
+
+/** A block of fenced code that is being read (CommonMark, section 4.5). */
+class Fence {
+  #mark: string
+  #indent: number
+  #paint: ((line: string) => string) | undefined
+
+  /**
+   * @param opening the line that opens it, without its indent
+   * @param indent spaces before it, of which its lines lose as many
+   */
+  constructor(opening: string, indent: number, style: TextStyle, highlight: Highlight | undefined) {
+    this.#mark = /^(?:`+|~+)/.exec(opening)?.[0] ?? ''
+    this.#indent = indent
+    const language = /^\s*([^\s,{:]+)/.exec(opening.slice(this.#mark.length, this.#mark.length + 100))?.[1]
+    this.#paint = language === undefined ? undefined : highlight?.(language.toLowerCase(), style)
+  }
+
+  isClosedBy(line: string): boolean {
+    const text = line.trim()
+    return (
+      text.length >= this.#mark.length &&
+      text.startsWith(this.#mark) &&
+      leadingSpaces(line) <= 3 &&
+      text === this.#mark.charAt(0).repeat(text.length)
+    )
+  }
+
+  /** The line as code, coloured. */
+  read(line: string): string {
+    const code = line.slice(Math.min(leadingSpaces(line), this.#indent))
+    return this.#paint?.(code) ?? code
+  }
+}
+
+/** Whether a line opens a fence, once it is whole: what follows backticks has none. */
+function opensFence(line: string): boolean {
+  const info = line.replace(/^`+/, '')
+  return info === line || !info.includes('`')
+}
+
+function leadingSpaces(line: string): number {
+  let length = 0
+  while (line.charAt(length) === ' ') length++
+  return length
 }

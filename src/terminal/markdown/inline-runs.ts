@@ -1,5 +1,5 @@
 import { Lexer, type Token } from 'marked'
-import { decodeEntities } from './entities.ts'
+import { stripControls } from '../strip-controls.ts'
 import { InlineText } from './inline-text.ts'
 import type { Look, Run } from './run.ts'
 import type { Mark } from './text-style.ts'
@@ -103,4 +103,45 @@ function shows(mark: Mark, { style }: Look): boolean {
 function clickable(href: string, { link }: Look): string | undefined {
   if (link === undefined || !/^(https?:\/\/|mailto:)/i.test(href)) return undefined
   return href.toWellFormed().replace(/[^\x21-\x7e]/gu, encodeURIComponent)
+}
+
+/** The characters that are written as entities in answers; others stay as they are. */
+const named: Record<string, string> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: '\u00a0',
+  copy: '©',
+  reg: '®',
+  trade: '™',
+  hellip: '…',
+  mdash: '—',
+  ndash: '–',
+  lsquo: '‘',
+  rsquo: '’',
+  ldquo: '“',
+  rdquo: '”',
+  bull: '•',
+  middot: '·',
+  times: '×',
+  deg: '°',
+  rarr: '→',
+  larr: '←',
+  euro: '€',
+}
+
+/** Entities as their characters. A control character that hides in a number is dropped. */
+function decodeEntities(text: string): string {
+  if (!text.includes('&')) return text
+  return text.replace(
+    /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([a-z]{2,6}));/g,
+    (whole, decimal?: string, hexadecimal?: string, name?: string) => {
+      if (name !== undefined) return named[name] ?? whole
+      const code = decimal === undefined ? Number.parseInt(hexadecimal ?? '', 16) : Number(decimal)
+      const exists = code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff)
+      return exists ? stripControls(String.fromCodePoint(code)) : '\ufffd'
+    },
+  )
 }

@@ -1,5 +1,5 @@
-import { mayBreakBetween } from './break-opportunity.ts'
 import { InlineMarks } from './inline-marks.ts'
+import { mayBreakBetween } from './line-filler.ts'
 
 /**
  * How long, in UTF-16 units, an open mark may hold text back. It bounds the work too: a piece may

@@ -1,5 +1,4 @@
-import { mayBreakBetween } from './break-opportunity.ts'
-import { displayWidth } from './display-width.ts'
+import stringWidth from 'string-width'
 import { type Look, paint, type Run, unmarked } from './run.ts'
 
 /** Where lines go. */
@@ -164,4 +163,36 @@ function splitWide(text: string): string[] {
   }
   parts.push(text.slice(from))
   return parts
+}
+
+/**
+ * Columns that a text takes. What most texts are made of is known without looking at each character:
+ * Latin, Greek and Cyrillic letters, dashes and quotes take one, Chinese and Japanese ones two.
+ */
+function displayWidth(text: string): number {
+  if (singleWidth.test(text)) return text.length
+  return doubleWidth.test(text) ? 2 * text.length : stringWidth(text)
+}
+
+const singleWidth =
+  /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2500-\u257f]*$/
+const doubleWidth = /^[\u3001-\u3029\u3041-\u3096\u30a1-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff01-\uff60]*$/
+
+/** Chinese and Japanese have no spaces between words: a line may end between any two characters. */
+const wideCharacter = /[\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff01-\uff60]/
+/** But it neither begins with these nor ends with those (kinsoku shori). */
+const neverFirst =
+  /[、。，．・：；？！゛゜ー々〻ゝゞヽヾ’”）〕］｝〉》」』】〗〙…ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ]/
+const neverLast = /[（〔［｛〈《「『【〖〘]/
+
+/** Whether a line may end between two characters though there is no space. */
+export function mayBreakBetween(before: string, after: string): boolean {
+  // Nearly all text is below.
+  if (before < '\u3000' || after < '\u3000') return false
+  return (
+    wideCharacter.test(after) &&
+    wideCharacter.test(before) &&
+    !neverFirst.test(after) &&
+    !neverLast.test(before)
+  )
 }

@@ -1,5 +1,3 @@
-import { type Container, deepestContainer } from './container.ts'
-
 type Leaf = 'blank' | 'text' | 'heading' | 'fence' | 'rule' | 'indented' | 'row'
 
 /** What the start of a line says of it. */
@@ -154,3 +152,19 @@ function runLength(rest: string): number {
   while (rest.charAt(length) === rest.charAt(0)) length++
   return length
 }
+
+/** What a line can be inside of: `> ` and list items, outermost first. */
+export type Container = { kind: 'quote' } | Item
+
+interface Item {
+  kind: 'item'
+  /** Spaces by which its further lines are indented in the source. */
+  indent: number
+  isOrdered: boolean
+  /** As written: `-`, `3.`; or a box, which may be ticked. */
+  marker: string
+  isTask: boolean
+}
+
+/** Deeper ones are text. No answer needs more, and each line looks at all of them. */
+const deepestContainer = 32

@@ -1,5 +1,5 @@
-import type { Container } from './container.ts'
 import type { Lines } from './line-filler.ts'
+import type { Container } from './line-start.ts'
 import type { Look } from './run.ts'
 
 interface Level {

@@ -1,9 +1,7 @@
-import { widestColumn } from './fit-columns.ts'
 import { inlineRunsOf } from './inline-runs.ts'
 import { LineFiller } from './line-filler.ts'
 import type { Page } from './page.ts'
 import { type Look, unmarked } from './run.ts'
-import { type Alignment, splitRow } from './table-row.ts'
 import type { Mark } from './text-style.ts'
 
 /** Rows, and UTF-16 units, after which the widths are settled and each row is shown as it comes. */
@@ -172,4 +170,56 @@ export class TableBlock {
 
 function widest(lines: readonly CellLine[]): number {
   return lines.reduce((most, { width }) => Math.max(most, width), 0)
+}
+
+/**
+ * Takes width from the widest columns until all fit: the narrow ones keep what they need.
+ *
+ * @param natural what each column would take
+ * @param room for all of them
+ * @returns how wide a column may be at most
+ */
+function widestColumn(natural: readonly number[], room: number): number {
+  let left = room
+  const sorted = natural.toSorted((a, b) => a - b)
+  for (const [index, width] of sorted.entries()) {
+    const share = Math.floor(left / (sorted.length - index))
+    if (width > share) return share
+    left -= width
+  }
+  return Number.POSITIVE_INFINITY
+}
+
+type Alignment = 'left' | 'center' | 'right'
+
+/** The cells of a row (GFM, section 4.10): a bar after a backslash is text. */
+export function splitRow(row: string): string[] {
+  const text = row.trim()
+  const cells: string[] = []
+  let cell = ''
+  for (let at = text.startsWith('|') ? 1 : 0; at < text.length; at++) {
+    const unit = text.charAt(at)
+    if (unit === '\\' && text.charAt(at + 1) === '|') {
+      cell += '|'
+      at++
+    } else if (unit === '\\') {
+      cell += unit + text.charAt(at + 1)
+      at++
+    } else if (unit === '|') {
+      cells.push(cell.trim())
+      cell = ''
+    } else {
+      cell += unit
+    }
+  }
+  if (cell.trim() !== '') cells.push(cell.trim())
+  return cells
+}
+
+/** What the row under the header says of the columns; nothing if it is none. */
+export function readDelimiters(row: string): Alignment[] | undefined {
+  if (!row.includes('-') || !/^[|:\- ]+$/.test(row)) return undefined
+  const cells = splitRow(row)
+  if (cells.some((cell) => !/^:?-+:?$/.test(cell))) return undefined
+  return cells.map((cell) => (cell.endsWith(':') ? (cell.startsWith(':') ? 'center' : 'right') : 'left'))
 }

@@ -1,3 +1,6 @@
+import type { Highlight } from './highlight.ts'
+import type { Look } from './run.ts'
+
 /** How text can be made to look. Without colour each function returns its text. */
 export interface TextStyle {
   bold(text: string): string
@@ -29,4 +32,10 @@ export const plainStyle: TextStyle = {
   blue: same,
   magenta: same,
   cyan: same,
+}
+
+export interface MarkdownOptions extends Look {
+  /** Of the terminal, which may be resized. Prose takes 100 at most. */
+  readonly columns: number
+  highlight?: Highlight
 }

@@ -1,4 +1,7 @@
 import stringWidth from 'string-width'
+import { cutToWidth } from '../editor/graphemes.ts'
+import type { SessionInput } from '../input.ts'
+import type { TextStyle } from '../markdown/text-style.ts'
 import type { Terminal } from './terminal.ts'
 
 /** What is drawn below the text: rows no wider than the terminal, and where the cursor is in them. */
@@ -151,4 +154,28 @@ function asLines(text: string): string {
 
 function rowsOf(line: string, columns: number): number {
   return Math.max(1, Math.ceil(stringWidth(line) / columns))
+}
+
+interface Parts {
+  status: string | undefined
+  /** Typed ahead and submitted. */
+  queued: readonly string[]
+  /** Undefined where nothing can be typed just now. */
+  input: SessionInput | undefined
+  columns: number
+  rows: number
+  style: TextStyle
+}
+
+/** What stands below the text: what is waited for, what will be sent next, and where one types. */
+export function composeFooter({ status, queued, input, columns, rows, style }: Parts): Footer | undefined {
+  const above = [...(status === undefined ? [] : [status]), ...queued.map((text) => `next: ${text}`)]
+    .slice(0, Math.max(0, rows - 1))
+    .map((text) => style.dim(cutToWidth(text, columns).text))
+  const view = input?.view(columns, Math.max(1, rows - above.length))
+  if (view) {
+    const { row, column } = view.cursor
+    return { lines: [...above, ...view.lines], cursor: { row: row + above.length, column } }
+  }
+  return above.length === 0 ? undefined : { lines: above, cursor: { row: above.length - 1, column: 0 } }
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { documentForms, permissions, roles, themeModes } from '../../../src/cli/completion/known-values.ts'
+import { permissions, roles, themeModes } from '../../../src/cli/completion/known-values.ts'
 import type { LiveValues } from '../../../src/cli/completion/live-values.ts'
 import { type Program, suggest } from '../../../src/cli/completion/suggest.ts'
 import { knownPermissions, rightsOf } from '../../../src/service/domain/access/permissions.ts'
@@ -160,7 +160,9 @@ describe('what completion knows by itself', () => {
     try {
       const theme = await runChatctl(sandbox, ['settings', 'set', 'theme.mode=x', '-p', 'local'])
       for (const mode of themeModes) expect(theme.stderr).to.contain(mode)
-      for (const [id, forms] of Object.entries(documentForms)) {
+      for (const { id, documentForms: forms } of commands) {
+        // A session needs a terminal.
+        if (forms === undefined || id === 'chat') continue
         const args = id === 'chat:show' ? ['x'] : []
         const { stderr } = await runChatctl(sandbox, [...wordsOf(id), ...args, '--output', 'none'])
         expect(stderr).to.match(/is not one of [^.\n]*/)

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
-import { LargeWork } from '../../../src/service/limits/large-work.ts'
+import { LargeWork } from '../../../src/service/http/request/request-memory.ts'
 
 describe('large pieces of work', () => {
   it('begin one in each turn of the event loop, in the order in which they came', async () => {

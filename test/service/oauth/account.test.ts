@@ -30,7 +30,7 @@ onEachEngine('the account page', (withService, _engine) => {
       await getTokens(url, { browser, scope: 'chat:read users:read' })
       const page = await openAccount(url, browser)
       expect(page.text).to.include('You are signed in as <b>ada@example.com</b>')
-      expect(page.text).to.include('This browser').and.to.include('Firefox/1 &#60;b&#62;')
+      expect(page.text).to.include('This browser').and.to.include('Firefox/1 &lt;b&gt;')
       expect(page.text).to.include('chat:read users:read').and.to.include('from 127.0.0.1')
       expect(idsOn(page)).to.have.length(2)
     }))

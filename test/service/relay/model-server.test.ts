@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { expect } from 'chai'
-import { rememberFirstModel } from '../../../src/service/upstream/first-model.ts'
+import { rememberFirstModel } from '../../../src/service/upstream/openai-compatible.ts'
 import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../scripted-upstream.ts'
 import { withService } from '../temporary-service.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { findTurns } from '../../../src/talk/resume/answered-turns.ts'
+import { findTurns } from '../../../src/talk/resume/resume-transcript.ts'
 import { foldLines } from '../../../src/talk/transcript/fold-lines.ts'
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
 import { failing } from '../../support/fault-server.ts'

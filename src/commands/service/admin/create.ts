@@ -2,6 +2,7 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { textFlag } from '../../../cli/flag-types.ts'
 import { newPasswordFlags, readNewPassword } from '../../../cli/input/new-password.ts'
+import { serviceData } from '../../../cli/requests.ts'
 import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { accountView } from '../../../view/service.ts'
@@ -10,6 +11,8 @@ export default class ServiceAdminCreate extends BaseCommand {
   static override summary = 'Create a user with the role admin, on the machine of the service.'
   static override description =
     'The way in for the first admin, while the service runs or not. The password is asked for twice, or comes from stdin or a file.'
+  static override requests = serviceData
+  static override view = accountView
   static override examples = [
     '<%= config.bin %> service admin create ada@example.com --name "Ada"',
     '<%= config.bin %> service admin create ada@example.com --password-file password.txt',
@@ -26,7 +29,7 @@ export default class ServiceAdminCreate extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(ServiceAdminCreate, accountView)
+    const { args, flags, context } = await this.start(ServiceAdminCreate)
     const { name = '' } = flags
     const { email } = args
     const administration = await context.openAdministration(flags)

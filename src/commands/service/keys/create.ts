@@ -1,6 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { textFlag } from '../../../cli/flag-types.ts'
+import { serviceData } from '../../../cli/requests.ts'
 import { databaseFlag, dataFlag, keyFlags, keyPermissions, tiers } from '../../../cli/service-flags.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { newKeyView } from '../../../view/service.ts'
@@ -10,6 +11,8 @@ export default class ServiceKeysCreate extends BaseCommand {
   static override description =
     'Only a hash of the key is kept. It acts as its user and never may more than that user; without --user, as the built-in admin.'
   static override usage = 'service keys create --name <text>'
+  static override requests = serviceData
+  static override view = newKeyView
   static override examples = [
     '<%= config.bin %> service keys create --name ci --tier pro --expires 90d',
     '<%= config.bin %> service keys create --name bot --user ada@example.com',
@@ -34,7 +37,7 @@ export default class ServiceKeysCreate extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(ServiceKeysCreate, newKeyView)
+    const { flags, context } = await this.start(ServiceKeysCreate)
     const { name, tier, limit, user, expires } = flags
     const request = {
       name,

@@ -1,14 +1,17 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
+import { serviceData } from '../../../cli/requests.ts'
 import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { keyView } from '../../../view/service.ts'
 
 export default class ServiceKeysList extends BaseCommand {
   static override summary = 'List the API keys of the embedded service.'
+  static override requests = serviceData
+  static override view = keyView
   static override examples = ['<%= config.bin %> service keys list']
   static override flags = { data: dataFlag, database: databaseFlag }
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(ServiceKeysList, keyView)
+    const { flags, context } = await this.start(ServiceKeysList)
     const administration = await context.lookAround(flags)
     await context.output.show(keyView, await administration.listKeys())
   }

@@ -1,11 +1,14 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
+import { serviceData } from '../../../cli/requests.ts'
 import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { dryRunFlag, yesFlag } from '../../../cli/shared-flags.ts'
 import { keyView } from '../../../view/service.ts'
 
 export default class ServiceKeysRevoke extends BaseCommand {
   static override summary = 'Revoke an API key of the embedded service for good.'
+  static override requests = serviceData
+  static override view = keyView
   static override examples = ['<%= config.bin %> service keys revoke KEY_ID --yes']
   static override args = {
     id: Args.string({ description: 'Id of the key.', required: true, ignoreStdin: true }),
@@ -13,7 +16,7 @@ export default class ServiceKeysRevoke extends BaseCommand {
   static override flags = { data: dataFlag, database: databaseFlag, yes: yesFlag, 'dry-run': dryRunFlag }
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(ServiceKeysRevoke, keyView)
+    const { args, flags, context } = await this.start(ServiceKeysRevoke)
     const administration = await context.openAdministration(flags)
     const { id } = await administration.findKey(args.id)
     if (context.dryRun) return this.showLocalChange({ revoke: id })

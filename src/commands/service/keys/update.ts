@@ -2,6 +2,7 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { textFlag } from '../../../cli/flag-types.ts'
+import { serviceData } from '../../../cli/requests.ts'
 import { databaseFlag, dataFlag, keyFlags, keyPermissions, tiers } from '../../../cli/service-flags.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { Failure } from '../../../contract/failure.ts'
@@ -11,6 +12,8 @@ export default class ServiceKeysUpdate extends BaseCommand {
   static override summary = 'Change the tier, rights, end or name of an API key.'
   static override description =
     'What is not given stays; --permission replaces the permissions. A running service goes by it from the next request on.'
+  static override requests = serviceData
+  static override view = keyView
   static override examples = [
     '<%= config.bin %> service keys update KEY_ID --tier pro',
     '<%= config.bin %> service keys update KEY_ID --permission read:chat --permission write:chat',
@@ -29,7 +32,7 @@ export default class ServiceKeysUpdate extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(ServiceKeysUpdate, keyView)
+    const { args, flags, context } = await this.start(ServiceKeysUpdate)
     const { name, tier, limit, expires } = flags
     const change = {
       name,

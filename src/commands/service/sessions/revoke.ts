@@ -1,11 +1,14 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
+import { serviceData } from '../../../cli/requests.ts'
 import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { dryRunFlag, yesFlag } from '../../../cli/shared-flags.ts'
 import { sessionView } from '../../../view/service.ts'
 
 export default class ServiceSessionsRevoke extends BaseCommand {
   static override summary = 'End a sign-in to the embedded service, with all its tokens.'
+  static override requests = serviceData
+  static override view = sessionView
   static override examples = ['<%= config.bin %> service sessions revoke SESSION_ID --yes']
   static override args = {
     id: Args.string({ description: 'Id of the session.', required: true, ignoreStdin: true }),
@@ -13,7 +16,7 @@ export default class ServiceSessionsRevoke extends BaseCommand {
   static override flags = { data: dataFlag, database: databaseFlag, yes: yesFlag, 'dry-run': dryRunFlag }
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(ServiceSessionsRevoke, sessionView)
+    const { args, flags, context } = await this.start(ServiceSessionsRevoke)
     const administration = await context.openAdministration(flags)
     const { id } = await administration.findSession(args.id)
     if (context.dryRun) return this.showLocalChange({ revoke: id })

@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { newPasswordFlags, readNewPassword } from '../../../cli/input/new-password.ts'
+import { serviceData } from '../../../cli/requests.ts'
 import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { accountView } from '../../../view/service.ts'
@@ -9,6 +10,8 @@ export default class ServiceUsersReset extends BaseCommand {
   static override summary = 'Let somebody back in who lost a password or a second factor.'
   static override description =
     'Sets a new password, on the machine of the service, while it runs or not. The second factor and all sign-ins end, and failed attempts are cleared; keys stay. The password is asked for twice, or comes from stdin or a file.'
+  static override requests = serviceData
+  static override view = accountView
   static override examples = [
     '<%= config.bin %> service users reset ada@example.com',
     '<%= config.bin %> service users reset ada@example.com --password-file password.txt',
@@ -24,7 +27,7 @@ export default class ServiceUsersReset extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(ServiceUsersReset, accountView)
+    const { args, flags, context } = await this.start(ServiceUsersReset)
     const administration = await context.openAdministration(flags)
     // Better known before anybody types a password.
     const { id, email } = await administration.findAccount(args.user)

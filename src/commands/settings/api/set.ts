@@ -4,6 +4,7 @@ import { readDocument } from '../../../cli/input/read-document.ts'
 import { showChanged } from '../../../cli/output/show-changed.ts'
 import { showSentDifference } from '../../../cli/output/show-sent-difference.ts'
 import { lockingFor, serviceOf } from '../../../cli/plan-service.ts'
+import { calls } from '../../../cli/requests.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { demandNamedService } from '../../../cli/target.ts'
 import type { ApiConfiguration } from '../../../contract/api-configuration.ts'
@@ -16,6 +17,8 @@ export default class SettingsApiSet extends BaseCommand {
   static override summary = 'Set the API configuration: rate limiting and CORS.'
   static override description =
     'It can be set but not read back, so that the difference to what was last sent from here is shown. Only what is given is sent; flags go before what --file says.'
+  static override requests = calls('setApiConfiguration')
+  static override view = apiConfigurationView
   static override examples = [
     '<%= config.bin %> settings api set --version v2 --rate-limiting on --requests-per-minute 60',
     '<%= config.bin %> settings api set --allowed-origin https://a.example --allowed-method GET --allowed-method POST',
@@ -46,7 +49,7 @@ export default class SettingsApiSet extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(SettingsApiSet, apiConfigurationView)
+    const { flags, context } = await this.start(SettingsApiSet)
     const file =
       flags.file === undefined ? undefined : await readDocument(flags.file, context, maxSettingsBytes)
     const base = file === undefined ? {} : asObject(file.value, file.name)

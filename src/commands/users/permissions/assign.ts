@@ -5,6 +5,7 @@ import { bulkFlags, readBulkFlags } from '../../../cli/import/bulk-flags.ts'
 import { closeImport } from '../../../cli/import/close-import.ts'
 import { importFile } from '../../../cli/import/import-file.ts'
 import { showChanged } from '../../../cli/output/show-changed.ts'
+import { calls } from '../../../cli/requests.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { closedView, importView } from '../../../view/import.ts'
@@ -14,6 +15,12 @@ export default class UsersPermissionsAssign extends BaseCommand {
   static override summary = 'Assign permissions and a role to a user, or to those of a file.'
   static override description =
     'Exactly what is given is sent. Whether a service replaces the earlier permissions or adds to them is its own choice; the embedded one replaces. A file is sent as users import does it: checked first, under a quota, and resumed by the same command. After a finished run, the same command sends every row again.'
+  static override requests = {
+    ...calls('assignPermissions'),
+    note: 'and with `--file` one more to see the quota.',
+  }
+  static override completes = { id: 'permissions of a user' } as const
+  static override view = permissionsView
   static override examples = [
     '<%= config.bin %> users permissions assign ID read:chat write:users --role editor',
     '<%= config.bin %> users permissions assign ID --role admin',

@@ -2,6 +2,7 @@ import { BaseCommand } from '../../../cli/base-command.ts'
 import { textFlag } from '../../../cli/flag-types.ts'
 import { parseSwitches } from '../../../cli/input/key-values.ts'
 import { showChanged } from '../../../cli/output/show-changed.ts'
+import { calls } from '../../../cli/requests.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { Failure } from '../../../contract/failure.ts'
 import type { UserSettingsRequest } from '../../../contract/profile.ts'
@@ -9,6 +10,8 @@ import { userSettingsView } from '../../../view/users.ts'
 
 export default class UsersSettingsSet extends BaseCommand {
   static override summary = 'Change your own settings: exactly what is named.'
+  static override requests = calls('updateUserSettings')
+  static override view = userSettingsView
   static override examples = [
     '<%= config.bin %> users settings set --theme dark --language de',
     '<%= config.bin %> users settings set --notification email=off --notification push=on',
@@ -26,7 +29,7 @@ export default class UsersSettingsSet extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(UsersSettingsSet, userSettingsView)
+    const { flags, context } = await this.start(UsersSettingsSet)
     const request: UserSettingsRequest = {
       ...(flags.theme === undefined ? {} : { theme: flags.theme }),
       ...(flags.language === undefined ? {} : { language: flags.language }),

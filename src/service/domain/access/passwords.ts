@@ -1,4 +1,4 @@
-import { createGate } from './gate.ts'
+import { Refusal } from '../refusal.ts'
 
 /** How many characters a password may have. */
 export const passwordLength = { least: 8, most: 1024 } as const
@@ -36,4 +36,32 @@ const nobody = (() => {
 export async function verifyPassword(stored: string | null, password: string): Promise<boolean> {
   const { verify } = await import('@node-rs/argon2')
   return (await gate(() => verify(stored ?? nobody, password))) && stored !== null
+}
+
+/**
+ * Lets so many pieces of work run at once, and others wait in turn.
+ * @param room how many may wait
+ * @throws Refusal `too_busy` where that many wait already
+ */
+function createGate(atOnce: number, room: number): <T>(work: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = []
+  let running = 0
+  return async (work) => {
+    if (running >= atOnce) {
+      if (waiting.length >= room) {
+        throw new Refusal('too_busy', 'Too many passwords are being checked', { retryAfter: 1 })
+      }
+      // Who ends hands its place on, so that `running` stays as it is.
+      await new Promise<void>((resolve) => waiting.push(resolve))
+    } else {
+      running++
+    }
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else running--
+    }
+  }
 }

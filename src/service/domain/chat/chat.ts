@@ -3,8 +3,8 @@ import type { Hold } from '../../limits/memory-budget.ts'
 import type { Database } from '../../store/tables.ts'
 import type { Order, Upstream } from '../../upstream/upstream.ts'
 import { createId } from '../identifiers.ts'
+import { Refusal } from '../refusal.ts'
 import type { SettingsInForce } from '../settings.ts'
-import { capTokens, requireChat } from './chat-limits.ts'
 import { type Exchange, readConversation, storeExchange } from './contexts.ts'
 import { storableText } from './storable-text.ts'
 
@@ -86,3 +86,19 @@ export async function sendMessage(
   })
   return { id: exchange.answerId, response, context_id: exchange.contextId, created_at: createdAt }
 }
+
+/** Reading models and history stays possible: only the model is not asked. @throws Refusal `feature_disabled` */
+export function requireChat({ features }: SettingsInForce): void {
+  if (features.chat) return
+  throw new Refusal(
+    'feature_disabled',
+    'Chat is turned off in the settings of this service (features.chat)',
+    {
+      details: { feature: 'chat' },
+    },
+  )
+}
+
+/** How many tokens a completion may generate: what was asked for, and never more than the settings allow. */
+export const capTokens = ({ limits }: SettingsInForce, wanted: number | undefined): number =>
+  Math.min(wanted ?? limits.max_tokens, limits.max_tokens)

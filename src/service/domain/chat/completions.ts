@@ -3,7 +3,7 @@ import type { Model } from '../../../contract/model.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 import { createId } from '../identifiers.ts'
 import type { SettingsInForce } from '../settings.ts'
-import { capTokens, requireChat } from './chat-limits.ts'
+import { capTokens, requireChat } from './chat.ts'
 
 /** A request that has passed validation. */
 type Order = CompletionRequest & { messages: Message[] }

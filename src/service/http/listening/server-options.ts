@@ -1,6 +1,6 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { type FastifyBaseLogger, type FastifyServerOptions, LogController } from 'fastify'
-import { toOriginForm } from '../request/origin-form.ts'
-import { requestIdFor } from '../request/request-id.ts'
+import { createId } from '../../domain/identifiers.ts'
 import { bodyLimit, keepAliveTimeout, limitConnections } from './connection-limits.ts'
 import type { Exposure } from './exposure.ts'
 
@@ -39,4 +39,26 @@ export function serverOptions({
 
 function noSchemas(): never {
   throw new Error('routes of this service have no Fastify schemas')
+}
+
+/** What is safe in a header, a line of a log and a database. */
+const form = /^[A-Za-z0-9._-]{1,64}$/
+
+/** The caller's own `x-request-id`, so that its logs and ours name one thing alike, or else a new one. */
+function requestIdFor(headers: IncomingHttpHeaders): string {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && form.test(given) ? given : createId('req')
+}
+
+/**
+ * The target of a request as path and query. One may also name scheme and host (RFC 9112 section
+ * 3.2.2); routes would match that too, and whatever looks at the address itself would not.
+ */
+function toOriginForm(request: IncomingMessage & { originalUrl?: string | undefined }): string {
+  // Fastify keeps what was there before in it, and oidc-provider would take the difference for a prefix.
+  request.originalUrl = undefined
+  const { url = '' } = request
+  const [authority = ''] = /^https?:\/\/[^/?#]*/i.exec(url) ?? []
+  const rest = url.slice(authority.length)
+  return authority !== '' && !rest.startsWith('/') ? `/${rest}` : rest
 }

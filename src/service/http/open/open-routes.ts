@@ -40,11 +40,8 @@ export function addOpenRoutes(server: FastifyInstance, { readiness, version, pub
   get('/', async (request, reply) => {
     const isReady = (await readiness.check()) === undefined
     const url = publicUrl ?? urlAsSeen(request)
-    const { headers, body } = renderStatusPage({ version, url, isReady })
-    return reply
-      .code(isReady ? 200 : 503)
-      .headers(headers)
-      .send(body)
+    const page = renderStatusPage({ version, url, isReady })
+    return reply.code(page.status).headers(page.headers).send(page.body)
   })
 }
 

@@ -1,21 +1,15 @@
-import { createHash } from 'node:crypto'
-import { pageStyle } from '../../../pages/page-style.ts'
+import { html } from '../../../pages/html.ts'
+import { type Page, renderPage } from '../../../pages/page.ts'
 import { paths } from '../../oauth/metadata.ts'
-import { Html, html } from '../../oauth/pages/html.ts'
 
-export interface StatusFacts {
+interface StatusFacts {
   version: string | undefined
   /** The service's origin, as whoever looks at the page would type it. */
   url: string
   isReady: boolean
 }
 
-/** A page of static HTML that says what answers here and how to connect. It loads nothing and knows no secret. */
-export function renderStatusPage(facts: StatusFacts): { headers: Record<string, string>; body: string } {
-  return { headers, body: write(facts) }
-}
-
-const style = `${pageStyle}
+const style = `
 :root{--well:#f4f5f7}
 .ready{--mark:#0f7035;--tint:#e3f5e9}
 .not-ready{--mark:#a15c07;--tint:#fdf0dc}
@@ -35,33 +29,10 @@ pre{margin-top:10px;padding:12px 14px;border:1px solid var(--edge);border-radius
 code{font:13px/1.6 ui-monospace,"SF Mono",Menlo,Consolas,monospace}
 `
 
-/** Nothing but the page's own style, by its hash (CSP level 3, section 2.3.1). */
-const styleHash = createHash('sha256').update(style).digest('base64')
-
-const headers: Record<string, string> = {
-  'content-type': 'text/html; charset=utf-8',
-  'cache-control': 'no-store',
-  'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-  'cross-origin-opener-policy': 'same-origin',
-}
-
-function write({ version, url, isReady }: StatusFacts): string {
-  const [name, words] = isReady ? ['ready', 'Ready'] : ['not-ready', 'Not ready']
-  const { text } = html`<!doctype html>
-<html lang="en" class="${name}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>Chat service · chatctl</title>
-<style>${new Html(style)}</style>
-</head>
-<body>
-<main>
-<header><h1>Chat service</h1><span class="state" role="status">${words}</span></header>
+/** A page of static HTML that says what answers here and how to connect. It loads nothing and knows no secret. */
+export function renderStatusPage({ version, url, isReady }: StatusFacts): Page {
+  const [status, className, words] = isReady ? [200, 'ready', 'Ready'] : [503, 'not-ready', 'Not ready']
+  const content = html`<header><h1>Chat service</h1><span class="state" role="status">${words}</span></header>
 <p>A chatctl service answers at <strong>${url}</strong>. It is used from the terminal, or by programs with an API key.</p>
 <h2>Sign in</h2>
 <p>In the browser, with an account on this service:</p>
@@ -74,11 +45,7 @@ chatctl chat send --profile team "Hello"</code></pre>
 <h2>Program</h2>
 <p>Requests are JSON, with the key in a header:</p>
 <pre><code>curl ${url}/v1/chat/models \\
-  -H "Authorization: Bearer $CHATCTL_API_KEY"</code></pre>
-<footer>chatctl${version !== undefined && ` ${version}`} · chatctl --help says the rest</footer>
-</main>
-</body>
-</html>
-`
-  return text
+  -H "Authorization: Bearer $CHATCTL_API_KEY"</code></pre>`
+  const footer = `chatctl${version === undefined ? '' : ` ${version}`} · chatctl --help says the rest`
+  return renderPage({ status, title: 'Chat service', style, className, content, footer })
 }

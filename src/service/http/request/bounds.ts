@@ -2,7 +2,6 @@ import type { EndpointName } from '../../../contract/endpoints.ts'
 import type { Fault } from '../../../contract/faults.ts'
 import { passwordLength } from '../../domain/access/passwords.ts'
 import { mostMetadata } from '../../domain/users.ts'
-import { isLanguageTag, isOrigin, jsonSize } from './forms.ts'
 
 /**
  * Where interface.md is silent: which fields this service requires and what it accepts in them.
@@ -140,3 +139,21 @@ export const bounds: { readonly [N in EndpointName]?: readonly Bound[] } = {
     optional('role', oneOf(roles)),
   ],
 }
+
+/** Whether a text is a well-formed language tag (RFC 5646). */
+function isLanguageTag(text: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(text).length === 1
+  } catch {
+    return false
+  }
+}
+
+/** Whether a text is `*` or the serialization of an origin (RFC 6454 section 6.2), as CORS compares it. */
+function isOrigin(text: string): boolean {
+  if (text === '*') return true
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text
+}
+
+/** The bytes of a value's JSON. */
+const jsonSize = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))

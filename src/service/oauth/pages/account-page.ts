@@ -1,10 +1,11 @@
+import { Html, html } from '../../../pages/html.ts'
+import type { Page } from '../../../pages/page.ts'
 import { paths } from '../metadata.ts'
 import type { SignInSession } from '../sessions.ts'
-import { Html, html } from './html.ts'
-import { type Page, renderPage } from './page.ts'
+import { type Notice, renderOAuthPage, writeNotice } from './oauth-page.ts'
 
 /** What a person sees of their account. */
-export interface Account {
+export interface Account extends Notice {
   email: string
   /** Of all forms of the page. */
   token: string
@@ -14,22 +15,23 @@ export interface Account {
   hasSecondFactor: boolean
   /** A second factor that waits for its first code. */
   unconfirmed: { secret: string; svg: string } | undefined
-  alert?: string | undefined
-  done?: string | undefined
-  retryAfter?: number | undefined
 }
 
 /** Sessions, password and second factor of the person who is signed in. */
 export function accountPage(account: Account): Page {
-  const { email, alert, done, retryAfter } = account
-  const content = html`<p>You are signed in as <b>${email}</b>.</p>
-${alert !== undefined && html`<p class="alert" role="alert">${alert}</p>`}
-${done !== undefined && html`<p class="done" role="status">${done}</p>`}
+  const content = html`<p>You are signed in as <b>${account.email}</b>.</p>
+${writeNotice(account)}
 ${writeSessions(account)}
 ${writePassword(account)}
 ${writeSecondFactor(account)}`
-  const status = retryAfter !== undefined ? 429 : alert !== undefined ? 400 : 200
-  return renderPage('Your account', content, { status, wide: true, retryAfter })
+  return renderOAuthPage('Your account', content, { notice: account, isWide: true })
+}
+
+/** A person has left. */
+export function signedOutPage(): Page {
+  const content = html`<p role="status">This browser is signed out. Programs that you signed in stay so.</p>
+<p><a href="${paths.signIn}">Sign in again</a></p>`
+  return renderOAuthPage('Signed out', content)
 }
 
 /** A form of this page; its fields and buttons say what is to be done. */

@@ -1,18 +1,15 @@
-import { type Html, html } from './html.ts'
-import { type Page, renderPage } from './page.ts'
+import { type Html, html } from '../../../pages/html.ts'
+import type { Page } from '../../../pages/page.ts'
+import { type Notice, renderOAuthPage, writeNotice } from './oauth-page.ts'
 
 /** What the forms of one sign-in have in common. */
-export interface SignInForm {
+export interface SignInForm extends Notice {
   /** Where it is sent. */
   action: string
   /** Against requests that another site has a browser send. */
   token: string
   /** The redirect URI of the program that asked; undefined where a person came by themselves. */
   leadsTo: string | undefined
-  /** What went wrong last time. */
-  alert?: string | undefined
-  /** Seconds until another try makes sense. */
-  retryAfter?: number | undefined
 }
 
 /** Asks for address and password. */
@@ -57,8 +54,8 @@ export function consentPage(
 }
 
 function renderForm(title: string, form: SignInForm, fields: Html, agree: string): Page {
-  const { action, token, leadsTo, alert, retryAfter } = form
-  const content = html`${alert !== undefined && html`<p class="alert" role="alert">${alert}</p>`}
+  const { action, token, leadsTo } = form
+  const content = html`${writeNotice(form)}
 <form method="post" action="${action}">
 <input type="hidden" name="token" value="${token}">
 ${fields}
@@ -67,6 +64,5 @@ ${fields}
 ${leadsTo !== undefined && html`<button name="decision" value="deny" formnovalidate>Cancel</button>`}
 </div>
 </form>`
-  const status = retryAfter !== undefined ? 429 : alert !== undefined ? 400 : 200
-  return renderPage(title, content, { status, leadsTo, retryAfter })
+  return renderOAuthPage(title, content, { notice: form, leadsTo })
 }

@@ -1,41 +1,20 @@
 import { Failure } from '../../contract/failure.ts'
-import { Recorder } from '../answer/recorder.ts'
-import { Conversation } from '../conversation.ts'
-import type { Session } from '../session.ts'
+import { asMessage, Conversation } from '../conversation.ts'
 import type { Beginning } from '../session-options.ts'
 import { listTranscripts } from '../transcript/list-transcripts.ts'
-import type { Begun } from './begun.ts'
-import { createTranscript } from './create-transcript.ts'
-import { asMessage } from './history-message.ts'
-import { resumeTranscript } from './resume-transcript.ts'
+import { type Begun, createTranscript, type Resuming, resumeTranscript } from './resume-transcript.ts'
 import { showEarlier } from './show-earlier.ts'
 
 /**
- * Begins a conversation, or goes on with one. The session stays as it was until all is known.
+ * Finds or makes the conversation that a session begins with. Nothing of the session has changed yet.
  *
  * @throws Failure where there is no such conversation, or it is another connection's
  */
-export async function beginConversation(
-  session: Session,
+export function findConversation(
+  session: Resuming,
   beginning: Beginning,
   signal: AbortSignal,
-  greet = (): void => {},
-): Promise<void> {
-  const begun = await findBeginning(session, beginning, signal)
-  session.recorder?.close()
-  session.conversation = begun.conversation
-  session.recorder = new Recorder(begun.writer, begun.turns, (failure) =>
-    session.voice.sayFailure(failure, 'The session goes on, but nothing more of it is kept on this machine.'),
-  )
-  session.unsent =
-    begun.unsent === undefined ? undefined : { prompt: begun.unsent, replacesLastPrompt: false }
-  session.cutAnswer = begun.cutAnswer
-  session.replacesLastPrompt = false
-  greet()
-  begun.show()
-}
-
-function findBeginning(session: Session, beginning: Beginning, signal: AbortSignal): Begun | Promise<Begun> {
+): Begun | Promise<Begun> {
   switch (beginning.kind) {
     case 'new':
       return beginNew(session)
@@ -46,16 +25,16 @@ function findBeginning(session: Session, beginning: Beginning, signal: AbortSign
   }
 }
 
-function beginNew(session: Session): Begun {
+function beginNew(session: Resuming): Begun {
   const conversation = new Conversation()
   conversation.model = session.options.model
-  const writer = createTranscript(session)
+  const writer = createTranscript(session.options)
   writer.append(conversation.optionsLine())
   return { conversation, writer, turns: 0, show: () => {} }
 }
 
 /** A conversation of which this machine may have a transcript. */
-async function beginWithContext(session: Session, id: string, signal: AbortSignal): Promise<Begun> {
+async function beginWithContext(session: Resuming, id: string, signal: AbortSignal): Promise<Begun> {
   const { owner, sessionsDirectory } = session.options
   const known = listTranscripts(sessionsDirectory, owner).find(
     ({ contextId, mode }) => contextId === id && mode === 'context',
@@ -74,9 +53,9 @@ async function beginWithContext(session: Session, id: string, signal: AbortSigna
       hint: 'chatctl chat sessions lists those of this machine.',
     })
   }
-  const writer = createTranscript(session)
+  const writer = createTranscript(session.options)
   writer.append(conversation.optionsLine())
   writer.append(conversation.conversationLine())
   const entries = conversation.messages.map((message) => ({ message, mark: 'none' as const }))
-  return { conversation, writer, turns: 0, show: () => showEarlier(session, entries) }
+  return { conversation, writer, turns: 0, show: () => showEarlier(session.voice, writer.id, entries) }
 }

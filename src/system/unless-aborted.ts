@@ -1,4 +1,8 @@
-/** What `work` comes to, or the signal's reason as soon as that is aborted; the work itself goes on. */
+/**
+ * Waits for work that may never end, until the signal is aborted. The work itself goes on.
+ *
+ * @throws the signal's reason
+ */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const leave = () => reject(signal.reason)

@@ -8,7 +8,7 @@ export class Html {
 
 type Content = string | number | Html | undefined | false | readonly Content[]
 
-/** Markup with values in it: texts are escaped, markup and lists of it go in as they are. */
+/** Markup with values in it. Text is escaped. `Html` and lists of it are inserted unchanged. */
 export function html(parts: TemplateStringsArray, ...values: Content[]): Html {
   return new Html(parts.reduce((text, part, index) => text + write(values[index - 1]) + part))
 }
@@ -17,5 +17,20 @@ function write(value: Content): string {
   if (value === undefined || value === false) return ''
   if (value instanceof Html) return value.text
   if (typeof value === 'object') return value.map(write).join('')
-  return String(value).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+  return escapeHtml(String(value))
+}
+
+const entities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+  // HTML cannot contain NUL.
+  '\0': '\uFFFD',
+}
+
+/** Escapes text for content and for quoted attributes. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"'\0]/g, (character) => entities[character] ?? '')
 }
