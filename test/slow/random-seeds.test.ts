@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { takeSample, takesAll } from '../support/take-sample.ts'
 
@@ -16,5 +17,9 @@ const files = globSync('**/*.test.ts', { cwd: tests })
 
 if (takesAll) fc.configureGlobal({ numRuns: 2_000 })
 const { sample, words } = takeSample(files, 8)
-describe(`properties with random seeds (files: ${words})`, () => {})
+describe('properties with random seeds', () => {
+  it(`are tried (files: ${words})`, () => {
+    expect(sample).to.have.length.above(0)
+  })
+})
 for (const file of sample) await import(join(tests, file))
