@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type BuildOptions, build, type Loader, type Metafile, type Plugin } from 'esbuild'
+import { buildClientLibrary } from './client-library.ts'
 import { leanDependencies } from './lean-dependencies.ts'
 
 /**
@@ -132,6 +133,9 @@ const carriedFiles: Record<string, string> = {
 /** The scripts of `autocomplete`, which are texts to us. */
 const textFiles: Record<string, Loader> = { '.bash': 'text', '.fish': 'text', '.ps1': 'text', '.zsh': 'text' }
 
+/** The oldest Node that package.json promises. */
+const target = 'node22.19'
+
 /** What Node's own loader loads. */
 const program: BuildOptions = { banner: {}, footer: {} }
 
@@ -164,6 +168,7 @@ export async function buildBundles(root: string): Promise<Record<string, Metafil
     define: { bundleHashes: JSON.stringify(hashes) },
     ...program,
   })
+  metafiles['client'] = await buildClientLibrary(root, { target })
   for (const [place, source] of Object.entries(carriedFiles)) {
     mkdirSync(dirname(join(dist, place)), { recursive: true })
     writeFileSync(join(dist, place), readFileSync(join(root, source)))
@@ -183,7 +188,7 @@ async function bundle(
     outfile: `dist/${name}.cjs`,
     format: 'cjs',
     platform: 'node',
-    target: 'node22.19',
+    target,
     // `import()` would need the loader of ES modules, which costs as much as all of oclif.
     supported: { 'dynamic-import': false },
     external: findRunTimePackages(root),

@@ -99,7 +99,7 @@ function writeIndex(commands: readonly Command[], names: readonly string[], topi
 
 function writePage(topic: string, commands: readonly Command[], title = ''): string {
   const parts = [madeBy, `# chatctl ${topic}`]
-  if (title) parts.push(`${escapeText(title)}.`)
+  if (title) parts.push(escapeText(title))
   if (commands.length > 1) parts.push(tableOf(commands))
   for (const command of commands) parts.push(...describeCommand(command, commands.length > 1))
   return join(parts)

@@ -1,5 +1,6 @@
 /** Why each package of package.json is there. docs/dependencies.md is made of it. */
 export const dependencyReasons: Record<string, string> = {
+  '@arethetypeswrong/cli': 'checks that the types of `chatctl/client` resolve',
   '@biomejs/biome': 'formats and lints, in one fast program',
   '@copilotkit/aimock': 'a model server of others, for tests of the relay',
   '@inquirer/prompts': 'questions at a terminal: a hidden password, a choice, a yes or no',
@@ -51,6 +52,7 @@ export const dependencyReasons: Record<string, string> = {
   pino: 'the log of the embedded service',
   'playwright-core': 'drives a browser through the pages of the embedded service, in tests',
   'prom-client': '`/metrics` in the form of Prometheus',
+  publint: 'checks the exports of the package',
   'string-width': 'how many columns a text takes',
   'supports-hyperlinks': 'whether the terminal shows links',
   typescript: 'checks types; nothing is compiled with it',

@@ -26,7 +26,7 @@ export interface AuthorizationServer {
 /**
  * Finds the endpoints: the configured token endpoint, else those that the server's own metadata
  * names (RFC 8414, or the document of OpenID Connect). Without a name for it, the authorization
- * endpoint is the one of interface.md, "Authentication" 4.
+ * endpoint is the one of docs/interface.md, "Authentication" 4.
  *
  * @throws Failure `usage` where no token endpoint is known, `refused` for an address that is not safe
  */

@@ -1,8 +1,13 @@
 import { Failure } from '../contract/failure.ts'
 import { withCredentialLock } from '../credentials/credential-lock.ts'
 import type { CredentialOwner, CredentialStore } from '../credentials/credential-store.ts'
-import { type StoredCredential, secretOf, type TokenSet } from '../credentials/stored-credential.ts'
-import { isAlive, isFresh } from '../credentials/token-life.ts'
+import {
+  isAlive,
+  isFresh,
+  type StoredCredential,
+  secretOf,
+  type TokenSet,
+} from '../credentials/stored-credential.ts'
 import { refreshTokens } from './token-endpoint.ts'
 import { createTransport, type TransportOptions } from './transport.ts'
 

@@ -1,4 +1,5 @@
-import { Client, type ClientOptions } from '../client/client.ts'
+import { Client } from '../client/client.ts'
+import type { ClientOptions } from '../client/client-options.ts'
 import { Failure } from '../contract/failure.ts'
 
 /** What requests to an authorization server have in common with all others. */

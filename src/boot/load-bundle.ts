@@ -1,10 +1,11 @@
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Script } from 'node:vm'
 import { makePrivateDirectory } from '../system/make-private-directory.ts'
 import { cacheDirectory } from '../system/paths.ts'
+import { replaceFile } from '../system/replace-file.ts'
 import { isOursAlone } from '../system/trusted-directory.ts'
 
 /**
@@ -64,8 +65,6 @@ export function keepCodeCaches(command: string): void {
   const folder = trustedFolder()
   if (folder === undefined) return
   for (const [name, { script, key, isDamaged }] of loaded) {
-    // A process in a container may have the number of one beside it.
-    const aside = join(folder, `${key}.${process.pid}-${Math.random()}.tmp`)
     try {
       const marker = join(folder, `${key}.${command.replaceAll(':', '-')}`)
       if (exists(marker) && !isDamaged) continue
@@ -76,12 +75,10 @@ export function keepCodeCaches(command: string): void {
       }
       forgetOtherVersions(folder, name, key)
       const code = script.createCachedData()
-      writeFileSync(aside, Buffer.concat([code, sampleOf(code)]), { mode: 0o600 })
-      renameSync(aside, join(folder, key))
+      replaceFile(join(folder, key), Buffer.concat([code, sampleOf(code)]), { flush: false })
       writeFileSync(marker, '', { mode: 0o600 })
     } catch {
       // A full disk, or another run doing the same.
-      removeQuietly(aside)
     }
   }
 }
@@ -95,8 +92,10 @@ const oneDay = 24 * 60 * 60 * 1000
 
 function forgetOtherVersions(folder: string, name: string, key: string): void {
   for (const file of readdirSync(folder)) {
-    const isBundle = file.startsWith(`${name}-`) && /^[0-9a-f]{16}-/.test(file.slice(name.length + 1))
-    if (!isBundle || (file.startsWith(key) && !file.endsWith('.tmp'))) continue
+    // A run that was killed leaves a temporary file, which begins with a dot.
+    const bare = file.replace(/^\./, '')
+    const isBundle = bare.startsWith(`${name}-`) && /^[0-9a-f]{16}-/.test(bare.slice(name.length + 1))
+    if (!isBundle || file.startsWith(key)) continue
     const path = join(folder, file)
     if (statSync(path).mtimeMs < Date.now() - oneDay) removeQuietly(path)
   }

@@ -1,4 +1,5 @@
-import type { Client, ClientOptions } from '../client/client.ts'
+import type { Client } from '../client/client.ts'
+import type { ClientOptions } from '../client/client-options.ts'
 import type { Quota } from '../config/quota.ts'
 import type { InputForm } from './input/input-form.ts'
 import type { Outline } from './outline.ts'

@@ -1,6 +1,7 @@
 import type { TransportOptions } from '../auth/transport.ts'
 import type { Answer } from '../client/answer.ts'
-import type { Client, ClientOptions } from '../client/client.ts'
+import type { Client } from '../client/client.ts'
+import type { ClientOptions } from '../client/client-options.ts'
 import type { Configuration } from '../config/configuration-file.ts'
 import type { ContextOwner } from '../config/last-context.ts'
 import { type DocumentForm, outputForms } from '../config/output-forms.ts'

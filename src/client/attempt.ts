@@ -1,8 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { startTimer } from '../system/clock.ts'
 import { AnswerBytes } from './answer-bytes.ts'
-import { type Envelope, type Exchange, openExchange } from './exchange.ts'
-import { Expired, Interrupted } from './interrupted.ts'
+import { type Envelope, type Exchange, Expired, Interrupted, openExchange } from './exchange.ts'
 
 /** Bytes that are read of an answer that is no success. */
 const mostErrorBytes = 64 * 1024

@@ -5,12 +5,17 @@ import type { Answer } from './answer.ts'
 import type { Input } from './outgoing-request.ts'
 import type { AnswerStream } from './stream/answer-stream.ts'
 
+/** Options of `Chat.collect`. */
 export interface CollectOptions {
-  /** Is told the conversation as soon as it is known. */
+  /** Called with the id of the conversation as soon as it is known. */
   onContext?: ((id: string) => void) | undefined
 }
 
-/** What the resources need of a client: a way to call the endpoints of the contract. */
+/**
+ * What the resources need of a client: a way to call the endpoints of the contract.
+ *
+ * @internal
+ */
 export interface Caller {
   call<N extends EndpointName>(name: N, input?: Input<N>): Promise<Answer<AnswerOf<N>>>
   collect(input: Input<'sendMessage'>, options: CollectOptions): Promise<Answer<SendAnswer>>

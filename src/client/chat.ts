@@ -7,47 +7,62 @@ import type { Caller, CollectOptions } from './caller.ts'
 import type { AnswerStream } from './stream/answer-stream.ts'
 
 interface Options {
+  /** Aborts this request. */
   signal?: AbortSignal
 }
 
 interface StreamOptions extends Options {
-  /** What the answer is made of; found out unless said. */
+  /** The format of the stream, which the interface does not show (default: detected). */
   format?: StreamFormat | undefined
 }
 
-/** interface.md, "Endpoints": the rows below /v1/chat and /api/chat, the history aside. */
+/** Replies and models (docs/interface.md, "Endpoints": the rows below /v1/chat and /api/chat). */
 export class Chat {
   readonly #caller: Caller
 
+  /** @internal */
   constructor(caller: Caller) {
     this.#caller = caller
   }
 
-  /** POST /v1/chat/completions. */
+  /**
+   * Completes a list of messages, of which the service keeps nothing: POST /v1/chat/completions
+   * (docs/interface.md, "Chat completion request").
+   *
+   * @throws Failure `unusable_answer` if the response contains no text
+   */
   complete(body: CompletionRequest, options: Options = {}): Promise<Answer<Completion>> {
     return this.#caller.call('createCompletion', { ...options, body })
   }
 
-  /** POST /api/chat/send, answered in one piece. */
+  /**
+   * Sends a message and requests the reply in one piece: POST /api/chat/send (docs/interface.md,
+   * "Send-message request and response"). Prefer `collect`, which survives replies that take long.
+   */
   send(request: SendRequest, options: Options = {}): Promise<Answer<SendAnswer>> {
     const { stream: _, ...body } = request
     return this.#caller.call('sendMessage', { ...options, body })
   }
 
   /**
-   * POST /api/chat/send with `stream: true`. Resolves when the first byte has come; what fails
-   * before that rejects, what fails after it is told by the stream's `end`.
+   * Sends a message and streams the reply: POST /api/chat/send with `stream: true`. Resolves when the
+   * first byte has arrived. A failure before that rejects; a later one is in the event `end`.
    */
   stream(request: SendRequest, { format, ...options }: StreamOptions = {}): Promise<AnswerStream> {
     return this.#caller.stream('sendMessage', { ...options, body: { ...request, stream: true } }, format)
   }
 
-  /** The same, as the body that `send` resolves with: a reply that takes long is not lost on the way. */
+  /**
+   * Sends a message, reads the streamed reply to its end, and resolves with the body that `send` would
+   * resolve with.
+   *
+   * @throws Failure `truncated` if the reply is not complete
+   */
   collect(request: SendRequest, { onContext, ...options }: Options & CollectOptions = {}) {
     return this.#caller.collect({ ...options, body: { ...request, stream: true } }, { onContext })
   }
 
-  /** GET /v1/chat/models. */
+  /** Lists the models: GET /v1/chat/models (docs/interface.md, "Model"). */
   models(options: Options = {}): Promise<Answer<ModelList>> {
     return this.#caller.call('listModels', options)
   }

@@ -7,8 +7,8 @@ interface About {
 }
 
 /**
- * What a client did, as it does it: for `--debug`, and for lines such as "rate limited, waiting
- * 12 s". No event holds a credential. Times are milliseconds.
+ * What a client does, as it does it, for logs and for lines such as "rate limited, waiting 12 s". No
+ * event contains a credential. Times are in milliseconds.
  */
 export type ClientEvent =
   | (About & { type: 'request'; headers: Record<string, string> })

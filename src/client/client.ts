@@ -7,9 +7,9 @@ import type { StreamFormat } from '../contract/stream-event.ts'
 import { type Clock, systemClock } from '../system/clock.ts'
 import { resolvePath } from './address.ts'
 import { type Answer, type RawAnswer, requestIdOf } from './answer.ts'
-import type { Caller, CollectOptions } from './caller.ts'
+import type { CollectOptions } from './caller.ts'
 import { Chat } from './chat.ts'
-import type { ClientEvent } from './client-event.ts'
+import type { ClientOptions } from './client-options.ts'
 import { type Delivered, deliver } from './deliver.ts'
 import { answerFailure } from './error-answer.ts'
 import { History } from './history.ts'
@@ -31,56 +31,24 @@ import { collectAnswer } from './stream/collect-answer.ts'
 import { Users } from './users.ts'
 
 /**
- * Gives the credential of one request.
- *
- * @param rejected one that the service has just answered with 401: where another comes for it, the
- *   request is sent once more, for a request that nobody was let in with has changed nothing
+ * A client of the service at one base URL, with one pool of keep-alive connections. Every call rejects
+ * with a `Failure` if the request fails, and with the signal's reason if it is aborted.
  */
-export type CredentialSource = (rejected?: string) => Promise<string | undefined>
-
-/** All times are milliseconds; Infinity is no bound. */
-export interface ClientOptions {
-  /** A function is asked once, just before the first request leaves. */
-  baseUrl: string | (() => Promise<string>)
-  /** Sent as `Authorization: Bearer`. None: sent without. */
-  credential?: string | CredentialSource | undefined
-  userAgent?: string | undefined
-  /** One attempt; of a stream, until its first byte. By default 10 min for a reply of a model, else 60 s. */
-  timeout?: number | undefined
-  /** Between two pieces of a stream. 120 s unless said. */
-  idleTimeout?: number | undefined
-  /** TLS handshake included. 10 s unless said, and never longer than `timeout`. */
-  connectTimeout?: number | undefined
-  /** Further attempts after a failure, where another is safe. 2 unless said. */
-  retries?: number | undefined
-  /** All the waiting that the service may ask of one request. 60 s unless said. */
-  maxWait?: number | undefined
-  /** Whether redirects within the origin are followed. They are unless said. */
-  followRedirects?: boolean | undefined
-  /** Maximum size of a response body that is not streamed, in MiB (default: 256). */
-  maxBodyMiB?: number | undefined
-  /** Ends every request and every wait at once. */
-  signal?: AbortSignal | undefined
-  /** Called once before anything leaves, before the base URL is known; throws to hold it back. */
-  gate?: ((request: OutgoingRequest) => void | Promise<void>) | undefined
-  observe?: ((event: ClientEvent) => void) | undefined
-  clock?: Clock | undefined
-}
-
-/**
- * The service behind one base URL, over one keep-alive pool. Everything that can be expected to
- * fail rejects with a `Failure`; an abort rejects with the signal's own reason.
- */
-export class Client implements Caller {
+export class Client {
+  /** Replies and models: `/api/chat/send`, `/v1/chat/…` (docs/interface.md, "Endpoints"). */
   readonly chat: Chat
+  /** Earlier messages: `/api/chat/history` (docs/interface.md, "Chat history"). */
   readonly history: History
+  /** Settings of the application: `/v1/settings…` (docs/interface.md, "Application settings"). */
   readonly settings: Settings
+  /** Users and permissions: `/v1/users…`, `/api/user/…` (docs/interface.md, "User"). */
   readonly users: Users
   readonly #options: ClientOptions
   readonly #clock: Clock
   #base: Promise<URL> | undefined
   #pool: Promise<Dispatcher> | undefined
 
+  /** Opens no connection; the first request does. */
   constructor(options: ClientOptions) {
     this.#options = options
     this.#clock = options.clock ?? systemClock
@@ -90,7 +58,11 @@ export class Client implements Caller {
     this.users = new Users(this)
   }
 
-  /** Calls a documented endpoint. */
+  /**
+   * Calls a documented endpoint.
+   *
+   * @internal
+   */
   async call<N extends EndpointName>(name: N, input: Input<N> = {}): Promise<Answer<AnswerOf<N>>> {
     const request = composeRequest(name, input, 'application/json')
     const { delivered, redact } = await this.#deliver(request, input.signal, false)
@@ -100,7 +72,11 @@ export class Client implements Caller {
     })
   }
 
-  /** Calls a documented endpoint and reads its answer as it comes, in whatever form unless one is said. */
+  /**
+   * Calls a documented endpoint and reads the response as it arrives.
+   *
+   * @internal
+   */
   async stream<N extends EndpointName>(
     name: N,
     input: Input<N> = {},
@@ -110,7 +86,11 @@ export class Client implements Caller {
     return withoutSecret(redact, () => openAnswerStream(source))
   }
 
-  /** Sends a message and reads the reply as it comes, to its end. */
+  /**
+   * Sends a message and reads the streamed reply to its end.
+   *
+   * @internal
+   */
   async collect(
     input: Input<'sendMessage'>,
     { onContext = () => {} }: CollectOptions = {},
@@ -129,13 +109,22 @@ export class Client implements Caller {
     return { source: { delivered, format, idleTimeout, redact }, redact }
   }
 
-  /** Sends any request below the base URL; an answer of any status is an answer. */
+  /**
+   * Sends any request below the base URL and resolves with the response, whatever its status.
+   *
+   * @throws Failure `refused` for a method, path, or header that cannot be sent; the failures of the
+   *   network otherwise
+   */
   async send(raw: RawRequest): Promise<RawAnswer> {
     const { delivered, redact } = await this.#deliver(composeRawRequest(raw), raw.signal, false)
     return rawAnswer(delivered, redact)
   }
 
-  /** The same, where an answer outside 2xx rejects with the failure that it means. */
+  /**
+   * Sends any request below the base URL and resolves with the response if its status is 2xx.
+   *
+   * @throws Failure of the kind that the status means (docs/interface.md, "Errors"), or as `send`
+   */
   async request(raw: RawRequest): Promise<RawAnswer> {
     const { delivered, redact } = await this.#deliver(composeRawRequest(raw), raw.signal, false)
     return withoutSecret(redact, () => {
@@ -144,7 +133,7 @@ export class Client implements Caller {
     })
   }
 
-  /** Ends what is under way and closes every connection. */
+  /** Aborts the requests in progress and closes every connection. Call it when you are done. */
   async close(): Promise<void> {
     const pool = await this.#pool?.catch(() => undefined)
     this.#pool = undefined

@@ -29,7 +29,7 @@ export interface Complaint {
   details?: unknown
 }
 
-/** The kind of failure that a status means (interface.md, "Errors"). */
+/** The kind of failure that a status means (docs/interface.md, "Errors"). */
 export function kindOfStatus(status: number): FailureKind {
   switch (status) {
     case 401:
@@ -99,7 +99,7 @@ function waitHint(asked: number, now: number): string {
 }
 
 /**
- * Reads `{error: {code, message, details}}` (interface.md, "Errors") and what gateways send
+ * Reads `{error: {code, message, details}}` (docs/interface.md, "Errors") and what gateways send
  * instead: `error` as a string, `message` and `code` at the top, or `detail` (RFC 9457 section 3.1.4).
  */
 export function readComplaint(body: unknown): Complaint {

@@ -1,5 +1,33 @@
 import type { Dispatcher } from 'undici'
-import { Expired, Interrupted, type Stage } from './interrupted.ts'
+
+/**
+ * How far an exchange had come. `connect`: not one byte of the request had left, so that it can
+ * be sent again whatever its method is. `request`: it may have arrived. `body`: the service had
+ * begun to answer.
+ */
+export type Stage = 'connect' | 'request' | 'body'
+
+/** An exchange that the network or a time-out ended. It never leaves `src/client`. */
+export class Interrupted extends Error {
+  override name = 'Interrupted'
+  readonly stage: Stage
+
+  constructor(stage: Stage, cause: unknown) {
+    super('exchange interrupted', { cause })
+    this.stage = stage
+  }
+}
+
+/** Why we gave up waiting: `ms` is the limit that ran out. */
+export class Expired extends Error {
+  override name = 'Expired'
+  readonly ms: number
+
+  constructor(ms: number) {
+    super('time-out')
+    this.ms = ms
+  }
+}
 
 /** A request as it goes on the wire. Header names are lower-case. */
 export interface Envelope {

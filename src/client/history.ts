@@ -1,32 +1,212 @@
-import type { HistoryPage, HistoryQuery } from '../contract/conversation.ts'
+import type { HistoryMessage, HistoryPage, HistoryQuery } from '../contract/conversation.ts'
+import { Failure } from '../contract/failure.ts'
+import { type HistoryOrder, timeOf } from '../contract/history-order.ts'
 import type { Answer } from './answer.ts'
 import type { Caller } from './caller.ts'
-import { type HistoryBatch, type WalkOptions, walkHistory } from './history-walk.ts'
+import { type PageReading, readPage } from './history-page.ts'
+import { attemptsToStepBack, beforeWalk, type HistoryPosition } from './history-position.ts'
+import { MessageKeys } from './message-keys.ts'
+
+/** One page of a walk back through the history (`History.pages`). */
+export interface HistoryBatch {
+  /** Oldest first; none that an earlier page had. */
+  messages: readonly HistoryMessage[]
+  answer: Answer<HistoryPage>
+  /** Where another walk can continue: plain data. */
+  position: HistoryPosition
+  /** Whether the page contains messages of another walk, which ends this one. */
+  met: boolean
+  /**
+   * Whether messages of the same time as its newest may lie between this page and the one before: a
+   * service whose cursor leaves out all of the same time hides those that fill more than a page.
+   */
+  unsure: boolean
+}
+
+/** Where a walk through the history begins and ends. */
+export interface WalkOptions {
+  /** Continues an earlier walk. */
+  position?: HistoryPosition | undefined
+  /**
+   * The messages seen; it gets those of this walk.
+   *
+   * @internal
+   */
+  seen?: MessageKeys
+  /**
+   * The walk's own part of `seen`: messages of a smaller part end it.
+   *
+   * @internal
+   */
+  part?: number
+  /** Unix time in milliseconds: older messages are omitted, and the first of them ends the walk. */
+  since?: number | undefined
+}
 
 interface Options {
+  /** Aborts this request. */
   signal?: AbortSignal
 }
 
-/** GET /api/chat/history. */
+/** Earlier messages: GET /api/chat/history (docs/interface.md, "Chat history"). */
 export class History {
   readonly #caller: Caller
 
+  /** @internal */
   constructor(caller: Caller) {
     this.#caller = caller
   }
 
-  /** One page, as the service sends it. */
+  /** Reads one page, as the service sends it. */
   page(query: HistoryQuery = {}, options: Options = {}): Promise<Answer<HistoryPage>> {
     return this.#caller.call('listHistory', { ...options, query })
   }
 
   /**
-   * Every page, the newest first, whatever the order within a page and whatever `before` holds.
+   * Reads page after page, the newest first. The interface does not show the order within a page or what
+   * `before` holds; both are detected.
    *
-   * @throws Failure `unusable_answer` where the service says that there is more and no cursor leads to it
+   * @throws Failure `unusable_answer` if the service has more messages and no cursor leads to them
    */
   pages(query: HistoryQuery = {}, options: WalkOptions & Options = {}): AsyncGenerator<HistoryBatch> {
     const { signal, ...walk } = options
     return walkHistory((asked) => this.page(asked, signal ? { signal } : {}), query, walk)
   }
+}
+
+type FetchPage = (query: HistoryQuery) => Promise<Answer<HistoryPage>>
+
+/**
+ * Walks back page by page. The interface shows neither the order within a page nor what `before`
+ * holds: the order is read from the times, else from where messages that were seen stand, and the
+ * cursor is an id or a `created_at`, whichever leads on (see `attemptsToStepBack`).
+ */
+async function* walkHistory(
+  fetchPage: FetchPage,
+  asked: HistoryQuery,
+  { position: start, seen = new MessageKeys(), part = 0, since }: WalkOptions,
+): AsyncGenerator<HistoryBatch> {
+  const read = (answer: Answer<HistoryPage>, at: HistoryPosition | undefined) =>
+    readPage(answer, seen, part, at)
+  const accept = (reading: PageReading, unsure = false): HistoryBatch => {
+    const { answer, position, met } = reading
+    const messages = since === undefined ? reading.messages : reading.messages.filter(isSince(since))
+    return { messages, answer, position, met, unsure }
+  }
+  const isOver = ({ met, answer: { body }, position: { time } }: PageReading): boolean =>
+    met || body?.has_more === false || (since !== undefined && time !== undefined && time < since)
+
+  let position = start
+  if (!position) {
+    const { answer, withoutLimit } = await fetchFirst(fetchPage, asked)
+    const reading = read(answer, undefined)
+    if (withoutLimit) reading.position.withoutLimit = true
+    if (isOver(reading) || reading.order !== undefined || reading.messages.length < 2) {
+      yield accept(reading)
+      if (isOver(reading)) return
+      position = reading.position
+    } else {
+      // Only the second page can tell how the first is to be read.
+      const step = await stepBack(fetchPage, asked, read, reading.position)
+      const { assumed } = reading.position
+      const again = { ...beforeWalk, ...(step && { order: step.order }), assumed, withoutLimit }
+      yield accept(readPage(answer, new MessageKeys(), part, again))
+      if (!step) return
+      yield accept(step.reading, step.unsure)
+      if (isOver(step.reading)) return
+      position = step.reading.position
+    }
+  }
+  for (;;) {
+    const step: Step | undefined = await stepBack(fetchPage, asked, read, position)
+    if (!step) return
+    yield accept(step.reading, step.unsure)
+    if (isOver(step.reading)) return
+    position = step.reading.position
+  }
+}
+
+const isSince = (since: number) => (message: HistoryMessage) => !(timeOf(message) < since)
+
+/** A service that refuses our number of messages on a page may choose its own. */
+async function fetchFirst(
+  fetchPage: FetchPage,
+  query: HistoryQuery,
+): Promise<{ answer: Answer<HistoryPage>; withoutLimit: boolean }> {
+  try {
+    return { answer: await fetchPage(query), withoutLimit: false }
+  } catch (error) {
+    if (query.limit === undefined || !isRefusal(error)) throw error
+    return { answer: await fetchPage(unlimited(query)), withoutLimit: true }
+  }
+}
+
+function unlimited({ limit: _, ...rest }: HistoryQuery): HistoryQuery {
+  return rest
+}
+
+interface Step {
+  reading: PageReading
+  order: HistoryOrder
+  unsure: boolean
+}
+
+/** @returns undefined at the end of the history */
+async function stepBack(
+  fetchPage: FetchPage,
+  asked: HistoryQuery,
+  read: (answer: Answer<HistoryPage>, at: HistoryPosition) => PageReading,
+  position: HistoryPosition,
+): Promise<Step | undefined> {
+  const query = position.withoutLimit ? unlimited(asked) : asked
+  let refusal: Failure | undefined
+  let ended = false
+  let repeated = false
+  for (const attempt of attemptsToStepBack(position, query.limit)) {
+    try {
+      const answer = await fetchPage({ ...query, ...attempt.query })
+      const from = { ...position, cursor: attempt.field, proven: true }
+      if (attempt.order) from.order = attempt.order
+      const reading = read(answer, from)
+      // Read from the wrong end, the page before would have led back to itself.
+      const order = reading.order ?? position.assumed
+      if (reading.messages.length > 0 || reading.met) {
+        const unsure =
+          attempt.skipsEqualTimes && !reading.all.some((message) => timeOf(message) === position.time)
+        return { reading: { ...reading, position: { ...reading.position, order } }, order, unsure }
+      }
+      // A full page of what is known may be that of a service that heeds no cursor.
+      const { has_more } = answer.body ?? {}
+      if (has_more === undefined && reading.all.length > 0 && reading.all.length === query.limit)
+        repeated = true
+      // An empty page may be what a cursor leads to that is not understood, until it has led on once.
+      else if (has_more !== true) ended = true
+      if (has_more === false && position.proven && attempt.field === position.cursor) break
+    } catch (error) {
+      if (!isRefusal(error)) throw error
+      refusal ??= error
+    }
+  }
+  if (ended) return undefined
+  if (repeated && !position.proven) {
+    throw new Failure(
+      'unusable_answer',
+      'the service shows the same full page again, whatever is asked for',
+      {
+        hint: 'Older messages are out of reach: it does not say whether there are any.',
+      },
+    )
+  }
+  // Where nothing is said about more, a page that is not full was the last.
+  if (!position.saidMore && (!refusal || position.count < (query.limit ?? Number.POSITIVE_INFINITY)))
+    return undefined
+  if (refusal) throw refusal
+  throw new Failure('unusable_answer', 'the service says that there are older messages but leads to none', {
+    hint: 'It understood neither the id nor the time of the oldest message as `before`.',
+  })
+}
+
+/** Only of these can another cursor make something else. */
+function isRefusal(error: unknown): error is Failure {
+  return error instanceof Failure && (error.status === 400 || error.status === 422)
 }

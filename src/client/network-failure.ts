@@ -1,7 +1,7 @@
 import { endpoints } from '../contract/endpoints.ts'
 import { type FailedRequest, Failure } from '../contract/failure.ts'
 import { describeDuration } from '../system/clock.ts'
-import { Expired, type Interrupted } from './interrupted.ts'
+import { Expired, type Interrupted } from './exchange.ts'
 import { proxyFor, proxyVariable } from './proxy-for.ts'
 
 /** Codes of Node's TLS, of OpenSSL's verification (`X509_V_ERR_` without its prefix) and of undici's. */

@@ -10,19 +10,23 @@ import { Failure } from '../contract/failure.ts'
 import { checkShape, faultsOf } from '../contract/faults.ts'
 import { checkPath, expandPath } from './address.ts'
 
-/** A request before it has an address and a credential: what `--dry-run` shows. */
+/** A request before it has a base URL and a credential, as `gate` sees it. */
 export interface OutgoingRequest {
   method: string
-  /** Below the base URL. */
+  /** Relative to the base URL; begins with `/`. */
   path: string
   query?: Record<string, string>
-  /** Names are lower-case; Authorization is never among them. */
+  /** Names are lower case; `authorization` is never among them. */
   headers: Record<string, string>
-  /** The JSON value of an endpoint's request; a text or bytes for `Client.send`. */
+  /** A JSON value; text or bytes for a request of `Client.send` or `Client.request`. */
   body?: unknown
 }
 
-/** What an endpoint is called with. */
+/**
+ * What an endpoint is called with.
+ *
+ * @internal
+ */
 export interface Input<N extends EndpointName> {
   /** For the placeholders of its path. */
   params?: Record<string, string> | undefined
@@ -32,19 +36,25 @@ export interface Input<N extends EndpointName> {
   signal?: AbortSignal | undefined
 }
 
-/** Any request, for `Client.send`. */
+/** Any request, for `Client.send` and `Client.request`. */
 export interface RawRequest {
+  /** An HTTP method, in any case. */
   method: string
+  /** Relative to the base URL; begins with `/`, and may have a query. */
   path: string
   query?: Record<string, string> | undefined
+  /** `authorization`, `host`, and the headers of the connection are refused. */
   headers?: Record<string, string> | undefined
+  /** Sent as `application/json` unless `headers` has a `content-type`. */
   body?: string | Uint8Array | undefined
+  /** Aborts this request. */
   signal?: AbortSignal | undefined
 }
 
 /**
  * A request to a documented endpoint, checked against its schemas before anything leaves.
  * @throws Failure `refused`, its `details` the list of faults
+ * @internal
  */
 export function composeRequest<N extends EndpointName>(
   name: N,

@@ -1,6 +1,8 @@
-import type { Dispatcher } from 'undici'
+import type { Dispatcher, Pool } from 'undici'
 import { isLoopback } from '../contract/base-url.ts'
-import type { PoolOptions } from './pool-options.ts'
+
+/** What a pool is given, whether it goes through a proxy or not; times are in ms, and 0 is no bound. */
+export type PoolOptions = Pick<Pool.Options, 'connectTimeout' | 'allowH2' | 'headersTimeout' | 'bodyTimeout'>
 
 /**
  * Opens the one keep-alive pool of a client. Undici is loaded here and not before, and its proxy
@@ -23,8 +25,8 @@ export async function openPool(origin: URL, connectTimeout: number): Promise<Dis
     const { openProxiedPool } = await import('./proxied-pool.ts')
     return openProxiedPool(options)
   }
-  const { default: Pool } = await import('undici/lib/dispatcher/pool.js')
-  return new Pool(origin.origin, options)
+  const { default: DirectPool } = await import('undici/lib/dispatcher/pool.js')
+  return new DirectPool(origin.origin, options)
 }
 
 function namesProxy(env: NodeJS.ProcessEnv): boolean {

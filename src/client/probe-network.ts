@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { Expired, Interrupted } from './interrupted.ts'
+import { Expired, Interrupted } from './exchange.ts'
 import { networkFailure } from './network-failure.ts'
 import { proxyFor } from './proxy-for.ts'
 

@@ -3,7 +3,7 @@ import connect from 'undici/lib/api/api-connect.js'
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import { Failure } from '../contract/failure.ts'
-import type { PoolOptions } from './pool-options.ts'
+import type { PoolOptions } from './pool.ts'
 
 /**
  * Opens a pool that goes through the environment's proxy where that is meant for the address.

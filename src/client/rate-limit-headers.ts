@@ -9,7 +9,7 @@ type Headers = Record<string, string>
 
 /**
  * How long an answer asks us to wait, in milliseconds; undefined where it does not say.
- * interface.md shows no header for it, so that every known one is tried.
+ * docs/interface.md, "Limits", shows no header for it, so every known one is tried.
  */
 export function readWait(headers: Headers, now: number): number | undefined {
   return readRetryAfter(headers, now) ?? readQuota(headers, now).reset

@@ -1,4 +1,4 @@
-import type { Stage } from './interrupted.ts'
+import type { Stage } from './exchange.ts'
 import { readRetryAfter, readWait } from './rate-limit-headers.ts'
 
 /** What became of one attempt. */

@@ -4,30 +4,36 @@ import type { Settings as ApplicationSettings, SettingsPatch } from '../contract
 import type { Answer } from './answer.ts'
 import type { Caller } from './caller.ts'
 
-/** interface.md, "Endpoints": the rows below /v1/settings. */
+/** Settings of the application (docs/interface.md, "Endpoints": the rows below /v1/settings). */
 export class Settings {
   readonly #caller: Caller
 
+  /** @internal */
   constructor(caller: Caller) {
     this.#caller = caller
   }
 
-  /** GET /v1/settings. */
+  /** Reads the application settings: GET /v1/settings. */
   get(): Promise<Answer<ApplicationSettings>> {
     return this.#caller.call('getSettings')
   }
 
-  /** PATCH /v1/settings: only the keys in `body` are named (interface.md, "Endpoints", rule 1). */
+  /**
+   * Changes application settings: PATCH /v1/settings. Only the keys of `body` are sent
+   * (docs/interface.md, "Endpoints", rule 1).
+   *
+   * @throws Failure with `inDoubt` if the change may have been made
+   */
   update(body: SettingsPatch): Promise<Answer<unknown>> {
     return this.#caller.call('updateSettings', { body })
   }
 
-  /** GET /v1/settings/preferences. */
+  /** Reads the user preferences: GET /v1/settings/preferences. */
   preferences(): Promise<Answer<Preferences>> {
     return this.#caller.call('getPreferences')
   }
 
-  /** POST /v1/settings/api. */
+  /** Sets the API configuration, which cannot be read: POST /v1/settings/api. */
   setApi(body: ApiConfiguration): Promise<Answer<unknown>> {
     return this.#caller.call('setApiConfiguration', { body })
   }

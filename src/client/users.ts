@@ -8,40 +8,46 @@ import type {
 import type { Answer } from './answer.ts'
 import type { Caller } from './caller.ts'
 
-/** interface.md, "Endpoints": the rows below /v1/users and /api/user. */
+/** Users and permissions (docs/interface.md, "Endpoints": the rows below /v1/users and /api/user). */
 export class Users {
   readonly #caller: Caller
 
+  /** @internal */
   constructor(caller: Caller) {
     this.#caller = caller
   }
 
-  /** POST /v1/users. The body is not shown: the id may be in it, or in `location`. */
+  /**
+   * Creates a user: POST /v1/users (docs/interface.md, "User"). The interface does not show the response
+   * body: `idOfCreated` finds the id in it or in the `Location` header.
+   *
+   * @throws Failure with `inDoubt` if the user may have been created
+   */
   create(body: CreateUserRequest): Promise<Answer<unknown>> {
     return this.#caller.call('createUser', { body })
   }
 
-  /** GET /v1/users/{id}. */
+  /** Reads a user: GET /v1/users/{id}. */
   get(id: string): Promise<Answer<User>> {
     return this.#caller.call('getUser', { params: { id } })
   }
 
-  /** PATCH /v1/users/{id}. */
+  /** Changes a user: PATCH /v1/users/{id}. Only the fields of `body` are sent. */
   update(id: string, body: UpdateUserRequest): Promise<Answer<unknown>> {
     return this.#caller.call('updateUser', { params: { id }, body })
   }
 
-  /** POST /v1/users/{id}/permissions. */
+  /** Sends permissions and a role: POST /v1/users/{id}/permissions. */
   assignPermissions(id: string, body: AssignPermissionsRequest): Promise<Answer<unknown>> {
     return this.#caller.call('assignPermissions', { params: { id }, body })
   }
 
-  /** GET /api/user/profile: the user to whom the credential belongs. */
+  /** Reads the user to whom the credential belongs: GET /api/user/profile. */
   profile(): Promise<Answer<Profile>> {
     return this.#caller.call('getProfile')
   }
 
-  /** PUT /api/user/settings. */
+  /** Sets the settings of the user to whom the credential belongs: PUT /api/user/settings. */
   updateSettings(body: UserSettingsRequest): Promise<Answer<UserSettingsAnswer>> {
     return this.#caller.call('updateUserSettings', { body })
   }

@@ -81,7 +81,7 @@ export default class Api extends BaseCommand {
       headers: parseHeaders(flags.header ?? []),
       ...(body === undefined ? {} : { body }),
     })
-    // What is patched can be read at the same path (interface.md, "Endpoints").
+    // What is patched can be read at the same path (docs/interface.md, "Endpoints").
     const check = target.method === 'PATCH' ? ` with: ${commandFor(context, 'api', 'GET', target.path)}` : ''
     const answer = await this.change(request, `Check whether it was made before you send it again${check}`)
     if (flags.include) {

@@ -4,9 +4,9 @@ import * as z from 'zod/mini'
 import { Failure } from '../contract/failure.ts'
 import { faultsOf } from '../contract/faults.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
-import { withFileLock } from '../system/file-lock.ts'
 import { makePrivateDirectory } from '../system/make-private-directory.ts'
 import { configDirectory } from '../system/paths.ts'
+import { withFileLock } from '../system/process-lock.ts'
 
 /** What a person sets. Where credentials are stored (`storage`, `credentials`) only signing in and out decide. */
 export const profileKeys = [

@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { withFileLock } from '../system/file-lock.ts'
 import { makePrivateDirectory } from '../system/make-private-directory.ts'
 import { stateDirectory } from '../system/paths.ts'
+import { withFileLock } from '../system/process-lock.ts'
 
 const fileName = 'last-contexts'
 

@@ -8,12 +8,12 @@ export interface Quota {
 const second = 1000
 const hour = 3600 * second
 
-/** Milliseconds: the window of a quota of which nothing is said (interface.md, "Limits": hourly). */
+/** Milliseconds: the window of a quota of which nothing is said (docs/interface.md, "Limits": hourly). */
 export const usualWindow = hour
 
 const windows: Record<string, number> = { s: second, m: 60 * second, h: hour, d: 24 * hour }
 
-/** interface.md, "Limits". */
+/** docs/interface.md, "Limits". */
 const tiers: Record<string, Quota> = {
   free: { requests: 100, window: hour },
   pro: { requests: 1000, window: hour },

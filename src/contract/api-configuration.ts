@@ -6,19 +6,39 @@ const method = () => z.string().check(z.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, '
 
 const described = <T extends z.ZodMiniType>(type: T, words: string): T => type.check(z.describe(words))
 
+/** docs/interface.md, "API configuration" (POST /v1/settings/api). It can be set, never read. */
+export interface ApiConfiguration {
+  /** Its meaning is the service's own. */
+  version?: string | undefined
+  rate_limiting?: RateLimiting | undefined
+  cors?: Cors | undefined
+}
+
+export interface RateLimiting {
+  enabled?: boolean | undefined
+  requests_per_minute?: number | undefined
+}
+
+export interface Cors {
+  /** Origins, such as `https://app.example`. */
+  allowed_origins?: string[] | undefined
+  /** Names of HTTP methods. */
+  allowed_methods?: string[] | undefined
+}
+
 /**
- * interface.md, "API configuration" (POST /v1/settings/api). It can be set, never read. The
- * descriptions become the JSON Schema's.
+ * The descriptions become the JSON Schema's.
+ *
+ * @internal
  */
-export const apiConfiguration = request(() => ({
+export const apiConfiguration = request<ApiConfiguration>(() => ({
   version: described(z.string(), 'Version of the configuration; what it means the service decides'),
-  rate_limiting: request(() => ({
+  rate_limiting: request<RateLimiting>(() => ({
     enabled: described(z.boolean(), 'Whether requests are limited by the minute'),
     requests_per_minute: described(z.int(), 'Most requests in one minute'),
   })),
-  cors: request(() => ({
+  cors: request<Cors>(() => ({
     allowed_origins: described(z.array(z.string()), 'Origins that CORS lets in'),
     allowed_methods: described(z.array(method()), 'HTTP methods that CORS lets through'),
   })),
 }))
-export type ApiConfiguration = z.infer<typeof apiConfiguration>

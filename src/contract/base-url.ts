@@ -6,7 +6,7 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Reads the address of a service (interface.md, "Notation"). A path in it is a prefix of every path
+ * Reads the address of a service (docs/interface.md, "Endpoints"). A path in it is a prefix of every path
  * of the interface.
  *
  * @param name of the address, for errors

@@ -1,7 +1,7 @@
 import { Failure } from './failure.ts'
 
 /**
- * The value of the Authorization header (interface.md, "Authentication"; RFC 6750 section 2.1).
+ * The value of the Authorization header (docs/interface.md, "Authentication"; RFC 6750 section 2.1).
  * @throws Failure `refused` for a credential that no header can hold; it is never echoed
  */
 export function bearer(credential: string): string {

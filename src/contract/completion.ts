@@ -1,36 +1,84 @@
 import * as z from 'zod/mini'
-import { answer, request } from './shapes.ts'
+import { answer, type Maybe, type Received, request } from './shapes.ts'
 
 const roles = ['system', 'user', 'assistant'] as const
 
-/** One turn of a conversation; unlike other requests, a message without both fields means nothing. */
-export const message = z.strictObject({ role: z.enum(roles), content: z.string() })
-export type Message = z.infer<typeof message>
+/** One turn of a conversation (docs/interface.md, "Chat completion request"). Both fields are required. */
+export interface Message {
+  role: (typeof roles)[number]
+  content: string
+}
 
-/** interface.md, "Chat completion request". The document gives it no `stream` field. */
-export const completionRequest = request(() => ({
+/** @internal */
+export const message: z.ZodMiniType<Message> = z.strictObject({ role: z.enum(roles), content: z.string() })
+
+/** docs/interface.md, "Chat completion request". The document gives it no `stream` field. */
+export interface CompletionRequest {
+  /** Id of a model, as `models` lists it. */
+  model?: string | undefined
+  /** The conversation, oldest first. */
+  messages?: Message[] | undefined
+  temperature?: number | undefined
+  /** Maximum number of tokens to generate. */
+  max_tokens?: number | undefined
+}
+
+/** @internal */
+export const completionRequest = request<CompletionRequest>(() => ({
   model: z.string(),
   messages: z.array(message),
   temperature: z.number(),
   max_tokens: z.int(),
 }))
-export type CompletionRequest = z.infer<typeof completionRequest>
 
-const usage = answer(() => ({
+/** Tokens that a reply took (docs/interface.md, "Chat completion response"). */
+export interface Usage extends Received {
+  prompt_tokens?: Maybe<number>
+  completion_tokens?: Maybe<number>
+  total_tokens?: Maybe<number>
+}
+
+const usage = answer<Usage>(() => ({
   prompt_tokens: z.int(),
   completion_tokens: z.int(),
   total_tokens: z.int(),
 }))
-export type Usage = z.infer<typeof usage>
 
-const choice = answer(() => ({
-  message: answer(() => ({ role: z.string(), content: z.string() })),
+/** One reply of a completion. */
+export interface Choice extends Received {
+  message?: Maybe<ChoiceMessage>
+  /** `stop` for a reply that is complete; other values are the service's own. */
+  finish_reason?: Maybe<string>
+  index?: Maybe<number>
+}
+
+/** The text of a reply. */
+export interface ChoiceMessage extends Received {
+  role?: Maybe<string>
+  content?: Maybe<string>
+}
+
+const choice = answer<Choice>(() => ({
+  message: answer<ChoiceMessage>(() => ({ role: z.string(), content: z.string() })),
   finish_reason: z.string(),
   index: z.int(),
 }))
 
-/** interface.md, "Chat completion response". `created` is a Unix time in seconds. */
-export const completion = answer(() => ({
+/** docs/interface.md, "Chat completion response". */
+export interface Completion extends Received {
+  id?: Maybe<string>
+  /** `chat.completion`. */
+  object?: Maybe<string>
+  /** Unix time in seconds. */
+  created?: Maybe<number>
+  /** The model that replied. */
+  model?: Maybe<string>
+  usage?: Maybe<Usage>
+  choices?: Maybe<Choice[]>
+}
+
+/** @internal */
+export const completion = answer<Completion>(() => ({
   id: z.string(),
   object: z.string(),
   created: z.int(),
@@ -38,4 +86,3 @@ export const completion = answer(() => ({
   usage,
   choices: z.array(choice),
 }))
-export type Completion = z.infer<typeof completion>

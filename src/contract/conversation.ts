@@ -1,42 +1,87 @@
 import * as z from 'zod/mini'
-import { answer, request } from './shapes.ts'
+import { answer, type Maybe, type Received, request } from './shapes.ts'
 
-/** interface.md, "Send-message request". */
-export const sendRequest = request(() => ({
+/** docs/interface.md, "Send-message request and response". */
+export interface SendRequest {
+  /** The text to send. */
+  message?: string | undefined
+  /** The conversation to continue; omitted, the service begins a new one. */
+  context_id?: string | undefined
+  /** Id of a model, as `models` lists it. */
+  model?: string | undefined
+  /** Set by `Chat` itself. */
+  stream?: boolean | undefined
+}
+
+/** @internal */
+export const sendRequest = request<SendRequest>(() => ({
   message: z.string(),
   context_id: z.string(),
   model: z.string(),
   stream: z.boolean(),
 }))
-export type SendRequest = z.infer<typeof sendRequest>
 
-/** interface.md, "Send-message response". */
-export const sendAnswer = answer(() => ({
+/** A reply (docs/interface.md, "Send-message request and response"). */
+export interface SendAnswer extends Received {
+  id?: Maybe<string>
+  /** The text of the reply. */
+  response?: Maybe<string>
+  /** The conversation, for the next request. */
+  context_id?: Maybe<string>
+  /** Timestamp, as the service wrote it. */
+  created_at?: Maybe<string>
+}
+
+/** @internal */
+export const sendAnswer = answer<SendAnswer>(() => ({
   id: z.string(),
   response: z.string(),
   context_id: z.string(),
   created_at: z.string(),
 }))
-export type SendAnswer = z.infer<typeof sendAnswer>
 
-/** interface.md, "Chat history": `before` is a cursor for paging backwards. */
-export const historyQuery = request(() => ({
+/** Which messages to read (docs/interface.md, "Chat history"). */
+export interface HistoryQuery {
+  /** One conversation; omitted, all of them. */
+  context_id?: string | undefined
+  /** Maximum number of messages on a page. */
+  limit?: number | undefined
+  /** A cursor: messages older than it. The interface does not show its form. */
+  before?: string | undefined
+}
+
+/** @internal */
+export const historyQuery = request<HistoryQuery>(() => ({
   context_id: z.string(),
   limit: z.number(),
   before: z.string(),
 }))
-export type HistoryQuery = z.infer<typeof historyQuery>
 
-const historyMessage = answer(() => ({
+/** One message of a conversation (docs/interface.md, "Chat history"). */
+export interface HistoryMessage extends Received {
+  id?: Maybe<string>
+  content?: Maybe<string>
+  /** `user` or `assistant`, as a rule. */
+  role?: Maybe<string>
+  /** Timestamp, as the service wrote it. */
+  created_at?: Maybe<string>
+}
+
+const historyMessage = answer<HistoryMessage>(() => ({
   id: z.string(),
   content: z.string(),
   role: z.string(),
   created_at: z.string(),
 }))
-export type HistoryMessage = z.infer<typeof historyMessage>
 
-export const historyPage = answer(() => ({
+/** One page of messages (docs/interface.md, "Chat history"). Their order is the service's own. */
+export interface HistoryPage extends Received {
+  messages?: Maybe<HistoryMessage[]>
+  has_more?: Maybe<boolean>
+}
+
+/** @internal */
+export const historyPage = answer<HistoryPage>(() => ({
   messages: z.array(historyMessage),
   has_more: z.boolean(),
 }))
-export type HistoryPage = z.infer<typeof historyPage>

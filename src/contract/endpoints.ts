@@ -10,12 +10,12 @@ import { assignPermissionsRequest, createUserRequest, updateUserRequest, user } 
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH'
 
-/** One row of interface.md, "Endpoints". */
+/** One row of docs/interface.md, "Endpoints". */
 export interface Endpoint {
   method: Method
   /** Relative to the base URL; `{id}` is a placeholder. */
   path: `/${string}`
-  /** interface.md, "Versioning". */
+  /** docs/interface.md, "Versioning". */
   family: '/v1' | '/api'
   query?: z.ZodMiniType
   request?: z.ZodMiniType

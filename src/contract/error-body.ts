@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { answer } from './shapes.ts'
 
-/** interface.md, "Errors". `code` values and the content of `details` are the service's own. */
+/** docs/interface.md, "Errors". `code` values and the content of `details` are the service's own. */
 export const errorBody = z.looseObject({
   error: answer(() => ({ code: z.string(), message: z.string(), details: z.unknown() })),
 })

@@ -11,6 +11,8 @@ export interface Fault {
 /**
  * z.safeParse for what was read as JSON or YAML. A number of it may be one that zod takes for an
  * object; the data keep it.
+ *
+ * @internal
  */
 export function checkShape<S extends z.ZodMiniType>(
   schema: S,
@@ -22,7 +24,11 @@ export function checkShape<S extends z.ZodMiniType>(
   return result.success && plain !== value ? { ...result, data: value as z.output<S> } : result
 }
 
-/** A schema's issues in words; an unknown key is a fault of its own. */
+/**
+ * A schema's issues in words; an unknown key is a fault of its own.
+ *
+ * @internal
+ */
 export function faultsOf(error: z.core.$ZodError): Fault[] {
   return error.issues.flatMap((issue) => {
     const path = issue.path.map(String)

@@ -1,15 +1,28 @@
 import * as z from 'zod/mini'
-import { answer } from './shapes.ts'
+import { answer, type Maybe, type Received } from './shapes.ts'
 
-/** interface.md, "Model". `created` is a Unix time in seconds. */
-const model = answer(() => ({
+/** docs/interface.md, "Model". */
+export interface Model extends Received {
+  /** The value for the `model` field of a request. */
+  id?: Maybe<string>
+  /** Unix time in seconds. */
+  created?: Maybe<number>
+  /** `model`. */
+  object?: Maybe<string>
+  owned_by?: Maybe<string>
+}
+
+const model = answer<Model>(() => ({
   id: z.string(),
   created: z.int(),
   object: z.string(),
   owned_by: z.string(),
 }))
-export type Model = z.infer<typeof model>
 
-/** The answer of GET /v1/chat/models. */
-export const modelList = answer(() => ({ data: z.array(model) }))
-export type ModelList = z.infer<typeof modelList>
+/** The response of GET /v1/chat/models (docs/interface.md, "Endpoints"). */
+export interface ModelList extends Received {
+  data?: Maybe<Model[]>
+}
+
+/** @internal */
+export const modelList = answer<ModelList>(() => ({ data: z.array(model) }))

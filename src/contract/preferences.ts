@@ -1,11 +1,31 @@
 import * as z from 'zod/mini'
-import { answer } from './shapes.ts'
+import { answer, type Maybe, type Received } from './shapes.ts'
 
-/** interface.md, "User preferences" (GET /v1/settings/preferences). */
-export const preferences = answer(() => ({
+/** docs/interface.md, "User preferences" (GET /v1/settings/preferences). */
+export interface Preferences extends Received {
+  /** Language code. */
+  language?: Maybe<string>
+  timezone?: Maybe<string>
+  notifications?: Maybe<NotificationPreferences>
+  display?: Maybe<DisplayPreferences>
+}
+
+/** Which notifications a user gets. */
+export interface NotificationPreferences extends Received {
+  email?: Maybe<boolean>
+  push?: Maybe<boolean>
+}
+
+/** How the application looks to a user; the values are the service's own. */
+export interface DisplayPreferences extends Received {
+  theme?: Maybe<string>
+  font_size?: Maybe<string>
+}
+
+/** @internal */
+export const preferences = answer<Preferences>(() => ({
   language: z.string(),
   timezone: z.string(),
-  notifications: answer(() => ({ email: z.boolean(), push: z.boolean() })),
-  display: answer(() => ({ theme: z.string(), font_size: z.string() })),
+  notifications: answer<NotificationPreferences>(() => ({ email: z.boolean(), push: z.boolean() })),
+  display: answer<DisplayPreferences>(() => ({ theme: z.string(), font_size: z.string() })),
 }))
-export type Preferences = z.infer<typeof preferences>

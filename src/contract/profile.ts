@@ -1,25 +1,53 @@
 import * as z from 'zod/mini'
-import { answer, request } from './shapes.ts'
+import { answer, type Maybe, type Received, request } from './shapes.ts'
 
 const freeForm = () => z.record(z.string(), z.unknown())
 
-/** GET /api/user/profile: the user to whom the credential belongs. */
-export const profile = answer(() => ({
+/**
+ * The user to whom the credential belongs (docs/interface.md, "Profile and user settings in the /api
+ * family").
+ */
+export interface Profile extends Received {
+  id?: Maybe<string>
+  email?: Maybe<string>
+  name?: Maybe<string>
+  /** Timestamp, as the service wrote it. */
+  created_at?: Maybe<string>
+  preferences?: Maybe<Record<string, unknown>>
+}
+
+/** @internal */
+export const profile = answer<Profile>(() => ({
   id: z.string(),
   email: z.string(),
   name: z.string(),
   created_at: z.string(),
   preferences: freeForm(),
 }))
-export type Profile = z.infer<typeof profile>
 
-/** PUT /api/user/settings. */
-export const userSettingsRequest = request(() => ({
+/** The user's own settings (docs/interface.md, "Profile and user settings in the /api family"). */
+export interface UserSettingsRequest {
+  theme?: string | undefined
+  /** Language code. */
+  language?: string | undefined
+  notifications?: Record<string, unknown> | undefined
+}
+
+/** @internal */
+export const userSettingsRequest = request<UserSettingsRequest>(() => ({
   theme: z.string(),
   language: z.string(),
   notifications: freeForm(),
 }))
-export type UserSettingsRequest = z.infer<typeof userSettingsRequest>
 
-export const userSettingsAnswer = answer(() => ({ success: z.boolean(), settings: freeForm() }))
-export type UserSettingsAnswer = z.infer<typeof userSettingsAnswer>
+/** The response of PUT /api/user/settings. `success: false` rejects instead. */
+export interface UserSettingsAnswer extends Received {
+  success?: Maybe<boolean>
+  settings?: Maybe<Record<string, unknown>>
+}
+
+/** @internal */
+export const userSettingsAnswer = answer<UserSettingsAnswer>(() => ({
+  success: z.boolean(),
+  settings: freeForm(),
+}))

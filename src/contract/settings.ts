@@ -1,14 +1,11 @@
 import * as z from 'zod/mini'
-import { answer, request } from './shapes.ts'
+import { answer, type Maybe, type Received, request } from './shapes.ts'
 
 const colour = () => z.string().check(z.regex(/^#[0-9a-fA-F]{6}$/, 'must have the form #RRGGBB'))
 
 const described = <T extends z.ZodMiniType>(type: T, words: string): T => type.check(z.describe(words))
 
-/**
- * interface.md, "Application settings". The descriptions become the JSON Schema's and the
- * comments of an exported file.
- */
+/** The descriptions become the JSON Schema's and the comments of an exported file. */
 const theme = () => ({
   primary_color: described(colour(), 'Main colour of the application, as #RRGGBB'),
   mode: described(z.string(), 'Colour mode; the service decides which names it knows'),
@@ -23,20 +20,78 @@ const limits = () => ({
   max_requests_per_min: described(z.int(), 'Most requests in one minute'),
 })
 
-/** PATCH /v1/settings: any subset, nested keys too. */
-export const settingsPatch = request(() => ({
-  app_name: described(z.string(), 'Name of the application'),
-  theme: request(theme),
-  features: request(features),
-  limits: request(limits),
-}))
-export type SettingsPatch = z.infer<typeof settingsPatch>
+/**
+ * A change to the application settings (docs/interface.md, "Application settings"): any subset, nested
+ * keys too. A key that is omitted keeps its value.
+ */
+export interface SettingsPatch {
+  app_name?: string | undefined
+  theme?: ThemePatch | undefined
+  features?: FeaturesPatch | undefined
+  limits?: LimitsPatch | undefined
+}
 
-/** GET /v1/settings. The colour's form is checked on what we send, not on what we are shown. */
-export const settings = answer(() => ({
-  app_name: z.string(),
-  theme: answer(() => ({ ...theme(), primary_color: z.string() })),
-  features: answer(features),
-  limits: answer(limits),
+export interface ThemePatch {
+  /** As `#RRGGBB`. */
+  primary_color?: string | undefined
+  /** The names are the service's own. */
+  mode?: string | undefined
+}
+
+export interface FeaturesPatch {
+  chat?: boolean | undefined
+  file_upload?: boolean | undefined
+  code_completion?: boolean | undefined
+}
+
+export interface LimitsPatch {
+  /** Maximum number of tokens that one completion may generate. */
+  max_tokens?: number | undefined
+  max_requests_per_min?: number | undefined
+}
+
+/** @internal */
+export const settingsPatch = request<SettingsPatch>(() => ({
+  app_name: described(z.string(), 'Name of the application'),
+  theme: request<ThemePatch>(theme),
+  features: request<FeaturesPatch>(features),
+  limits: request<LimitsPatch>(limits),
 }))
-export type Settings = z.infer<typeof settings>
+
+/** The application settings as the service has them (docs/interface.md, "Application settings"). */
+export interface Settings extends Received {
+  app_name?: Maybe<string>
+  theme?: Maybe<Theme>
+  features?: Maybe<Features>
+  limits?: Maybe<Limits>
+}
+
+export interface Theme extends Received {
+  /** Documented as `#RRGGBB`. */
+  primary_color?: Maybe<string>
+  mode?: Maybe<string>
+}
+
+export interface Features extends Received {
+  chat?: Maybe<boolean>
+  file_upload?: Maybe<boolean>
+  code_completion?: Maybe<boolean>
+}
+
+export interface Limits extends Received {
+  /** Maximum number of tokens that one completion may generate. */
+  max_tokens?: Maybe<number>
+  max_requests_per_min?: Maybe<number>
+}
+
+/**
+ * The format of a color is checked in requests, not in responses.
+ *
+ * @internal
+ */
+export const settings = answer<Settings>(() => ({
+  app_name: z.string(),
+  theme: answer<Theme>(() => ({ ...theme(), primary_color: z.string() })),
+  features: answer<Features>(features),
+  limits: answer<Limits>(limits),
+}))

@@ -1,26 +1,49 @@
 import * as z from 'zod/mini'
 
 /**
- * Two readings of one shape. Requests are built strictly: only known fields, each of its
- * documented type, none required (interface.md does not show which are). Answers are read
+ * Two readings of one shape. Requests are built strictly: only known fields, each of its documented
+ * type, none required (docs/interface.md, "User", does not show which are). Responses are read
  * leniently: unknown fields are kept, and any documented field may be absent or null.
  *
  * The fields are made when the first value is checked: a command needs the shapes of one endpoint,
  * and to make those of all was a fifteenth of the work of a start.
  */
 
+/** A documented field of a response: the service may omit it or send null. */
+export type Maybe<T> = T | null | undefined
+
+/** A JSON object in a response. Fields that the interface does not document are kept. */
+export interface Received {
+  [field: string]: unknown
+}
+
+/** A schema for each field that a type names. */
+type FieldsOf<T> = {
+  [K in keyof T as string extends K ? never : K]-?: z.ZodMiniType<NonNullable<T[K]>>
+}
+
 type Fields = Record<string, z.ZodMiniType>
 
 type Optional<F extends Fields> = { [K in keyof F]: z.ZodMiniOptional<F[K]> }
 type Nullish<F extends Fields> = { [K in keyof F]: z.ZodMiniOptional<z.ZodMiniNullable<F[K]>> }
 
-/** A request object: every field optional, unknown fields refused. */
-export function request<F extends Fields>(fields: () => F): z.ZodMiniObject<Optional<F>, z.core.$strict> {
+/**
+ * A request object: every field optional, unknown fields refused.
+ *
+ * @internal
+ */
+export function request<T>(
+  fields: () => FieldsOf<T>,
+): z.ZodMiniObject<Optional<FieldsOf<T>>, z.core.$strict> {
   return object(() => mapFields(fields(), z.optional), nothing) as never
 }
 
-/** An answer object: every field optional or null, unknown fields kept. */
-export function answer<F extends Fields>(fields: () => F): z.ZodMiniObject<Nullish<F>, z.core.$loose> {
+/**
+ * A response object: every field optional or null, unknown fields kept.
+ *
+ * @internal
+ */
+export function answer<T>(fields: () => FieldsOf<T>): z.ZodMiniObject<Nullish<FieldsOf<T>>, z.core.$loose> {
   return object(() => mapFields(fields(), z.nullish), anything) as never
 }
 

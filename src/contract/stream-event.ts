@@ -1,35 +1,37 @@
 import type { Usage } from './completion.ts'
 import type { Failure } from './failure.ts'
 
-/** What a person may say that a streamed answer is made of; `auto` is to find out. */
+/** Every value of `StreamFormat`. */
 export const streamFormats = ['auto', 'sse', 'ndjson', 'json', 'json-seq', 'text'] as const
+
+/** The format of a streamed reply, which the interface does not show; `auto` detects it. */
 export type StreamFormat = (typeof streamFormats)[number]
 
-/** What a streamed answer gives. `start` comes once and first, `end` once and last. */
+/** One part of a streamed reply. `start` comes once and first, `end` once and last. */
 export type StreamEvent =
   | { type: 'start'; contextId?: string; id?: string; model?: string }
   | { type: 'delta'; text: string }
   | { type: 'usage'; usage: Usage }
   | StreamEnd
 
-/** How a streamed answer ended. */
+/** How a streamed reply ended. */
 export interface StreamEnd {
   type: 'end'
-  /** Whether nothing shows that something is missing. */
+  /** False if the reply was interrupted or truncated. */
   complete: boolean
-  /** Whether the service itself said that the answer was finished. */
+  /** Whether the service marked the end of the reply; some formats have no mark. */
   verified: boolean
   finishReason?: string
   id?: string
   contextId?: string
-  /** As the service wrote it. */
+  /** Timestamp, as the service wrote it. */
   createdAt?: string
-  /** All of the text. */
+  /** The whole text. */
   text: string
-  /** Why it is not complete. */
+  /** Why the reply is not complete. */
   reason?: string
-  /** The same, to be thrown by whoever cannot do with a part. */
+  /** The same as a failure, for callers that cannot use a part of a reply. */
   failure?: Failure
-  /** Whether one JSON body came: the service did not stream. */
+  /** Set if the service did not stream, and sent one JSON body. */
   isWholeBody?: true
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { answer, request } from './shapes.ts'
+import { answer, type Maybe, type Received, request } from './shapes.ts'
 
 export const emailForm = /^[^\s@]+@[^\s@]+$/
 export const emailWords = 'must be an e-mail address'
@@ -7,41 +7,81 @@ const email = () => z.string().check(z.regex(emailForm, emailWords))
 const metadata = () => z.record(z.string(), z.unknown())
 const userSettings = () => ({ theme: z.string(), notifications_enabled: z.boolean() })
 
-/** interface.md, "User": create fields. */
-export const createUserRequest = request(() => ({
+/** A user to create (docs/interface.md, "User"). */
+export interface CreateUserRequest {
+  email?: string | undefined
+  password?: string | undefined
+  name?: string | undefined
+  /** Any keys; `company` and `role` are documented. */
+  metadata?: Record<string, unknown> | undefined
+}
+
+/** @internal */
+export const createUserRequest = request<CreateUserRequest>(() => ({
   email: email(),
   password: z.string(),
   name: z.string(),
   metadata: metadata(),
 }))
-export type CreateUserRequest = z.infer<typeof createUserRequest>
 
-/** PATCH /v1/users/{id}. */
-export const updateUserRequest = request(() => ({
+/** A change to a user (docs/interface.md, "Endpoints"). A field that is omitted keeps its value. */
+export interface UpdateUserRequest {
+  name?: string | undefined
+  metadata?: Record<string, unknown> | undefined
+  settings?: { theme?: string | undefined; notifications_enabled?: boolean | undefined } | undefined
+}
+
+/** @internal */
+export const updateUserRequest = request<UpdateUserRequest>(() => ({
   name: z.string(),
   metadata: metadata(),
-  settings: request(userSettings),
+  settings: request<NonNullable<UpdateUserRequest['settings']>>(userSettings),
 }))
-export type UpdateUserRequest = z.infer<typeof updateUserRequest>
 
-/** interface.md, "User": read fields. `created_at` is an ISO 8601 UTC time. */
-export const user = answer(() => ({
+/** A user as the service has them (docs/interface.md, "User"). */
+export interface User extends Received {
+  id?: Maybe<string>
+  email?: Maybe<string>
+  name?: Maybe<string>
+  /** ISO 8601 timestamp in UTC. */
+  created_at?: Maybe<string>
+  metadata?: Maybe<Record<string, unknown>>
+  settings?: Maybe<UserSettings>
+}
+
+/** The settings of a user, as another user reads them. */
+export interface UserSettings extends Received {
+  theme?: Maybe<string>
+  notifications_enabled?: Maybe<boolean>
+}
+
+/** @internal */
+export const user = answer<User>(() => ({
   id: z.string(),
   email: z.string(),
   name: z.string(),
   created_at: z.string(),
   metadata: metadata(),
-  settings: answer(userSettings),
+  settings: answer<UserSettings>(userSettings),
 }))
-export type User = z.infer<typeof user>
 
 export const permissionForm = /^[^\s:]+:[^\s:]+$/
 export const permissionWords = 'must have the form <action>:<resource>, such as read:chat'
 const permission = () => z.string().check(z.regex(permissionForm, permissionWords))
 
-/** POST /v1/users/{id}/permissions. Whether it replaces or adds is not shown. */
-export const assignPermissionsRequest = request(() => ({
+/**
+ * Permissions for a user (docs/interface.md, "User"). The interface does not show whether they replace
+ * the ones that the user has or are added to them.
+ */
+export interface AssignPermissionsRequest {
+  /** Each has the form `<action>:<resource>`, such as `read:chat`. */
+  permissions?: string[] | undefined
+  /** The names are the service's own. */
+  role?: string | undefined
+}
+
+/** @internal */
+export const assignPermissionsRequest = request<AssignPermissionsRequest>(() => ({
   permissions: z.array(permission()),
   role: z.string(),
 }))
-export type AssignPermissionsRequest = z.infer<typeof assignPermissionsRequest>

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
-import { makePrivateDirectory } from '../system/make-private-directory.ts'
 import { lockDirectory } from '../system/paths.ts'
 import { waitForProcessLock } from '../system/process-lock.ts'
 import { type CredentialOwner, digestOf } from './credential-store.ts'
@@ -34,7 +33,6 @@ function lockPath(owner: CredentialOwner): string {
 async function acquire(path: string, signal: AbortSignal | undefined): Promise<() => void> {
   let release: (() => void) | undefined
   try {
-    makePrivateDirectory(lockDirectory())
     release = await waitForProcessLock(path, { signal, patience })
   } catch (cause) {
     if (signal?.aborted) throw signal.reason

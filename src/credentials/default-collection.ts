@@ -34,8 +34,8 @@ async function askBus(env: NodeJS.ProcessEnv): Promise<string | undefined> {
 }
 
 /** The first Unix socket of the addresses (D-Bus specification, "Server Addresses"). */
-function busPath({ DBUS_SESSION_BUS_ADDRESS: addresses, XDG_RUNTIME_DIR: folder }: NodeJS.ProcessEnv) {
-  if (!addresses) return folder ? `${folder}/bus` : undefined
+function busPath({ DBUS_SESSION_BUS_ADDRESS: addresses, XDG_RUNTIME_DIR: directory }: NodeJS.ProcessEnv) {
+  if (!addresses) return directory ? `${directory}/bus` : undefined
   for (const address of addresses.split(';')) {
     const [, kind, value = ''] = /^unix:(?:[^,]*,)*?(path|abstract)=([^,]*)/.exec(address) ?? []
     if (kind !== undefined) return `${kind === 'abstract' ? '\0' : ''}${decodeURIComponent(value)}`

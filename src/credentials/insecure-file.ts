@@ -2,20 +2,18 @@ import {
   closeSync,
   constants,
   fstatSync,
-  fsyncSync,
   lstatSync,
   openSync,
   readFileSync,
-  renameSync,
   rmSync,
   type Stats,
-  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
 import { makePrivateDirectory } from '../system/make-private-directory.ts'
 import { dataDirectory } from '../system/paths.ts'
+import { removeLeftovers, replaceFile } from '../system/replace-file.ts'
 import { type CredentialOwner, type CredentialStore, digestOf } from './credential-store.ts'
 import { parseStored, type StoredCredential, serialise } from './stored-credential.ts'
 
@@ -53,7 +51,9 @@ export class InsecureFile implements CredentialStore {
       demandOurs(credentialFolder(), lstatSync(credentialFolder()), 'folder')
       const there = lstatSync(path, { throwIfNoEntry: false })
       if (there) demandOurs(path, there, 'file')
-      replaceFile(path, serialise(credential))
+      // Whoever writes holds the credential's lock: what is there was left by a process that was killed.
+      removeLeftovers(path)
+      replaceFile(path, serialise(credential), { flush: true })
     } catch (cause) {
       if (cause instanceof Failure) throw cause
       throw new Failure('storage', `${path} cannot be written: ${describeSystemError(cause)}`, { cause })
@@ -67,7 +67,7 @@ export class InsecureFile implements CredentialStore {
       // What a link leads to is not ours to delete.
       if (folder && !folder.isDirectory()) throw unsafe(credentialFolder(), 'is not a plain folder')
       const there = lstatSync(path, { throwIfNoEntry: false }) !== undefined
-      rmSync(asideOf(path), { force: true })
+      if (folder) removeLeftovers(path)
       rmSync(path, { force: true })
       return there
     } catch (cause) {
@@ -107,27 +107,6 @@ function readOwnFile(path: string): string | undefined {
   } finally {
     closeSync(descriptor)
   }
-}
-
-/** One name, for whoever writes holds the credential's lock: what is left here is deleted next time. */
-function asideOf(path: string): string {
-  return `${path}.tmp`
-}
-
-function replaceFile(path: string, text: string): void {
-  const aside = asideOf(path)
-  rmSync(aside, { force: true })
-  const descriptor = openSync(aside, 'wx', 0o600)
-  try {
-    writeFileSync(descriptor, text)
-    fsyncSync(descriptor)
-  } catch (error) {
-    rmSync(aside, { force: true })
-    throw error
-  } finally {
-    closeSync(descriptor)
-  }
-  renameSync(aside, path)
 }
 
 /** @throws Failure `unauthorized`, code `insecure_file_unsafe` */

@@ -4,7 +4,6 @@ import { type CredentialOwner, type CredentialStore, serviceOf } from './credent
 import { keychainFailure } from './keychain-failure.ts'
 import type { KeychainItem, KeychainRequest } from './keychain-items.ts'
 import { parseStored, type StoredCredential, serialise } from './stored-credential.ts'
-import { patiently } from './wait-for-keychain.ts'
 
 export interface KeychainOptions {
   /** Longest time, in ms, for one call: a dialog may wait for a person to unlock the keychain. */
@@ -128,4 +127,46 @@ export class Keychain implements CredentialStore {
 
 function itemOf(owner: CredentialOwner): KeychainItem {
   return { service: serviceOf(owner), account: owner.profile }
+}
+
+/** After this long, in ms, somebody should know what is being waited for. */
+const silence = 2_000
+
+interface Waiting {
+  /** Milliseconds. */
+  patience: number
+  onWait: () => void
+  signal: AbortSignal | undefined
+}
+
+/**
+ * Waits for a call of the keychain, within bounds. What goes on after them goes on unheard.
+ *
+ * @throws Failure `unauthorized` with code `keychain_timeout`; else the signal's reason
+ */
+function patiently<T>(call: Promise<T>, { patience, onWait, signal }: Waiting): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const notice = setTimeout(onWait, silence)
+    const bound = setTimeout(() => end(() => reject(timedOut(patience))), patience)
+    const onAbort = (): void => end(() => reject(signal?.reason))
+    const end = (settle: () => void): void => {
+      clearTimeout(notice)
+      clearTimeout(bound)
+      signal?.removeEventListener('abort', onAbort)
+      settle()
+    }
+    call.then(
+      (value) => end(() => resolve(value)),
+      (error) => end(() => reject(error)),
+    )
+    if (signal?.aborted) onAbort()
+    else signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}
+
+function timedOut(patience: number): Failure {
+  return new Failure('unauthorized', `The keychain did not answer within ${patience / 1_000} s`, {
+    code: 'keychain_timeout',
+    hint: 'Unlock it, or start it again; CHATCTL_API_KEY works without one.',
+  })
 }

@@ -1,6 +1,5 @@
 import type { Answer } from '../client/answer.ts'
-import type { History } from '../client/history.ts'
-import type { HistoryBatch } from '../client/history-walk.ts'
+import type { History, HistoryBatch } from '../client/history.ts'
 import { keysOf, MessageKeys } from '../client/message-keys.ts'
 import type { HistoryMessage, HistoryPage, HistoryQuery } from '../contract/conversation.ts'
 import { parseJson } from '../contract/exact-json.ts'

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { keepHeapSmall } from '../system/bound-heap.ts'
-import { DocumentFile } from '../system/replace-document.ts'
+import { DocumentFile } from '../system/document-file.ts'
 import { type Collecting, collectHistory } from './collect-history.ts'
 import { type ExportIdentity, openExportFolder } from './export-folder.ts'
 import { Spill } from './spill.ts'
@@ -33,7 +33,7 @@ export async function exportHistory(options: Export): Promise<number> {
   keepHeapSmall()
   const file = to === undefined ? undefined : new DocumentFile(to)
   const folder = openExportFolder(identity)
-  if (folder.leftBy !== undefined) file?.removeLeftover(folder.leftBy)
+  if (folder.leftBy !== undefined) file?.removeLeftovers(folder.leftBy)
   const spill = new Spill(folder.path)
   // Also where the reader of a pipe has had enough, which ends the program at once.
   const removeIfDone = (exitCode: number): void => {

@@ -1,8 +1,9 @@
 import { rmSync } from 'node:fs'
-import { readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, realpath, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { isAbsolute, join } from 'node:path'
 import { makePrivateDirectory } from '../system/make-private-directory.ts'
+import { replaceFile } from '../system/replace-file.ts'
 
 /** Where a service that announced itself can be reached. */
 export interface RunRecord {
@@ -76,8 +77,7 @@ async function writeRecord(folder: string, kind: string, record: WrittenRecord):
     if (!known || !isAlive(known.pid)) await rm(join(folder, name), { force: true, recursive: true })
   }
   const file = join(folder, `${kind}-${process.pid}.json`)
-  await writeFile(`${file}.tmp`, `${JSON.stringify(record)}\n`, { mode: 0o600 })
-  await rename(`${file}.tmp`, file)
+  replaceFile(file, `${JSON.stringify(record)}\n`, { flush: false })
   return file
 }
 

@@ -1,9 +1,8 @@
 /**
- * Has V8 keep less for speed, for the rest of the process: the space for what is new does not grow,
- * and there is one compiler less. For what takes in one thing after another: each is garbage as soon
- * as it is dealt with, but with its defaults V8 lets a hundred megabytes come together. Measured on
- * an export of 100,000 messages: 93 MB in place of 164 at most, of which an empty run takes 64, for a
- * tenth to a fifth more CPU time.
+ * Sets V8 flags that bound heap growth while streaming, for the rest of the process: the space for
+ * new objects does not grow, and one compiler is off. With its defaults V8 lets a hundred megabytes of
+ * garbage come together before it collects any. Measured on an export of 100,000 messages: at most
+ * 93 MB in place of 164, of which an empty run takes 64, for a tenth to a fifth more CPU time.
  */
 export function keepHeapSmall(): void {
   const { setFlagsFromString } = process.getBuiltinModule('node:v8')

@@ -2,26 +2,26 @@ import { lstatSync, realpathSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Whether nobody but us and root can put anything into a folder, or another folder in its place. The
- * folders above it count: who can write to one of them can move what is in it away.
+ * Whether nobody but us and root can put anything into a directory, or another one in its place. The
+ * directories above it count: who can write to one of them can move what is in it away.
  *
- * @param folder absolute; on Windows, where a profile's folders are its user's, every one is trusted
+ * @param directory absolute; on Windows, where a profile's directories are its user's, every one is trusted
  * @throws where it is not there
  */
-export function isOursAlone(folder: string): boolean {
+export function isOursAlone(directory: string): boolean {
   const uid = process.getuid?.()
   if (uid === undefined) return true
-  const real = realpathSync.native(folder)
+  const real = realpathSync.native(directory)
   const { uid: owner, mode } = lstatSync(real)
   if (owner !== uid || (mode & 0o022) !== 0) return false
-  return isGuarded(dirname(real), uid) && (real === folder || isGuarded(folder, uid))
+  return isGuarded(dirname(real), uid) && (real === directory || isGuarded(directory, uid))
 }
 
 /** Whether what a path names, and all above it, is in the hands of us and root. */
 function isGuarded(path: string, uid: number): boolean {
   const { uid: owner, gid, mode } = lstatSync(path)
   if (owner !== uid && owner !== 0) return false
-  // In a sticky folder, such as /tmp, nobody can move what is not theirs. Links have no modes.
+  // In a sticky directory, such as /tmp, nobody can move what is not theirs. Links have no modes.
   const isOpen = (mode & 0o1000) === 0 && (mode & 0o170000) !== 0o120000
   // A group that has a user's own number has no other members, by the custom of most systems.
   const isOwnGroup = gid === 0 || gid === uid

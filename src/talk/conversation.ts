@@ -16,7 +16,7 @@ export const goOnFurther = 'Go on from the end of your last answer.'
 
 /**
  * The conversation as it stands. In `context` mode the service keeps it and gets one message at a
- * time; what that request has no field for (interface.md, "Send-message request") needs
+ * time; what that request has no field for (docs/interface.md, "Send-message request and response") needs
  * `completions` mode, in which the conversation is kept here and sent whole.
  */
 export class Conversation {

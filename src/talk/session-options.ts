@@ -1,5 +1,6 @@
-import type { Client, ClientOptions } from '../client/client.ts'
+import type { Client } from '../client/client.ts'
 import type { ClientEvent } from '../client/client-event.ts'
+import type { ClientOptions } from '../client/client-options.ts'
 import type { ContextOwner } from '../config/last-context.ts'
 import type { StreamFormat } from '../contract/stream-event.ts'
 import type { EditorStyle } from '../terminal/editor/editor-options.ts'

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import type { InputRow } from '../../src/bulk/input/input-row.ts'
 import { ResultsWriter } from '../../src/bulk/results/results-file.ts'
 import { PasswordsInOrder } from '../../src/bulk/results/stored-passwords.ts'
-import { DocumentFile } from '../../src/system/replace-document.ts'
+import { DocumentFile } from '../../src/system/document-file.ts'
 
 describe('the passwords of a file of results', () => {
   let folder: string

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { Client, type ClientOptions } from '../../src/client/client.ts'
+import { Client } from '../../src/client/client.ts'
+import type { ClientOptions } from '../../src/client/client-options.ts'
 import {
   answer,
   type FaultServer,

@@ -1,7 +1,8 @@
 import type { AddressInfo } from 'node:net'
 import { createServer, type Server } from 'node:net'
 import { expect } from 'chai'
-import { Client, type ClientOptions } from '../../src/client/client.ts'
+import { Client } from '../../src/client/client.ts'
+import type { ClientOptions } from '../../src/client/client-options.ts'
 import {
   delayed,
   type FaultServer,

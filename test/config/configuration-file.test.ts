@@ -1,15 +1,7 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { tryProcessLock } from '../../src/system/process-lock.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
@@ -127,17 +119,15 @@ describe('the configuration file', () => {
   it('is not held back by the lock of a process that died', async () => {
     write('{}')
     writeFileSync(`${file}.lock`, '')
-    utimesSync(`${file}.lock`, new Date(0), new Date(0))
     expect(await run('config', 'set', 'model', 'm')).to.include({ exitCode: 0 })
     expect(readdirSync(folder)).to.deep.equal(['config.json'])
   })
 
   it('is left alone while another process changes it, and says which lock is meant', async () => {
     write('{}')
-    writeFileSync(`${file}.lock`, '')
-    const soon = new Date(Date.now() + 60_000)
-    utimesSync(`${file}.lock`, soon, soon)
+    const release = tryProcessLock(`${file}.lock`)
     const held = await runChatctl(sandbox, ['config', 'set', 'model', 'm'], { timeout: 60_000 })
+    release?.()
     expectFailure(held, 1, 'another chatctl', `${file}.lock`)
     expect(readFileSync(file, 'utf8')).to.equal('{}')
   }).timeout(60_000)

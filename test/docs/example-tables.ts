@@ -71,13 +71,18 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
 
 /** The examples that cannot run here, why, and the test that runs them all the same. */
 export const elsewhere: readonly { text: string; why: string; test: string }[] = [
-  { text: 'npm ci', why: 'installs', test: '.ci/run' },
+  { text: 'npm test', why: 'runs this test', test: '.ci/run' },
   { text: 'npm start -- chat send "Hello"', why: 'builds', test: 'test/e2e/first-run.test.ts' },
   { text: 'npm ci && npm run build && npm link', why: 'installs', test: '.ci/run' },
   {
     text: 'npm ci && npm pack && npm install --global ./chatctl-*.tgz',
     why: 'installs',
     test: 'test/system/package.test.ts',
+  },
+  {
+    text: 'npm install ./chatctl-0.1.0.tgz',
+    why: 'installs',
+    test: 'test/slow/client-library.test.ts',
   },
   {
     text: 'npm install --global ./chatctl-0.1.0.tgz',

@@ -77,6 +77,38 @@ describe('documents', () => {
     }
   })
 
+  it('docs/glossary.md lists its terms in alphabetical order', () => {
+    const terms = [...read('docs/glossary.md').matchAll(/^- \*\*(.+?)\*\*: /gm)].map(([, term]) => term)
+    expect(terms.length).to.be.above(30)
+    expect(terms).to.deep.equal([...terms].sort((a = '', b = '') => a.localeCompare(b, 'en')))
+  })
+
+  it('separate each command from the paragraph above it', () => {
+    const joined = documents.filter((document) => /^\S.*\n {4}(chatctl|npm) /m.test(read(document)))
+    expect(joined).to.deep.equal([])
+  })
+
+  it('docs/interface.md has every heading that the code cites', () => {
+    // A citation says "Model" for the heading "Model (element of the list …)".
+    const titles = [...read('docs/interface.md').matchAll(/^#+ (.+?)(?: \(.*\))?$/gm)].map(
+      ([, title]) => title,
+    )
+    const cited = globSync('{src,test,scripts,bench}/**/*.ts', { cwd: root })
+      .filter((file) => !file.endsWith('links.test.ts'))
+      .flatMap((file) =>
+        [
+          ...read(file)
+            .replace(/\n\s*(?:\*|\/\/) ?/g, ' ')
+            .matchAll(/([\w/]*)interface\.md(?:, "([^"]+)")?/g),
+        ].map(([, directory, title]) => ({ file, directory, title })),
+      )
+    expect(cited.length).to.be.above(40)
+    const wrong = cited.filter(
+      ({ directory, title }) => directory !== 'docs/' || !titles.includes(title ?? ''),
+    )
+    expect(wrong).to.deep.equal([])
+  })
+
   it('docs/architecture.md names files of src that are there', () => {
     // Within a bullet a name may be short: `read-lane.ts` beside `store/postgres/`.
     const sources = globSync('**/*.ts', { cwd: join(root, 'src') }).map((path) => path.replaceAll('\\', '/'))

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { Client, type ClientOptions } from '../../src/client/client.ts'
+import { Client } from '../../src/client/client.ts'
+import type { ClientOptions } from '../../src/client/client-options.ts'
 import type { Failure } from '../../src/contract/failure.ts'
 import type { SettingsPatch } from '../../src/contract/settings.ts'
 import type { SettingsFile } from '../../src/contract/settings-file.ts'

@@ -4,7 +4,7 @@ export interface ServiceCall {
   name: string
   args: readonly string[]
   stdin?: string
-  /** As in interface.md, "Endpoints"; placeholders filled in. */
+  /** As in docs/interface.md, "Endpoints"; placeholders filled in. */
   endpoint: `${'GET' | 'POST' | 'PUT' | 'PATCH'} /${string}`
   /** Whether the document shows what the service answers. */
   shown: boolean

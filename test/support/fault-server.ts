@@ -88,7 +88,7 @@ export function json(status: number, body: unknown, headers: Headers = {}): Beha
   return answer(status, { 'content-type': 'application/json', ...headers }, JSON.stringify(body))
 }
 
-/** The documented error body (interface.md, "Errors"). */
+/** The documented error body (docs/interface.md, "Errors"). */
 export function failing(status: number, code: string, message: string, headers: Headers = {}): Behaviour {
   return json(status, { error: { code, message } }, headers)
 }

@@ -16,7 +16,7 @@ interface Taken {
   behaviour: Behaviour
 }
 
-/** So many requests in a window, as interface.md has it ("Limits"); those refused do not count. */
+/** So many requests in a window, as in docs/interface.md, "Limits"; those refused do not count. */
 export class RequestQuota {
   readonly #options: RequestQuotaOptions
   #windowEnds = 0

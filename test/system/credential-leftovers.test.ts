@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
 import type { FaultServer } from '../support/fault-server.ts'
@@ -44,10 +44,11 @@ describe('what else can be where a credential is kept in a file', () => {
     ['logout', () => run('auth', 'logout')],
   ] as const) {
     it(`half of a file, of a write that was killed: gone after the next ${what}`, async () => {
-      writeFileSync(`${path}.tmp`, '{"version":1,"kind":"api_key","key":"canary-0', { mode: 0o600 })
+      const left = join(dirname(path), `.${basename(path)}.4711-abc.part`)
+      writeFileSync(left, '{"version":1,"kind":"api_key","key":"canary-0', { mode: 0o600 })
       const { exitCode, stderr } = await next()
       expect(exitCode, stderr).to.equal(0)
-      expect(existsSync(`${path}.tmp`)).to.equal(false)
+      expect(existsSync(left)).to.equal(false)
       expect(readdirSync(dirname(path))).to.have.length(what === 'login' ? 1 : 0)
     })
   }

@@ -1,6 +1,7 @@
-import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { tryProcessLock } from '../../src/system/process-lock.ts'
 import { startBearerService } from '../support/bearer-service.ts'
 import type { FaultServer } from '../support/fault-server.ts'
 import type { RunOptions } from '../support/run-chatctl.ts'
@@ -128,12 +129,11 @@ describe('the keychain of a desktop', () => {
 
   it('keeps the old key where the profile cannot be written', async () => {
     await login('canary-old')
-    // As if another chatctl were changing the configuration and did not come to an end.
+    // As another chatctl would that changes the configuration and does not come to an end.
     const lock = join(sandbox.home, '.config', 'chatctl', 'config.json.lock')
-    writeFileSync(lock, '')
-    const later = new Date(Date.now() + 3_600_000)
-    utimesSync(lock, later, later)
+    const release = tryProcessLock(lock)
     const failed = await login('canary-new')
+    release?.()
     expect(failed.exitCode, failed.stderr).to.equal(1)
     expect(failed.stderr).to.contain('is being changed by another chatctl')
     expect(lookup().stdout).to.equal(storedKey('canary-old'))

@@ -49,7 +49,7 @@ describe('the package', () => {
     const named = [
       /^(CHANGELOG\.md|LICENSE|README\.md|oclif\.manifest\.json|package\.json)$/,
       /^bin\/(run\.js|package\.json)$/,
-      /^dist\/([\w-]+\.cjs|licences\.txt|build\/jq\.wasm|help\/[\w.-]+\.txt)$/,
+      /^dist\/([\w-]+\.cjs|client\.js|client\.d\.ts|types\/[\w/-]+\.d\.ts|licences\.txt|build\/jq\.wasm|help\/[\w.-]+\.txt)$/,
     ]
     expect(tarball.files.filter((file) => !named.some((name) => name.test(file)))).to.deep.equal([])
     expect(tarball.files).to.include.members(['bin/run.js', 'dist/start.cjs', 'LICENSE', 'dist/licences.txt'])
@@ -116,6 +116,12 @@ describe('the package', () => {
         const user = ['--email', 'ada@example.com', '--generate-password', '--profile', 'local']
         const created = JSON.parse(await expectDone('users', 'create', ...user, '--json'))
         expect(created.email).to.equal('ada@example.com')
+      })
+
+      it('is a library', () => {
+        const script = `import('chatctl/client').then(({ Client }) => console.log(typeof Client))`
+        const said = execFileSync(nodes[version] ?? '', ['--eval', script], { cwd: folder, encoding: 'utf8' })
+        expect(said).to.equal('function\n')
       })
 
       it('has its keychain at hand, or says that the system has none', async () => {

@@ -80,8 +80,20 @@ export async function openInput(path: string, options: InputOptions): Promise<In
 async function spoolPipe(path: string, { signal, spoolFolder }: InputOptions): Promise<OpenFile> {
   const release = untilEnded()
   try {
-    const handle = await unlessAborted(open(path, 'r'), signal)
-    return await spool(handle.createReadStream(), spoolFolder, signal)
+    const opening = open(path, 'r')
+    const handle = await unlessAborted(opening, signal).catch((error) => {
+      opening.then(
+        (late) => late.close(),
+        () => {},
+      )
+      throw error
+    })
+    const stream = handle.createReadStream()
+    try {
+      return await spool(stream, spoolFolder, signal)
+    } finally {
+      stream.destroy()
+    }
   } finally {
     if (!signal.aborted) release()
   }
@@ -93,16 +105,17 @@ async function inputOf(
   { handle, remove }: OpenFile,
   { form }: InputOptions,
 ): Promise<Input> {
-  const opened = await handle.stat({ bigint: true })
-  const read = (): AsyncIterable<Uint8Array> => readWhole(name, handle, opened)
-  return {
-    name,
-    path,
-    form: form ?? formOfEnding(name) ?? formOfText(await readBeginning(handle)),
-    read,
-    close: () => {
-      handle.close().then(remove, remove)
-    },
+  const close = (): void => {
+    handle.close().then(remove, remove)
+  }
+  try {
+    const opened = await handle.stat({ bigint: true })
+    const read = (): AsyncIterable<Uint8Array> => readWhole(name, handle, opened)
+    const known = form ?? formOfEnding(name) ?? formOfText(await readBeginning(handle))
+    return { name, path, form: known, read, close }
+  } catch (error) {
+    close()
+    throw error
   }
 }
 

@@ -2,7 +2,7 @@ import { closeSync, existsSync, ftruncateSync, openSync, writeSync } from 'node:
 import { dirname } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import { syncDirectory } from '../../system/sync-directory.ts'
+import { syncDirectory } from '../../system/replace-file.ts'
 import { RowSet } from '../input/row-set.ts'
 import type { Step } from '../rows/user-row.ts'
 import { FlushQueue } from './flush-queue.ts'

@@ -1,11 +1,11 @@
 import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { makePrivateDirectory } from '../../system/make-private-directory.ts'
 import { stateDirectory } from '../../system/paths.ts'
 import { tryProcessLock } from '../../system/process-lock.ts'
-import { syncDirectory } from '../../system/sync-directory.ts'
+import { moveIntoPlace } from '../../system/replace-file.ts'
 import { carryOver, type ValidRows } from './carry-over.ts'
 import { Journal } from './journal.ts'
 import { type FileLine, type JournalHeader, readJournalLine } from './journal-line.ts'
@@ -135,8 +135,7 @@ async function carryAllOver(
     const hasRows = existsSync(aside)
     if (hasRows) for (const file of files) made.noteFile(file)
     await made.close()
-    if (hasRows) renameSync(aside, path)
-    syncDirectory(dirname(path))
+    if (hasRows) moveIntoPlace(aside, path)
     // Passwords that no user was created with are of no use.
     return { hasRows, lists: files.filter(({ type }) => type !== 'passwords') }
   } catch (error) {

@@ -6,7 +6,7 @@ import { readJournalLine } from './journal-line.ts'
 
 /**
  * What all imports of this machine have sent to a service in the window that is open, for a quota
- * applies to a key and not to a file (interface.md, "Limits"). Journals that a restart or a new run
+ * applies to a key and not to a file (docs/interface.md, "Limits"). Journals that a restart or a new run
  * has replaced count, too.
  *
  * @param quota.window ms; a window begins with its first request

@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import { DocumentFile } from '../../system/replace-document.ts'
+import { DocumentFile } from '../../system/document-file.ts'
 import type { InputForm } from '../input/input-form.ts'
 import type { InputRow } from '../input/input-row.ts'
 import { failedRowText } from './failed-row-text.ts'

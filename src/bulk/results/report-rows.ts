@@ -1,4 +1,4 @@
-import { DocumentFile } from '../../system/replace-document.ts'
+import { DocumentFile } from '../../system/document-file.ts'
 import type { CheckedInput } from '../input/check-input.ts'
 import type { Input } from '../input/input.ts'
 import type { InputRow } from '../input/input-row.ts'

@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import type { DocumentFile } from '../../system/replace-document.ts'
+import type { DocumentFile } from '../../system/document-file.ts'
 import type { RowResult } from './row-result.ts'
 
 export type ResultsForm = 'csv' | 'jsonl'

@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import { DocumentFile } from '../../system/replace-document.ts'
+import { DocumentFile } from '../../system/document-file.ts'
 import { ResultsWriter, type WrittenResult } from './results-file.ts'
 import type { RowList } from './row-list-file.ts'
 

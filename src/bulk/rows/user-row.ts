@@ -21,7 +21,7 @@ export type RowKind = 'users' | 'assignments'
 export function stepsOf(row: UserRow): Step[] {
   const steps: Step[] = []
   if (row.id === undefined) steps.push('create')
-  // Creating takes a name and metadata, but no settings (interface.md, "User").
+  // Creating takes a name and metadata, but no settings (docs/interface.md, "User").
   const changes = row.id === undefined ? row.settings : (row.name ?? row.metadata ?? row.settings)
   if (changes !== undefined) steps.push('update')
   if (row.role !== undefined || row.permissions !== undefined) steps.push('assign')

@@ -1,5 +1,4 @@
-import type { Answer } from '../../client/answer.ts'
-import { idOfCreated } from '../../client/created-id.ts'
+import { type Answer, idOfCreated } from '../../client/answer.ts'
 import type { Users } from '../../client/users.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Journal } from '../journal/journal.ts'

@@ -1,6 +1,6 @@
 /**
- * Values of the embedded service, which any other may have others of (interface.md shows none). A test
- * compares them with the service's own.
+ * Values of the embedded service; other services may have others (docs/interface.md, "User", shows none).
+ * A test compares them with the service's own.
  */
 export const roles = ['admin', 'editor', 'member'] as const
 export const themeModes = ['light', 'dark', 'system'] as const

@@ -1,14 +1,14 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Configuration, readConfiguration } from '../../config/configuration-file.ts'
 import { resolveOptions } from '../../config/resolve-options.ts'
 import { readEnvironmentCredential } from '../../credentials/environment-credential.ts'
 import { InsecureFile } from '../../credentials/insecure-file.ts'
 import { Keychain } from '../../credentials/keychain.ts'
-import { secretOf } from '../../credentials/stored-credential.ts'
-import { isFresh } from '../../credentials/token-life.ts'
+import { isFresh, secretOf } from '../../credentials/stored-credential.ts'
 import { makePrivateDirectory } from '../../system/make-private-directory.ts'
 import { cacheDirectory } from '../../system/paths.ts'
+import { replaceFile } from '../../system/replace-file.ts'
 import { isOursAlone } from '../../system/trusted-directory.ts'
 import { once } from '../once.ts'
 import { ownerOf } from '../sign-in/credential-stores.ts'
@@ -105,9 +105,7 @@ function keep(path: string, kept: Kept): void {
     // Who can write there could have laid a link in the way of what is written.
     if (!isOursAlone(cacheDirectory())) return
     makePrivateDirectory(join(cacheDirectory(), 'models'))
-    const aside = `${path}.${process.pid}.tmp`
-    writeFileSync(aside, JSON.stringify(kept), { mode: 0o600 })
-    renameSync(aside, path)
+    replaceFile(path, JSON.stringify(kept), { flush: false })
   } catch {
     // Without a cache the service is asked each time.
   }

@@ -17,7 +17,7 @@ export interface Changed {
 }
 
 /**
- * Shows the response to a change, whose body the interface leaves open (interface.md, "Endpoints",
+ * Shows the response to a change, whose body the interface leaves open (docs/interface.md, "Endpoints",
  * rule 3): with the id where the body lacks it, and with words where it shows nothing of the resource.
  */
 export async function showChanged(

@@ -1,4 +1,4 @@
-import type { CredentialSource } from '../../client/client.ts'
+import type { CredentialSource } from '../../client/client-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Target } from '../target.ts'
 import type { SignedIn } from './signed-in.ts'

@@ -1,6 +1,10 @@
 import { Failure } from '../../contract/failure.ts'
-import { mayShareGrant, type StoredCredential, type TokenSet } from '../../credentials/stored-credential.ts'
-import { isAlive } from '../../credentials/token-life.ts'
+import {
+  isAlive,
+  mayShareGrant,
+  type StoredCredential,
+  type TokenSet,
+} from '../../credentials/stored-credential.ts'
 import type { Context } from '../create-context.ts'
 import { ownerOf } from './credential-stores.ts'
 

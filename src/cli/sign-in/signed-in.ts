@@ -1,8 +1,7 @@
-import type { CredentialSource } from '../../client/client.ts'
+import type { CredentialSource } from '../../client/client-options.ts'
 import type { Failure } from '../../contract/failure.ts'
 import type { CredentialOwner, CredentialStore, Storage } from '../../credentials/credential-store.ts'
-import { type StoredCredential, secretOf } from '../../credentials/stored-credential.ts'
-import { isFresh } from '../../credentials/token-life.ts'
+import { isFresh, type StoredCredential, secretOf } from '../../credentials/stored-credential.ts'
 import { once } from '../once.ts'
 import type { Output } from '../output/output.ts'
 

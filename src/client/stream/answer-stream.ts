@@ -3,15 +3,16 @@ import type { StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
 import { describeDuration, startTimer } from '../../system/clock.ts'
 import { codingOf } from '../answer.ts'
 import type { Delivered } from '../deliver.ts'
-import type { Exchange } from '../exchange.ts'
-import { Expired, Interrupted } from '../interrupted.ts'
+import { type Exchange, Expired, Interrupted } from '../exchange.ts'
 import { describeInterruption } from '../network-failure.ts'
 import { concealFailure, type Redact } from '../redaction.ts'
 import { Assembly } from './assembly.ts'
 
-/** A streamed answer. It can be walked through once; leaving early closes the connection. */
+/** A streamed reply. It can be iterated once; leaving the loop early closes the connection. */
 export type AnswerStream = AsyncIterable<StreamEvent> & {
+  /** The HTTP status. */
   status: number
+  /** Names are lower case. */
   headers: Record<string, string>
 }
 
@@ -23,6 +24,7 @@ const afterword = 1000
 /** Milliseconds for the end of a body whose answer is over, so that the connection can serve again. */
 const farewell = 250
 
+/** @internal */
 export interface StreamSource {
   delivered: Delivered
   /** What the answer is made of; found out unless said. */
@@ -35,7 +37,9 @@ export interface StreamSource {
 /**
  * Turns a 2xx into events, at the speed at which they are asked for. What goes wrong from here on
  * is told by `end`; an abort alone throws, the signal's reason.
+ *
  * @throws Failure `unusable_answer` for a content coding, since we ask for none
+ * @internal
  */
 export function openAnswerStream(source: StreamSource): AnswerStream {
   const { status, headers, request, rest } = source.delivered

@@ -4,15 +4,14 @@ import { Failure } from '../../contract/failure.ts'
 import type { StreamEnd } from '../../contract/stream-event.ts'
 import { type Answer, requestIdOf } from '../answer.ts'
 import { AnswerBytes } from '../answer-bytes.ts'
-import type { Exchange } from '../exchange.ts'
-import { Expired } from '../interrupted.ts'
+import { type Exchange, Expired } from '../exchange.ts'
 import { doubtHint, longerHint } from '../network-failure.ts'
 import { readAnswer } from '../read-answer.ts'
 import { openAnswerStream, type StreamSource } from './answer-stream.ts'
 
 /**
  * Reads a streamed reply to its end, and gives the body that the service would have sent in one piece
- * (interface.md, "Send-message response"). A service that does not stream has sent just that.
+ * (docs/interface.md, "Send-message request and response"). A service that does not stream has sent just that.
  *
  * @param onContext is told the conversation as soon as it is known, for the end may never come
  * @throws Failure as `readAnswer`, or why the reply is not complete

@@ -10,8 +10,7 @@ import { showChanged } from '../../cli/output/show-changed.ts'
 import { calls } from '../../cli/requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { demandNamedService } from '../../cli/target.ts'
-import type { Answer } from '../../client/answer.ts'
-import { idOfCreated } from '../../client/created-id.ts'
+import { type Answer, idOfCreated } from '../../client/answer.ts'
 import { newUserView, userView } from '../../view/users.ts'
 
 export default class UsersCreate extends BaseCommand {

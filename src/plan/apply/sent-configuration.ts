@@ -8,10 +8,10 @@ import { parseJson } from '../../contract/exact-json.ts'
 import { Failure } from '../../contract/failure.ts'
 import { checkShape } from '../../contract/faults.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
+import { replaceDocument } from '../../system/document-file.ts'
 import { makePrivateDirectory } from '../../system/make-private-directory.ts'
 import { stateDirectory } from '../../system/paths.ts'
-import { replaceFile } from '../../system/replace-document.ts'
-import { syncDirectory } from '../../system/sync-directory.ts'
+import { syncDirectory } from '../../system/replace-file.ts'
 
 /** The API configuration that was last sent to a service from here. */
 export interface SentConfiguration {
@@ -104,7 +104,7 @@ async function keep(
   try {
     makePrivateDirectory(folder())
     const text = `${JSON.stringify({ sent_at: sentAt, service, configuration }, null, 2)}\n`
-    await replaceFile(pathOf(service), text)
+    await replaceDocument(pathOf(service), text)
     return undefined
   } catch (error) {
     return describeSystemError(error)

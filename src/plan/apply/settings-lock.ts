@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import { makePrivateDirectory } from '../../system/make-private-directory.ts'
 import { lockDirectory } from '../../system/paths.ts'
 import { waitForProcessLock } from '../../system/process-lock.ts'
 
@@ -46,7 +45,6 @@ async function acquire(
   let release: (() => void) | undefined
   try {
     const path = join(lockDirectory(), `${name}.lock`)
-    makePrivateDirectory(lockDirectory())
     release = await waitForProcessLock(path, { signal, patience, onWait })
   } catch (cause) {
     if (signal.aborted) throw signal.reason

@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, realpathSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import { replaceFile } from '../../system/replace-document.ts'
+import { replaceDocument } from '../../system/document-file.ts'
 import { isPlanFile } from './plan-file.ts'
 
 /**
@@ -18,7 +18,7 @@ export async function savePlan(path: string, text: string): Promise<void> {
         hint: 'Name another file with --save, or remove this one.',
       })
     }
-    await replaceFile(path, text)
+    await replaceDocument(path, text)
   } catch (cause) {
     if (cause instanceof Failure) throw cause
     throw new Failure('storage', `The plan ${path} cannot be written: ${describeSystemError(cause)}`, {

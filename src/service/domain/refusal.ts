@@ -1,6 +1,9 @@
 import type { Fault } from '../../contract/faults.ts'
 
-/** The service's own values of `error.code`; interface.md shows none. docs/service.md lists them. */
+/**
+ * The service's own values of `error.code`: docs/interface.md, "Errors", shows none. docs/service.md lists
+ * them.
+ */
 export type RefusalCode =
   | 'invalid_request'
   | 'context_too_long'

@@ -3,7 +3,7 @@ import { scopes } from './scopes.ts'
 /** The one client: `chatctl` on a person's own machine, which can keep no secret (RFC 8252). */
 export const clientId = 'chatctl'
 
-/** Where the parts of a sign-in lie; interface.md, "Authentication" 4, has the first. */
+/** Where the parts of a sign-in lie; docs/interface.md, "Authentication" 4, has the first. */
 export const paths = {
   authorize: '/oauth/authorize',
   token: '/oauth/token',

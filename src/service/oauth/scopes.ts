@@ -7,7 +7,10 @@ interface Scope {
   permissions: readonly string[]
 }
 
-/** interface.md names `chat:write` and leaves the rest open. docs/service.md shows the same table. */
+/**
+ * docs/interface.md, "Authentication", names `chat:write` and leaves the rest open. docs/service.md shows
+ * the same table.
+ */
 export const scopes: Readonly<Record<string, Scope>> = {
   'chat:read': { words: 'Read your conversations, and list models', permissions: ['read:chat'] },
   'chat:write': { words: 'Chat as you, and read your conversations', permissions: ['*:chat'] },

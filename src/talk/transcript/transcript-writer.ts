@@ -1,9 +1,10 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { Failure } from '../../contract/failure.ts'
 import { makePrivateDirectory } from '../../system/make-private-directory.ts'
-import { syncDirectory } from '../../system/sync-directory.ts'
+import { tryProcessLock } from '../../system/process-lock.ts'
+import { syncDirectory } from '../../system/replace-file.ts'
 import { extension, makeSessionId, sessionIdOf } from './session-id.ts'
-import { lockSession } from './session-lock.ts'
 import { Standing } from './standing.ts'
 import { withStorage } from './storage.ts'
 import { repeatAfter, type TranscriptLine } from './transcript-line.ts'
@@ -84,7 +85,8 @@ export class TranscriptWriter {
   #open(mode: 'ax' | 'a+'): void {
     withStorage(this.path, 'written', () => {
       makePrivateDirectory(dirname(this.path))
-      const release = lockSession(this.path)
+      const release = tryProcessLock(`${this.path}.lock`)
+      if (!release) throw openElsewhere(this.id)
       try {
         const descriptor = openSync(this.path, mode, 0o600)
         this.#descriptor = descriptor
@@ -114,6 +116,12 @@ export class TranscriptWriter {
     })
     this.#standing.take(lines, bytes.length)
   }
+}
+
+function openElsewhere(id: string): Failure {
+  return new Failure('conflict', `The session ${id} is open in another chatctl`, {
+    hint: 'Close it there, or start another with chatctl chat.',
+  })
 }
 
 /** The type comes early, so that a reader can tell a line by its first bytes. */

@@ -4,14 +4,14 @@ import {
   openSync,
   readFileSync,
   readSync,
-  renameSync,
   statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { withFileLock } from '../../system/file-lock.ts'
 import { makePrivateDirectory } from '../../system/make-private-directory.ts'
+import { withFileLock } from '../../system/process-lock.ts'
+import { replaceFile } from '../../system/replace-file.ts'
 import { cleanText } from './graphemes.ts'
 
 const mostEntries = 1_000
@@ -133,7 +133,6 @@ function append(path: string, line: string): void {
 
 /** Writes the file anew with its last lines. What another session appends meanwhile is carried over. */
 async function shorten(path: string): Promise<void> {
-  const aside = `${path}.new`
   try {
     await withFileLock(path, () => {
       const old = openSync(path, 'r')
@@ -141,8 +140,7 @@ async function shorten(path: string): Promise<void> {
         const tail = readTail(old)
         // Another session may have done it while this one waited for the lock.
         if (!isTooLong(tail)) return
-        writeFileSync(aside, `${tail.lines.slice(-mostEntries).join('\n')}\n`, { mode: 0o600 })
-        renameSync(aside, path)
+        replaceFile(path, `${tail.lines.slice(-mostEntries).join('\n')}\n`, { flush: false })
         const later = readFileSync(old).subarray(tail.end)
         if (later.length > 0) writeFileSync(path, later, { flag: 'a', mode: 0o600 })
       } finally {

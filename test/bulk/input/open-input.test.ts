@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -128,6 +129,17 @@ describe('opening an input', () => {
     expect(readdirSync(join(folder, 'state', 'spool'))).to.deep.equal([])
     // Lets the thread go that waits for the other end.
     writeFileSync(path, '')
+    if (process.platform !== 'linux') return
+    while (!openFiles().includes(path)) {
+      // Nothing of this thread runs before the other one has opened the pipe.
+    }
+    // Node warns where it closes what nobody has closed.
+    const warnings: string[] = []
+    const listener = ({ message }: Error) => void warnings.push(message)
+    process.on('warning', listener)
+    await waitUntil(() => !openFiles().includes(path))
+    process.off('warning', listener)
+    expect(warnings).to.deep.equal([])
   })
 
   it('notices that the file is changed while it is read, and between two readings', async () => {
@@ -198,6 +210,18 @@ async function textOf(input: Input): Promise<string> {
   let text = ''
   for await (const piece of readText(input)) text += piece
   return text
+}
+
+/** What the descriptors of this process lead to. */
+function openFiles(): string[] {
+  return readdirSync('/proc/self/fd').map((descriptor) => {
+    try {
+      return readlinkSync(join('/proc/self/fd', descriptor))
+    } catch {
+      // The one that read the directory.
+      return ''
+    }
+  })
 }
 
 function readable(path: string): boolean {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { Client, type ClientOptions } from '../../../src/client/client.ts'
+import { Client } from '../../../src/client/client.ts'
+import type { ClientOptions } from '../../../src/client/client-options.ts'
 import type { AnswerStream } from '../../../src/client/stream/answer-stream.ts'
 import type { StreamEnd, StreamEvent } from '../../../src/contract/stream-event.ts'
 import {

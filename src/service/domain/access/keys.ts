@@ -3,7 +3,7 @@ import type { ApiKeyRow, Database, Tier } from '../../store/tables.ts'
 import { noteChange, type Origin } from '../audit.ts'
 import { createId } from '../identifiers.ts'
 
-/** interface.md, "Limits": requests per hour. Enterprise has its own number, or none. */
+/** docs/interface.md, "Limits": requests per hour. Enterprise has its own number, or none. */
 export const tierLimits = { free: 100, pro: 1000 } as const
 
 /** A key as it may be shown: never the key, only how it begins. */

@@ -35,7 +35,7 @@ const statuses: Record<RefusalCode, number> = {
 
 export const statusOf = (refusal: Refusal): number => statuses[refusal.code]
 
-/** interface.md, "Errors". */
+/** docs/interface.md, "Errors". */
 export function errorBodyOf({ code, message, details }: Refusal): ErrorBody {
   return { error: { code, message, ...(details && { details }) } }
 }

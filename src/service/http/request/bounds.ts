@@ -4,7 +4,8 @@ import { passwordLength } from '../../domain/access/passwords.ts'
 import { mostMetadata } from '../../domain/users.ts'
 
 /**
- * Where interface.md is silent: which fields this service requires and what it accepts in them.
+ * Where docs/interface.md, "Resources and their fields", is silent: which fields this service requires
+ * and what it accepts in them.
  * docs/service.md lists the same. Types are the contract's, checked before.
  */
 interface Bound {

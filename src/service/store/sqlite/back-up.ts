@@ -6,7 +6,7 @@ import { Failure } from '../../../contract/failure.ts'
 import { describeSystemError } from '../../../system/describe-system-error.ts'
 import { loadSqlite } from '../../../system/load-sqlite.ts'
 import { makePrivateDirectory } from '../../../system/make-private-directory.ts'
-import { syncDirectory } from '../../../system/sync-directory.ts'
+import { moveIntoPlace } from '../../../system/replace-file.ts'
 import { schemaVersion } from './migrate-sqlite.ts'
 import { databaseFile, openSqlite } from './open-sqlite.ts'
 import { makePrivateFile } from './private-file.ts'
@@ -44,8 +44,7 @@ export async function backUp(folder: string, target: string): Promise<Backup> {
     source = new DatabaseSync(data, { timeout: busyTimeout })
     await copyInto(partial, source)
     const version = checkBackup(partial)
-    renameSync(partial, file)
-    syncDirectory(dirname(file))
+    moveIntoPlace(partial, file)
     return { file, bytes: statSync(file).size, schema_version: version }
   } catch (error) {
     removePartial(partial)
@@ -90,8 +89,7 @@ export async function restore(folder: string, backup: string): Promise<Restored>
     await copyInto(partial, source)
     const kept = existsSync(data) ? join(dirname(data), `before-restore-${timestamp()}.db`) : null
     if (kept) moveDatabase(data, kept)
-    renameSync(partial, data)
-    syncDirectory(dirname(data))
+    moveIntoPlace(partial, data)
     // A backup of an older program is brought up to date here, not at the next start.
     const store = openSqlite(folder)
     const version = schemaVersion(store.connection, data)

@@ -1,17 +1,18 @@
 import { accessSync, constants, realpathSync, rmSync, statSync } from 'node:fs'
-import { type FileHandle, open, rename } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { type FileHandle, open } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from './describe-system-error.ts'
-import { syncDirectory } from './sync-directory.ts'
+import { moveIntoPlace, removeLeftovers, temporaryPath } from './replace-file.ts'
 
 /**
- * A file that is replaced when its new content is whole, and not before. What is no regular file,
- * such as a device or a pipe, is written to as it is.
+ * A file that a person names: written piece by piece, and replaced when its new content is complete.
+ * What is not a regular file, such as a device or a pipe, is written to as it is.
  */
 export class DocumentFile {
   readonly path: string
   readonly #isRegular: boolean
+  readonly #temporary: string
   #handle: FileHandle | undefined
 
   /** @throws Failure `storage` where it cannot be written, as far as that can be known before */
@@ -24,12 +25,17 @@ export class DocumentFile {
     this.#isRegular = found === undefined || found.isFile()
     // What a link leads to is replaced, not the link.
     if (found?.isFile()) this.path = realpathSync(path)
+    this.#temporary = temporaryPath(this.path)
     this.#guardSync(() => accessSync(this.#isRegular ? dirname(this.path) || '.' : path, constants.W_OK))
   }
 
   /** Removes what a process that was killed has left beside the file. */
-  removeLeftover(pid: number): void {
-    if (this.#isRegular) rmSync(this.#aside(pid), { force: true })
+  removeLeftovers(pid: number): void {
+    try {
+      if (this.#isRegular) removeLeftovers(this.path, pid)
+    } catch {
+      // A directory may let its user write files but not list them.
+    }
   }
 
   async write(bytes: Uint8Array): Promise<void> {
@@ -48,27 +54,19 @@ export class DocumentFile {
       if (this.#isRegular) await this.#handle?.sync()
       await this.#handle?.close()
       this.#handle = undefined
-      if (!this.#isRegular) return
-      await rename(this.#aside(), this.path)
-      syncDirectory(dirname(this.path))
+      if (this.#isRegular) moveIntoPlace(this.#temporary, this.path)
     })
   }
 
   /** Leaves what was there before. */
   async discard(): Promise<void> {
     await this.#handle?.close().catch(() => {})
-    if (this.#isRegular) rmSync(this.#aside(), { force: true })
+    this.#handle = undefined
+    if (this.#isRegular) rmSync(this.#temporary, { force: true })
   }
 
   #open(): Promise<FileHandle> {
-    if (!this.#isRegular) return open(this.path, 'w')
-    // What another process with this id has left may be anybody's to read, or lead elsewhere.
-    rmSync(this.#aside(), { force: true })
-    return open(this.#aside(), 'wx', 0o600)
-  }
-
-  #aside(pid = process.pid): string {
-    return join(dirname(this.path), `.${basename(this.path)}.${pid}.part`)
+    return this.#isRegular ? open(this.#temporary, 'wx', 0o600) : open(this.path, 'w')
   }
 
   #guardSync<T>(work: () => T): T {
@@ -93,7 +91,7 @@ export class DocumentFile {
 }
 
 /** @throws Failure `storage` where it cannot be written: what was there before is left */
-export async function replaceFile(path: string, text: string): Promise<void> {
+export async function replaceDocument(path: string, text: string): Promise<void> {
   const file = new DocumentFile(path)
   try {
     await file.write(Buffer.from(text))

@@ -5,7 +5,7 @@ import {
   getLongValue,
   type KeychainItems,
   setLongValue,
-} from '../../src/credentials/long-value.ts'
+} from '../../src/credentials/keychain-items.ts'
 
 /** A keychain whose items hold no more than Windows' do, and which may fail after some writes. */
 class SmallKeychain implements KeychainItems {

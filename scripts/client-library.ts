@@ -1,0 +1,123 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type BuildOptions, build, type Metafile } from 'esbuild'
+import { leanDependencies } from './lean-dependencies.ts'
+
+/** The library: `import { Client } from 'chatctl/client'` (docs/client.md; package.json, "exports"). */
+
+const valueExports = `
+export { Client } from './src/client/client.ts'
+export { Failure } from './src/contract/failure.ts'
+export { idOfCreated } from './src/client/answer.ts'
+`
+
+const typeExports = `
+export type { ClientOptions, CredentialSource } from './src/client/client-options.ts'
+export type { Answer, RawAnswer } from './src/client/answer.ts'
+export type { OutgoingRequest, RawRequest } from './src/client/outgoing-request.ts'
+export type { ClientEvent } from './src/client/client-event.ts'
+export type { CollectOptions } from './src/client/caller.ts'
+export type { Chat } from './src/client/chat.ts'
+export type { History, HistoryBatch, WalkOptions } from './src/client/history.ts'
+export type { HistoryPosition } from './src/client/history-position.ts'
+export type { Settings } from './src/client/settings.ts'
+export type { Users } from './src/client/users.ts'
+export type { AnswerStream } from './src/client/stream/answer-stream.ts'
+export type { StreamEnd, StreamEvent, StreamFormat } from './src/contract/stream-event.ts'
+export type { FailedRequest, FailureKind } from './src/contract/failure.ts'
+export type { Fault } from './src/contract/faults.ts'
+export type { Choice, Completion, CompletionRequest, Message, Usage } from './src/contract/completion.ts'
+export type { Model, ModelList } from './src/contract/model.ts'
+export type { HistoryMessage, HistoryPage, HistoryQuery, SendAnswer, SendRequest } from './src/contract/conversation.ts'
+export type { Settings as ApplicationSettings, SettingsPatch } from './src/contract/settings.ts'
+export type { ApiConfiguration } from './src/contract/api-configuration.ts'
+export type { Preferences } from './src/contract/preferences.ts'
+export type { Profile, UserSettingsAnswer, UserSettingsRequest } from './src/contract/profile.ts'
+export type { AssignPermissionsRequest, CreateUserRequest, UpdateUserRequest, User } from './src/contract/user.ts'
+`
+
+/** An ES module has no `require`, which undici uses for the modules of Node. */
+const banner = `import { createRequire } from 'node:module'
+const require = createRequire(import.meta.url)`
+
+/** Writes dist/client.js and its types: dist/client.d.ts, and what it imports in dist/types. */
+export async function buildClientLibrary(root: string, shared: BuildOptions): Promise<Metafile> {
+  const { metafile } = await build({
+    ...shared,
+    absWorkingDir: root,
+    stdin: { contents: valueExports, resolveDir: root, loader: 'ts' },
+    outfile: 'dist/client.js',
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    plugins: [leanDependencies],
+    banner: { js: banner },
+    metafile: true,
+    legalComments: 'none',
+    logLevel: 'warning',
+  })
+  writeTypes(root)
+  return metafile
+}
+
+/**
+ * TypeScript writes one declaration file for each source file. The package has those that the public
+ * names reach; `stripInternal` keeps the schemas, and with them the types of zod, out of these.
+ */
+function writeTypes(root: string): void {
+  const emitted = join(root, 'dist/.types')
+  mkdirSync(emitted, { recursive: true })
+  const configuration = join(emitted, 'tsconfig.json')
+  writeFileSync(configuration, JSON.stringify(typesConfiguration))
+  execFileSync(
+    process.execPath,
+    [join(root, 'node_modules/typescript/bin/tsc'), '--project', configuration],
+    {
+      stdio: ['ignore', 'inherit', 'inherit'],
+    },
+  )
+  const entry = (valueExports + typeExports).trimStart().replaceAll("'./src/", "'./types/")
+  writeFileSync(join(root, 'dist/client.d.ts'), asJavaScriptImports(entry))
+  const written = new Set<string>()
+  const write = (file: string): void => {
+    if (written.has(file)) return
+    written.add(file)
+    const text = readFileSync(join(emitted, file), 'utf8')
+    const target = join(root, 'dist/types', file)
+    mkdirSync(dirname(target), { recursive: true })
+    writeFileSync(target, asJavaScriptImports(text))
+    for (const imported of importsOf(text)) write(join(dirname(file), imported))
+  }
+  for (const imported of importsOf(entry)) write(imported.replace('types/', ''))
+  rmSync(emitted, { recursive: true })
+}
+
+const typesConfiguration = {
+  extends: '../../tsconfig.json',
+  compilerOptions: {
+    rootDir: '../../src',
+    outDir: '.',
+    noEmit: false,
+    declaration: true,
+    emitDeclarationOnly: true,
+    stripInternal: true,
+    // Whether the types are right is asked by `npm run types`.
+    noCheck: true,
+    types: ['node'],
+  },
+  files: ['../../src/client/client.ts'],
+  include: [],
+}
+
+/** The declaration files that a text imports, relative to it. */
+function importsOf(text: string): string[] {
+  return [...text.matchAll(/from '\.\/([^']+)\.ts'|from '(\.\.\/[^']+)\.ts'/g)].map(
+    ([, below, above]) => `${below ?? above}.d.ts`,
+  )
+}
+
+/** Every resolution that TypeScript knows finds `./user.d.ts` for `./user.js`. */
+function asJavaScriptImports(text: string): string {
+  return text.replaceAll(/(from '\.[^']+)\.ts'/g, "$1.js'")
+}

@@ -1,0 +1,55 @@
+import type { Clock } from '../system/clock.ts'
+import type { ClientEvent } from './client-event.ts'
+import type { OutgoingRequest } from './outgoing-request.ts'
+
+/**
+ * Returns the credential for one request; undefined sends the request without one.
+ *
+ * @param rejected the credential that the service has just rejected with status 401. If the function
+ *   returns another one, the request is sent once more: a request with status 401 has changed nothing.
+ */
+export type CredentialSource = (rejected?: string) => Promise<string | undefined>
+
+/** Options of a client. All times are in milliseconds; `Infinity` means no limit. */
+export interface ClientOptions {
+  /**
+   * The address of the service (docs/interface.md, "Endpoints"): `https://chat.example`, or `http://`
+   * on loopback. A function is called once, just before the first request is sent.
+   */
+  baseUrl: string | (() => Promise<string>)
+  /** API key or access token, sent as `Authorization: Bearer` (docs/interface.md, "Authentication"). */
+  credential?: string | CredentialSource | undefined
+  /** The `User-Agent` header (default: `chatctl`). */
+  userAgent?: string | undefined
+  /**
+   * Maximum time of one attempt; of a stream, until its first byte (default: 10 minutes for a reply of
+   * a model, else 60 seconds).
+   */
+  timeout?: number | undefined
+  /** Maximum time between two parts of a stream (default: 120 seconds). */
+  idleTimeout?: number | undefined
+  /** Maximum time to connect, TLS handshake included (default: 10 seconds, at most `timeout`). */
+  connectTimeout?: number | undefined
+  /**
+   * Maximum number of retries after a failure (default: 2). A POST or PATCH that may have reached the
+   * service is never sent again.
+   */
+  retries?: number | undefined
+  /** Maximum time that one request waits for rate limits, in all (default: 60 seconds). */
+  maxWait?: number | undefined
+  /** Whether to follow redirects within the origin (default: true). Others are never followed. */
+  followRedirects?: boolean | undefined
+  /** Maximum size of a response body that is not streamed, in MiB (default: 256). */
+  maxBodyMiB?: number | undefined
+  /** Aborts every request and every wait of the client. */
+  signal?: AbortSignal | undefined
+  /**
+   * Called with each request before it is sent and before the base URL is known. If it throws, the
+   * request is not sent, and the call rejects with what it threw.
+   */
+  gate?: ((request: OutgoingRequest) => void | Promise<void>) | undefined
+  /** Called with what the client does, as it does it: for logs and progress. */
+  observe?: ((event: ClientEvent) => void) | undefined
+  /** Time and randomness, for tests (default: the system's). */
+  clock?: Clock | undefined
+}

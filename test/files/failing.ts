@@ -1,0 +1,43 @@
+import fs from 'node:fs'
+import { open } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+
+type SyncCall = 'openSync' | 'writeFileSync' | 'fsyncSync' | 'closeSync' | 'renameSync'
+type HandleCall = 'write' | 'sync'
+
+const diskFull = (): Error => Object.assign(new Error('disk full'), { code: 'ENOSPC', errno: -28 })
+
+/** Has calls of the file system fail with ENOSPC while some work runs. */
+export const failing = {
+  async call<T>(name: SyncCall, work: () => T | Promise<T>): Promise<T> {
+    const real = fs[name]
+    const failingCall = (...args: unknown[]): never => {
+      // A descriptor is closed even where that fails.
+      if (name === 'closeSync') Reflect.apply(real, fs, args)
+      throw diskFull()
+    }
+    Object.assign(fs, { [name]: failingCall })
+    syncBuiltinESMExports()
+    try {
+      return await work()
+    } finally {
+      Object.assign(fs, { [name]: real })
+      syncBuiltinESMExports()
+    }
+  },
+
+  async handle<T>(name: HandleCall, work: () => Promise<T>): Promise<T> {
+    const handle = await open(import.meta.filename)
+    const prototype = Object.getPrototypeOf(handle)
+    await handle.close()
+    const real = prototype[name]
+    prototype[name] = async () => {
+      throw diskFull()
+    }
+    try {
+      return await work()
+    } finally {
+      prototype[name] = real
+    }
+  },
+}

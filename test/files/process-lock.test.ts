@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { tryProcessLock, waitForProcessLock, withFileLock } from '../../src/system/process-lock.ts'
+
+describe('a process lock', () => {
+  let directory: string
+  let path: string
+  const children: ChildProcess[] = []
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'chatctl-lock-'))
+    path = join(directory, 'a.lock')
+  })
+  afterEach(async () => {
+    await Promise.all(children.splice(0).map(kill))
+    rmSync(directory, { recursive: true, force: true })
+  })
+
+  function start(...args: string[]): ChildProcess {
+    const worker = fileURLToPath(new URL('./lock-worker.ts', import.meta.url))
+    const child = spawn(process.execPath, [worker, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+    children.push(child)
+    return child
+  }
+
+  async function startHolder(): Promise<ChildProcess> {
+    const child = start('hold', path)
+    if (child.stdout) await once(child.stdout, 'data')
+    return child
+  }
+
+  async function kill(child: ChildProcess): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exited
+  }
+
+  it('excludes others in the same process, and leaves no file', () => {
+    const release = tryProcessLock(path)
+    expect(release).to.be.a('function')
+    expect(tryProcessLock(path)).to.equal(undefined)
+    if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).to.equal(0o600)
+    release?.()
+    expect(readdirSync(directory)).to.deep.equal([])
+    tryProcessLock(path)?.()
+    expect(readdirSync(directory)).to.deep.equal([])
+  })
+
+  it('is free as soon as its process is killed', async () => {
+    const holder = await startHolder()
+    expect(tryProcessLock(path)).to.equal(undefined)
+    await kill(holder)
+    expect(readdirSync(directory)).to.deep.equal(['a.lock'])
+    const release = tryProcessLock(path)
+    expect(release).to.be.a('function')
+    release?.()
+    expect(readdirSync(directory)).to.deep.equal([])
+  })
+
+  it('is not taken from a process that lives, however old its file is', async () => {
+    await startHolder()
+    utimesSync(path, new Date(0), new Date(0))
+    expect(tryProcessLock(path)).to.equal(undefined)
+    expect(await waitForProcessLock(path, { patience: 0 })).to.equal(undefined)
+  })
+
+  it('is waited for, which is said once', async () => {
+    const release = tryProcessLock(path)
+    let told = 0
+    const waiting = waitForProcessLock(path, {
+      patience: 60_000,
+      onWait: () => {
+        told++
+        setImmediate(() => release?.())
+      },
+    })
+    const next = await waiting
+    expect(next).to.be.a('function')
+    expect(told).to.equal(1)
+    next?.()
+  })
+
+  it('ends its wait with the reason of the signal', async () => {
+    const release = tryProcessLock(path)
+    const abort = new AbortController()
+    const waiting = waitForProcessLock(path, {
+      patience: 60_000,
+      signal: abort.signal,
+      onWait: () => setImmediate(() => abort.abort(new Error('ended'))),
+    })
+    expect(await waiting.catch((error) => error)).to.equal(abort.signal.reason)
+    release?.()
+  })
+
+  it('loses no change of four processes that change one file at the same time', async () => {
+    const file = join(directory, 'number')
+    writeFileSync(file, '0')
+    const exits = [1, 2, 3, 4].map(() => once(start('count', file, '15'), 'exit'))
+    for (const [code] of await Promise.all(exits)) expect(code).to.equal(0)
+    expect(readFileSync(file, 'utf8')).to.equal('60')
+    expect(readdirSync(directory)).to.deep.equal(['number'])
+  })
+
+  it('is given back when the change throws', async () => {
+    const file = join(directory, 'number')
+    const change = () => {
+      throw new Error('no')
+    }
+    expect(await withFileLock(file, change).catch((error) => error)).to.have.property('message', 'no')
+    expect(readdirSync(directory)).to.deep.equal([])
+  })
+
+  it('is the error of the system in a directory that is read-only', function () {
+    // Root may write everywhere.
+    if (process.platform === 'win32' || process.getuid?.() === 0) this.skip()
+    chmodSync(directory, 0o500)
+    try {
+      expect(() => tryProcessLock(path)).to.throw('EACCES')
+    } finally {
+      chmodSync(directory, 0o700)
+    }
+  })
+})

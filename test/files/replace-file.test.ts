@@ -1,0 +1,136 @@
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { expect } from 'chai'
+import { moveIntoPlace, removeLeftovers, replaceFile, temporaryPath } from '../../src/system/replace-file.ts'
+import { failing } from './failing.ts'
+
+describe('replaceFile', () => {
+  let directory: string
+  let path: string
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'chatctl-replace-'))
+    path = join(directory, 'state.json')
+  })
+  afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+  const replace = (content: string) => replaceFile(path, content, { flush: true })
+
+  it('makes a file that only its owner may read, also in place of one that others could', function () {
+    if (process.platform === 'win32') this.skip()
+    writeFileSync(path, 'old', { mode: 0o666 })
+    replace('new')
+    expect(readFileSync(path, 'utf8')).to.equal('new')
+    expect(statSync(path).mode & 0o777).to.equal(0o600)
+    expect(readdirSync(directory)).to.deep.equal(['state.json'])
+  })
+
+  it('replaces a symbolic link and does not write where it leads', function () {
+    if (process.platform === 'win32') this.skip()
+    const elsewhere = join(directory, 'elsewhere')
+    writeFileSync(elsewhere, 'theirs')
+    symlinkSync(elsewhere, path)
+    replace('new')
+    expect(lstatSync(path).isFile()).to.equal(true)
+    expect(readFileSync(elsewhere, 'utf8')).to.equal('theirs')
+  })
+
+  it('is not written where a link beside it leads to', function () {
+    if (process.platform === 'win32') this.skip()
+    const elsewhere = join(directory, 'elsewhere')
+    writeFileSync(elsewhere, 'theirs')
+    const { random } = Math
+    Math.random = () => 0.5
+    try {
+      symlinkSync(elsewhere, temporaryPath(path))
+      expect(() => replace('secret')).to.throw('EEXIST')
+    } finally {
+      Math.random = random
+    }
+    expect(readFileSync(elsewhere, 'utf8')).to.equal('theirs')
+  })
+
+  for (const call of ['openSync', 'writeFileSync', 'fsyncSync', 'closeSync', 'renameSync'] as const) {
+    it(`keeps the old content, and nothing beside it, when ${call} fails`, async () => {
+      writeFileSync(path, 'old')
+      const reason = await failing.call(call, async () => replace('new')).catch((error) => error)
+      expect(reason).to.have.property('code', 'ENOSPC')
+      expect(readFileSync(path, 'utf8')).to.equal('old')
+      expect(readdirSync(directory)).to.deep.equal(['state.json'])
+    })
+  }
+
+  it('throws the error of the system for a directory that is missing or in the way', () => {
+    expect(() => replaceFile(join(directory, 'missing', 'a'), 'new', { flush: false })).to.throw('ENOENT')
+    mkdirSync(join(path, 'child'), { recursive: true })
+    expect(() => replace('new')).to.throw(/EISDIR|EPERM|ENOTEMPTY/)
+    expect(readdirSync(directory)).to.deep.equal(['state.json'])
+  })
+
+  it('throws the error of the system for a directory that is read-only', function () {
+    // Root may write everywhere.
+    if (process.platform === 'win32' || process.getuid?.() === 0) this.skip()
+    chmodSync(directory, 0o500)
+    try {
+      expect(() => replaceFile(join(directory, 'a'), 'new', { flush: false })).to.throw('EACCES')
+    } finally {
+      chmodSync(directory, 0o700)
+    }
+  })
+
+  it('shows no reader a part while writers with one process id replace the file at the same time', async () => {
+    const length = 256 * 1024
+    replace('-'.repeat(length))
+    const writers = ['a', 'b', 'c'].map(
+      (letter) =>
+        new Worker(new URL('./replacing-worker.ts', import.meta.url), {
+          workerData: { path, content: letter.repeat(length), times: 40 },
+        }),
+    )
+    let running = writers.length
+    const ended = Promise.all(
+      writers.map(
+        (writer) =>
+          new Promise<void>((resolve, reject) => {
+            writer.once('error', reject)
+            writer.once('exit', () => {
+              running--
+              resolve()
+            })
+          }),
+      ),
+    )
+    while (running > 0) {
+      const text = readFileSync(path, 'utf8')
+      expect(text === (text[0] ?? '').repeat(length), `${text.length} characters`).to.equal(true)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await ended
+    expect(readFileSync(path, 'utf8')).to.match(/^[abc]/)
+    expect(readdirSync(directory)).to.deep.equal(['state.json'])
+  })
+
+  it('moves a temporary file into place, and removes those that killed writers have left', () => {
+    const temporary = temporaryPath(path)
+    writeFileSync(temporary, 'new')
+    moveIntoPlace(temporary, path)
+    expect(readFileSync(path, 'utf8')).to.equal('new')
+    const other = temporaryPath(join(directory, 'state.json.other'))
+    for (const left of [temporaryPath(path), temporaryPath(path), other]) writeFileSync(left, 'half')
+    removeLeftovers(path)
+    expect(readdirSync(directory)).to.have.length(2).and.include('state.json')
+    expect(readFileSync(other, 'utf8')).to.equal('half')
+  })
+})
