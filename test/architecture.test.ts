@@ -79,6 +79,15 @@ const wired = ['client', 'service', 'auth', 'talk', 'plan', 'bulk', 'export']
 /** Layers whose types the command line may use. */
 const spokenOf = ['client', 'plan', 'bulk']
 
+/** The first word of a command. */
+const topicOf = (file: string): string => basename(file.split('/')[1] ?? '', '.ts')
+
+/** What a source file has in quotes, without comments. */
+function stringsOf(text: string): string[] {
+  const code = text.replace(/^\s*\/?\*.*$|(^|\s)\/\/ .*$/gm, '')
+  return code.match(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g) ?? []
+}
+
 describe('architecture', () => {
   it('sees the imports', () => {
     expect(imports.length).to.be.above(300)
@@ -139,6 +148,24 @@ describe('architecture', () => {
   it('writes to stdout and stderr in one place', () => {
     const wrong = files.filter((file) => /process\.std(out|err)\.write|console\./.test(texts.get(file) ?? ''))
     expect(wrong).to.deep.equal(['cli/output/streams.ts'])
+  })
+
+  it('names flags and commands on the command line alone', () => {
+    const topics = [...new Set(files.filter((file) => file.startsWith('commands/')).map(topicOf))].join('|')
+    const names = new RegExp(`(^|[\\s'"\`])--[a-z][a-z-]+(?![\\w-]*:)|\\bchatctl (${topics})\\b`, 'm')
+    const edge = ['boot', 'commands', 'cli', 'view']
+    const exempt = [
+      // A page for people about what answers at an address.
+      'service/http/open/status-page.ts',
+      // Flags of V8.
+      'system/bound-heap.ts',
+      // The title of a JSON schema.
+      'contract/settings-file.ts',
+    ]
+    const wrong = files
+      .filter((file) => !edge.includes(layerOf(file)) && !exempt.includes(file))
+      .filter((file) => stringsOf(texts.get(file) ?? '').some((text) => names.test(text)))
+    expect(wrong).to.deep.equal([])
   })
 
   it('ends the process in one place', () => {

@@ -16,6 +16,7 @@ import { dataDirectory } from '../system/paths.ts'
 import type { View } from '../view/view.ts'
 import { describeFaults } from './describe-faults.ts'
 import { HeldRequest } from './held-request.ts'
+import { offlineNotice } from './hints.ts'
 import { Prompter } from './input/prompter.ts'
 import { interruption } from './interruption.ts'
 import { observeClient } from './observe-client.ts'
@@ -228,7 +229,7 @@ export function createContext(invocation: Invocation): Context {
       refuseOtherService(options)
       const { startService } = await import('../service/start-service.ts')
       const announce = { defaultFolder: defaultDataFolder() }
-      return startService({ ...rest, dataDir: dataDir ?? dataDirectory(), announce })
+      return startService({ ...rest, dataDir: dataDir ?? dataDirectory(), announce, offlineNotice })
     },
     openAdministration: (place) => openToChange(openAdministration, place),
     lookAround: (place, tell) => openToRead(openAdministration, place, output, tell),
@@ -242,7 +243,7 @@ export function createContext(invocation: Invocation): Context {
 /** The embedded service on a free loopback port of this process, for as long as the command runs. */
 async function startLocalService(output: Output, closers: (() => Promise<void>)[]) {
   const { startService } = await import('../service/start-service.ts')
-  const service = await startService({ dataDir: dataDirectory(), log: 'silent' })
+  const service = await startService({ dataDir: dataDirectory(), log: 'silent', offlineNotice })
   closers.push(() => service.close())
   if (service.created) output.notice(`Talking to the embedded service; its data lies in ${service.dataDir}`)
   return { url: service.url, key: service.createProcessKey() }

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { createServer, type Server } from 'node:net'
 import { expect } from 'chai'
+import { hintOf } from '../../src/cli/hints.ts'
 import { Client } from '../../src/client/client.ts'
 import type { ClientOptions } from '../../src/client/client-options.ts'
 import {
@@ -86,7 +87,7 @@ describe('time-outs and aborts', () => {
       const failure = await failureOf(hasty.users.create({}))
       expect(failure.kind).to.equal('timeout')
       expect(failure.message).to.match(/^no connection to https:\/\/127\.0\.0\.1:\d+ in time$/)
-      expect(failure.hint).to.equal(undefined)
+      expect(hintOf(failure)).to.equal(undefined)
       await hasty.close()
     })
 

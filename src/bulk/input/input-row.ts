@@ -27,3 +27,10 @@ export interface RowReader {
   /** @param isLast nothing comes after this */
   take(text: string, isLast: boolean): InputRow[]
 }
+
+const none: readonly RowFault[] = []
+
+/** The faults of a row as one reads them. */
+export function inOrder(faults: RowFault[] | undefined): readonly RowFault[] {
+  return faults?.sort((one, other) => one.line - other.line || one.column - other.column) ?? none
+}

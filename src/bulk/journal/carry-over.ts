@@ -74,7 +74,7 @@ function assertNoneLost({ header, journal }: EarlierJournal, found: RowSet): voi
   const example = `row ${first + 1} of that file${id === undefined ? '' : `, user ${id}`}`
   const message = `${name} has changed since it was imported at ${header.at}: ${which} (${lost.length === 1 ? '' : 'first: '}${example})`
   throw new Failure('conflict', message, {
-    hint: 'Restore these rows. You can add rows, and change users that exist with users update. --restart sends every row again, and creates every user again.',
+    advice: [{ code: 'restore_rows' }],
     details: { rows: lost.slice(0, 1000).map((row) => row + 1), count: lost.length },
   })
 }

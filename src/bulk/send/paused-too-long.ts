@@ -1,15 +1,13 @@
-import { durationFlagFor } from '../../config/duration.ts'
-import { Failure } from '../../contract/failure.ts'
-import { describeDuration } from '../../system/clock.ts'
+import { Failure, type Help } from '../../contract/failure.ts'
 
-/** The longest value that --max-wait takes, in ms: what a timer of Node can wait, less an hour. */
+/** The maximum wait that can be set, in ms: what a timer of Node can wait, less an hour. */
 const longestWait = 2 ** 31 - 1 - 3_600_000
 
 /** Beyond the year 275760 there is no date to show. */
 const longestPlan = 365 * 24 * 3600 * 1000
 
 /**
- * The failure of a pause that would be longer than `--max-wait`. Times are milliseconds.
+ * The failure of a pause that would be longer than the maximum wait. Times are milliseconds.
  *
  * @param pause.waited all the waiting that would be needed, what has passed of it included
  * @param pause.asker the answer that asked for it, where one did
@@ -27,15 +25,12 @@ export function pausedTooLong(pause: {
     ...(asker ? { code: asker.code, details: asker.details, cause: asker } : {}),
     ...(asker?.status === undefined ? {} : { status: asker.status }),
     ...(asker?.request === undefined ? {} : { request: asker.request }),
-    hint: hintFor(until - now, until, waited),
+    ...helpFor(until - now, until, waited),
   })
 }
 
-function hintFor(left: number, until: number, waited: number): string {
-  if (left > longestPlan) return 'The service asks for a wait of more than a year.'
-  const at = new Date(until).toISOString().replace(/\.\d+Z$/, 'Z')
-  const again = `Try again in ${describeDuration(left)} (at ${at})`
-  return waited > longestWait
-    ? `${again}.`
-    : `${again}, or let it wait with --max-wait ${durationFlagFor(waited)}.`
+function helpFor(left: number, until: number, waited: number): Help {
+  if (left > longestPlan) return { hint: 'The service asks for a wait of more than a year.' }
+  const total = waited > longestWait ? null : waited
+  return { advice: [{ code: 'longer_total_wait', ms: left, until: new Date(until).toISOString(), total }] }
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { hintOf } from '../../../src/cli/hints.ts'
 import { Client } from '../../../src/client/client.ts'
 import { runSession } from '../../../src/talk/run-session.ts'
 import type { Beginning, SessionOptions } from '../../../src/talk/session-options.ts'
@@ -74,6 +75,8 @@ export class SessionWorld {
       rememberContext: async (id) => void this.remembered.push(id),
       refusalHint: () => undefined,
       resumeCommand: (id) => `chatctl chat --resume ${id}`,
+      showCommand: (id) => `chatctl chat show ${id}`,
+      hintOf,
       ...given,
     })
     let isOver = false

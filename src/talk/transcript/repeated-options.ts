@@ -2,19 +2,19 @@ import { readEnds } from './read-ends.ts'
 import type { LineOf, TranscriptLine } from './transcript-line.ts'
 
 /** The name and the options that are in force while a transcript is written. */
-export class Standing {
+export class RepeatedOptions {
   /** Bytes since they were written. */
   written = 0
   #name: string | undefined
   #options: Omit<LineOf<'options'>, 'at'> | undefined
 
   /** Those of a transcript that another process left; it need not have been its time to repeat them. */
-  static ofFile(path: string): Standing {
+  static ofFile(path: string): RepeatedOptions {
     const { name, mode, contextId, model, system, temperature, maxTokens } = readEnds(path)
-    const standing = new Standing()
-    standing.written = Infinity
-    standing.#name = name
-    standing.#options = {
+    const repeated = new RepeatedOptions()
+    repeated.written = Infinity
+    repeated.#name = name
+    repeated.#options = {
       type: 'options',
       mode,
       context_id: contextId,
@@ -23,7 +23,7 @@ export class Standing {
       temperature,
       max_tokens: maxTokens,
     }
-    return standing
+    return repeated
   }
 
   take(lines: readonly TranscriptLine[], bytes: number): void {

@@ -16,7 +16,7 @@ export interface CollectOptions {
  *
  * @internal
  */
-export interface Caller {
+export interface EndpointCaller {
   call<N extends EndpointName>(name: N, input?: Input<N>): Promise<Answer<AnswerOf<N>>>
   collect(input: Input<'sendMessage'>, options: CollectOptions): Promise<Answer<SendAnswer>>
   stream<N extends EndpointName>(name: N, input?: Input<N>, format?: StreamFormat): Promise<AnswerStream>

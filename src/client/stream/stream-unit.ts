@@ -1,5 +1,5 @@
 /** One piece of a stream as its form delimits it, before anybody asks what it says. */
-export type Unit =
+export type StreamUnit =
   /** `event` is the name that the form gave it, such as SSE's. */
   | { type: 'json'; value: unknown; event?: string }
   | { type: 'text'; text: string; event?: string }
@@ -10,7 +10,7 @@ export type Unit =
 
 /** Text in, units out: pure, whatever the text is split into. */
 export interface Decoder {
-  push(text: string): Unit[]
+  push(text: string): StreamUnit[]
   /** What an unterminated last piece still holds. */
-  end(): Unit[]
+  end(): StreamUnit[]
 }

@@ -1,7 +1,7 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { parseJson } from '../../contract/exact-json.ts'
 import { isEndName } from './frame.ts'
-import type { Decoder, Unit } from './unit.ts'
+import type { Decoder, StreamUnit } from './stream-unit.ts'
 
 /** Characters: longer than any name of an event that means the end. */
 const tailLength = 128
@@ -14,10 +14,10 @@ const aliveNames = /^(ping|heartbeat|keep-?alive)$/i
  * event that holds a part of the answer and kept: a model's text may well be `42`, `null` or
  * `"quoted"`.
  */
-export class EventStream implements Decoder {
+export class EventStreamDecoder implements Decoder {
   #data: 'unknown' | 'json' | 'text' = 'unknown'
   #foundJson = false
-  #units: Unit[] = []
+  #units: StreamUnit[] = []
   #ending = false
   /** The end of what came. */
   #tail = ''
@@ -37,14 +37,14 @@ export class EventStream implements Decoder {
     this.#holdsText = holdsText
   }
 
-  push(text: string): Unit[] {
+  push(text: string): StreamUnit[] {
     this.#tail = (this.#tail + text).slice(-tailLength)
     this.#parser.feed(text)
     return this.#units.splice(0)
   }
 
   /** An event without its blank line was never dispatched, but counts where it can be read. */
-  end(): Unit[] {
+  end(): StreamUnit[] {
     this.#ending = true
     this.#parser.feed('\n\n')
     const name = /(?:^|[\r\n])event: ?([^\r\n]*)[\r\n]*$/.exec(this.#tail)?.[1]

@@ -1,19 +1,19 @@
 import type { Dispatcher } from 'undici'
 
 /**
- * How far an exchange had come. `connect`: not one byte of the request had left, so that it can
+ * How far a request had come. `connect`: not one byte of it had left, so that it can
  * be sent again whatever its method is. `request`: it may have arrived. `body`: the service had
  * begun to answer.
  */
 export type Stage = 'connect' | 'request' | 'body'
 
-/** An exchange that the network or a time-out ended. It never leaves `src/client`. */
+/** A request that the network or a time-out ended. It never leaves `src/client`. */
 export class Interrupted extends Error {
   override name = 'Interrupted'
   readonly stage: Stage
 
   constructor(stage: Stage, cause: unknown) {
-    super('exchange interrupted', { cause })
+    super('request interrupted', { cause })
     this.stage = stage
   }
 }
@@ -38,7 +38,7 @@ export interface Envelope {
 }
 
 /** An answer whose body has not been read. */
-export interface Exchange {
+export interface OpenResponse {
   readonly status: number
   readonly statusText: string
   /** Names are lower-case; a repeated field is joined with commas (RFC 9110 section 5.3). */
@@ -65,18 +65,18 @@ const highWaterMark = 64 * 1024
  * @param onSent called when the connection is open and the request leaves
  * @throws Interrupted for a failure of the network or an `Expired` abort; else the signal's reason
  */
-export function openExchange(
+export function openResponse(
   dispatcher: Dispatcher,
   envelope: Envelope,
   signal: AbortSignal,
   onSent: () => void,
-): Promise<Exchange> {
+): Promise<OpenResponse> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
       reject(signal.reason)
       return
     }
-    const running = new RunningExchange(signal, onSent, resolve, reject)
+    const running = new RunningResponse(signal, onSent, resolve, reject)
     dispatcher.dispatch(
       {
         origin: envelope.url.origin,
@@ -96,7 +96,7 @@ export function openExchange(
 type Controller = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseData']>>[0]
 type Head = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
 
-class RunningExchange implements Exchange, Dispatcher.DispatchHandler {
+class RunningResponse implements OpenResponse, Dispatcher.DispatchHandler {
   status = 0
   statusText = ''
   headers: Record<string, string> = {}
@@ -109,13 +109,13 @@ class RunningExchange implements Exchange, Dispatcher.DispatchHandler {
   #reader: { resolve: (chunk: Uint8Array | undefined) => void; reject: (reason: unknown) => void } | undefined
   readonly #signal: AbortSignal
   readonly #onSent: () => void
-  readonly #resolve: (exchange: Exchange) => void
+  readonly #resolve: (response: OpenResponse) => void
   readonly #reject: (reason: unknown) => void
 
   constructor(
     signal: AbortSignal,
     onSent: () => void,
-    resolve: (exchange: Exchange) => void,
+    resolve: (response: OpenResponse) => void,
     reject: (reason: unknown) => void,
   ) {
     this.#signal = signal
