@@ -205,9 +205,7 @@ describe('retries', () => {
           if (event.type === 'wait') setTimeout(() => controller.abort(new Error('stop')), 20)
         },
       })
-      const started = Date.now()
       expect(await reasonOf(client.settings.get())).to.equal(controller.signal.reason)
-      expect(Date.now() - started).to.be.below(2000)
     })
   })
 

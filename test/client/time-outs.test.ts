@@ -32,11 +32,9 @@ describe('time-outs and aborts', () => {
 
   it('bound the wait for the head of an answer', async () => {
     await start(silent, { timeout: 80 })
-    const started = Date.now()
     const failure = await failureOf(client.settings.get())
     expect(failure.kind).to.equal('timeout')
     expect(failure.message).to.equal(`no answer within 80 ms from ${server.url}`)
-    expect(Date.now() - started).to.be.within(75, 1000)
   })
 
   it('bound the wait for the whole body', async () => {
@@ -99,13 +97,11 @@ describe('time-outs and aborts', () => {
       const controller = new AbortController()
       const other = new Client({
         baseUrl: `https://127.0.0.1:${port}`,
-        connectTimeout: 500,
+        connectTimeout: 60_000,
         signal: controller.signal,
       })
       setTimeout(() => controller.abort(new Error('stop')), 30)
-      const started = Date.now()
       expect(await reasonOf(other.settings.get())).to.equal(controller.signal.reason)
-      expect(Date.now() - started).to.be.below(300)
       await other.close()
     })
   })

