@@ -2,11 +2,11 @@ import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { takeSample, takesAll } from '../support/take-sample.ts'
+import { sampleSeed, takeSample, takesAll } from '../support/take-sample.ts'
 
 /**
  * The properties of `npm test` with other values: the seed is random, and fast-check prints it with a
- * failure. A sample takes some of the files, and as many runs as `npm test`.
+ * failure. A sample takes some of the files, as many runs as `npm test`, and its own seed.
  */
 
 const tests = resolve(import.meta.dirname, '..')
@@ -15,7 +15,7 @@ const files = globSync('**/*.test.ts', { cwd: tests })
   .filter((file) => /from 'fast-check'/.test(readFileSync(join(tests, file), 'utf8')))
   .sort()
 
-if (takesAll) fc.configureGlobal({ numRuns: 2_000 })
+fc.configureGlobal(takesAll ? { numRuns: 2_000 } : { seed: sampleSeed })
 const { sample, words } = takeSample(files, 8)
 describe('properties with random seeds', () => {
   it(`are tried (files: ${words})`, () => {
