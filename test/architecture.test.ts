@@ -97,6 +97,15 @@ const statefulFor: Record<string, string> = {
 /** Layers whose types the command line may use. */
 const spokenOf = ['client', 'plan', 'bulk']
 
+/** The first word of a command. */
+const topicOf = (file: string): string => basename(file.split('/')[1] ?? '', '.ts')
+
+/** What a source file has in quotes, without comments. */
+function stringsOf(text: string): string[] {
+  const code = text.replace(/^\s*\/?\*.*$|(^|\s)\/\/ .*$/gm, '')
+  return code.match(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g) ?? []
+}
+
 describe('architecture', () => {
   it('sees the imports', () => {
     expect(imports.length).to.be.above(300)
@@ -157,6 +166,24 @@ describe('architecture', () => {
   it('looks at the process nowhere but in boot', () => {
     const uses = /process\.(stdin|stdout|stderr|env|argv|exit|exitCode|cwd)\b|\b(homedir|tmpdir)\(/
     const wrong = outsideBoot.filter((file) => uses.test(codeOf(file)))
+    expect(wrong).to.deep.equal([])
+  })
+
+  it('names flags and commands on the command line alone', () => {
+    const topics = [...new Set(files.filter((file) => file.startsWith('commands/')).map(topicOf))].join('|')
+    const names = new RegExp(`(^|[\\s'"\`])--[a-z][a-z-]+(?![\\w-]*:)|\\bchatctl (${topics})\\b`, 'm')
+    const edge = ['boot', 'commands', 'cli', 'view']
+    const exempt = [
+      // A page for people about what answers at an address.
+      'service/http/open/status-page.ts',
+      // Flags of V8.
+      'system/bound-heap.ts',
+      // The title of a JSON schema.
+      'contract/settings-file.ts',
+    ]
+    const wrong = files
+      .filter((file) => !edge.includes(layerOf(file)) && !exempt.includes(file))
+      .filter((file) => stringsOf(texts.get(file) ?? '').some((text) => names.test(text)))
     expect(wrong).to.deep.equal([])
   })
 

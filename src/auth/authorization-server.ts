@@ -52,7 +52,7 @@ export async function findAuthorizationServer(
     (await readMetadata(base, 'oauth2', transport)) ?? (await readMetadata(base, 'oidc', transport))
   if (!metadata?.token_endpoint) {
     throw new Failure('usage', `Nothing says where ${base.origin} exchanges a sign-in for a token`, {
-      hint: 'Name its token endpoint with --token-url, or use an API key: add --with-api-key.',
+      advice: [{ code: 'name_token_endpoint' }],
     })
   }
   return {
@@ -134,7 +134,7 @@ async function readMetadata(
       'refused',
       `The metadata of ${base.origin} cannot be used: ${wordsOf(cause, document?.issuer)}`,
       {
-        hint: 'See that the auth URL is exactly the issuer that the server names itself, or give --token-url.',
+        advice: [{ code: 'name_issuer' }],
         cause,
       },
     )

@@ -81,7 +81,7 @@ async function listen(server: Server, { host, ports }: LoopbackAddress): Promise
     }
   }
   throw new Failure('refused', `cannot listen on ${host} for the browser: ${tried.join(', ')}`, {
-    hint: 'Name another port with --redirect-port, one that the service takes in a redirect URL.',
+    advice: [{ code: 'other_redirect_port' }],
   })
 }
 
@@ -105,7 +105,7 @@ function describeRefusal(cause: unknown, host: string, port: number): string {
     case 'EINVAL': {
       const other = host === '::1' ? '127.0.0.1' : '::1'
       throw new Failure('refused', `this machine has no address ${host}`, {
-        hint: `Use the other one with --redirect-host ${other}.`,
+        advice: [{ code: 'other_redirect_host', host: other }],
         cause,
       })
     }

@@ -1,4 +1,5 @@
-import { Failure } from '../contract/failure.ts'
+import type { Advice } from '../contract/advice.ts'
+import { Failure, helpOf } from '../contract/failure.ts'
 import { withCredentialLock } from '../credentials/credential-lock.ts'
 import type { CredentialOwner, CredentialStore } from '../credentials/credential-store.ts'
 import {
@@ -77,8 +78,9 @@ async function refresh(stored: StoredCredential, renewal: Renewal): Promise<Stor
     if (works) return stored
     if (error.kind !== 'unusable_answer') throw error
     // The address of the token endpoint is part of the sign-in.
-    const hints = [error.hint, `To ask the server for its address again: ${signInAgain(owner)}`]
-    throw error.reworded(error.message, hints.filter((hint) => hint !== undefined).join(' '))
+    const { hint, advice } = helpOf(error)
+    const again: Advice = { code: 'find_token_endpoint_again', profile: owner.profile }
+    throw error.reworded(error.message, { hint, advice: [...advice, again] })
   }
 }
 
@@ -118,11 +120,7 @@ function signedOut(owner: CredentialOwner, why: string, cause?: Failure): Failur
   const { origin, profile } = owner
   return new Failure('unauthorized', `The sign-in of profile "${profile}" on ${origin} ${why}`, {
     code: 'signed_out',
-    hint: signInAgain(owner),
+    advice: [{ code: 'sign_in_again', profile }],
     cause,
   })
-}
-
-function signInAgain({ profile }: CredentialOwner): string {
-  return `chatctl auth login --profile ${profile}`
 }

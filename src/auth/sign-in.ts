@@ -161,18 +161,18 @@ function demandGrant(outcome: Outcome, issuer: string): URLSearchParams {
       const words = description ? `${error}: ${description}` : error
       throw new Failure('unauthorized', `The sign-in was denied: ${words}`, {
         code: error,
-        ...(error === 'invalid_scope' ? { hint: 'Name a scope that the server knows, with --scope.' } : {}),
+        advice: error === 'invalid_scope' ? [{ code: 'known_scope' }] : [],
       })
     }
     case 'contested':
       throw new Failure('unauthorized', 'Two browsers opened the sign-in page, so none was signed in', {
         code: 'contested_sign_in',
-        hint: 'Another user of this machine may have tried to sign you in to their account. Sign in again; to use a browser that chatctl does not open, add --no-browser.',
+        advice: [{ code: 'contested_sign_in' }],
       })
     case 'foreign':
       throw new Failure('unauthorized', `The sign-in was answered by another server than ${issuer}`, {
         code: 'foreign_issuer',
-        hint: 'Somebody may have come between. If the server has another name, use that as --auth-url.',
+        advice: [{ code: 'foreign_issuer' }],
       })
   }
 }
@@ -180,6 +180,6 @@ function demandGrant(outcome: Outcome, issuer: string): URLSearchParams {
 function nobodyCame({ wait }: SignIn, redirectUri: string): Failure {
   return new Failure('unauthorized', `Nobody came back from the browser within ${wait / 1_000} s`, {
     code: 'sign_in_timeout',
-    hint: `If the browser shows an error instead of a sign-in, the server probably does not know this client id, or does not allow its redirect URI ${redirectUri}; if it is on another machine, use --no-browser and paste the address that it ends on.`,
+    advice: [{ code: 'nobody_came', redirectUri }],
   })
 }

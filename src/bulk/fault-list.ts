@@ -33,7 +33,7 @@ export class FaultList {
 export function faultsFailure(faults: FaultList): Failure {
   const what = faults.count === 1 ? 'a fault' : `${faults.count} faults`
   return new Failure('refused', `${faults.name} has ${what}; nothing was sent:\n${faults.describe()}`, {
-    hint: `Fix ${faults.count === 1 ? 'the row' : 'the rows'}, or skip invalid rows with --skip-invalid.`,
+    advice: [{ code: 'skip_invalid', faults: faults.count }],
     details: { faults: faults.shown, count: faults.count },
   })
 }

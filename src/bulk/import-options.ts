@@ -11,7 +11,7 @@ import type { KnownQuota } from './send/known-quota.ts'
 import type { SettlingOptions } from './settling.ts'
 
 /** What has become of the rows so far. */
-export interface Tally {
+export interface RowCounts {
   /** Rows that are created or updated, by earlier runs too. */
   done: number
   failed: number
@@ -23,7 +23,7 @@ export interface Tally {
 export interface RunStart {
   rows: number
   /** What earlier runs have left. */
-  tally: Tally
+  tally: RowCounts
   /** Ms that so many rows will take at so many a second, pauses for the quota among it. */
   estimate(rows: number, perSecond: number): number
 }
@@ -67,12 +67,14 @@ export interface ImportOptions extends SettlingOptions {
   /** Is asked before anything is sent; throws to send nothing. */
   confirm(prospect: Prospect): Promise<void>
   onBegin(start: RunStart): void
-  onProgress(tally: Tally): void
+  onProgress(tally: RowCounts): void
   onPause(pause: Pause): void
   onGo(): void
   onUnknown: Reporting['onUnknown']
   onFailed: Reporting['onFailed']
   warn(text: string): Promise<void>
+  /** Told how many new users have no password. */
+  warnOfNoPassword(users: number): Promise<void>
 }
 
 /** What became of a file of rows, all runs of its journal together. */

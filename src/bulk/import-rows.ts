@@ -54,11 +54,11 @@ function assertApart(results: string, input: Input): void {
     ? realpathSync(results)
     : join(realpathSync(dirname(results)), basename(results))
   if (path === input.path) {
-    throw new Failure('usage', `--results ${results} is the file of the rows, which would be lost`)
+    throw new Failure('usage', `The results file ${results} is the file of the rows, which would be lost`)
   }
   if (path === rowListPlace('failed', input) || path === rowListPlace('unknown', input)) {
-    throw new Failure('usage', `--results ${results} is the file for failed or unknown rows`, {
-      hint: 'Name another file with --results.',
+    throw new Failure('usage', `The results file ${results} is the file for failed or unknown rows`, {
+      advice: [{ code: 'other_results_file' }],
     })
   }
 }
@@ -79,7 +79,7 @@ function abortable(input: Input, signal: AbortSignal): Input {
 /** @throws Failure `refused` that lists the faults */
 async function check(
   input: Input,
-  { kind, skipInvalid, makePassword, warn }: ImportOptions,
+  { kind, skipInvalid, makePassword, warn, warnOfNoPassword }: ImportOptions,
 ): Promise<CheckedInput> {
   const faults = new FaultList(input.name)
   const checked = await checkInput(input, kind, (fault) => faults.add(fault))
@@ -88,8 +88,7 @@ async function check(
     await warn(`An email cannot be changed: that of ${rows} with an id is not sent`)
   }
   if (checked.withoutPassword > 0 && makePassword === undefined) {
-    const rows = countOf(checked.withoutPassword, 'new user')
-    await warn(`${rows} without a password; where the service wants one: --generate-passwords --results FILE`)
+    await warnOfNoPassword(checked.withoutPassword)
   }
   if (faults.count === 0) return checked
   if (!skipInvalid) throw faultsFailure(faults)

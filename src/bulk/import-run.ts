@@ -2,7 +2,7 @@ import type { Client } from '../client/client.ts'
 import { Failure, type FailureKind } from '../contract/failure.ts'
 import { systemClock } from '../system/clock.ts'
 import { Draining } from './draining.ts'
-import type { Imported, ImportOptions, Prospect, Tally } from './import-options.ts'
+import type { Imported, ImportOptions, Prospect, RowCounts } from './import-options.ts'
 import type { CheckedInput } from './input/check-input.ts'
 import type { Input } from './input/input.ts'
 import type { InputRow } from './input/input-row.ts'
@@ -14,7 +14,7 @@ import { reportRows } from './results/report-rows.ts'
 import { openPasswords } from './results/stored-passwords.ts'
 import { Brake } from './send/brake.ts'
 import { estimateDuration } from './send/estimate.ts'
-import type { Spent } from './send/quota-count.ts'
+import type { Spent } from './send/known-quota.ts'
 import { runRows } from './send/run-rows.ts'
 import { sendRow } from './send/send-row.ts'
 import { ServiceHealth } from './send/service-health.ts'
@@ -159,7 +159,7 @@ export class ImportRun {
   /** @returns what ended it early; undefined where all was sent */
   async #send(client: Client, outline: Outline): Promise<unknown> {
     const { kind, concurrency, results, makePassword, signal, onBegin, onProgress } = this.#options
-    const tally: Tally = { done: outline.done, failed: 0, unknown: outline.unknown }
+    const tally: RowCounts = { done: outline.done, failed: 0, unknown: outline.unknown }
     const sending = {
       users: client.users,
       journal: this.#journal,
@@ -202,7 +202,7 @@ export class ImportRun {
     }
   }
 
-  #statusOf(index: number): keyof Tally | undefined {
+  #statusOf(index: number): keyof RowCounts | undefined {
     const phase = this.#journal.rows.of(index)?.phase
     if (phase === 'took') return 'done'
     if (phase === 'refused') return 'failed'

@@ -25,7 +25,7 @@ export interface Settling {
   of(row: InputRow): Settlement | undefined
 }
 
-/** Where a row begins, as `--line` takes it. */
+/** Where a row begins, as a person names it. */
 export function describePlace({ line, column }: RowPlace): string {
   return column === undefined ? String(line) : `${line}:${column}`
 }
@@ -51,11 +51,12 @@ export async function readSettling(
   }
   if (settlement.as === 'created' && meant.length !== 1) {
     const words = meant.length === 0 ? 'No row is' : `${meant.length} rows are`
-    throw new Failure('usage', `${words} unknown, and --id is the id of one`, {
-      hint:
+    throw new Failure('usage', `${words} unknown, and an id is that of one`, {
+      advice: [
         meant.length === 0
-          ? 'Run it without --on-unknown.'
-          : `Say which with --line: ${describePlaces(meant)}`,
+          ? { code: 'no_unknown_row' }
+          : { code: 'name_unknown_row', places: describePlaces(meant) },
+      ],
     })
   }
   return { of: (row) => (isMeant(row) ? settlement : undefined) }

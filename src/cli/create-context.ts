@@ -16,6 +16,7 @@ import { Directories } from '../system/directories.ts'
 import type { View } from '../view/view.ts'
 import { describeFaults } from './describe-faults.ts'
 import { HeldRequest } from './held-request.ts'
+import { offlineNotice } from './hints.ts'
 import { type Host, resolvePath } from './host.ts'
 import { Prompter } from './input/prompter.ts'
 import { observeClient } from './observe-client.ts'
@@ -275,7 +276,7 @@ export function createContext(invocation: Invocation): Context {
       const { startService } = await import('../service/start-service.ts')
       const announce = { defaultFolder: defaultDataFolder(directories) }
       const folder = dataDir === undefined ? directories.data : fromWorkingDirectory(dataDir)
-      return startService({ ...rest, dataDir: folder, env, announce })
+      return startService({ ...rest, dataDir: folder, env, announce, offlineNotice })
     },
     openAdministration: (place) => openToChange(openAdministration, directories, resolved(place)),
     lookAround: (place, tell) => openToRead(openAdministration, directories, resolved(place), output, tell),
@@ -289,7 +290,7 @@ export function createContext(invocation: Invocation): Context {
 /** The embedded service on a free loopback port of this process, for as long as the command runs. */
 async function startLocalService({ directories, env, output }: Context, closers: (() => Promise<void>)[]) {
   const { startService } = await import('../service/start-service.ts')
-  const service = await startService({ dataDir: directories.data, env, log: 'silent' })
+  const service = await startService({ dataDir: directories.data, env, log: 'silent', offlineNotice })
   closers.push(() => service.close())
   if (service.created) output.notice(`Talking to the embedded service; its data lies in ${service.dataDir}`)
   return { url: service.url, key: service.createProcessKey() }

@@ -2,6 +2,7 @@ import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
 import { commandFor } from './command-for.ts'
 import type { Context } from './create-context.ts'
+import { hintOf } from './hints.ts'
 import { keepFile } from './keep-file.ts'
 
 /**
@@ -15,8 +16,8 @@ export function keepEdit(text: string, error: unknown, context: Context): unknow
     context.output.notice(words)
     return error
   }
-  const hint = error.hint ?? (error.status === 401 ? context.refusalHint() : undefined)
-  return error.reworded(error.message, [hint, words].filter((part) => part !== undefined).join(' '))
+  const hint = hintOf(error) ?? (error.status === 401 ? context.refusalHint() : undefined)
+  return error.reworded(error.message, { hint: [hint, words].filter(Boolean).join(' ') })
 }
 
 function keep(text: string, context: Context): string {

@@ -3,6 +3,7 @@ import { Failure } from '../contract/failure.ts'
 import { stripControls } from '../terminal/strip-controls.ts'
 import { describeDetails } from '../view/failure-details.ts'
 import { bugExitCode, exitCodeOf } from './exit-codes.ts'
+import { hintOf } from './hints.ts'
 import { Interruption } from './interruption.ts'
 import { loadColours, wantsColour } from './output/colours.ts'
 import type { Streams } from './output/streams.ts'
@@ -61,7 +62,7 @@ async function sayRendered(rendered: Omit<Rendered, 'exitCode'>, style: ErrorSty
 
 function render(error: unknown, refusalHint: string | undefined): Rendered {
   if (error instanceof Failure) {
-    const hint = error.hint ?? (error.status === 401 ? refusalHint : hintOfAddress(error))
+    const hint = hintOf(error) ?? (error.status === 401 ? refusalHint : hintOfAddress(error))
     return {
       exitCode: exitCodeOf(error.inDoubt ? 'unknown_outcome' : error.kind),
       code: error.code,

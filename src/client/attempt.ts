@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { startTimer } from '../system/clock.ts'
 import { AnswerBytes } from './answer-bytes.ts'
-import { type Envelope, type Exchange, Expired, Interrupted, openExchange } from './exchange.ts'
+import { type Envelope, Expired, Interrupted, type OpenResponse, openResponse } from './open-response.ts'
 
 /** Bytes that are read of an answer that is no success. */
 const mostErrorBytes = 64 * 1024
@@ -16,7 +16,7 @@ export interface Arrival {
   /** Whether an error's body went on beyond what is read of one. */
   cut: boolean
   /** The rest of a stream. */
-  rest?: Exchange
+  rest?: OpenResponse
 }
 
 export interface AttemptOptions {
@@ -52,13 +52,13 @@ export async function attempt(
     given?.addEventListener('abort', pass, { once: true })
   }
   try {
-    const exchange = await openExchange(dispatcher, envelope, signal, options.onSent)
-    const { status, statusText, headers } = exchange
+    const response = await openResponse(dispatcher, envelope, signal, options.onSent)
+    const { status, statusText, headers } = response
     const head = { status, statusText, headers }
-    if (status < 200 || status > 299) return { ...head, ...(await readSome(exchange)) }
-    if (!options.stream) return { ...head, bytes: await readAll(exchange, envelope, options), cut: false }
-    const first = await exchange.read()
-    return { ...head, bytes: first ?? new Uint8Array(), cut: false, rest: exchange }
+    if (status < 200 || status > 299) return { ...head, ...(await readSome(response)) }
+    if (!options.stream) return { ...head, bytes: await readAll(response, envelope, options), cut: false }
+    const first = await response.read()
+    return { ...head, bytes: first ?? new Uint8Array(), cut: false, rest: response }
   } finally {
     stopTimer()
     given?.removeEventListener('abort', pass)
@@ -66,25 +66,25 @@ export async function attempt(
 }
 
 async function readAll(
-  exchange: Exchange,
+  response: OpenResponse,
   { method, url }: Envelope,
   { maxBodyMiB }: AttemptOptions,
 ): Promise<Uint8Array> {
-  const kept = new AnswerBytes(exchange.status, { method, url: url.href }, maxBodyMiB)
+  const kept = new AnswerBytes(response.status, { method, url: url.href }, maxBodyMiB)
   try {
-    for (let chunk = await exchange.read(); chunk; chunk = await exchange.read()) kept.add(chunk)
+    for (let chunk = await response.read(); chunk; chunk = await response.read()) kept.add(chunk)
   } finally {
-    exchange.cancel()
+    response.cancel()
   }
   return kept.join()
 }
 
 /** The status has said what matters: a body that breaks off is taken as far as it came. */
-async function readSome(exchange: Exchange): Promise<{ bytes: Uint8Array; cut: boolean }> {
+async function readSome(response: OpenResponse): Promise<{ bytes: Uint8Array; cut: boolean }> {
   const chunks: Uint8Array[] = []
   let length = 0
   try {
-    for (let chunk = await exchange.read(); chunk; chunk = await exchange.read()) {
+    for (let chunk = await response.read(); chunk; chunk = await response.read()) {
       chunks.push(chunk)
       length += chunk.length
       if (length > mostErrorBytes) break
@@ -92,6 +92,6 @@ async function readSome(exchange: Exchange): Promise<{ bytes: Uint8Array; cut: b
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error
   }
-  exchange.cancel()
+  response.cancel()
   return { bytes: Buffer.concat(chunks).subarray(0, mostErrorBytes), cut: length > mostErrorBytes }
 }

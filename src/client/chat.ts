@@ -3,7 +3,7 @@ import type { SendAnswer, SendRequest } from '../contract/conversation.ts'
 import type { ModelList } from '../contract/model.ts'
 import type { StreamFormat } from '../contract/stream-event.ts'
 import type { Answer } from './answer.ts'
-import type { Caller, CollectOptions } from './caller.ts'
+import type { CollectOptions, EndpointCaller } from './endpoint-caller.ts'
 import type { AnswerStream } from './stream/answer-stream.ts'
 
 interface Options {
@@ -18,10 +18,10 @@ interface StreamOptions extends Options {
 
 /** Replies and models (docs/interface.md, "Endpoints": the rows below /v1/chat and /api/chat). */
 export class Chat {
-  readonly #caller: Caller
+  readonly #caller: EndpointCaller
 
   /** @internal */
-  constructor(caller: Caller) {
+  constructor(caller: EndpointCaller) {
     this.#caller = caller
   }
 

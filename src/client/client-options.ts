@@ -53,5 +53,5 @@ export interface ClientOptions {
   /** Time and randomness, for tests (default: the system's). */
   clock?: Clock | undefined
   /** Names a proxy: `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY` (default: none). */
-  env?: NodeJS.ProcessEnv | undefined
+  env?: Readonly<Record<string, string | undefined>> | undefined
 }

@@ -4,8 +4,8 @@ import type { Clock } from '../system/clock.ts'
 import { requestIdOf } from './answer.ts'
 import { type Arrival, attempt } from './attempt.ts'
 import type { ClientEvent } from './client-event.ts'
-import { type Envelope, Interrupted } from './exchange.ts'
 import { describeInterruption, isHopeless, networkFailure } from './network-failure.ts'
+import { type Envelope, Interrupted } from './open-response.ts'
 import { type Redact, showHeaders, showUrl } from './redaction.ts'
 import { followRedirect } from './redirect.ts'
 import { judge, type Outcome, type RetryPolicy, untried, type Verdict } from './retry.ts'
@@ -46,7 +46,7 @@ export async function deliver(first: Envelope, delivery: Delivery): Promise<Deli
   const { authorization: _, ...headers } = first.headers
   const visited = [first.url.href]
   let envelope = first
-  let tally = untried
+  let counts = untried
 
   for (let number = 1; ; number++) {
     const about = { method: envelope.method, url: delivery.redact(showUrl(envelope.url)), attempt: number }
@@ -54,7 +54,7 @@ export async function deliver(first: Envelope, delivery: Delivery): Promise<Deli
     report({ ...about, type: 'request', headers: showHeaders(headers) })
     const started = clock.now()
     const decide = (outcome: Outcome): Verdict =>
-      judge(outcome, envelope.method, tally, policy, clock.now(), clock.random())
+      judge(outcome, envelope.method, counts, policy, clock.now(), clock.random())
     let verdict: Verdict
     let reason: string
     let status = 0
@@ -83,7 +83,7 @@ export async function deliver(first: Envelope, delivery: Delivery): Promise<Deli
       if (!verdict.again) throw networkFailure(error, request, delivery.env)
       reason = describeInterruption(error)
     }
-    tally = verdict.tally
+    counts = verdict.counts
     report(
       verdict.limited
         ? { ...about, type: 'wait', after: verdict.after, status }

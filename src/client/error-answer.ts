@@ -4,13 +4,13 @@ import {
   Failure,
   type FailureKind,
   type FailureOptions,
+  type Help,
   unknownOutcome,
 } from '../contract/failure.ts'
-import { describeDuration } from '../system/clock.ts'
 import { requestIdOf } from './answer.ts'
 import { cutDeeperThan, readJson } from './json.ts'
 import { doubtHint } from './network-failure.ts'
-import { webPageHint } from './web-page.ts'
+import { webPageAdvice } from './web-page.ts'
 
 interface Answered {
   status: number
@@ -70,10 +70,10 @@ export function answerFailure(
   const wasHeld = complaint.code === unreachedUpstream
   const doubt = doubtHint(request, mayHaveDone(status) && !wasHeld)
   options.inDoubt = doubt !== undefined
-  const page = () =>
-    status < 500 && status !== 401 ? webPageHint(request, headers, answered.bytes) : undefined
-  const hint = asked === undefined ? (doubt ?? (wasHeld ? upstreamHint : page())) : waitHint(asked, now)
-  if (hint !== undefined) options.hint = hint
+  if (asked !== undefined) Object.assign(options, waitHelp(asked, now))
+  else if (doubt !== undefined) options.hint = doubt
+  else if (wasHeld) options.hint = upstreamHint
+  else if (status < 500 && status !== 401) options.advice = webPageAdvice(request, headers, answered.bytes)
   const failure = new Failure(kindOfStatus(status), complaint.message ?? describeAnswer(answered), options)
   // A redirect from a change, which is not followed, does not say whether the change was made.
   return failure.kind === 'rejected' && doubt !== undefined ? unknownOutcome(failure, doubt) : failure
@@ -91,11 +91,9 @@ export function mayHaveDone(status: number): boolean {
 /** Nobody plans further ahead, and beyond the year 275760 there is no date to show. */
 const longestPlan = 365 * 24 * 3600 * 1000
 
-function waitHint(asked: number, now: number): string {
-  if (asked > longestPlan) return 'The service asks for a wait of more than a year.'
-  const at = new Date(now + asked).toISOString().replace(/\.\d+Z$/, 'Z')
-  const seconds = Math.ceil(asked / 1000)
-  return `Try again in ${describeDuration(asked)} (at ${at}), or let it wait with --max-wait ${seconds}s.`
+function waitHelp(asked: number, now: number): Help {
+  if (asked > longestPlan) return { hint: 'The service asks for a wait of more than a year.' }
+  return { advice: [{ code: 'longer_wait', ms: asked, until: new Date(now + asked).toISOString() }] }
 }
 
 /**

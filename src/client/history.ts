@@ -2,7 +2,7 @@ import type { HistoryMessage, HistoryPage, HistoryQuery } from '../contract/conv
 import { Failure } from '../contract/failure.ts'
 import { type HistoryOrder, timeOf } from '../contract/history-order.ts'
 import type { Answer } from './answer.ts'
-import type { Caller } from './caller.ts'
+import type { EndpointCaller } from './endpoint-caller.ts'
 import { type PageReading, readPage } from './history-page.ts'
 import { attemptsToStepBack, beforeWalk, type HistoryPosition } from './history-position.ts'
 import { MessageKeys } from './message-keys.ts'
@@ -50,10 +50,10 @@ interface Options {
 
 /** Earlier messages: GET /api/chat/history (docs/interface.md, "Chat history"). */
 export class History {
-  readonly #caller: Caller
+  readonly #caller: EndpointCaller
 
   /** @internal */
-  constructor(caller: Caller) {
+  constructor(caller: EndpointCaller) {
     this.#caller = caller
   }
 

@@ -1,7 +1,8 @@
+import type { Advice } from '../contract/advice.ts'
 import { endpoints } from '../contract/endpoints.ts'
 import { type FailedRequest, Failure } from '../contract/failure.ts'
 import { describeDuration } from '../system/clock.ts'
-import { Expired, type Interrupted } from './exchange.ts'
+import { Expired, type Interrupted } from './open-response.ts'
 import { proxyFor, proxyVariable } from './proxy-for.ts'
 
 /** Codes of Node's TLS, of OpenSSL's verification (`X509_V_ERR_` without its prefix) and of undici's. */
@@ -49,7 +50,7 @@ export function describeInterruption(interrupted: Interrupted): string {
 }
 
 /**
- * The failure that a caller sees for an exchange that was interrupted for good. `truncated` where
+ * The failure that a caller sees for a request that was interrupted for good. `truncated` where
  * an answer had begun, so that only its end is missing.
  */
 export function networkFailure(
@@ -72,8 +73,8 @@ export function networkFailure(
     })
   }
   if (cause instanceof Expired) {
-    const hint = [doubt, longerHint(cause)].filter(Boolean).join(' ')
-    return new Failure('timeout', `${what} from ${origin}`, { cause, request, ...unknown, hint })
+    const advice = [longerTimeout(cause)]
+    return new Failure('timeout', `${what} from ${origin}`, { cause, request, ...unknown, advice })
   }
   const proxied = stage === 'connect' ? describeProxy(new URL(request.url), env) : undefined
   if (isConnectTimeout(code)) {
@@ -126,10 +127,8 @@ export function mayChange({ method, url }: FailedRequest): boolean {
   return method !== completes || !new URL(url).pathname.endsWith(path)
 }
 
-/** Suggests twice the timeout, as `--timeout` takes it. */
-export function longerHint({ ms }: Expired): string {
-  const seconds = Math.ceil((2 * ms) / 1000)
-  return `Give it longer with --timeout ${seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`}.`
+export function longerTimeout({ ms }: Expired): Advice {
+  return { code: 'longer_timeout', ms }
 }
 
 function isConnectTimeout(code: string): boolean {

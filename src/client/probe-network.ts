@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { Expired, Interrupted } from './exchange.ts'
 import { networkFailure } from './network-failure.ts'
+import { Expired, Interrupted } from './open-response.ts'
 import { proxyFor } from './proxy-for.ts'
 
 /** What the network is like on the way to a service, or to the proxy before it. */

@@ -1,13 +1,13 @@
 import * as z from 'zod/mini'
 import type { Endpoint } from '../contract/endpoints.ts'
 import { isRecord } from '../contract/exact-json.ts'
-import { type FailedRequest, Failure, type FailureKind } from '../contract/failure.ts'
+import { type FailedRequest, Failure, type FailureKind, type FailureOptions } from '../contract/failure.ts'
 import { checkShape, type Fault, faultsOf } from '../contract/faults.ts'
 import { type Answer, codingOf, requestIdOf } from './answer.ts'
 import { readComplaint } from './error-answer.ts'
 import { isDeeperThan, readJson } from './json.ts'
 import { mayChange } from './network-failure.ts'
-import { webPageHint } from './web-page.ts'
+import { webPageAdvice } from './web-page.ts'
 
 /** Levels of an answer. JSON can be read at any depth, but whoever checks or shows it recurses. */
 const deepest = 1000
@@ -35,7 +35,7 @@ export function readAnswer(endpoint: Endpoint, answered: Answered, request: Fail
   const fail = (
     kind: FailureKind,
     message: string,
-    more: { code?: string; details?: unknown; inDoubt?: boolean; hint?: string } = {},
+    more: Pick<FailureOptions, 'code' | 'details' | 'inDoubt' | 'advice'> = {},
   ) => new Failure(kind, message, { status, request: about, ...more })
 
   const body = bytes.length === 0 || codingOf(headers) !== undefined ? undefined : readJson(bytes)
@@ -54,8 +54,8 @@ export function readAnswer(endpoint: Endpoint, answered: Answered, request: Fail
     const what = bytes.length === 0 ? 'has no body' : noObject
     // Of a change whose answer nobody needs, the status alone says that it is done.
     if (endpoint.method === 'GET' || endpoint.needs) {
-      const hint = webPageHint(request, headers, bytes)
-      throw fail('unusable_answer', `the service's answer ${what}`, hint === undefined ? {} : { hint })
+      const advice = webPageAdvice(request, headers, bytes)
+      throw fail('unusable_answer', `the service's answer ${what}`, { advice })
     }
     if (bytes.length > 0)
       answer.warning = `the service's answer ${what}; its status ${status} says that it is done`

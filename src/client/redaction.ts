@@ -1,5 +1,5 @@
 import { isRecord } from '../contract/exact-json.ts'
-import { Failure, type FailureOptions } from '../contract/failure.ts'
+import { Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
 
 const secretName = /key|token|secret|password|passwd|credential|signature|authorization|session|^code$|^sig$/i
 const placeholder = '[redacted]'
@@ -67,11 +67,11 @@ export async function withoutSecret<T>(redact: Redact, run: () => T | Promise<T>
 /** The same failure without the credential. */
 export function concealFailure(failure: Failure, redact: Redact): Failure {
   const options: FailureOptions = {
+    ...redact(helpOf(failure)),
     code: redact(failure.code),
     cause: failure.cause,
     inDoubt: failure.inDoubt,
   }
-  if (failure.hint !== undefined) options.hint = redact(failure.hint)
   if (failure.status !== undefined) options.status = failure.status
   if (failure.details !== undefined) options.details = redact(failure.details)
   if (failure.request !== undefined) options.request = redact(failure.request)

@@ -1,7 +1,7 @@
 import { Failure, unknownOutcome } from '../contract/failure.ts'
 import { mayHaveDone } from './error-answer.ts'
-import type { Envelope } from './exchange.ts'
 import { doubtHint } from './network-failure.ts'
+import type { Envelope } from './open-response.ts'
 import { showUrl } from './redaction.ts'
 
 /** Redirects of one request that are followed. */

@@ -1,4 +1,4 @@
-import type { Stage } from './exchange.ts'
+import type { Stage } from './open-response.ts'
 import { readRetryAfter, readWait } from './rate-limit-headers.ts'
 
 /** What became of one attempt. */
@@ -15,17 +15,17 @@ export interface RetryPolicy {
 }
 
 /** What one request has used up so far. */
-export interface Tally {
+export interface RetryCounts {
   retries: number
   limits: number
   /** Milliseconds that the service asked for. */
   waited: number
 }
 
-export const untried: Tally = { retries: 0, limits: 0, waited: 0 }
+export const untried: RetryCounts = { retries: 0, limits: 0, waited: 0 }
 
 export type Verdict =
-  | { again: true; after: number; limited: boolean; tally: Tally }
+  | { again: true; after: number; limited: boolean; counts: RetryCounts }
   /** `asked`: the wait in milliseconds that would have been needed, where that was too long. */
   | { again: false; asked?: number }
 
@@ -46,25 +46,25 @@ const giveUp: Verdict = { again: false }
 export function judge(
   outcome: Outcome,
   method: string,
-  tally: Tally,
+  counts: RetryCounts,
   policy: RetryPolicy,
   now: number,
   random: number,
 ): Verdict {
   if (outcome.type === 'answered' && outcome.status === 429) {
-    const after = limitedWait(readWait(outcome.headers, now), tally.limits, random)
-    if (tally.waited + after > policy.maxWait) return { again: false, asked: after }
-    const used = { ...tally, limits: tally.limits + 1, waited: tally.waited + after }
-    return { again: true, after, limited: true, tally: used }
+    const after = limitedWait(readWait(outcome.headers, now), counts.limits, random)
+    if (counts.waited + after > policy.maxWait) return { again: false, asked: after }
+    const used = { ...counts, limits: counts.limits + 1, waited: counts.waited + after }
+    return { again: true, after, limited: true, counts: used }
   }
-  if (!mayRepeat(outcome, method) || tally.retries >= policy.retries) return giveUp
+  if (!mayRepeat(outcome, method) || counts.retries >= policy.retries) return giveUp
 
-  const backoff = random * Math.min(8000, 250 * 2 ** tally.retries)
+  const backoff = random * Math.min(8000, 250 * 2 ** counts.retries)
   const asked =
     outcome.type === 'answered' && outcome.status === 503 ? readRetryAfter(outcome.headers, now) : undefined
-  if (asked !== undefined && tally.waited + asked > policy.maxWait) return { again: false, asked }
-  const used = { ...tally, retries: tally.retries + 1, waited: tally.waited + (asked ?? 0) }
-  return { again: true, after: asked ?? backoff, limited: false, tally: used }
+  if (asked !== undefined && counts.waited + asked > policy.maxWait) return { again: false, asked }
+  const used = { ...counts, retries: counts.retries + 1, waited: counts.waited + (asked ?? 0) }
+  return { again: true, after: asked ?? backoff, limited: false, counts: used }
 }
 
 function mayRepeat(outcome: Outcome, method: string): boolean {

@@ -2,14 +2,14 @@ import type { ApiConfiguration } from '../contract/api-configuration.ts'
 import type { Preferences } from '../contract/preferences.ts'
 import type { Settings as ApplicationSettings, SettingsPatch } from '../contract/settings.ts'
 import type { Answer } from './answer.ts'
-import type { Caller } from './caller.ts'
+import type { EndpointCaller } from './endpoint-caller.ts'
 
 /** Settings of the application (docs/interface.md, "Endpoints": the rows below /v1/settings). */
 export class Settings {
-  readonly #caller: Caller
+  readonly #caller: EndpointCaller
 
   /** @internal */
-  constructor(caller: Caller) {
+  constructor(caller: EndpointCaller) {
     this.#caller = caller
   }
 

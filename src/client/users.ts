@@ -6,14 +6,14 @@ import type {
   User,
 } from '../contract/user.ts'
 import type { Answer } from './answer.ts'
-import type { Caller } from './caller.ts'
+import type { EndpointCaller } from './endpoint-caller.ts'
 
 /** Users and permissions (docs/interface.md, "Endpoints": the rows below /v1/users and /api/user). */
 export class Users {
-  readonly #caller: Caller
+  readonly #caller: EndpointCaller
 
   /** @internal */
-  constructor(caller: Caller) {
+  constructor(caller: EndpointCaller) {
     this.#caller = caller
   }
 

@@ -1,13 +1,13 @@
+import type { Advice } from '../contract/advice.ts'
 import type { FailedRequest } from '../contract/failure.ts'
 
 /** What helps where a page for people came, as from a portal, a sign-in or another address below the host. */
-export function webPageHint(
+export function webPageAdvice(
   { method, url }: FailedRequest,
   headers: Record<string, string>,
   bytes: Uint8Array,
-): string | undefined {
-  if (!isWebPage(headers, bytes)) return undefined
-  return `A web page answered ${method} ${url}: check the base URL, or let chatctl doctor look.`
+): Advice[] {
+  return isWebPage(headers, bytes) ? [{ code: 'web_page', method, url }] : []
 }
 
 function isWebPage(headers: Record<string, string>, bytes: Uint8Array): boolean {

@@ -4,6 +4,7 @@ import { BaseCommand } from '../cli/base-command.ts'
 import { continueContext } from '../cli/continue-context.ts'
 import type { Context } from '../cli/create-context.ts'
 import { streamFormatFlag, textFlag } from '../cli/flag-types.ts'
+import { hintOf } from '../cli/hints.ts'
 import { SessionTerminal } from '../cli/input/session-terminal.ts'
 import { describeClientEvent } from '../cli/observe-client.ts'
 import { loadSessionStyle, wantsColour } from '../cli/output/colours.ts'
@@ -11,8 +12,14 @@ import { linkerFor } from '../cli/output/link.ts'
 import { quoteWord } from '../cli/quote-word.ts'
 import { calls } from '../cli/requests.ts'
 import { replyTimeoutFlag, sharedFlags } from '../cli/shared-flags.ts'
-import { lastContextTime, readLastContext, rememberLastContext } from '../config/last-context.ts'
+import {
+  type ContextOwner,
+  lastContextTime,
+  readLastContext,
+  rememberLastContext,
+} from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
+import type { Directories } from '../system/directories.ts'
 import type { Beginning } from '../talk/session-options.ts'
 
 export default class Chat extends BaseCommand {
@@ -80,9 +87,11 @@ export default class Chat extends BaseCommand {
       sessionsDirectory: folder,
       recallPath: join(directories.state, 'recall.jsonl'),
       editorCommand: env['VISUAL'] || env['EDITOR'] || undefined,
-      rememberContext: (id) => rememberLastContext(directories, owner, id),
+      rememberContext: (id) => rememberContext(directories, owner, id),
       refusalHint: context.refusalHint,
       resumeCommand: (id, profile) => resumeCommand(id, context, profile),
+      showCommand: (id) => `chatctl chat show ${id}`,
+      hintOf,
     })
   }
 }
@@ -116,6 +125,17 @@ async function chooseBeginning(
     Date.parse(newest?.updatedAt ?? '') >= lastContextTime(context.directories)
   if (newest && isKeptHere && isLast) return { kind: 'transcript', path: newest.path }
   return { kind: 'context', id: continueContext(context) }
+}
+
+/** @throws Error in the words of the command line */
+async function rememberContext(directories: Directories, owner: ContextOwner, id: string): Promise<void> {
+  try {
+    await rememberLastContext(directories, owner, id)
+  } catch (error) {
+    throw new Error(`--continue will not know this conversation: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
 }
 
 function serviceNameOf(context: Context): string {

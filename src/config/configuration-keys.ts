@@ -57,7 +57,7 @@ export function withValue(
   if (key === defaultProfileKey) {
     if (value !== localProfile && !Object.hasOwn(configuration.profiles ?? {}, value)) {
       throw new Failure('usage', `There is no profile "${value}"`, {
-        hint: `Make it with: chatctl auth login --profile ${value} --base-url https://…`,
+        advice: [{ code: 'create_profile', profile: value }],
       })
     }
     return { ...configuration, default_profile: value }

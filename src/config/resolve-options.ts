@@ -1,5 +1,5 @@
 import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
-import { Failure, type FailureOptions } from '../contract/failure.ts'
+import { Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
 import { Directories } from '../system/directories.ts'
 import { type Configuration, configurationPath, type Profile, type ProfileKey } from './configuration-file.ts'
 import { parseDuration } from './duration.ts'
@@ -195,7 +195,7 @@ function unknownProfile(named: Resolved<string> | undefined, configuration: Conf
   return new Failure(
     'usage',
     `${where}: there is no profile "${value}"; known: ${profileNames(configuration).join(', ')}`,
-    { hint: `Make it with: chatctl auth login --profile ${value} --base-url https://…` },
+    { advice: [{ code: 'create_profile', profile: value }] },
   )
 }
 
@@ -213,10 +213,7 @@ export function unreadable(
 ): Failure {
   // An address is not repeated: it may hold a password.
   if (error instanceof Failure) {
-    return new Failure(error.kind, `${where}: ${error.message}`, {
-      hint: error.hint,
-      ...options,
-    } as FailureOptions)
+    return new Failure(error.kind, `${where}: ${error.message}`, { ...helpOf(error), ...options })
   }
   return new Failure('usage', `${where}: "${value}" ${(error as Error).message}`, options)
 }

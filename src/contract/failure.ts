@@ -1,3 +1,5 @@
+import type { Advice } from './advice.ts'
+
 /**
  * Why something failed, in the words of docs/exit-codes.md. A layer says the kind; only
  * `cli/exit-codes.ts` knows which exit code that is.
@@ -33,8 +35,10 @@ export interface FailedRequest {
 }
 
 export interface FailureOptions {
-  /** The next step, in one sentence, with an exact command where one helps. */
-  hint?: string
+  /** The next step, in one sentence. Only the command line may name flags and commands in it. */
+  hint?: string | undefined
+  /** What else may help, as data for the command line to put into words after the hint. */
+  advice?: readonly Advice[] | undefined
   /** The service's own machine-readable code, where it sent one. */
   code?: string
   /** HTTP status of the answer. */
@@ -45,6 +49,9 @@ export interface FailureOptions {
   inDoubt?: boolean
   cause?: unknown
 }
+
+/** What to do after a failure. */
+export type Help = Pick<FailureOptions, 'hint' | 'advice'>
 
 /** An expected failure: what happened in `message`, for a person. Anything else thrown is a bug. */
 export class Failure extends Error {
@@ -57,6 +64,7 @@ export class Failure extends Error {
 
   readonly kind: FailureKind
   readonly hint: string | undefined
+  readonly advice: readonly Advice[]
   readonly code: string
   readonly status: number | undefined
   readonly details: unknown
@@ -67,6 +75,7 @@ export class Failure extends Error {
     super(message, { cause: options.cause })
     this.kind = kind
     this.hint = options.hint
+    this.advice = options.advice ?? []
     this.code = options.code ?? kind
     this.status = options.status
     this.details = options.details
@@ -74,19 +83,28 @@ export class Failure extends Error {
     this.inDoubt = options.inDoubt ?? false
   }
 
-  /** The same failure in other words; what it was is its cause. */
-  reworded(message: string, hint = this.hint): Failure {
+  /**
+   * The same failure in other words; what it was is its cause.
+   *
+   * @param help the hint and the advice, where not the same
+   */
+  reworded(message: string, help: Help = helpOf(this)): Failure {
     const { kind, code, status, details, request, inDoubt } = this
     return new Failure(kind, message, {
       code,
       details,
       inDoubt,
       cause: this,
-      ...(hint === undefined ? {} : { hint }),
+      ...help,
       ...(status === undefined ? {} : { status }),
       ...(request === undefined ? {} : { request }),
     })
   }
+}
+
+/** What a failure says to do, for another one made of it. */
+export function helpOf({ hint, advice }: Failure): Required<Help> & { advice: readonly Advice[] } {
+  return { hint, advice }
 }
 
 /**

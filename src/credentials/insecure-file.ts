@@ -51,7 +51,7 @@ export class InsecureFile implements CredentialStore {
     } catch (cause) {
       throw new Failure('unauthorized', `${path} ${(cause as Error).message}`, {
         code: 'insecure_file_unreadable',
-        hint: `Replace it: chatctl auth login --profile ${owner.profile}`,
+        advice: [{ code: 'replace_credential', profile: owner.profile }],
         cause,
       })
     }

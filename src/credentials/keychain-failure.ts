@@ -1,3 +1,4 @@
+import type { Advice } from '../contract/advice.ts'
 import { Failure } from '../contract/failure.ts'
 import type { KeychainItem } from './keychain-items.ts'
 
@@ -6,7 +7,8 @@ interface KeychainFault {
   /** How the systems' own words for it can be known; they have no codes. */
   words: RegExp
   message: string
-  hint: string
+  hint?: string
+  advice?: Advice
 }
 
 const faults: readonly KeychainFault[] = [
@@ -22,7 +24,7 @@ const faults: readonly KeychainFault[] = [
     words: /no result found/i,
     message:
       'The Secret Service runs, but has no default collection (keyring) in which to store a credential',
-    hint: 'Put the API key into CHATCTL_API_KEY, or sign in with --insecure-storage, which stores the credential in a file. On a desktop, create a default keyring with its password program.',
+    advice: { code: 'create_keyring' },
   },
   {
     code: 'keychain_locked',
@@ -39,7 +41,7 @@ const faults: readonly KeychainFault[] = [
       process.platform === 'linux'
         ? 'There is no keychain that can be used here: no Secret Service, such as gnome-keyring, answers on the session bus'
         : 'There is no keychain that can be used here',
-    hint: 'Put the API key into CHATCTL_API_KEY, or sign in with --insecure-storage, which keeps the credential in a file.',
+    advice: { code: 'no_keychain' },
   },
   {
     code: 'keychain_timeout',
@@ -58,9 +60,11 @@ export function keychainFailure(cause: unknown, item: KeychainItem): Failure {
   const words = cause instanceof Error ? cause.message : String(cause)
   const fault = faults.find((known) => known.words.test(words))
   if (fault) {
+    const { code, hint, advice } = fault
     return new Failure('unauthorized', fault.message, {
-      code: fault.code,
-      hint: fault.hint.replace('ITEM', `service ${item.service} username ${item.account}`),
+      code,
+      ...(hint && { hint: hint.replace('ITEM', `service ${item.service} username ${item.account}`) }),
+      ...(advice && { advice: [advice] }),
       cause,
     })
   }

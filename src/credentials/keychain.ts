@@ -46,7 +46,7 @@ export class Keychain implements CredentialStore {
       const item = `The keychain's item for profile "${owner.profile}" on ${owner.origin}`
       throw new Failure('unauthorized', `${item} ${(cause as Error).message}`, {
         code: 'keychain_unreadable',
-        hint: `Replace it: chatctl auth login --profile ${owner.profile}`,
+        advice: [{ code: 'replace_credential', profile: owner.profile }],
         cause,
       })
     }

@@ -31,6 +31,8 @@ export interface ServiceOptions extends ExposureOptions {
   port?: number | undefined
   /** None: the built-in model `offline`. */
   upstream?: UpstreamOptions | undefined
+  /** What every answer of that model ends with: how to get real ones. */
+  offlineNotice?: string | undefined
   /** JSON lines on stderr, or words for `tell`; nothing is the default. */
   log?: 'silent' | LogOptions | undefined
   /**
@@ -78,7 +80,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const dataDir = resolve(options.dataDir)
   const exposure = readExposure(host, options)
   const metrics = options.admin && (await loadMetrics(options.version ?? ''))
-  const upstream = observe(await createUpstream(options.upstream), metrics)
+  const upstream = observe(await createUpstream(options), metrics)
   const store = await openStore({ dataDir, database: options.database, env: options.env })
   const processKeys = new Set<string>()
   const stopping = new AbortController()
@@ -145,13 +147,13 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   }
 }
 
-async function createUpstream(options: UpstreamOptions | undefined): Promise<Upstream> {
-  if (!options) {
+async function createUpstream({ upstream, offlineNotice }: ServiceOptions): Promise<Upstream> {
+  if (!upstream) {
     const { createOffline } = await import('./upstream/offline.ts')
-    return createOffline()
+    return createOffline(offlineNotice)
   }
   const { createOpenAiCompatible } = await import('./upstream/openai-compatible.ts')
-  return createOpenAiCompatible(options)
+  return createOpenAiCompatible(upstream)
 }
 
 /** prom-client is only wanted here, so it is loaded only where somebody may ask for metrics. */
@@ -173,7 +175,7 @@ async function listen(server: FastifyInstance, host: string, port: number): Prom
     return await server.listen({ host, port })
   } catch (cause) {
     await server.close()
-    throw listenFailure(cause, host, port)
+    throw listenFailure(cause, host, port, 'service')
   }
 }
 

@@ -2,6 +2,7 @@ import type { Client } from '../client/client.ts'
 import type { ClientEvent } from '../client/client-event.ts'
 import type { ClientOptions } from '../client/client-options.ts'
 import type { ContextOwner } from '../config/last-context.ts'
+import type { Failure } from '../contract/failure.ts'
 import type { StreamFormat } from '../contract/stream-event.ts'
 import type { Directories } from '../system/directories.ts'
 import type { EditorStyle } from '../terminal/editor/editor-options.ts'
@@ -39,7 +40,7 @@ export interface SessionOptions {
   style: SessionStyle | undefined
   /** An address as the terminal shows it best. */
   link: ((text: string, url: string) => string) | undefined
-  /** What the client does, for `--debug`; undefined where nobody asked. */
+  /** What the client does, for debugging; undefined where nobody asked. */
   describeEvent: ((event: ClientEvent) => string) | undefined
   /** Leave out what is only good to know: see `Voice`. */
   isQuiet: boolean
@@ -53,10 +54,14 @@ export interface SessionOptions {
   recallPath: string
   /** What `$VISUAL` or `$EDITOR` says. */
   editorCommand: string | undefined
-  /** The conversation that `--continue` goes on with. */
+  /** Remembers the conversation as the last one. @throws Error that says what this means */
   rememberContext(contextId: string): Promise<void>
   /** How to be let in again, once the service has refused. */
   refusalHint(): string | undefined
   /** The command line that goes on with a session, of this connection or of another profile. */
   resumeCommand(id: string, profile?: string): string
+  /** The command line that shows all of a session. */
+  showCommand(id: string): string
+  /** What helps after a failure. */
+  hintOf(failure: Failure): string | undefined
 }

@@ -4,7 +4,7 @@ import type { AnswerWriter } from '../terminal/markdown/plain-writer.ts'
 import type { Screen } from '../terminal/screen/screen.ts'
 import { stripControls } from '../terminal/strip-controls.ts'
 import { describeDetails } from '../view/failure-details.ts'
-import type { SessionStyle } from './session-options.ts'
+import type { SessionOptions, SessionStyle } from './session-options.ts'
 
 interface VoiceOptions {
   screen: Screen
@@ -13,6 +13,7 @@ interface VoiceOptions {
   isQuiet: boolean
   /** Makes the writer of one reply. */
   createWriter(): AnswerWriter
+  hintOf: SessionOptions['hintOf']
 }
 
 /** Shows everything in a session but a reply that is arriving. Quoted text cannot steer the terminal. */
@@ -21,12 +22,14 @@ export class Voice {
   readonly #style: SessionStyle
   readonly #isQuiet: boolean
   readonly #createWriter: () => AnswerWriter
+  readonly #hintOf: SessionOptions['hintOf']
 
-  constructor({ screen, style, isQuiet, createWriter }: VoiceOptions) {
+  constructor({ screen, style, isQuiet, createWriter, hintOf }: VoiceOptions) {
     this.#screen = screen
     this.#style = style
     this.#isQuiet = isQuiet
     this.#createWriter = createWriter
+    this.#hintOf = hintOf
   }
 
   /** What was asked for, in whole lines. */
@@ -47,7 +50,7 @@ export class Voice {
     this.#screen.appendLines(words.replace(/^Error:/, this.#style.red('Error:')))
     const details = describeDetails(failure)
     if (details !== undefined) this.say(details)
-    const next = failure.hint ?? hint
+    const next = this.#hintOf(failure) ?? hint
     if (next) this.say(`Hint: ${next}`)
   }
 

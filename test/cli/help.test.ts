@@ -1,7 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { expect } from 'chai'
-import { createJobPool } from '../support/job-pool.ts'
 import { commands, topics, wordsOf } from '../support/manifest.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
@@ -13,67 +12,87 @@ const updates = process.env['CHATCTL_UPDATE_GOLDEN'] === '1'
 const visible = commands.filter(({ hidden }) => !hidden)
 // A topic may be a command, too: one page for both.
 const pages = [...new Set(['', ...topics, ...visible.map(({ id }) => wordsOf(id).join(' '))])]
+const fileOf = (page: string): string => `${page.replaceAll(' ', '-') || 'chatctl'}.txt`
 
-describe('help', function () {
-  this.timeout(60_000)
+/** What the build wrote down. `test/slow/written-help.test.ts` compares it with what the program says. */
+function readPage(page: string): string {
+  const name = ['chatctl', ...page.split(' ').filter(Boolean)].join('.')
+  return readFileSync(resolve(import.meta.dirname, '../../dist/help', `${name}.txt`), 'utf8')
+}
+
+const sectionOf = (text: string): string => /^GLOBAL FLAGS\n(?: .*\n)+\n?/m.exec(text)?.[0] ?? ''
+/** The section that most commands share; a page has it where it differs. */
+const globalFlags = sectionOf(readPage('config path'))
+
+function expectGolden(name: string, text: string): void {
+  const path = join(golden, name)
+  if (updates) {
+    mkdirSync(golden, { recursive: true })
+    writeFileSync(path, text)
+  }
+  expect(text).to.equal(readFileSync(path, 'utf8'))
+}
+
+describe('help', () => {
   let sandbox: Sandbox
-  const inTurn = createJobPool(4)
-  const run = (args: readonly string[]): Promise<Run> =>
-    inTurn(() => runChatctl(sandbox, args, { env: { COLUMNS: '80', FORCE_COLOR: '0', OCLIF_COLUMNS: '80' } }))
-  const shown = new Map<string, Promise<[Run, Run]>>()
-
   before(() => {
     sandbox = createSandbox()
-    for (const page of pages) {
-      const words = page.split(' ').filter(Boolean)
-      shown.set(page, Promise.all([run([...words, '--help']), run(['help', ...words])]))
-    }
   })
   after(() => sandbox.remove())
+  const run = (args: readonly string[]): Promise<Run> =>
+    runChatctl(sandbox, args, { env: { COLUMNS: '80', FORCE_COLOR: '0', OCLIF_COLUMNS: '80' } })
 
   for (const page of pages) {
-    it(`of chatctl ${page}`, async () => {
-      const [flag, command] = (await shown.get(page)) ?? []
-      expect(flag).to.include({ exitCode: 0, stderr: '' })
-      expect(command).to.deep.equal(flag)
-      const text = withoutVersion(flag?.stdout ?? '')
-      const path = join(golden, `${page.replaceAll(' ', '-') || 'chatctl'}.txt`)
-      if (updates) {
-        mkdirSync(golden, { recursive: true })
-        writeFileSync(path, text)
-      }
-      expect(text).to.equal(readFileSync(path, 'utf8'))
+    it(`of chatctl ${page}`, () => {
+      const text = readPage(page).replace(/^ {2}chatctl\/.*$/m, '  chatctl/VERSION')
+      expectGolden(fileOf(page), text.replace(globalFlags, ''))
       for (const line of text.split('\n').filter((one) => !one.trim().startsWith('$ ')))
         expect(line.length, line).to.be.at.most(80)
     })
   }
 
-  it('has no page for what is not there', () => {
-    const expected = pages.map((page) => `${page.replaceAll(' ', '-') || 'chatctl'}.txt`)
-    expect(readdirSync(golden).sort()).to.deep.equal(expected.sort())
+  it('has the same global flags for nearly all commands', () => {
+    expectGolden('global-flags.txt', globalFlags)
+    const others = pages.filter((page) => ![globalFlags, ''].includes(sectionOf(readPage(page))))
+    expect(others).to.have.length.below(8)
   })
 
-  for (const { id, summary, examples } of visible) {
-    it(`says what ${wordsOf(id).join(' ')} does, with an example`, () => {
-      expect(summary).to.match(/^[A-Z].*\.$/)
-      expect(examples).to.have.length.at.least(1)
-      for (const example of examples ?? []) expect(example).to.contain('<%= config.bin %>')
-    })
+  it('has no golden file without a page', () => {
+    expect(readdirSync(golden).sort()).to.deep.equal([...pages.map(fileOf), 'global-flags.txt'].sort())
+  })
 
-    it(`describes every flag of ${wordsOf(id).join(' ')} in a sentence`, () => {
-      const flags = commands.find((command) => command.id === id)?.flags ?? {}
-      for (const flag of Object.values(flags) as { name: string; summary?: string }[])
-        expect(flag.summary, flag.name).to.match(/^(\[env: \w+\] )?\S.*\.$/)
-    })
-  }
+  it('says what every command does, with an example', () => {
+    const wrong = visible.filter(
+      ({ summary, examples = [] }) =>
+        !/^[A-Z].*\.$/.test(summary ?? '') ||
+        examples.length === 0 ||
+        examples.some((example) => !example.includes('<%= config.bin %>')),
+    )
+    expect(wrong.map(({ id }) => id)).to.deep.equal([])
+  })
 
-  it('is shown for nothing at all, for a topic alone, and by -h', async () => {
+  it('describes every flag of every command in a sentence', () => {
+    const wrong = visible.flatMap(({ id, flags }) =>
+      Object.values(flags)
+        .filter(({ summary }) => !/^(\[env: \w+\] )?\S.*\.$/.test(summary ?? ''))
+        .map(({ name }) => `${id} --${name}`),
+    )
+    expect(wrong).to.deep.equal([])
+  })
+
+  it('is shown for nothing at all, for a topic alone, by -h, by --help and by help', async () => {
     const same: [string, string[]][] = [
       ['', []],
       ['settings', ['settings']],
       ['settings get', ['settings', 'get', '-h']],
+      ['settings get', ['settings', 'get', '--help']],
+      ['settings get', ['help', 'settings', 'get']],
     ]
-    for (const [page, args] of same) expect(await run(args)).to.deep.equal((await shown.get(page))?.[0])
+    const platform = `${process.platform}-${process.arch} node-${process.version}`
+    for (const [page, args] of same) {
+      const stdout = readPage(page).replace('{platform}', platform)
+      expect(await run(args), args.join(' ')).to.deep.equal({ exitCode: 0, stdout, stderr: '' })
+    }
   })
 
   const slips: [string[], string][] = [
@@ -101,7 +120,3 @@ describe('help', function () {
     })
   }
 })
-
-function withoutVersion(text: string): string {
-  return text.replace(/^ {2}chatctl\/.*$/m, '  chatctl/VERSION')
-}

@@ -430,9 +430,7 @@ describe('output', function () {
             })
           }
           child.stdin?.end()
-          const started = Date.now()
           expect((await once(child, 'close'))[0]).to.equal(code)
-          expect(Date.now() - started).to.be.below(4000)
           expect(said).to.equal('')
         })
       }

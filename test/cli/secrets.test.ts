@@ -15,7 +15,6 @@ import {
 import { createJobPool } from '../support/job-pool.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-import { takeOneOfEach } from '../support/take-sample.ts'
 
 /** Canaries are planted, and everything that chatctl says and writes is searched for them. */
 
@@ -121,16 +120,13 @@ describe('secrets', function () {
   })
 
   const forms = [['--debug'], ['--debug', '--json'], []]
-  const inForms = (calls: readonly ServiceCall[]) =>
-    takeOneOfEach(
-      calls.flatMap((call) => forms.map((form) => ({ call, form }))),
-      ({ call }) => call.name,
-    )
+  /** Each call in one form; which one differs from round to round. */
+  const inForms = (calls: readonly ServiceCall[], round: number) =>
+    calls.map((call, index) => ({ call, form: forms[(index + round) % forms.length] ?? [] }))
 
-  const calmly = inForms(serviceCalls)
-  it(`stay out of what is said on success (${calmly.words})`, async () => {
+  it('stay out of what is said on success', async () => {
     const runs = await Promise.all(
-      calmly.sample.map(({ call, form }) =>
+      inForms(serviceCalls, 0).map(({ call, form }) =>
         run([...call.args, ...form], json(200, call.answer), stdinOf(call)),
       ),
     )
@@ -140,14 +136,13 @@ describe('secrets', function () {
     }
   })
 
-  for (const [where, echo] of Object.entries(echoes)) {
+  for (const [round, [where, echo]] of Object.entries(echoes).entries()) {
     // The body of a 2xx is the result of `api`, whatever it says; to all others this one is a failure.
     const calls =
       where === 'success: false' ? serviceCalls.filter(({ args }) => args[0] !== 'api') : serviceCalls
-    const { sample, words } = inForms(calls)
-    it(`stay out of what is said when the service says them back in ${where} (${words})`, async () => {
+    it(`stay out of what is said when the service says them back in ${where}`, async () => {
       const runs = await Promise.all(
-        sample.map(({ call, form }) => run([...call.args, ...form], echo, stdinOf(call))),
+        inForms(calls, round).map(({ call, form }) => run([...call.args, ...form], echo, stdinOf(call))),
       )
       for (const one of runs) {
         expect(one.exitCode, one.stdout).not.to.equal(0)

@@ -5,7 +5,6 @@ import { expectFailure } from '../support/expect-failure.ts'
 import {
   type Behaviour,
   delayed,
-  type FaultServer,
   json,
   ndjson,
   silent,
@@ -14,7 +13,7 @@ import {
   stream,
 } from '../support/fault-server.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { serveRuns } from '../support/served-runs.ts'
 
 const body = { id: 'm1', response: 'A long reply', context_id: 'c1', created_at: '2026-01-02T03:04:05Z' }
 const { response: _, ...names } = body
@@ -30,28 +29,15 @@ const events = [
 
 describe('chat send in a pipe', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
-  let server: FaultServer | undefined
-  before(() => {
-    sandbox = createSandbox()
-  })
-  afterEach(async () => {
-    await server?.close()
-    server = undefined
-  })
-  after(() => sandbox.remove())
+  const served = serveRuns()
 
-  async function run(behaviour: Behaviour, ...args: string[]) {
-    server = await startFaultServer(behaviour)
-    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
-    return runChatctl(sandbox, args, { env })
-  }
+  const run = (behaviour: Behaviour, ...args: string[]) => served.run(args, behaviour)
   const done = (stdout: string) => ({ exitCode: 0, stdout, stderr: '' })
 
   it('prints a reply that takes longer than the timeout, for it is streamed', async () => {
     const slow = stream(events, { pause: 450 })
     expect(await run(slow, 'chat', 'send', 'Hi', '--timeout', '700ms')).to.deep.equal(done('A long reply\n'))
-    expect(JSON.parse(server?.requests[0]?.body ?? '')).to.deep.equal({ message: 'Hi', stream: true })
+    expect(JSON.parse(served.server?.requests[0]?.body ?? '')).to.deep.equal({ message: 'Hi', stream: true })
   })
 
   it('prints the body with --json that the service would have sent in one piece', async () => {
@@ -72,12 +58,12 @@ describe('chat send in a pipe', function () {
 
   it('prints nothing of a reply that is not whole, and --continue knows the conversation', async () => {
     const half = sse([{ context_id: 'c7', delta: 'Half' }], { done: false })
-    server = await startFaultServer([half, json(200, body)])
-    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
-    const cut = await runChatctl(sandbox, ['chat', 'send', 'Hi'], { env })
+    const cut = await served.run(['chat', 'send', 'Hi'], [half, json(200, body)])
+    const { server, sandbox } = served
+    const env = { CHATCTL_BASE_URL: server?.url, CHATCTL_API_KEY: 'some-key' }
     expectFailure(cut, 69, 'without saying that it was finished', 'may have taken effect')
     await runChatctl(sandbox, ['chat', 'send', '--continue', 'Again'], { env })
-    expect(JSON.parse(server.requests[1]?.body ?? '')).to.include({ context_id: 'c7' })
+    expect(JSON.parse(server?.requests[1]?.body ?? '')).to.include({ context_id: 'c7' })
   })
 
   it('fails as before where a service that does not stream says that it failed', async () => {
@@ -88,13 +74,12 @@ describe('chat send in a pipe', function () {
       'Hi',
     )
     expectFailure(failed, 1, 'No credit')
-    await server?.close()
     expectFailure(await run(json(200, { id: 'm1' }), 'chat', 'send', 'Hi'), 1, 'lacks response')
   })
 
   it('requests the reply in one piece with --no-stream', async () => {
     expect(await run(json(200, body), 'chat', 'send', 'Hi', '--no-stream')).to.include(done('A long reply\n'))
-    expect(JSON.parse(server?.requests[0]?.body ?? '')).to.deep.equal({ message: 'Hi' })
+    expect(JSON.parse(served.server?.requests[0]?.body ?? '')).to.deep.equal({ message: 'Hi' })
   })
 
   it('names --timeout where nothing comes', async () => {

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { hintOf } from '../../src/cli/hints.ts'
 import { Client } from '../../src/client/client.ts'
 import { kindOfStatus } from '../../src/client/error-answer.ts'
 import {
@@ -92,8 +93,9 @@ describe('answers', () => {
 
     it('are named with the address that was asked, where a web page came', async () => {
       await start(webPage)
-      const { hint } = await failureOf(client.chat.models())
-      expect(hint).to.include(`A web page answered GET ${server.url}/v1/chat/models: check the base URL`)
+      expect(hintOf(await failureOf(client.chat.models()))).to.include(
+        `A web page answered GET ${server.url}/v1/chat/models: check the base URL`,
+      )
     })
 
     it('are asked for without a content coding', async () => {
@@ -193,8 +195,9 @@ describe('answers', () => {
 
     it('are named with the address that was asked, where it is a web page that is not there', async () => {
       await start(answer(404, { 'content-type': 'text/html; charset=utf-8' }, '<html>'))
-      const { hint } = await failureOf(client.chat.models())
-      expect(hint).to.include(`A web page answered GET ${server.url}/v1/chat/models`)
+      expect(hintOf(await failureOf(client.chat.models()))).to.include(
+        `A web page answered GET ${server.url}/v1/chat/models`,
+      )
     })
 
     it('leave no doubt where the service could not reach its model server', async () => {

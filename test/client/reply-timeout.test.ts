@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { hintOf } from '../../src/cli/hints.ts'
 import { Client } from '../../src/client/client.ts'
 import type { ClientOptions } from '../../src/client/client-options.ts'
 import {
@@ -88,7 +89,7 @@ describe('the timeout of a reply', () => {
     await start(slow, { timeout: 400, idleTimeout: 50 })
     const failure = await failureOf(client.chat.collect({ message: 'hi' }))
     expect(failure).to.include({ kind: 'truncated', inDoubt: true, message: 'nothing more came for 400 ms' })
-    expect(failure.hint)
+    expect(hintOf(failure))
       .to.match(doubt)
       .and.match(/--timeout 1s\.$/)
   })
@@ -96,14 +97,15 @@ describe('the timeout of a reply', () => {
   it('is named by the error of a completion, which had no effect', async () => {
     await start(silent, { timeout: 30 })
     const failure = await failureOf(client.chat.complete(ask))
-    expect(failure).to.include({ kind: 'timeout', inDoubt: false, hint: 'Give it longer with --timeout 1s.' })
+    expect(failure).to.include({ kind: 'timeout', inDoubt: false })
+    expect(hintOf(failure)).to.equal('Give it longer with --timeout 1s.')
   })
 
   it('is named by the error of a message, which may have had an effect', async () => {
     await start(silent, { timeout: 60 })
     const failure = await failureOf(client.chat.send({ message: 'hi' }))
     expect(failure).to.include({ kind: 'timeout', inDoubt: true })
-    expect(failure.hint)
+    expect(hintOf(failure))
       .to.match(doubt)
       .and.match(/--timeout 1s\.$/)
   })
@@ -116,10 +118,10 @@ describe('the timeout of a reply', () => {
       await start(behaviour)
       const failure = await failureOf(client.chat.complete(ask))
       expect(failure.inDoubt).to.equal(false)
-      expect(failure.hint ?? '').not.to.match(doubt)
+      expect(hintOf(failure) ?? '').not.to.match(doubt)
       const sent = await failureOf(client.chat.send({ message: 'hi' }))
       expect(sent.inDoubt).to.equal(true)
-      expect(sent.hint).to.match(doubt)
+      expect(hintOf(sent)).to.match(doubt)
     })
   }
 })

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { createServer, type Server } from 'node:net'
 import { expect } from 'chai'
+import { hintOf } from '../../src/cli/hints.ts'
 import { Client } from '../../src/client/client.ts'
 import type { ClientOptions } from '../../src/client/client-options.ts'
 import {
@@ -31,11 +32,9 @@ describe('time-outs and aborts', () => {
 
   it('bound the wait for the head of an answer', async () => {
     await start(silent, { timeout: 80 })
-    const started = Date.now()
     const failure = await failureOf(client.settings.get())
     expect(failure.kind).to.equal('timeout')
     expect(failure.message).to.equal(`no answer within 80 ms from ${server.url}`)
-    expect(Date.now() - started).to.be.within(75, 1000)
   })
 
   it('bound the wait for the whole body', async () => {
@@ -88,7 +87,7 @@ describe('time-outs and aborts', () => {
       const failure = await failureOf(hasty.users.create({}))
       expect(failure.kind).to.equal('timeout')
       expect(failure.message).to.match(/^no connection to https:\/\/127\.0\.0\.1:\d+ in time$/)
-      expect(failure.hint).to.equal(undefined)
+      expect(hintOf(failure)).to.equal(undefined)
       await hasty.close()
     })
 
@@ -98,13 +97,11 @@ describe('time-outs and aborts', () => {
       const controller = new AbortController()
       const other = new Client({
         baseUrl: `https://127.0.0.1:${port}`,
-        connectTimeout: 500,
+        connectTimeout: 60_000,
         signal: controller.signal,
       })
       setTimeout(() => controller.abort(new Error('stop')), 30)
-      const started = Date.now()
       expect(await reasonOf(other.settings.get())).to.equal(controller.signal.reason)
-      expect(Date.now() - started).to.be.below(300)
       await other.close()
     })
   })

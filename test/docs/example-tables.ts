@@ -72,7 +72,7 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
 /** The examples that cannot run here, why, and the test that runs them all the same. */
 export const elsewhere: readonly { text: string; why: string; test: string }[] = [
   { text: 'npm test', why: 'runs this test', test: '.ci/run' },
-  { text: 'npm start -- chat send "Hello"', why: 'builds', test: 'test/acceptance/first-run.test.ts' },
+  { text: 'npm start -- chat send "Hello"', why: 'builds', test: 'test/e2e/first-run.test.ts' },
   { text: 'npm ci && npm run build && npm link', why: 'installs', test: '.ci/run' },
   {
     text: 'npm ci && npm pack && npm install --global ./chatctl-*.tgz',
@@ -82,7 +82,7 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
   {
     text: 'npm install ./chatctl-0.1.0.tgz',
     why: 'installs',
-    test: 'test/packaging/client-library.test.ts',
+    test: 'test/slow/client-library.test.ts',
   },
   {
     text: 'npm install --global ./chatctl-0.1.0.tgz',
@@ -111,7 +111,7 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     'chatctl users import users.csv --on-unknown retry',
     'chatctl users import users.csv --on-unknown created --id usr_42 --line 17',
     'chatctl users import users.csv --on-unknown skip --line 17',
-  ].map((text) => ({ text, why: 'needs a lost answer', test: 'test/bulk/import-settling.test.ts' })),
+  ].map((text) => ({ text, why: 'needs a lost answer', test: 'test/slow/bulk/import-settling.test.ts' })),
 ]
 
 /** What has to be so before an example, where the examples above it did not make it so. */

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { hintOf } from '../../src/cli/hints.ts'
 import { Client } from '../../src/client/client.ts'
 import type { ClientOptions } from '../../src/client/client-options.ts'
 import type { Failure } from '../../src/contract/failure.ts'
@@ -232,7 +233,7 @@ describe('applying settings', () => {
                 : 'theme.mode is "light", not "dark", limits.max_tokens is 4096, not 12',
             )
             .and.not.to.contain('did not take')
-          expect(failure.hint).to.contain('chatctl settings get theme.mode')
+          expect(hintOf(failure)).to.contain('chatctl settings get theme.mode')
           expect(failure.details).to.deep.include({
             keys: [
               { path: 'theme.mode', wanted: 'dark', found: 'light' },
@@ -480,7 +481,7 @@ describe('applying settings', () => {
       expect(failure.message).to.match(
         /^The PATCH was answered 204, but the settings could not be read back: (You may not read|Too many)$/,
       )
-      expect(failure.hint).to.contain('chatctl settings get theme.mode')
+      expect(hintOf(failure)).to.contain('chatctl settings get theme.mode')
       expect(told.taken).to.equal(1)
     }
   })
@@ -595,7 +596,7 @@ describe('applying settings', () => {
       const failure = await failureOf(apply({}, { version: '2' }))
       expect(failure.kind).to.equal('unknown_outcome')
       expect(failure.message).to.equal('The outcome of the change is unknown: Broken')
-      expect(failure.hint).to.contain('cannot be read back')
+      expect(hintOf(failure)).to.contain('cannot be read back')
       expect(told.taken).to.equal(1)
       expect(readSent(state.directories, server.url)).to.equal(undefined)
       const both = await failureOf(apply(dark, { version: '2' }))
@@ -643,7 +644,7 @@ describe('a plan that is applied later', () => {
       'Changed since the plan was made: theme.mode was "light", is "other"; limits.max_tokens was 4096, is 5; ' +
         `api.version was sent from this machine as "9" at ${later}`,
     )
-    expect(failure.hint).to.contain('--refresh')
+    expect(hintOf(failure)).to.contain('--refresh')
     expect(failure.details).to.deep.equal({
       keys: [
         { path: 'theme.mode', was: 'light', is: 'other' },

@@ -2,6 +2,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { hintOf } from '../../src/cli/hints.ts'
 import { type Change, makePlan, type Plan } from '../../src/plan/plan.ts'
 import { isApplied, markApplied } from '../../src/plan/saved/applied-plans.ts'
 import { hashOf } from '../../src/plan/saved/canonical-json.ts'
@@ -129,7 +130,7 @@ describe('a plan file', () => {
     expect(failure.message).to.equal(
       'The plan a.plan is for https://chat.example/base, not for the embedded service',
     )
-    expect(failure.hint).to.contain('chatctl settings diff FILE --save PLAN')
+    expect(hintOf(failure)).to.contain('chatctl settings diff FILE --save PLAN')
   })
 
   it('is for the version of the tool that made it, unless it is made anew', () => {
@@ -137,7 +138,7 @@ describe('a plan file', () => {
     const failure = thrownFailure(() => read(text))
     expect(failure.kind).to.equal('conflict')
     expect(failure.message).to.equal('The plan a.plan was made by chatctl 1.2.4, and this is 1.2.3')
-    expect(failure.hint).to.contain('chatctl settings diff FILE --save PLAN')
+    expect(hintOf(failure)).to.contain('chatctl settings diff FILE --save PLAN')
     expect(read(text, { ...about, refresh: true }).plan).to.deep.equal(plan)
   })
 

@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { stringify } from 'yaml'
+import { hintOf } from '../../src/cli/hints.ts'
 import { type FileFault, readSettingsFiles } from '../../src/plan/file/read-settings-files.ts'
 import { lay } from '../support/settings-service.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
@@ -191,14 +192,14 @@ them: {}
     ])
     const colour = 'theme:\n  primary_color: #3366FF\n'
     expect(faultsIn(colour)).to.deep.equal(['2:18 theme.primary_color has no value'])
-    expect(thrownFailure(() => read(colour)).hint).to.contain('A # begins a comment')
-    expect(thrownFailure(() => read('theme:\n  primary_color:\n')).hint).to.equal(undefined)
+    expect(hintOf(thrownFailure(() => read(colour)))).to.contain('A # begins a comment')
+    expect(hintOf(thrownFailure(() => read('theme:\n  primary_color:\n')))).to.equal(undefined)
     const list = 'api:\n  cors:\n    allowed_origins:\n      - #x\n      -\n'
     expect(faultsIn(list)).to.deep.equal([
       '4:9 api.cors.allowed_origins.0 has no value',
       '5:8 api.cors.allowed_origins.1 has no value',
     ])
-    expect(thrownFailure(() => read(list)).hint).to.contain('A # begins a comment')
+    expect(hintOf(thrownFailure(() => read(list)))).to.contain('A # begins a comment')
     expect(faultsIn('{"app_name": null}', undefined, 'a.json')).to.deep.equal(['1:14 app_name has no value'])
   })
 
@@ -327,7 +328,7 @@ describe('references to the environment in a settings file', () => {
   it('are plain text unless they are asked for', () => {
     expect(read('app_name: ${A} $${B}').settings).to.deep.equal({ app_name: '${A} $${B}' })
     expect(faultsIn('limits: {max_tokens: "${N}"}')).to.deep.equal([
-      '1:22 limits.max_tokens must be an integer; --expand-env replaces ${NAME}',
+      '1:22 limits.max_tokens must be an integer; ${NAME} is not replaced',
     ])
   })
 
@@ -385,7 +386,7 @@ limits: {max_tokens: "\${N}"}
   it('do not show what they hold in a fault', () => {
     const failure = thrownFailure(() => read('limits: {max_tokens: "${N}"}', { N: 'canary' }))
     expect(failure.message).to.contain('limits.max_tokens must be an integer')
-    expect(JSON.stringify([failure.message, failure.details, failure.hint])).not.to.contain('canary')
+    expect(JSON.stringify([failure.message, failure.details, hintOf(failure)])).not.to.contain('canary')
   })
 })
 

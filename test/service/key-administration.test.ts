@@ -5,6 +5,7 @@ import { createAdapters } from '../../src/service/oauth/adapter.ts'
 import { beginAttempt, passwordSubjects } from '../../src/service/oauth/attempt-throttle.ts'
 import { openStore } from '../../src/service/store/open-store.ts'
 import type { Database } from '../../src/service/store/tables.ts'
+import { until } from '../support/until.ts'
 import { plantUser } from './plant-key.ts'
 import { takesHold } from './take-hold.ts'
 import {
@@ -108,8 +109,7 @@ onEachEngine('keys of the embedded service', (withService, engine) => {
       const soon = new Date(Date.now() + 1_000).toISOString()
       expect((await administration.updateKey(id, { expiresAt: soon })).expires_at).to.equal(soon)
       await answers(() => call('GET', '/v1/settings'), 200)
-      await new Promise((resolve) => setTimeout(resolve, 1_050))
-      await answers(() => call('GET', '/v1/settings'), 401)
+      await until(async () => (await call('GET', '/v1/settings')).status === 401)
       await administration.updateKey(id, { expiresAt: null })
       await answers(() => call('GET', '/v1/settings'), 200)
     }))

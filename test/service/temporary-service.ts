@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type RunningService, type ServiceOptions, startService } from '../../src/service/start-service.ts'
 import type { DataPlace } from '../../src/service/store/open-store.ts'
-import { needPostgres, sharedPostgres } from '../support/postgres.ts'
+import { sharedPostgres } from '../support/postgres.ts'
 
 /** An answer with its body read, as JSON where it is JSON. */
 export interface Answer {
@@ -70,21 +70,16 @@ const withServiceOn =
 /** A service on an empty folder, closed and gone when `use` is done. */
 export const withService = withServiceOn('sqlite')
 
-/** The same suite once on each engine; what it starts its services with is its parameter. */
+/**
+ * A suite for both engines; what it starts its services with is its parameter. A run has one of them:
+ * SQLite, or with CHATCTL_TEST_ENGINE=postgres PostgreSQL, as `npm run test:system` has.
+ */
 export function onEachEngine(
   title: string,
   define: (withService: WithService, engine: Engine) => void,
 ): void {
-  for (const engine of ['sqlite', 'postgres'] as const) {
-    describe(`${title}, on ${engine}`, () => {
-      if (engine === 'postgres') {
-        before(function () {
-          needPostgres(this)
-        })
-      }
-      define(withServiceOn(engine), engine)
-    })
-  }
+  const engine = process.env['CHATCTL_TEST_ENGINE'] === 'postgres' ? 'postgres' : 'sqlite'
+  describe(`${title}, on ${engine}`, () => define(withServiceOn(engine), engine))
 }
 
 /** A running service with a key of its own and a way to call it. */

@@ -8,6 +8,7 @@ import { createOpenAiCompatible } from '../../src/service/upstream/openai-compat
 import { presets, resolvePreset } from '../../src/service/upstream/presets.ts'
 import type { Piece, Upstream } from '../../src/service/upstream/upstream.ts'
 import { startFaultServer } from '../support/fault-server.ts'
+import { until } from '../support/until.ts'
 import { sendDelta, sendJson, startEvents, withUpstream } from './scripted-upstream.ts'
 import { withFolder, withService } from './temporary-service.ts'
 
@@ -277,8 +278,7 @@ describe('a model server behind the embedded service', () => {
           expect(piece.kind).to.equal('delta')
           break
         }
-        await new Promise((resolve) => setTimeout(resolve, 50))
-        expect(left).to.equal(true)
+        await until(() => left)
         await upstream.close()
       },
     )

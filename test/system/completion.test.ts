@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { plantCallTeller } from '../support/completing-shell.ts'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
-import { runBuilt } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { Tmux } from './tmux.ts'
 
@@ -127,7 +127,7 @@ describe('completion in a real shell', function () {
     writeFileSync(join(sandbox.home, 'people.csv'), 'email\n')
     mkdirSync(join(sandbox.home, 'folder'))
     mkdirSync(join(sandbox.home, 'functions'))
-    const { stdout } = await runBuilt(sandbox, ['autocomplete', 'zsh'])
+    const { stdout } = await runProgram(sandbox, ['autocomplete', 'zsh'])
     writeFileSync(join(sandbox.home, 'functions', '_chatctl'), stdout)
   })
   after(async () => {

@@ -5,7 +5,8 @@ import { basename, dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
 import type { FaultServer } from '../support/fault-server.ts'
-import { type Run, runBuilt } from '../support/run-chatctl.ts'
+import type { Run } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { noBus } from './session-bus.ts'
 import { expectCode, loginWithKey } from './stored-key.ts'
@@ -30,7 +31,7 @@ describe('what else can be where a credential is kept in a file', () => {
 
   // A hang ends as no exit code at all.
   const run = (...args: string[]) =>
-    runBuilt(sandbox, [...args, '-p', 'work', '--json'], { env, timeout: 10_000 })
+    runProgram(sandbox, [...args, '-p', 'work', '--json'], { env, timeout: 10_000 })
   const login = (key: string) => loginWithKey(sandbox, service, key, { env, flags: ['--insecure-storage'] })
   const commands: [string, () => Promise<Run>][] = [
     ['a request', () => run('chat', 'models')],

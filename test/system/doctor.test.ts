@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { diagnose } from '../cli/doctor/checks.ts'
 import { startBearerService } from '../support/bearer-service.ts'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
-import { runBuilt } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { type SecretService, startSecretService } from './secret-service.ts'
 import { noBus } from './session-bus.ts'
@@ -82,7 +82,7 @@ describe('doctor, and the keychain', function () {
       })
       const words = ['complete', '--', 'chat', 'send', '-p', 'home', '--model', '']
       keyring.lock()
-      const locked = await runBuilt(sandbox, words, { env: keyring.env })
+      const locked = await runProgram(sandbox, words, { env: keyring.env })
       expect(locked).to.deep.equal({ exitCode: 0, stdout: '', stderr: '' })
       expect(offering.requests).to.deep.equal([])
     } finally {
@@ -99,7 +99,7 @@ describe('doctor, and the keychain', function () {
         profile: 'home',
       })
       const words = ['complete', '--', 'chat', 'send', '-p', 'home', '--model', '']
-      const open = await runBuilt(sandbox, words, { env: keyring.env })
+      const open = await runProgram(sandbox, words, { env: keyring.env })
       expect(open).to.deep.equal({ exitCode: 0, stdout: 'small\n', stderr: '' })
     } finally {
       await offering.close()

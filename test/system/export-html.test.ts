@@ -7,7 +7,7 @@ import { type Browser, chromium, type Page } from 'playwright-core'
 import { exportEnvironment } from '../export/export-run.ts'
 import { hostileTexts } from '../export/hostile-texts.ts'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
-import { runBuilt } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { findPageFaults } from './page-faults.ts'
 
@@ -48,7 +48,7 @@ describe('an exported page in a real browser', function () {
     sandbox = createSandbox()
     server = await startFaultServer(json(200, { messages, has_more: false }))
     path = join(sandbox.home, 'history.html')
-    const run = await runBuilt(sandbox, ['history', 'export', '--to', path], {
+    const run = await runProgram(sandbox, ['history', 'export', '--to', path], {
       env: exportEnvironment(server.url),
     })
     expect(run.exitCode, run.stderr).to.equal(0)

@@ -1,8 +1,8 @@
 import { rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { expectExactlyOnce, expectSettled } from '../bulk/expect-settled.ts'
-import { ImportTrial } from '../bulk/import-trial.ts'
+import { expectExactlyOnce, expectSettled } from '../slow/bulk/expect-settled.ts'
+import { ImportTrial } from '../slow/bulk/import-trial.ts'
 import { mountSmallDisk } from './small-disk.ts'
 
 /** Needs root, to mount. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import { runBuilt } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { runOnto } from './run-as.ts'
 import { mountSmallDisk } from './small-disk.ts'
@@ -23,7 +23,7 @@ describe('a disk that is full', () => {
     sandbox.remove()
   })
 
-  const run = (...args: string[]) => runBuilt(sandbox, args, { env: { XDG_DATA_HOME: disk } })
+  const run = (...args: string[]) => runProgram(sandbox, args, { env: { XDG_DATA_HOME: disk } })
   const ballast = () => join(disk, 'ballast')
 
   /** @param left bytes that stay free */
@@ -44,7 +44,7 @@ describe('a disk that is full', () => {
     const before = JSON.parse((await run('history', 'list', '--json')).stdout)
     fill(600_000)
     const args = ['chat', 'send', '--json']
-    const big = await runBuilt(sandbox, args, {
+    const big = await runProgram(sandbox, args, {
       env: { XDG_DATA_HOME: disk },
       stdin: 'x'.repeat(1_000_000),
     })
@@ -60,11 +60,11 @@ describe('a disk that is full', () => {
   it('under the configuration: the file stays as it was', async () => {
     const folder = join(disk, 'config')
     const set = (value: string) =>
-      runBuilt(sandbox, ['config', 'set', 'model', value], { env: { XDG_CONFIG_HOME: folder } })
+      runProgram(sandbox, ['config', 'set', 'model', value], { env: { XDG_CONFIG_HOME: folder } })
     expect(await set('first')).to.include({ exitCode: 0 })
     fill()
     expectFailure(await set('second'), 1, 'cannot be written: no space left on device (ENOSPC)')
-    const get = await runBuilt(sandbox, ['config', 'get', 'model'], { env: { XDG_CONFIG_HOME: folder } })
+    const get = await runProgram(sandbox, ['config', 'get', 'model'], { env: { XDG_CONFIG_HOME: folder } })
     expect(get.stdout).to.equal('first\n')
     rmSync(ballast())
     expect(await set('third')).to.include({ exitCode: 0 })

@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
 import type { FaultServer } from '../support/fault-server.ts'
-import { runBuilt } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { stranger } from './run-as.ts'
 import { type SecretService, startSecretService } from './secret-service.ts'
@@ -47,7 +47,7 @@ describe('a credential kept in a file', () => {
     sandbox.remove()
   })
 
-  const run = (...args: string[]) => runBuilt(sandbox, args, { env })
+  const run = (...args: string[]) => runProgram(sandbox, args, { env })
   const login = (key: string, options: KeyLogin = {}) =>
     loginWithKey(sandbox, service, key, { env, flags: ['--insecure-storage'], ...options })
   const models = () => run('chat', 'models', '-p', 'work', '--json')

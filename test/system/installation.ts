@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'n
 import { arch, platform, tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
-import { root } from '../packaging/package-file.ts'
+import { root } from '../scripts/package-file.ts'
 
 export interface Tarball {
   path: string

@@ -3,7 +3,8 @@ import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
 import type { FaultServer } from '../support/fault-server.ts'
 import { startBuiltLogin } from '../support/login-process.ts'
-import { runBuilt, startBuilt } from '../support/run-chatctl.ts'
+import { startBuilt } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
 import { type SecretService, startSecretService } from './secret-service.ts'
@@ -83,7 +84,7 @@ describe('a keychain whose dialog is open when chatctl is ended', () => {
 
   it('(what is left is seen where there is something)', async () => {
     keyring.lock()
-    const logout = runBuilt(sandbox, ['auth', 'logout', '-p', 'work'], { env: keyring.env, timeout: 3000 })
+    const logout = runProgram(sandbox, ['auth', 'logout', '-p', 'work'], { env: keyring.env, timeout: 3000 })
     expect(await programsLeft(sandbox)).not.to.deep.equal([])
     await logout
   })

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
 import type { FaultServer } from '../support/fault-server.ts'
 import { startBuiltLogin } from '../support/login-process.ts'
-import { runBuilt } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
 import { type SecretService, startSecretService } from './secret-service.ts'
@@ -101,7 +101,7 @@ describe('20 requests at once, with a token that has expired', () => {
     const runs = await Promise.all(
       numbers
         .slice(10)
-        .map(() => runBuilt(sandbox, ['chat', 'models', '-p', 'work'], { env, timeout: 60_000 })),
+        .map(() => runProgram(sandbox, ['chat', 'models', '-p', 'work'], { env, timeout: 60_000 })),
     )
     expect(
       runs.map(({ exitCode, stderr }) => exitCode || stderr.replace(/^Waiting for the keychain; .*\n/gm, '')),

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
 import type { FaultServer } from '../support/fault-server.ts'
-import { runBuilt } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { kernelKeys } from './kernel-keys.ts'
 import { type SecretService, startSecretService } from './secret-service.ts'
@@ -27,7 +27,7 @@ describe('a keychain that does not help', () => {
     sandbox.remove()
   })
 
-  const run = (args: string[], env: NodeJS.ProcessEnv = keyring.env) => runBuilt(sandbox, args, { env })
+  const run = (args: string[], env: NodeJS.ProcessEnv = keyring.env) => runProgram(sandbox, args, { env })
   const models = ['chat', 'models', '-p', 'work', '--json']
   const store = (value: string | Uint8Array, ...more: string[]) => {
     const words = ['store', '--label=of a test', ...attributesOf(service), ...more]
@@ -125,7 +125,7 @@ describe('one item of a keychain that does not help', () => {
     sandbox.remove()
   })
 
-  const run = (args: string[]) => runBuilt(sandbox, args, { env: keyring.env })
+  const run = (args: string[]) => runProgram(sandbox, args, { env: keyring.env })
   const store = (value: string, ...more: string[]) =>
     keyring.secretTool(['store', '--label=of a test', ...attributesOf(service), ...more], value)
 
@@ -176,7 +176,7 @@ describe('a keychain without a collection, as on a server without a desktop', ()
     sandbox.remove()
   })
 
-  const run = (args: string[]) => runBuilt(sandbox, args, { env: keyring.env })
+  const run = (args: string[]) => runProgram(sandbox, args, { env: keyring.env })
   const code = 'keychain_without_collection'
 
   it('refuses a key before it is tried, and names what works without one', async () => {
@@ -229,11 +229,11 @@ describe('no keychain at all', () => {
     // What is in .cache is the program itself, compiled.
     const left = readdirSync(sandbox.home, { recursive: true, encoding: 'utf8' })
     expect(left.filter((path) => !path.startsWith('.cache'))).to.deep.equal([])
-    await runBuilt(sandbox, ['config', 'set', 'base_url', service.url, '-p', 'work'], { env })
+    await runProgram(sandbox, ['config', 'set', 'base_url', service.url, '-p', 'work'], { env })
     const models = ['chat', 'models', '-p', 'work', '--json']
-    expectCode(await runBuilt(sandbox, models, { env }), 'keychain_unavailable')
+    expectCode(await runProgram(sandbox, models, { env }), 'keychain_unavailable')
     const withKey = { env: { ...env, CHATCTL_API_KEY: 'canary-2' } }
-    expect(await runBuilt(sandbox, models, withKey)).to.include({ exitCode: 0, stderr: '' })
+    expect(await runProgram(sandbox, models, withKey)).to.include({ exitCode: 0, stderr: '' })
   }
 
   it('nothing listens at the address of the bus: a login is refused and leaves nothing', () =>

@@ -4,7 +4,8 @@ import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
 import type { FaultServer } from '../support/fault-server.ts'
 import { startBuiltLogin } from '../support/login-process.ts'
-import { type Run, runBuilt } from '../support/run-chatctl.ts'
+import type { Run } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
 import { kernelKeys } from './kernel-keys.ts'
@@ -74,7 +75,7 @@ describe('where secrets are after a login', () => {
       const { run, secrets } = await login()
       expect(run.exitCode, run.stderr).to.equal(exitCode)
       if (exitCode === 0) {
-        const used = await runBuilt(sandbox, ['chat', 'models', '-p', 'work'], { env })
+        const used = await runProgram(sandbox, ['chat', 'models', '-p', 'work'], { env })
         expect(used.exitCode, used.stderr).to.equal(0)
       }
       for (const secret of [...secrets.kept, ...secrets.passing]) {

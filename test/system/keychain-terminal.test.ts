@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
 import type { FaultServer } from '../support/fault-server.ts'
-import { runBuilt } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { type SecretService, startSecretService } from './secret-service.ts'
 import { attributesOf, storedKey } from './stored-key.ts'
@@ -16,7 +16,7 @@ describe('a keychain, on a terminal', () => {
     sandbox = createSandbox()
     keyring = await startSecretService(sandbox, 'unanswered')
     service = await startBearerService(() => true)
-    await runBuilt(sandbox, ['config', 'set', 'base_url', service.url, '-p', 'work'])
+    await runProgram(sandbox, ['config', 'set', 'base_url', service.url, '-p', 'work'])
   })
   afterEach(async () => {
     terminal?.kill()

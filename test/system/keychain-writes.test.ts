@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { owner, startBearerService } from '../support/bearer-service.ts'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
 import { startBuiltLogin } from '../support/login-process.ts'
-import { runBuilt } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { startTokenEndpoint } from '../support/token-endpoint.ts'
 import { type Dialog, type SecretService, startSecretService } from './secret-service.ts'
@@ -103,7 +103,7 @@ describe('a keychain that could be read and cannot be written', () => {
           return server.tokens()(...exchange)
         },
       ]
-      const run = await runBuilt(sandbox, ['chat', 'models', '-p', 'oauth', '--json'], { env })
+      const run = await runProgram(sandbox, ['chat', 'models', '-p', 'oauth', '--json'], { env })
       expect(run.exitCode, run.stderr).to.equal(0)
       expect(linesOf(run).flatMap(({ warning }) => warning?.message ?? [])).to.have.length(1)
       expect(run.stderr).not.to.match(/access-token|refresh-token/)

@@ -4,7 +4,8 @@ import { expect } from 'chai'
 import { tryProcessLock } from '../../src/system/process-lock.ts'
 import { startBearerService } from '../support/bearer-service.ts'
 import type { FaultServer } from '../support/fault-server.ts'
-import { type RunOptions, runBuilt } from '../support/run-chatctl.ts'
+import type { RunOptions } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { type SecretService, startSecretService } from './secret-service.ts'
 import {
@@ -32,7 +33,7 @@ describe('the keychain of a desktop', () => {
   })
 
   const run = (args: string[], options: RunOptions = {}) =>
-    runBuilt(sandbox, args, { ...options, env: { ...keyring.env, ...options.env } })
+    runProgram(sandbox, args, { ...options, env: { ...keyring.env, ...options.env } })
   const login = (key: string, options: KeyLogin = {}) =>
     loginWithKey(sandbox, service, key, { ...options, env: { ...keyring.env, ...options.env } })
   const lookup = (at = service.url, profile = 'work') =>

@@ -7,7 +7,7 @@ import { yamlWriting } from '../../src/contract/yaml-scalars.ts'
 import { renderCsv, renderTsv } from '../../src/view/delimited.ts'
 import { anyJsonText, anyText } from '../contract/any-json.ts'
 import { answer, type FaultServer, startFaultServer } from '../support/fault-server.ts'
-import { runBuilt } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
 /** What chatctl writes, before Python: its json, csv, and PyYAML (python3-yaml), a reader of YAML 1.1. */
@@ -108,7 +108,7 @@ describe('output before readers in Python', function () {
     ] as const) {
       it(`is what the service has sent: ${args.join(' ')}`, async () => {
         const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
-        const { stdout, stderr } = await runBuilt(sandbox, args, { env })
+        const { stdout, stderr } = await runProgram(sandbox, args, { env })
         expect(stderr).to.equal('')
         expect(python(compareYaml, [[source, stdout]])).to.deep.equal([])
       })

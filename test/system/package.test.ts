@@ -4,8 +4,9 @@ import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { parse } from 'yaml'
-import { packageFile, root } from '../packaging/package-file.ts'
-import { type ProcessOptions, type Run, runBuilt } from '../support/run-chatctl.ts'
+import { packageFile, root } from '../scripts/package-file.ts'
+import type { ProcessOptions, Run } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { runService } from '../support/run-service.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import {
@@ -85,7 +86,7 @@ describe('the package', () => {
       })
       after(() => sandbox.remove())
 
-      const run = (...args: string[]): Promise<Run> => runBuilt(sandbox, args, options)
+      const run = (...args: string[]): Promise<Run> => runProgram(sandbox, args, options)
       const expectDone = async (...args: string[]): Promise<string> => {
         const { exitCode, stdout, stderr } = await run(...args)
         expect(exitCode, stderr).to.equal(0)
@@ -125,7 +126,7 @@ describe('the package', () => {
 
       it('has its keychain at hand, or says that the system has none', async () => {
         const login = ['auth', 'login', '--profile', 'work', '--base-url', 'https://chat.example']
-        const { exitCode, stderr } = await runBuilt(sandbox, [...login, '--with-api-key'], {
+        const { exitCode, stderr } = await runProgram(sandbox, [...login, '--with-api-key'], {
           ...options,
           stdin: 'sk-1',
         })

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
 import { json, startFaultServer } from '../support/fault-server.ts'
-import { binary, runBuilt } from '../support/run-chatctl.ts'
+import { binary } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { runAs, stranger } from './run-as.ts'
 
@@ -57,7 +58,7 @@ describe('files that the user may not touch', () => {
         ['users', 'create', '--email', 'ada@example.com', '--generate-password'],
         ['chat', 'send', 'Hello', '--no-stream'],
       ]) {
-        const { exitCode, stderr } = await runBuilt(sandbox, [...asStranger, ...args], {
+        const { exitCode, stderr } = await runProgram(sandbox, [...asStranger, ...args], {
           env: { ...env, XDG_CACHE_HOME: undefined },
           program: ['setpriv', `--reuid=${stranger}`],
         })
@@ -72,7 +73,7 @@ describe('files that the user may not touch', () => {
     const data = join(home, 'data')
     mkdirSync(data, { mode: 0o700 })
     chownSync(data, stranger, stranger)
-    const made = await runBuilt(sandbox, ['service', 'keys', 'create', '--name', 'x', '--data', data])
+    const made = await runProgram(sandbox, ['service', 'keys', 'create', '--name', 'x', '--data', data])
     expect(made.exitCode, made.stderr).to.equal(0)
     const list = run(['service', 'keys', 'list', '--data', data, '--jq', '.[].name'])
     expect(list).to.include({ exitCode: 0, stdout: 'x\n' })
@@ -86,7 +87,7 @@ describe('files that the user may not touch', () => {
     const precious = join(sandbox.home, 'precious')
     writeFileSync(precious, '')
     symlinkSync(precious, join(data, 'chatctl.db'))
-    await runBuilt(sandbox, ['service', 'keys', 'create', '--name', 'x', '--data', data])
+    await runProgram(sandbox, ['service', 'keys', 'create', '--name', 'x', '--data', data])
     expect(statSync(precious).uid).to.equal(0)
   })
 
@@ -117,7 +118,7 @@ describe('files that the user may not touch', () => {
   })
 
   it("another user's data is refused by every door, and never taken for none", async () => {
-    await runBuilt(sandbox, ['chat', 'send', 'hi'])
+    await runProgram(sandbox, ['chat', 'send', 'hi'])
     const data = join(sandbox.home, '.local', 'share', 'chatctl')
     for (const args of [['list'], ['create', '--name', 'x'], ['revoke', 'x', '--yes']]) {
       expectFailure(run(['service', 'keys', ...args, '--data', data]), 1, data, 'EACCES')
@@ -131,7 +132,7 @@ describe('files that the user may not touch', () => {
     expectFailure(run(['chat', 'models'], env), 4, '/etc/shadow cannot be read: permission denied')
     const create = ['users', 'create', '-p', 'local', '--password-file', '/etc/shadow']
     expectFailure(run(create), 2, '/etc/shadow cannot be read: permission denied')
-    await runBuilt(sandbox, ['config', 'set', 'model', 'x'])
+    await runProgram(sandbox, ['config', 'set', 'model', 'x'])
     const config = { HOME: home, XDG_CONFIG_HOME: join(sandbox.home, '.config') }
     expectFailure(run(['config', 'list'], config), 2, 'config.json cannot be read: permission denied')
   })

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { Secret, TOTP } from 'otpauth'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { createFakeBrowser, startBuiltLogin } from '../support/login-process.ts'
-import { runBuilt } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createUser, runService, type ServiceProcess } from '../support/run-service.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { findPageFaults } from './page-faults.ts'
@@ -55,12 +55,12 @@ describe('signing in to the embedded service with a real browser, without JavaSc
       expect(exitCode, stderr).to.equal(0)
       // The one that says that an answer was 400.
       expect(complaints.filter((text) => !text.includes('status of 400'))).to.deep.equal([])
-      const profile = await runBuilt(sandbox, ['users', 'profile', '--jq', '.email'])
+      const profile = await runProgram(sandbox, ['users', 'profile', '--jq', '.email'])
       expect(profile.stdout, profile.stderr).to.equal(`${person.email}\n`)
-      const listed = await runBuilt(sandbox, ['service', 'sessions', 'list', '--jq', '[.[].kind]'])
+      const listed = await runProgram(sandbox, ['service', 'sessions', 'list', '--jq', '[.[].kind]'])
       expect(JSON.parse(listed.stdout)).to.have.members(['browser', 'program'])
-      const token = (await runBuilt(sandbox, ['auth', 'token'])).stdout.trim()
-      const logout = await runBuilt(sandbox, ['auth', 'logout', '--jq', '.[].revoked'])
+      const token = (await runProgram(sandbox, ['auth', 'token'])).stdout.trim()
+      const logout = await runProgram(sandbox, ['auth', 'logout', '--jq', '.[].revoked'])
       expect(logout.stdout, logout.stderr).to.equal('true\n')
       const refused = await fetch(`${service.url}/api/user/profile`, {
         headers: { authorization: `Bearer ${token}` },

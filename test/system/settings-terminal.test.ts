@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { SettingsRun } from '../settings/settings-run.ts'
+import { SettingsRun } from '../commands/settings/settings-run.ts'
 import { Tmux } from './tmux.ts'
 
 /** What somebody at a terminal sees of settings as code, and is asked. */

@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import { owner } from '../support/bearer-service.ts'
 import type { FaultServer } from '../support/fault-server.ts'
-import { type Run, runBuilt } from '../support/run-chatctl.ts'
+import type { Run } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import type { Sandbox } from '../support/sandbox.ts'
 
 /** Where a key is to be kept, and what else `auth login` is told. */
@@ -19,7 +20,7 @@ export function loginWithKey(
   { profile = 'work', flags = [], env = {} }: KeyLogin = {},
 ): Promise<Run> {
   const words = ['auth', 'login', '--with-api-key', '--profile', profile, '--base-url', service.url, '--json']
-  return runBuilt(sandbox, [...words, ...flags], { env, stdin: `${key}\n`, timeout: 60_000 })
+  return runProgram(sandbox, [...words, ...flags], { env, stdin: `${key}\n`, timeout: 60_000 })
 }
 
 /** The attributes by which a profile's item is found, as secret-tool takes them. */

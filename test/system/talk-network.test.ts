@@ -1,9 +1,8 @@
 import { expect } from 'chai'
 import { failing, html502, reset } from '../support/fault-server.ts'
+import { takesAll } from '../support/take-sample.ts'
 import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 import type { Tmux } from './tmux.ts'
-
-const isFull = process.env['CHATCTL_TEST_FULL'] === '1'
 
 describe('a session whose network fails', () => {
   let talk: TalkSession
@@ -19,7 +18,7 @@ describe('a session whose network fails', () => {
   const whole = 'The first half and the second half.'
 
   // A stall is given up after the two minutes for which a stream may be silent.
-  const endings = ['reset', 'unmarked', ...(isFull ? (['stalled'] as const) : [])] as const
+  const endings = ['reset', 'unmarked', ...(takesAll ? (['stalled'] as const) : [])] as const
   for (const ending of endings) {
     it(`says how much came, asks the history and shows the rest (${ending})`, async () => {
       talk.server.answerNext({ text: part, ending, finishLater: whole })

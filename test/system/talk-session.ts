@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ChatServer } from '../support/chat-server.ts'
-import { binary, type Run, type RunOptions, runBuilt } from '../support/run-chatctl.ts'
+import { binary, type Run, type RunOptions } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { Tmux, type TmuxOptions } from './tmux.ts'
 
@@ -54,7 +55,7 @@ export class TalkSession {
 
   /** Any command with pipes, to its end. */
   run(args: readonly string[], options: RunOptions = {}): Promise<Run> {
-    return runBuilt(this.sandbox, args, { ...options, env: { ...this.env, ...options.env } })
+    return runProgram(this.sandbox, args, { ...options, env: { ...this.env, ...options.env } })
   }
 
   /** The JSON that a command prints. */

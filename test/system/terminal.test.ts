@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { startAuthorizationServer } from '../support/authorization-server.ts'
 import { startBearerService } from '../support/bearer-service.ts'
-import { runBuilt } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { loginFlags, storeKey } from '../support/sign-in.ts'
 import { bind, Terminal } from './terminal.ts'
@@ -22,7 +22,7 @@ describe('on a terminal', () => {
     return terminal
   }
   const users = async () => {
-    const run = await runBuilt(sandbox, ['service', 'status', '--json'])
+    const run = await runProgram(sandbox, ['service', 'status', '--json'])
     return JSON.parse(run.stdout).users
   }
 
@@ -121,10 +121,10 @@ describe('on a terminal', () => {
   })
 
   it('a key is revoked after yes, kept after no, after return and after Ctrl-C', async () => {
-    const created = await runBuilt(sandbox, ['service', 'keys', 'create', '--name', 'x', '--json'])
+    const created = await runProgram(sandbox, ['service', 'keys', 'create', '--name', 'x', '--json'])
     const { id } = JSON.parse(created.stdout)
     const keys = async () =>
-      JSON.parse((await runBuilt(sandbox, ['service', 'status', '--json'])).stdout).keys
+      JSON.parse((await runProgram(sandbox, ['service', 'status', '--json'])).stdout).keys
     for (const [answer, exitCode, left] of [
       ['n\r', 3, 1],
       ['\r', 3, 1],

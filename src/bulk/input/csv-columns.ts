@@ -2,10 +2,9 @@ import { Failure } from '../../contract/failure.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { readSwitch, switchWords } from '../../contract/text-value.ts'
 import type { FieldPath, SayFault } from '../rows/judge-row.ts'
-import { fieldsOf } from '../rows/known-fields.ts'
-import type { RowKind, UserRow } from '../rows/user-row.ts'
+import { fieldsOf, type RowKind, type UserRow } from '../rows/user-row.ts'
 import type { CsvRecord } from './csv-records.ts'
-import { placeAfter } from './place.ts'
+import { placeAfter } from './input-row.ts'
 
 /** Puts the text of a cell, which is not empty, into the row. */
 type PutCell = (row: UserRow, cell: string, say: SayFault) => void

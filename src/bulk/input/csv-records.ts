@@ -1,4 +1,4 @@
-import { largestRow, rowTooLarge } from './largest-row.ts'
+import { largestRow, rowTooLarge } from './input-row.ts'
 
 export interface CsvRecord {
   line: number

@@ -2,9 +2,7 @@ import { type JudgeMore, judgeRow, type SayFault } from '../rows/judge-row.ts'
 import type { RowKind, UserRow } from '../rows/user-row.ts'
 import { type CsvColumns, cellOffset, columnOf, readCsvHeader } from './csv-columns.ts'
 import { type CsvRecord, CsvRecords } from './csv-records.ts'
-import type { InputRow, RowFault, RowReader } from './input-row.ts'
-import { placeAfter } from './place.ts'
-import { inOrder } from './row-faults.ts'
+import { type InputRow, inOrder, placeAfter, type RowFault, type RowReader } from './input-row.ts'
 
 /** Reads CSV with a header. A cell without text is a field that is not given. */
 export class CsvRows implements RowReader {

@@ -1,5 +1,14 @@
+import { Failure } from '../../contract/failure.ts'
 import type { UserRow } from '../rows/user-row.ts'
-import type { Place } from './place.ts'
+
+/** A place in a text, both from 1. A column is a character (a code point), not a byte. */
+export interface Place {
+  line: number
+  column: number
+}
+
+/** UTF-16 units. A row is held as a whole, and a file that is none of its form looks like one row. */
+export const largestRow = 1024 * 1024
 
 /** What is wrong with a row, and where. */
 export interface RowFault extends Place {
@@ -26,4 +35,38 @@ export interface InputRow {
 export interface RowReader {
   /** @param isLast nothing comes after this */
   take(text: string, isLast: boolean): InputRow[]
+}
+
+const none: readonly RowFault[] = []
+
+/** The faults of a row as one reads them. */
+export function inOrder(faults: RowFault[] | undefined): readonly RowFault[] {
+  return faults?.sort((one, other) => one.line - other.line || one.column - other.column) ?? none
+}
+
+/** The place behind `text`, which begins at `start`. */
+export function placeAfter(start: Place, text: string): Place {
+  let { line, column } = start
+  let last = -1
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) {
+    line++
+    last = at
+  }
+  if (last !== -1) column = 1
+  return { line, column: column + countCharacters(text, last + 1) }
+}
+
+function countCharacters(text: string, from: number): number {
+  let count = text.length - from
+  for (let at = from; at < text.length; at++) {
+    // The second half of a surrogate pair is no character of its own.
+    if ((text.charCodeAt(at) & 0xfc00) === 0xdc00) count--
+  }
+  return count
+}
+
+export function rowTooLarge(name: string, line: number): Failure {
+  return new Failure('refused', `${name} has a row at line ${line} that is longer than 1 MiB`, {
+    hint: 'Is it a file of rows, and does every quote and bracket close?',
+  })
 }

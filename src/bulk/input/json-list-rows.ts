@@ -1,9 +1,14 @@
+import type { Advice } from '../../contract/advice.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { InputRow, RowReader } from './input-row.ts'
-import { endOfValue, skipSpace } from './json-text.ts'
-import { largestRow, rowTooLarge } from './largest-row.ts'
+import {
+  type InputRow,
+  largestRow,
+  type Place,
+  placeAfter,
+  type RowReader,
+  rowTooLarge,
+} from './input-row.ts'
 import { type Judgement, jsonRow } from './object-row.ts'
-import { type Place, placeAfter } from './place.ts'
 
 /** What the list begins with: itself, or the object that it is the `users` of. */
 const opening = /\[|\{\s*"users"\s*:\s*\[/y
@@ -64,8 +69,7 @@ export class JsonListRows implements RowReader {
     if (!isLast && this.#text.length - this.#at <= longestOpening) return false
     if (this.#at === this.#text.length)
       throw new Failure('refused', `${this.#name} holds no ${this.#judgement.kind}`)
-    const hint = 'One object a line is JSONL: --format jsonl.'
-    throw this.#refuse('this is neither a list of objects nor {"users": [...]}', hint)
+    throw this.#refuse('this is neither a list of objects nor {"users": [...]}', [{ code: 'json_lines' }])
   }
 
   #punctuation(): void {
@@ -107,9 +111,55 @@ export class JsonListRows implements RowReader {
     return place
   }
 
-  #refuse(words: string, hint?: string): Failure {
+  #refuse(words: string, advice: Advice[] = []): Failure {
     const { line, column } = this.#placeAt(this.#at)
     const message = `${this.#name}:${line}:${column}: ${words}`
-    return new Failure('refused', message, hint === undefined ? {} : { hint })
+    return new Failure('refused', message, { advice })
   }
+}
+
+/** Character codes. A closing character is two above its opening one. */
+const quote = 34
+const bracket = 91
+const brace = 123
+
+const space = /[ \t\r\n]*/y
+const scalar = /[^\s,:{}[\]"]*/y
+
+/** The offset of the first character that is no white space of JSON (RFC 8259 section 2). */
+function skipSpace(text: string, at: number): number {
+  space.lastIndex = at
+  space.test(text)
+  return space.lastIndex
+}
+
+/** The end of the value that begins at `at`; -1 for an object, a list, or a string that does not end. */
+function endOfValue(text: string, at: number): number {
+  const first = text.charAt(at)
+  if (first === '"') return endOfString(text, at)
+  if (first !== '{' && first !== '[') {
+    scalar.lastIndex = at
+    scalar.test(text)
+    return scalar.lastIndex
+  }
+  let depth = 0
+  for (let next = at; next < text.length; next++) {
+    const code = text.charCodeAt(next)
+    if (code === quote) {
+      next = endOfString(text, next) - 1
+      if (next < 0) return -1
+    } else if (code === brace || code === bracket) depth++
+    else if ((code === brace + 2 || code === bracket + 2) && --depth === 0) return next + 1
+  }
+  return -1
+}
+
+/** The end of the string that begins at `at`; -1 for one that does not end. */
+function endOfString(text: string, at: number): number {
+  for (let end = text.indexOf('"', at + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let slashes = 0
+    while (text.charAt(end - 1 - slashes) === '\\') slashes++
+    if (slashes % 2 === 0) return end + 1
+  }
+  return -1
 }

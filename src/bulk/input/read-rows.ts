@@ -2,11 +2,11 @@ import { Failure } from '../../contract/failure.ts'
 import type { JudgeMore } from '../rows/judge-row.ts'
 import type { RowKind } from '../rows/user-row.ts'
 import { CsvRows } from './csv-rows.ts'
+import { decodeText } from './decode-text.ts'
 import type { Input } from './input.ts'
 import type { InputRow, RowReader } from './input-row.ts'
 import { JsonLineRows } from './json-line-rows.ts'
 import { JsonListRows } from './json-list-rows.ts'
-import { readText } from './read-text.ts'
 import { YamlRows } from './yaml-rows.ts'
 
 /**
@@ -22,7 +22,7 @@ export async function* readRows(
 ): AsyncGenerator<readonly InputRow[]> {
   const reader = await readerOf(input, kind, judgeMore)
   let count = 0
-  for await (const text of readText(input)) {
+  for await (const text of decodeText(input)) {
     const rows = reader.take(text, false)
     count += rows.length
     if (rows.length > 0) yield rows

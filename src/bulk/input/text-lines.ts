@@ -1,4 +1,4 @@
-import { largestRow, rowTooLarge } from './largest-row.ts'
+import { largestRow, rowTooLarge } from './input-row.ts'
 
 /** A line of the input, from 1, without its newline. */
 export interface TextLine {

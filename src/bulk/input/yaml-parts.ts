@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import { largestRow, rowTooLarge } from './largest-row.ts'
+import { largestRow, rowTooLarge } from './input-row.ts'
 import { type TextLine, TextLines } from './text-lines.ts'
 
 /** One item of a list at the left margin, or a whole document that is none. */

@@ -4,9 +4,8 @@ import { Failure } from '../../contract/failure.ts'
 import { yamlReading } from '../../contract/yaml-scalars.ts'
 import type { FieldPath } from '../rows/judge-row.ts'
 import { isPlainObject } from '../rows/read-object.ts'
-import type { InputRow, RowReader } from './input-row.ts'
+import { type InputRow, placeAfter, type RowReader } from './input-row.ts'
 import { type Judgement, objectRow } from './object-row.ts'
-import { placeAfter } from './place.ts'
 import { type YamlPart, YamlParts } from './yaml-parts.ts'
 
 type Yaml = typeof yaml

@@ -2,8 +2,8 @@ import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/count.ts'
 import type { InputRow } from '../input/input-row.ts'
 import { RowSet } from '../input/row-set.ts'
-import { readLines } from '../read-lines.ts'
-import { rowKey } from '../rows/row-key.ts'
+import { readFileLines } from '../read-file-lines.ts'
+import { rowKey } from '../rows/user-row.ts'
 import type { Journal } from './journal.ts'
 import { type JournalHeader, readJournalLine, type StepLine } from './journal-line.ts'
 
@@ -53,7 +53,7 @@ export async function* carryOver(earlier: EarlierJournal, rows: ValidRows): Asyn
 /** The key of each row that was sent. */
 async function readKeys(path: string): Promise<Map<string, number>> {
   const keys = new Map<string, number>()
-  for await (const text of readLines(path)) {
+  for await (const text of readFileLines(path)) {
     const line = readJournalLine(text)
     if (line && 'row' in line && line.key !== undefined) keys.set(line.key, line.row)
   }
@@ -74,7 +74,7 @@ function assertNoneLost({ header, journal }: EarlierJournal, found: RowSet): voi
   const example = `row ${first + 1} of that file${id === undefined ? '' : `, user ${id}`}`
   const message = `${name} has changed since it was imported at ${header.at}: ${which} (${lost.length === 1 ? '' : 'first: '}${example})`
   throw new Failure('conflict', message, {
-    hint: 'Restore these rows. You can add rows, and change users that exist with users update. --restart sends every row again, and creates every user again.',
+    advice: [{ code: 'restore_rows' }],
     details: { rows: lost.slice(0, 1000).map((row) => row + 1), count: lost.length },
   })
 }

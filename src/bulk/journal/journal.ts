@@ -5,8 +5,7 @@ import { describeSystemError } from '../../system/describe-system-error.ts'
 import { syncDirectory } from '../../system/replace-file.ts'
 import { RowSet } from '../input/row-set.ts'
 import type { Step } from '../rows/user-row.ts'
-import { FlushQueue } from './flush-queue.ts'
-import { readLineAt, readWholeLines } from './journal-file.ts'
+import { FlushQueue, readLineAt, readWholeLines } from './journal-file.ts'
 import {
   type EndLine,
   type FileLine,

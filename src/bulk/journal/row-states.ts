@@ -1,4 +1,4 @@
-import type { Step } from '../rows/user-row.ts'
+import { type Step, stepsOf, type UserRow } from '../rows/user-row.ts'
 import type { Outcome, StepLine } from './journal-line.ts'
 
 const steps: readonly Step[] = ['create', 'update', 'assign']
@@ -86,4 +86,13 @@ export class RowStates {
 export function isUnsettled(state: RowState | undefined): boolean {
   if (state?.step !== 'create') return false
   return state.phase === 'unknown' || state.phase === 'intended' || state.phase === 'nameless'
+}
+
+/** The steps of a row that are still to be sent, in order. */
+export function remainingSteps(row: UserRow, state: RowState | undefined): Step[] {
+  const steps = stepsOf(row)
+  if (!state) return steps
+  if (state.phase === 'skipped') return []
+  const at = steps.indexOf(state.step)
+  return steps.slice(state.phase === 'took' ? at + 1 : at)
 }

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { readLines } from '../read-lines.ts'
-import type { Spent } from '../send/quota-count.ts'
+import { readFileLines } from '../read-file-lines.ts'
+import type { Spent } from '../send/known-quota.ts'
 import { readJournalLine } from './journal-line.ts'
 
 /**
@@ -49,7 +49,7 @@ async function* readEvents(
   path: string,
   { service, window }: { service: string; window: number },
 ): AsyncGenerator<Sent> {
-  for await (const text of readLines(path)) {
+  for await (const text of readFileLines(path)) {
     const line = readJournalLine(text)
     if (line === undefined) continue
     if ('row' in line) {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Directories } from '../../system/directories.ts'
-import { readLines } from '../read-lines.ts'
+import { readFileLines } from '../read-file-lines.ts'
 import { type EndLine, type JournalHeader, readJournalLine } from './journal-line.ts'
 import { closeJournal, importsFolder } from './open-journal.ts'
 import { isUnsettled, RowStates } from './row-states.ts'
@@ -91,7 +91,7 @@ interface ReadJournal {
 
 async function readStates(path: string): Promise<ReadJournal | undefined> {
   let read: ReadJournal | undefined
-  for await (const text of readLines(path)) {
+  for await (const text of readFileLines(path)) {
     const line = readJournalLine(text)
     if (line === undefined) continue
     if ('row' in line) {

@@ -81,16 +81,16 @@ export async function guardPasswords(
   const path = results === undefined ? undefined : resolve(results)
   if (own !== undefined && (path !== own || !generates)) {
     throw new Failure('usage', `The passwords that this import made up are in ${own}`, {
-      hint: `Go on with --generate-passwords --results ${own}`,
+      advice: [{ code: 'resume_with_passwords', path: own }],
     })
   }
   const found = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false })
   if (generates && found && !found.isFile()) {
-    throw new Failure('usage', `--results ${results} is no file, and would not keep the passwords`)
+    throw new Failure('usage', `The results file ${results} is no file, and would not keep the passwords`)
   }
   if (path !== undefined && own === undefined && (await holdsPasswords(path))) {
     throw new Failure('usage', `${path} has the passwords of another import, which would be lost`, {
-      hint: 'Name another file with --results, or move that one away.',
+      advice: [{ code: 'move_results_file' }],
     })
   }
 }

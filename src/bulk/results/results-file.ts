@@ -8,7 +8,9 @@ export type ResultsForm = 'csv' | 'jsonl'
 export function formOfResults(path: string): ResultsForm {
   if (/\.csv$/i.test(path)) return 'csv'
   if (/\.(jsonl|ndjson)$/i.test(path)) return 'jsonl'
-  throw new Failure('usage', `--results ${path} says no form`, { hint: 'End its name in .csv or .jsonl.' })
+  throw new Failure('usage', `The name of the results file ${path} says no form`, {
+    hint: 'End its name in .csv or .jsonl.',
+  })
 }
 
 /** A result, with the password where one was made up, and the column in its place where rows share a line. */

@@ -1,8 +1,7 @@
 import type { InputRow } from '../input/input-row.ts'
 import type { RowSet } from '../input/row-set.ts'
 import type { Journal } from '../journal/journal.ts'
-import { isUnsettled, type RowState } from '../journal/row-states.ts'
-import { remainingSteps } from '../rows/remaining-steps.ts'
+import { isUnsettled, type RowState, remainingSteps } from '../journal/row-states.ts'
 
 export const rowStatuses = ['created', 'updated', 'failed', 'unknown', 'skipped'] as const
 export type RowStatus = (typeof rowStatuses)[number]
@@ -73,7 +72,7 @@ function explain(
   { status, remains }: Standing,
 ): string {
   const isBehindCreate = row?.id === undefined && state !== undefined && state.step !== 'create'
-  if (status === 'skipped' && !remains) return 'skipped as --on-unknown said'
+  if (status === 'skipped' && !remains) return 'skipped as requested'
   if (status === 'skipped') {
     if (isBehindCreate || (row?.id === undefined && state?.phase === 'took')) {
       return 'it was created; the rest of it is not sent yet'

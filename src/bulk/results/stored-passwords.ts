@@ -5,7 +5,7 @@ import { describeSystemError } from '../../system/describe-system-error.ts'
 import { CsvRecords } from '../input/csv-records.ts'
 import type { InputRow } from '../input/input-row.ts'
 import type { Journal } from '../journal/journal.ts'
-import { readLines } from '../read-lines.ts'
+import { readFileLines } from '../read-file-lines.ts'
 import { formOfResults } from './results-file.ts'
 
 /** What a file of results says of a row. */
@@ -48,7 +48,7 @@ export async function holdsPasswords(path: string): Promise<boolean> {
 
 async function* readResultRows(path: string): AsyncIterable<Record<string, unknown>> {
   if (formOfResults(path) === 'jsonl') {
-    for await (const line of readLines(path)) if (line !== '') yield readObject(line)
+    for await (const line of readFileLines(path)) if (line !== '') yield readObject(line)
     return
   }
   const pieces = createReadStream(path, 'utf8')

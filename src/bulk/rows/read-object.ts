@@ -1,10 +1,12 @@
+import { ExactNumber } from '../../contract/exact-json.ts'
 import { nearest } from '../../contract/nearest-word.ts'
-import { judgeMetadata } from './judge-metadata.ts'
-import type { SayFault } from './judge-row.ts'
-import { fieldsOf } from './known-fields.ts'
-import type { RowKind, UserRow } from './user-row.ts'
+import type { FieldPath, SayFault } from './judge-row.ts'
+import { fieldsOf, type RowKind, type UserRow } from './user-row.ts'
 
 type Fields = Record<string, unknown>
+
+/** Levels of metadata: some parsers refuse what is nested deeper. */
+const deepest = 100
 
 /**
  * What of a value of JSON or YAML is a row: the fields that are of their type.
@@ -67,4 +69,34 @@ function readPermissions(row: UserRow, given: unknown, say: SayFault): void {
 function unknownField(field: string, known: readonly string[]): string {
   const meant = nearest(field, known)
   return `unknown field "${field}"${meant === undefined ? '' : `, did you mean "${meant}"?`}`
+}
+
+/** Whether all of it can be sent as JSON, and is then what it was. */
+function judgeMetadata(metadata: object, say: SayFault): boolean {
+  return judgeValue(metadata, ['metadata'], say)
+}
+
+function judgeValue(value: unknown, path: FieldPath, say: SayFault): boolean {
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    say(path, 'a number must be finite')
+    return false
+  }
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return true
+  if (path.length > deepest) {
+    say(path, `metadata is nested deeper than ${deepest} levels`)
+    return false
+  }
+  if (Array.isArray(value)) {
+    return value.every((item, index) => judgeValue(item, [...path, index], say))
+  }
+  if (Object.getPrototypeOf(value) !== Object.prototype) {
+    say(path, 'metadata must be of objects, lists, texts, numbers, true, false and null')
+    return false
+  }
+  return Object.entries(value).every(([key, inner]) => {
+    const here = [...path, key]
+    if (key !== '__proto__') return judgeValue(inner, here, say)
+    say(here, '"__proto__" cannot be a key')
+    return false
+  })
 }

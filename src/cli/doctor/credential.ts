@@ -1,4 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
+import { hintOf } from '../hints.ts'
 import { credentialInUse } from '../sign-in/credential-in-use.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -37,6 +38,6 @@ export async function examineKeychain({ context, bound }: Surroundings): Promise
     // What needs it has failed already, and says what to do.
     if (!(error instanceof Failure) || !error.code.startsWith('keychain_')) throw error
     if (!isNeeded) return [skipped('keychain', `is not needed now. ${error.message}`)]
-    return [warning('keychain', error.message, error.hint ?? null)]
+    return [warning('keychain', error.message, hintOf(error) ?? null)]
   }
 }

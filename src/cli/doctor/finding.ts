@@ -1,4 +1,5 @@
 import { Failure, type FailureKind } from '../../contract/failure.ts'
+import { hintOf } from '../hints.ts'
 
 /** What a check has found, as it is shown. */
 export interface Finding {
@@ -34,7 +35,7 @@ export function failed(check: string, error: unknown, hint?: string): Examined {
     check,
     status: 'failed',
     message: error.message,
-    hint: error.hint ?? hint ?? null,
+    hint: hintOf(error) ?? hint ?? null,
   }
   return { finding, kind: error.kind }
 }

@@ -3,6 +3,7 @@ import type { ClientEvent } from '../../client/client-event.ts'
 import { roundDuration } from '../../config/duration.ts'
 import { Failure } from '../../contract/failure.ts'
 import { commandFor } from '../command-for.ts'
+import { hintOf } from '../hints.ts'
 import { examineClock } from './clock.ts'
 import { hasData } from './data.ts'
 import { type Examined, failed, ok, skipped, warning } from './finding.ts'
@@ -92,7 +93,7 @@ async function examineModels(
     )
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    return warning('models', `cannot be listed: ${error.message}`, error.hint ?? null)
+    return warning('models', `cannot be listed: ${error.message}`, hintOf(error) ?? null)
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Imported, ImportOptions, Prospect, RunStart, Tally } from '../../bulk/import-options.ts'
+import type { Imported, ImportOptions, Prospect, RowCounts, RunStart } from '../../bulk/import-options.ts'
 import type { Outline } from '../../bulk/outline.ts'
 import type { Unsettled } from '../../bulk/results/report-rows.ts'
 import type { RowResult } from '../../bulk/results/row-result.ts'
@@ -129,7 +129,7 @@ function throwWhatIsLeft(context: Context, imported: Imported, options: FileOpti
     const resume = `To resume, run ${sameCommand(options)}.`
     context.output.notice(`${[left, ...words].join(', ')}. ${resume}`)
     // Rows whose outcome is unknown were named with what settles them.
-    throw ended instanceof Failure && ended.inDoubt ? ended.reworded(ended.message, resume) : ended
+    throw ended instanceof Failure && ended.inDoubt ? ended.reworded(ended.message, { hint: resume }) : ended
   }
   if (words.length === 0) return
   if (failedRows === undefined) throw new Failure('incomplete', words.join(', and '))
@@ -188,7 +188,7 @@ function outsideOf(context: Context, options: FileOptions) {
       const sayWhy = () => output.notice('Waiting for what is under way; a second Ctrl-C does not wait.')
       context.signal.addEventListener('abort', sayWhy, { once: true })
     },
-    onProgress: (tally: Tally) => progress?.update(tally),
+    onProgress: (tally: RowCounts) => progress?.update(tally),
     onPause: (pause: Pause) => progress?.pause(pause),
     onGo: () => progress?.go(),
     endProgress: () => progress?.end(),
@@ -196,6 +196,10 @@ function outsideOf(context: Context, options: FileOptions) {
     onFailed: (result: RowResult) => told.addFailed(result),
     tell: (imported: Imported) => told.tell(output, imported),
     warn: (text: string) => output.warn(text),
+    warnOfNoPassword: (users: number) =>
+      output.warn(
+        `${countOf(users, 'new user')} without a password; where the service wants one: --generate-passwords --results FILE`,
+      ),
   }
 }
 

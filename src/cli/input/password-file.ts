@@ -4,6 +4,7 @@ import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/directories.ts'
 import type { Context } from '../create-context.ts'
+import { hintOf } from '../hints.ts'
 import { Interruption } from '../interruption.ts'
 import { keepFile } from '../keep-file.ts'
 
@@ -52,7 +53,7 @@ export class PasswordFile {
     const words = `The generated password is in ${this.path}`
     if (error instanceof Interruption) return new Interruption(error.signal, words)
     if (error instanceof Failure) {
-      return error.reworded(error.message, [error.hint, words].filter(Boolean).join(' '))
+      return error.reworded(error.message, { hint: [hintOf(error), words].filter(Boolean).join(' ') })
     }
     return error
   }

@@ -1,4 +1,4 @@
-import type { Tally } from '../../bulk/import-options.ts'
+import type { RowCounts } from '../../bulk/import-options.ts'
 import type { Pause } from '../../bulk/send/brake.ts'
 import { describeBulk } from './describe-bulk.ts'
 import type { Output } from './output.ts'
@@ -26,7 +26,7 @@ export class BulkProgress {
   readonly #options: BulkProgressOptions
   readonly #line: ProgressLine
   readonly #timer: NodeJS.Timeout
-  #tally: Tally = { done: 0, failed: 0, unknown: 0 }
+  #tally: RowCounts = { done: 0, failed: 0, unknown: 0 }
   #pace = new Pace(Date.now(), 0)
   #pause: Pause | undefined
 
@@ -39,13 +39,13 @@ export class BulkProgress {
   }
 
   /** What an earlier run has left, which is no part of the rate. */
-  goOn(tally: Tally): void {
+  goOn(tally: RowCounts): void {
     this.#tally = tally
     this.#restart()
   }
 
   /** @param tally of the whole work, what an earlier run has left included */
-  update(tally: Tally): void {
+  update(tally: RowCounts): void {
     this.#tally = tally
   }
 

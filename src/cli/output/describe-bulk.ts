@@ -1,4 +1,4 @@
-import type { Tally } from '../../bulk/import-options.ts'
+import type { RowCounts } from '../../bulk/import-options.ts'
 import type { Pause } from '../../bulk/send/brake.ts'
 import { describeSpan } from '../../config/duration.ts'
 import { countOf, groupDigits } from '../../view/count.ts'
@@ -9,7 +9,7 @@ export interface BulkState {
   noun: string
   /** Undefined where nobody knows yet how many there will be. */
   total: number | undefined
-  tally: Tally
+  tally: RowCounts
   /** Rows a second. */
   perSecond: number
   /** Milliseconds, where that can be said. */

@@ -1,4 +1,4 @@
-import { Failure } from '../../contract/failure.ts'
+import { Failure, helpOf } from '../../contract/failure.ts'
 import { countOf, groupDigits } from '../../view/count.ts'
 import type { Output } from './output.ts'
 
@@ -57,7 +57,7 @@ export class RowFailures {
     if (this.#failed === this.#rows && this.#isOneKind) {
       throw new Failure(first.kind, `None of the ${countOf(this.#rows, 'user')} could be read`, {
         code: first.code,
-        ...(first.hint === undefined ? {} : { hint: first.hint }),
+        ...helpOf(first),
         ...(first.status === undefined ? {} : { status: first.status }),
       })
     }

@@ -3,8 +3,8 @@ import type { StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
 import { describeDuration, startTimer } from '../../system/clock.ts'
 import { codingOf } from '../answer.ts'
 import type { Delivered } from '../deliver.ts'
-import { type Exchange, Expired, Interrupted } from '../exchange.ts'
 import { describeInterruption } from '../network-failure.ts'
+import { Expired, Interrupted, type OpenResponse } from '../open-response.ts'
 import { concealFailure, type Redact } from '../redaction.ts'
 import { Assembly } from './assembly.ts'
 
@@ -58,13 +58,13 @@ async function* readEvents({
   idleTimeout,
   redact,
 }: StreamSource): AsyncGenerator<StreamEvent, void> {
-  const { status, headers, request, rest: exchange } = delivered
+  const { status, headers, request, rest: response } = delivered
   const assembly = new Assembly({ contentType: headers['content-type'] ?? '', format, status, request })
   const end = (cut?: Cut) => assembly.end(cut).map((event) => conceal(event, redact))
   try {
     yield* assembly.push(delivered.bytes)
-    while (exchange && assembly.ended !== 'now') {
-      const bytes = await readWithin(exchange, assembly.ended === 'soon' ? afterword : idleTimeout)
+    while (response && assembly.ended !== 'now') {
+      const bytes = await readWithin(response, assembly.ended === 'soon' ? afterword : idleTimeout)
       if (!bytes) break
       yield* assembly.push(bytes)
     }
@@ -73,7 +73,7 @@ async function* readEvents({
     if (!(error instanceof Interrupted)) throw error
     yield* end(describeCut(error))
   } finally {
-    if (exchange) await takeLeave(exchange, assembly.ended === 'now')
+    if (response) await takeLeave(response, assembly.ended === 'now')
   }
 }
 
@@ -92,28 +92,28 @@ function describeCut(interrupted: Interrupted): Cut {
 }
 
 /** The next bytes, or an interruption when none come in time. Only waiting counts, not the reader's pauses. */
-function readWithin(exchange: Exchange, ms: number): Promise<Uint8Array | undefined> {
+function readWithin(response: OpenResponse, ms: number): Promise<Uint8Array | undefined> {
   return new Promise((resolve, reject) => {
     const stopTimer = startTimer(ms, () => {
       reject(new Interrupted('body', new Expired(ms)))
-      exchange.cancel()
+      response.cancel()
     })
-    exchange.read().then(resolve, reject).finally(stopTimer)
+    response.read().then(resolve, reject).finally(stopTimer)
   })
 }
 
 /** A body that is as good as over is read to its end; any other is cut off. */
-async function takeLeave(exchange: Exchange, over: boolean): Promise<void> {
+async function takeLeave(response: OpenResponse, over: boolean): Promise<void> {
   if (!over) {
-    exchange.cancel()
+    response.cancel()
     return
   }
-  const timer = setTimeout(() => exchange.cancel(), farewell)
+  const timer = setTimeout(() => response.cancel(), farewell)
   timer.unref()
   // Nobody waits for this, and how it ends is of no interest.
   void (async () => {
     try {
-      while (await exchange.read());
+      while (await response.read());
     } catch {
     } finally {
       clearTimeout(timer)

@@ -1,12 +1,12 @@
 import { type FailedRequest, Failure, type FailureKind } from '../../contract/failure.ts'
 import type { StreamEnd, StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
 import type { Complaint } from '../error-answer.ts'
-import { EventStream } from './event-stream.ts'
+import { EventStreamDecoder } from './event-stream-decoder.ts'
 import { type Form, FormDetector, isJson, isJsonLines } from './form.ts'
 import { type Frame, readFrame, readTextFrame } from './frame.ts'
 import { GrowingText } from './growing-text.ts'
 import { JsonValues } from './json-values.ts'
-import type { Decoder, Unit } from './unit.ts'
+import type { Decoder, StreamUnit } from './stream-unit.ts'
 
 interface About {
   contentType: string
@@ -80,7 +80,7 @@ export class Assembly {
     this.#form = this.#detector.push(text, ended)
     if (this.#form === undefined) return []
     if (this.#form === 'events')
-      this.#decoder = new EventStream((value) => readFrame(value).text !== undefined)
+      this.#decoder = new EventStreamDecoder((value) => readFrame(value).text !== undefined)
     else if (this.#form === 'json') this.#decoder = new JsonValues()
     return this.#decode(this.#beginning)
   }
@@ -91,7 +91,7 @@ export class Assembly {
     return this.#take({ text, source: 'delta' })
   }
 
-  #read(units: Unit[]): StreamEvent[] {
+  #read(units: StreamUnit[]): StreamEvent[] {
     const events: StreamEvent[] = []
     for (const unit of units) {
       if (this.ended === 'now') break

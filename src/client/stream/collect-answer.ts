@@ -4,8 +4,8 @@ import { Failure } from '../../contract/failure.ts'
 import type { StreamEnd } from '../../contract/stream-event.ts'
 import { type Answer, requestIdOf } from '../answer.ts'
 import { AnswerBytes } from '../answer-bytes.ts'
-import { type Exchange, Expired } from '../exchange.ts'
-import { doubtHint, longerHint } from '../network-failure.ts'
+import { doubtHint, longerTimeout } from '../network-failure.ts'
+import { Expired, type OpenResponse } from '../open-response.ts'
 import { readAnswer } from '../read-answer.ts'
 import { openAnswerStream, type StreamSource } from './answer-stream.ts'
 
@@ -50,12 +50,12 @@ export async function collectAnswer(
   return { body: bodyOf(end), status, headers, faults: [], ...(requestId !== undefined && { requestId }) }
 }
 
-function keeping(kept: AnswerBytes, exchange: Exchange): Exchange {
+function keeping(kept: AnswerBytes, response: OpenResponse): OpenResponse {
   return {
-    ...exchange,
-    cancel: () => exchange.cancel(),
+    ...response,
+    cancel: () => response.cancel(),
     read: async () => {
-      const chunk = await exchange.read()
+      const chunk = await response.read()
       if (chunk) kept.add(chunk)
       return chunk
     },
@@ -74,14 +74,14 @@ function bodyOf({ id, text, contextId, createdAt }: StreamEnd): SendAnswer {
 /** The service has the message, and may have stored it. */
 function inDoubt(failure: Failure): Failure {
   const { kind, code, message, status, details, request, cause } = failure
-  const longer = cause instanceof Expired ? longerHint(cause) : undefined
-  const hint = [request && doubtHint(request, true), longer].filter(Boolean).join(' ')
+  const hint = request && doubtHint(request, true)
   return new Failure(kind, message, {
     code,
     details,
     cause,
     inDoubt: true,
-    ...(hint !== '' && { hint }),
+    hint,
+    ...(cause instanceof Expired && { advice: [longerTimeout(cause)] }),
     ...(status !== undefined && { status }),
     ...(request !== undefined && { request }),
   })

@@ -1,7 +1,7 @@
 import { isRecord } from '../../contract/exact-json.ts'
 import { readFrame } from './frame.ts'
 import { JsonValues } from './json-values.ts'
-import type { Unit } from './unit.ts'
+import type { StreamUnit } from './stream-unit.ts'
 
 /** Characters by which JSON is told at the latest. */
 const enough = 64 * 1024
@@ -19,7 +19,7 @@ const frameKeys = [
 export class JsonProbe {
   readonly #opening: string
   readonly #values = new JsonValues()
-  #units: Unit[] = []
+  #units: StreamUnit[] = []
   #length = 0
   /** Whether the character behind the opening one has come. */
   #isPlausible = false

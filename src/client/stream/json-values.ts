@@ -1,5 +1,5 @@
 import { parseJson } from '../../contract/exact-json.ts'
-import type { Decoder, Unit } from './unit.ts'
+import type { Decoder, StreamUnit } from './stream-unit.ts'
 
 const recordSeparator = '\u001e'
 const space = /\s/
@@ -25,8 +25,8 @@ export class JsonValues implements Decoder {
   #escaped = false
   #began = false
 
-  push(text: string): Unit[] {
-    const units: Unit[] = []
+  push(text: string): StreamUnit[] {
+    const units: StreamUnit[] = []
     this.#text = text
     this.#start = 0
     this.#position = 0
@@ -42,8 +42,8 @@ export class JsonValues implements Decoder {
     return units
   }
 
-  end(): Unit[] {
-    const units: Unit[] = []
+  end(): StreamUnit[] {
+    const units: StreamUnit[] = []
     if (this.#kind === 'scalar') this.#take(units)
     else if (this.#kind !== 'between') units.push({ type: 'broken' })
     this.#kind = 'between'
@@ -77,7 +77,7 @@ export class JsonValues implements Decoder {
     return this.array === 'open' && (character === ',' || character === ']')
   }
 
-  #continue(character: string, units: Unit[]): void {
+  #continue(character: string, units: StreamUnit[]): void {
     // RFC 7464 section 2.3: a separator inside a value means that the value was cut off.
     if (character === recordSeparator) {
       units.push({ type: 'broken' })
@@ -100,7 +100,7 @@ export class JsonValues implements Decoder {
     if (!this.#quoted && this.#depth === 0) this.#take(units)
   }
 
-  #take(units: Unit[]): void {
+  #take(units: StreamUnit[]): void {
     const value = this.#earlier.join('') + this.#text.slice(this.#start, this.#position)
     try {
       units.push({ type: 'json', value: parseJson(value) })

@@ -25,14 +25,14 @@ export interface Applying extends Changing {
  * @param settings as they were read just now
  * @param sent what was last sent from here: another machine may have sent something else, so that it
  *   counts only where it was sent after the plan was made
- * @param hint what helps
+ * @param hint what helps, where it is not to make the plan anew
  * @throws Failure `conflict` naming each managed key that has changed since the plan was made
  */
 export function assertCurrent(
   plan: Plan,
   settings: Settings,
   sent: SentConfiguration | undefined,
-  hint = 'Use --refresh to make a new plan of what is there now.',
+  hint?: string,
 ): void {
   const drift = driftOf(plan.settings, settings, '')
   const words = drift.map(({ path, was, is }) => `${path} was ${shown(was)}, is ${shown(is)}`)
@@ -44,7 +44,7 @@ export function assertCurrent(
   if (drift.length === 0) return
   throw new Failure('conflict', `Changed since the plan was made: ${words.join('; ')}`, {
     details: { keys: drift },
-    hint,
+    ...(hint === undefined ? { advice: [{ code: 'refresh_plan' }] } : { hint }),
   })
 }
 

@@ -1,4 +1,5 @@
 import type { Answer } from '../../client/answer.ts'
+import type { Advice } from '../../contract/advice.ts'
 import { Failure, unknownOutcome } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
@@ -71,7 +72,8 @@ export function notReadBack(reading: Failure, outcome: Outcome, check: string): 
       : `${unknown(outcome)}. The settings could not be read back`
   const cause = outcome.failure ?? reading
   return new Failure('unknown_outcome', `${words}: ${reading.message}`, {
-    hint: [reading.hint, checkHint(check)].filter(Boolean).join(' '),
+    hint: reading.hint,
+    advice: [...reading.advice, checkAdvice(check)],
     inDoubt: true,
     cause,
     ...(cause.request === undefined ? {} : { request: cause.request }),
@@ -101,7 +103,7 @@ function aboutKeys(
   const { failure } = outcome
   return new Failure(kind, words, {
     details: { keys, status: statusOf(outcome) ?? null },
-    hint: checkHint(check),
+    advice: [checkAdvice(check)],
     inDoubt: kind === 'unknown_outcome',
     ...(failure?.request === undefined ? {} : { request: failure.request }),
     ...(failure === undefined ? {} : { cause: failure }),
@@ -112,8 +114,8 @@ function unknown(outcome: Outcome): string {
   return `The outcome of the change is unknown: ${outcome.failure?.message ?? describeOutcome(outcome)}`
 }
 
-function checkHint(check: string): string {
-  return `Check the current settings with: ${check}`
+function checkAdvice(command: string): Advice {
+  return { code: 'check_settings', command }
 }
 
 function describeOutcome(outcome: Outcome): string {

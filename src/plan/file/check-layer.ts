@@ -1,9 +1,10 @@
+import type { Advice } from '../../contract/advice.ts'
 import { checkShape, faultsOf } from '../../contract/faults.ts'
+import type { Located, LocatedMap, LocatedScalar } from '../../contract/located.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
 import { valueOfText } from '../../contract/text-value.ts'
 import { expandReferences } from './expand-references.ts'
-import type { Located, LocatedMap, LocatedScalar } from './located.ts'
 
 /** What is wrong with a value, at an offset of the text. */
 interface LocatedFault {
@@ -12,6 +13,7 @@ interface LocatedFault {
   path: string
   message: string
   hint?: string
+  advice?: Advice
 }
 
 /** One layer's leaves, by the dotted path of each from the root of its part. */
@@ -111,8 +113,10 @@ class LayerCheck {
       if (faulty.includes(shown)) continue
       const given = item === undefined ? value : (value as unknown[])[step as number]
       const type = item === undefined ? key.type : 'string'
-      const words = code === 'invalid_type' ? this.#typeWords(type, given) : messages[index]
-      this.#fault((item ?? located).at, shown, words ?? 'is not allowed')
+      const isUnexpanded = code === 'invalid_type' && this.#isUnexpanded(given)
+      const words = code === 'invalid_type' ? typeWords(type, given, isUnexpanded) : messages[index]
+      const advice = isUnexpanded ? { code: 'expand_references' as const } : undefined
+      this.#fault((item ?? located).at, shown, words ?? 'is not allowed', advice)
     }
   }
 
@@ -139,15 +143,8 @@ class LayerCheck {
     return expanded ? valueOfText(key.type, text) : text
   }
 
-  #typeWords(type: SettingsKey['type'], value: unknown): string {
-    const isText = typeof value === 'string'
-    const unexpanded = isText && this.#env === undefined && value.includes('${')
-    if (unexpanded) return `must be ${typeNames[type]}; --expand-env replaces \${NAME}`
-    if (type === 'boolean') return 'must be a boolean: write true or false'
-    if (type === 'integer' && isText && /^[+-]?\d+$/.test(value)) return 'must be an integer: without quotes'
-    if (type === 'string' && /^(number|boolean)$/.test(typeof value))
-      return 'must be a string: put it in quotes'
-    return `must be ${typeNames[type]}`
+  #isUnexpanded(value: unknown): boolean {
+    return typeof value === 'string' && this.#env === undefined && value.includes('${')
   }
 
   #noValue({ at, comment }: LocatedScalar, path: string): void {
@@ -173,9 +170,19 @@ class LayerCheck {
     }
   }
 
-  #fault(at: number, path: string, message: string): void {
-    this.layer.faults.push({ at, path, message })
+  #fault(at: number, path: string, message: string, advice?: Advice): void {
+    this.layer.faults.push({ at, path, message, ...(advice && { advice }) })
   }
+}
+
+function typeWords(type: SettingsKey['type'], value: unknown, isUnexpanded: boolean): string {
+  if (isUnexpanded) return `must be ${typeNames[type]}; \${NAME} is not replaced`
+  if (type === 'boolean') return 'must be a boolean: write true or false'
+  if (type === 'integer' && typeof value === 'string' && /^[+-]?\d+$/.test(value))
+    return 'must be an integer: without quotes'
+  if (type === 'string' && /^(number|boolean)$/.test(typeof value))
+    return 'must be a string: put it in quotes'
+  return `must be ${typeNames[type]}`
 }
 
 const commentHint = 'A # begins a comment: put such a value in quotes, as in "#3366FF".'

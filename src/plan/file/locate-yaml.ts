@@ -10,8 +10,31 @@ import {
   type YAMLError,
   type YAMLMap,
 } from 'yaml'
+import type { Located, LocatedEntry } from '../../contract/located.ts'
 import { yamlReading } from '../../contract/yaml-scalars.ts'
-import { deepest, type Located, type LocatedMap, mostValues, Unreadable } from './located.ts'
+
+/** The bounds of a settings file. */
+export const fileBounds = {
+  /** Levels of nesting; no known key needs more than four. */
+  depth: 50,
+  /** Values, with those that aliases repeat: more is an attack or an accident. */
+  values: 10_000,
+}
+
+export const boundWords = {
+  depth: 'nested too deep',
+  values: `a settings file has no more than ${fileBounds.values} values`,
+}
+
+/** What makes a text no document at all. */
+export class Unreadable extends Error {
+  readonly faults: readonly { at: number; words: string }[]
+
+  constructor(faults: readonly { at: number; words: string }[]) {
+    super(faults[0]?.words)
+    this.faults = faults
+  }
+}
 
 /**
  * Reads one YAML 1.2 document with the place of every value, anchors and `<<` resolved.
@@ -35,7 +58,7 @@ function faultsOf(errors: readonly YAMLError[], text: string): { at: number; wor
     .filter((error) => error === first || error.code === 'DUPLICATE_KEY')
     .map(({ code, message, pos: [at] }) => {
       if (code === 'DUPLICATE_KEY') return { at, words: `${keyAt(text, at)} is there twice` }
-      if (code === 'RESOURCE_EXHAUSTION') return { at, words: 'nested too deep' }
+      if (code === 'RESOURCE_EXHAUSTION') return { at, words: boundWords.depth }
       if (code === 'MULTIPLE_DOCS') return { at, words: 'a second document begins; write one' }
       return { at, words: (message.split('\n')[0] ?? '').replace(/:$/, '') }
     })
@@ -45,7 +68,7 @@ function keyAt(text: string, at: number): string {
   return /^[\w.$-]+/.exec(text.slice(at).replace(/^["']/, ''))?.[0] ?? 'a key'
 }
 
-type Entries = Map<string, LocatedMap['entries'][number]>
+type Entries = Map<string, LocatedEntry>
 
 class YamlReader {
   readonly #document: Document
@@ -60,8 +83,8 @@ class YamlReader {
   /** @param at the place of a value that is not there */
   read(node: unknown, at: number, depth: number): Located {
     const start = (node as Node | null)?.range?.[0] ?? at
-    if (depth > deepest) fail(start, 'nested too deep')
-    if (++this.#count > mostValues) fail(start, tooMany)
+    if (depth > fileBounds.depth) fail(start, boundWords.depth)
+    if (++this.#count > fileBounds.values) fail(start, boundWords.values)
     if (isAlias(node)) return this.read(this.#resolve(node), start, depth + 1)
     if (isMap(node)) {
       return { kind: 'map', at: start, entries: [...this.#entriesOf(node, depth).values()] }
@@ -117,8 +140,8 @@ class YamlReader {
   #mergedBy(source: unknown, depth: number): Entries {
     const at = (source as Node | null)?.range?.[0] ?? 0
     const target = this.#resolve(source)
-    if (depth > deepest) fail(at, 'nested too deep')
-    if (++this.#count > mostValues) fail(at, tooMany)
+    if (depth > fileBounds.depth) fail(at, boundWords.depth)
+    if (++this.#count > fileBounds.values) fail(at, boundWords.values)
     if (isMap(target)) return this.#entriesOf(target, depth + 1)
     if (!isSeq(target)) fail(at, '<< takes a map, an alias of one, or a list of these')
     const all: Entries = new Map()
@@ -128,8 +151,6 @@ class YamlReader {
     return all
   }
 }
-
-const tooMany = `a settings file has no more than ${mostValues} values`
 
 function fail(at: number, words: string): never {
   throw new Unreadable([{ at, words }])

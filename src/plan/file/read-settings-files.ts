@@ -1,18 +1,24 @@
 import type { ApiConfiguration } from '../../contract/api-configuration.ts'
-import { Failure } from '../../contract/failure.ts'
+import { Failure, type Help } from '../../contract/failure.ts'
+import { type JsonFault, locateJson } from '../../contract/locate-json.ts'
+import type { Located } from '../../contract/located.ts'
 import type { SettingsPatch } from '../../contract/settings.ts'
 import type { SettingsFile } from '../../contract/settings-file.ts'
 import { patchOf } from '../leaves.ts'
 import { checkLayer, type Layer } from './check-layer.ts'
-import { locateJson } from './locate-json.ts'
-import { locateYaml } from './locate-yaml.ts'
-import { type Place, placesIn, Unreadable } from './located.ts'
+import { boundWords, fileBounds, locateYaml, Unreadable } from './locate-yaml.ts'
 
 /** A settings file, or one layer of several. */
 export interface SettingsSource {
   /** For errors; one that ends in .json is read as JSON, any other as YAML 1.2. */
   name: string
   text: string
+}
+
+/** Line and column, both from 1; columns are UTF-16 units, as editors count them. */
+interface Place {
+  line: number
+  column: number
 }
 
 /** One fault of a settings file. */
@@ -33,22 +39,22 @@ export function readSettingsFiles(sources: readonly SettingsSource[], env?: Node
   const settings = new Map<string, unknown>()
   const api = new Map<string, unknown>()
   const faults: FileFault[] = []
-  let hint: string | undefined
+  let help: Help = {}
   for (const source of sources) {
     const layer = readLayer(source, env)
     for (const [path, value] of layer.settings) settings.set(path, value)
     for (const [path, value] of layer.api) api.set(path, value)
     const placeOf = placesIn(source.text)
-    for (const { at, path, message, hint: help } of layer.faults.toSorted(byPlace)) {
+    for (const { at, path, message, hint, advice } of layer.faults.toSorted(byPlace)) {
       faults.push({ file: source.name, ...placeOf(at), path, message })
-      hint ??= help
+      help = { hint: help.hint ?? hint, advice: help.advice ?? (advice && [advice]) }
     }
   }
-  if (faults.length > 0) throw faultyFiles(faults, hint)
+  if (faults.length > 0) throw faultyFiles(faults, help)
   if (settings.size + api.size === 0) {
     const names = sources.map(({ name }) => name)
     throw new Failure('refused', `There is no setting in ${names.join(', ')}`, {
-      hint: 'chatctl settings export prints a file to start from.',
+      advice: [{ code: 'export_settings' }],
     })
   }
   return { settings: patchOf(settings) as SettingsPatch, api: patchOf(api) as ApiConfiguration }
@@ -68,16 +74,48 @@ function readLayer({ name, text }: SettingsSource, env: NodeJS.ProcessEnv | unde
   }
 }
 
-function locate(name: string, text: string) {
+function locate(name: string, text: string): Located {
   if (!/\.json$/i.test(name)) return locateYaml(text)
   // An empty layer is as fine in JSON as in YAML.
-  return locateJson(text.trim() === '' ? '{}' : text)
+  const { root, fault, repeated } = locateJson(text.trim() === '' ? '{}' : text, fileBounds)
+  if (fault) throw new Unreadable([{ at: fault.at, words: wordsOf(fault, text) }])
+  if (repeated.length > 0 || root === undefined) {
+    throw new Unreadable(repeated.map(({ at, name: key }) => ({ at, words: `${key} is there twice` })))
+  }
+  return root
+}
+
+function wordsOf({ at, expected }: JsonFault, text: string): string {
+  if (expected.startsWith('value') && text.charAt(at) === '"') return 'not a JSON string'
+  return jsonWords[expected]
+}
+
+const jsonWords: Record<JsonFault['expected'], string> = {
+  value: 'a JSON value is missing',
+  'value or ]': 'a JSON value is missing',
+  name: 'a name in double quotes is missing',
+  'name or }': 'a name in double quotes is missing',
+  colon: 'a colon is missing',
+  'comma or }': 'a comma or } is missing',
+  'comma or ]': 'a comma or ] is missing',
+  'end of text': 'not JSON: something follows the end of the value',
+  'less depth': boundWords.depth,
+  'fewer values': boundWords.values,
+}
+
+/** Finds the place of an offset of a text. */
+function placesIn(text: string): (at: number) => Place {
+  const starts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)]
+  return (at) => {
+    const line = starts.findLastIndex((start) => start <= at)
+    return { line: line + 1, column: at - (starts[line] ?? 0) + 1 }
+  }
 }
 
 /** More faults than these are in the details alone. */
 const mostShown = 20
 
-function faultyFiles(faults: readonly FileFault[], hint: string | undefined): Failure {
+function faultyFiles(faults: readonly FileFault[], help: Help): Failure {
   const lines = faults
     .slice(0, mostShown)
     .map(
@@ -87,8 +125,5 @@ function faultyFiles(faults: readonly FileFault[], hint: string | undefined): Fa
   if (faults.length > mostShown) lines.push(`and ${faults.length - mostShown} more`)
   const words =
     faults.length === 1 ? lines[0] : `${faults.length} faults; nothing was sent:\n${lines.join('\n')}`
-  return new Failure('refused', words ?? '', {
-    details: { faults },
-    ...(hint === undefined ? {} : { hint }),
-  })
+  return new Failure('refused', words ?? '', { details: { faults }, ...help })
 }

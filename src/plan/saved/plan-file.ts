@@ -84,18 +84,21 @@ export function isPlanFile(text: string): boolean {
  *   service, by another version, or that was sent already
  */
 export function readPlanFile({ name, text }: SettingsSource, about: PlanContext): PlanFile {
-  if (!isPlanFile(text)) throw new Failure('refused', `${name} is no plan file`, { hint: savingHint })
+  if (!isPlanFile(text))
+    throw new Failure('refused', `${name} is no plan file`, { advice: [{ code: 'save_plan' }] })
   const { checksum, ...content } = (parse(text) ?? {}) as Record<string, unknown>
   if (!fits(checksum, content)) {
     throw new Failure('refused', `${name} was altered or cut off: its checksum does not fit what it says`, {
-      hint: savingHint,
+      advice: [{ code: 'save_plan' }],
     })
   }
   if (content['v'] !== 1) throw madeByAnother(name, content['tool'], about)
   const parsed = checkShape(planFile, { ...content, checksum })
   const plan = parsed.success ? planOf(parsed.data) : undefined
   if (!parsed.success || !plan || parsed.data.base_hash !== baseHashOf(plan) || !isApplicable(plan)) {
-    throw new Failure('refused', `${name} is no plan that chatctl has made`, { hint: savingHint })
+    throw new Failure('refused', `${name} is no plan that chatctl has made`, {
+      advice: [{ code: 'save_plan' }],
+    })
   }
   const { id, tool, service } = parsed.data
   if (service !== about.service) {
@@ -103,7 +106,7 @@ export function readPlanFile({ name, text }: SettingsSource, about: PlanContext)
       'conflict',
       `The plan ${name} is for ${nameOf(service)}, not for ${nameOf(about.service)}`,
       {
-        hint: `Choose that service with --base-url or --profile, or make a plan for this one: ${savingCommand}`,
+        advice: [{ code: 'service_of_plan' }],
       },
     )
   }
@@ -111,7 +114,7 @@ export function readPlanFile({ name, text }: SettingsSource, about: PlanContext)
   if (tool !== about.toolVersion) throw madeByAnother(name, tool, about)
   if (isApplied(about.directories, id)) {
     throw new Failure('conflict', `The plan ${name} was sent already`, {
-      hint: `Make a new one: ${savingCommand}`,
+      advice: [{ code: 'save_new_plan' }],
     })
   }
   return { id, plan }
@@ -126,12 +129,9 @@ function fits(checksum: unknown, content: unknown): boolean {
   }
 }
 
-const savingCommand = 'chatctl settings diff FILE --save PLAN'
-const savingHint = `Make a plan with: ${savingCommand}`
-
 function madeByAnother(name: string, tool: unknown, { toolVersion }: PlanContext): Failure {
   return new Failure('conflict', `The plan ${name} was made by chatctl ${tool}, and this is ${toolVersion}`, {
-    hint: `Make a new one: ${savingCommand}`,
+    advice: [{ code: 'save_new_plan' }],
   })
 }
 

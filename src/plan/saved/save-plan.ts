@@ -15,7 +15,7 @@ export async function savePlan(path: string, text: string): Promise<void> {
     const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined
     if (isThere && !isPlan(realpathSync(path))) {
       throw new Failure('refused', `${path} is there and is no plan, so it is not written over`, {
-        hint: 'Name another file with --save, or remove this one.',
+        advice: [{ code: 'other_plan_file' }],
       })
     }
     await replaceDocument(path, text)

@@ -99,9 +99,10 @@ function checkUser(user: { email: string; password: string; name?: string }): vo
 
 function emailTaken(email: string, person?: Person): Failure {
   return new Failure('conflict', `There is already a user with the email ${email}`, {
-    hint:
+    advice: [
       person === undefined || person.role === 'admin'
-        ? `For a new password: chatctl service users reset ${email}`
-        : `To make an admin of them: chatctl users permissions assign ${person.id} --role admin`,
+        ? { code: 'reset_password', email }
+        : { code: 'make_admin', userId: person.id },
+    ],
   })
 }

@@ -169,6 +169,6 @@ async function count({ db }: Store): Promise<Counts> {
 function requireSqlite({ database }: DataPlace): void {
   if (database === undefined) return
   throw new Failure('usage', 'The data lies in PostgreSQL, which has backups of its own', {
-    hint: 'pg_dump --format=custom --file=chatctl.dump DATABASE, and pg_restore',
+    advice: [{ code: 'back_up_postgres' }],
   })
 }

@@ -86,7 +86,7 @@ export async function planKeyChange(
   if (!key) throw unknownKey(id)
   if (key.revoked_at !== null) {
     throw new Failure('conflict', `The API key ${id} is revoked, for good`, {
-      hint: 'Make another one: chatctl service keys create --name NAME',
+      advice: [{ code: 'create_key' }],
     })
   }
   if (permissions) {
@@ -114,4 +114,4 @@ export function updateKey(db: Database, id: string, wanted: KeyChange): Promise<
 }
 
 export const unknownKey = (id: string): Failure =>
-  new Failure('not_found', `There is no API key ${id}`, { hint: 'chatctl service keys list' })
+  new Failure('not_found', `There is no API key ${id}`, { advice: [{ code: 'list_keys' }] })

@@ -43,7 +43,7 @@ export async function describePlace({ dataDir, database }: DataPlace): Promise<s
 function requirePostgres(database: string): void {
   if (/^postgres(ql)?:\/\//.test(database)) return
   throw new Failure('usage', 'The database must be given as postgres://user@host:5432/name', {
-    hint: 'Without one, the service keeps its data in SQLite, in the folder that --data names',
+    advice: [{ code: 'database_or_directory' }],
   })
 }
 

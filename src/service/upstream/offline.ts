@@ -9,13 +9,15 @@ const created = 1_735_689_600
 /**
  * A fixed program that answers when no model server is configured, so that everything around a
  * model can be tried. It says what it is in every answer. Its tokens are words.
+ *
+ * @param notice how to get real answers, which every answer ends with
  */
-export function createOffline(): Upstream {
+export function createOffline(notice = ''): Upstream {
   return {
     listModels: async () => [{ id: offlineModel, created, object: 'model', owned_by: 'chatctl' }],
     defaultModel: async () => offlineModel,
     async complete(order) {
-      const { pieces, reason } = answer(order)
+      const { pieces, reason } = answer(order, notice)
       const result: CompletionResult = {
         created: Math.floor(Date.now() / 1000),
         model: offlineModel,
@@ -27,7 +29,7 @@ export function createOffline(): Upstream {
       return result
     },
     async *stream(order, signal) {
-      const { pieces, reason } = answer(order)
+      const { pieces, reason } = answer(order, notice)
       for (const text of pieces) {
         signal.throwIfAborted()
         yield { kind: 'delta', text, model: offlineModel }
@@ -38,12 +40,12 @@ export function createOffline(): Upstream {
   }
 }
 
-function answer({ model, messages, max_tokens: most = Number.POSITIVE_INFINITY }: Order) {
+function answer({ model, messages, max_tokens: most = Number.POSITIVE_INFINITY }: Order, notice: string) {
   if (model !== offlineModel) {
     throw new Refusal('model_not_found', `There is no model ${model}; this service has only ${offlineModel}`)
   }
   const asked = messages.findLast(({ role }) => role === 'user')?.content ?? ''
-  const pieces = describe(asked).split(/(?<= )/)
+  const pieces = describe(asked, notice).split(/(?<= )/)
   const cut = pieces.slice(0, most)
   return { pieces: cut, reason: cut.length < pieces.length ? 'length' : 'stop' }
 }
@@ -57,14 +59,11 @@ function count({ messages }: Order, pieces: readonly string[]): Usage {
   }
 }
 
-function describe(message: string): string {
+function describe(message: string, notice: string): string {
   const words = counted(countWords(message), 'word')
   const characters = counted(countCharacters(message), 'character')
-  return (
-    "This is chatctl's built-in offline model: a fixed program, not an AI. " +
-    `Your message had ${words} and ${characters}. ` +
-    'To get real answers, start the service with a model server: chatctl service run --upstream ollama'
-  )
+  const about = "This is chatctl's built-in offline model: a fixed program, not an AI."
+  return `${about} Your message had ${words} and ${characters}. ${notice}`.trimEnd()
 }
 
 /** By code units: to take a long text apart would block the event loop and fill the memory. */

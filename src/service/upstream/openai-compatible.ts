@@ -55,7 +55,11 @@ async function* stream(server: ModelServer, order: Order, signal: AbortSignal): 
       return
     }
     // Some servers know no streaming and send the whole answer at once.
-    const { choices, model, usage } = readCompletion(await readJson(answer.body), order.model, server.hidden)
+    const { choices, model, usage } = readCompletion(
+      await readJsonBody(answer.body),
+      order.model,
+      server.hidden,
+    )
     const { message, finish_reason } = choices[0] ?? { message: { content: '' }, finish_reason: 'stop' }
     if (message.content !== '') yield { kind: 'delta', text: message.content, model }
     yield { kind: 'finish', reason: finish_reason, model, usage }
@@ -71,7 +75,7 @@ function bodyOf({ model, messages, temperature, max_tokens }: Order, stream: boo
 
 async function read(answer: Dispatcher.ResponseData, signal: AbortSignal): Promise<unknown> {
   try {
-    return await readJson(answer.body)
+    return await readJsonBody(answer.body)
   } catch (error) {
     throw upstreamRefusal(error, signal)
   }
@@ -81,7 +85,7 @@ async function read(answer: Dispatcher.ResponseData, signal: AbortSignal): Promi
 const maxAnswer = 4 * 1024 * 1024
 
 /** @throws Refusal `upstream_error` for what is too large or not JSON; whatever reading throws */
-async function readJson(body: Readable): Promise<unknown> {
+async function readJsonBody(body: Readable): Promise<unknown> {
   const bytes = await readAll(body)
   try {
     return JSON.parse(bytes.toString('utf8'))

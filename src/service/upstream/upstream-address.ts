@@ -42,9 +42,7 @@ function parseBase(text: string): URL {
   throw new Failure(
     'config',
     'The upstream must be an http:// or https:// URL without credentials or a query',
-    {
-      hint: 'For example: --upstream http://127.0.0.1:11434/v1, or the preset --upstream ollama',
-    },
+    { advice: [{ code: 'upstream_address' }] },
   )
 }
 

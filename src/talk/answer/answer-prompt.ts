@@ -22,7 +22,7 @@ async function answerPrompt(session: Session, prompt: string, signal: AbortSigna
     session.status.during('waiting for the whole reply, which is not streamed (Ctrl-C discards it)…')
   }
   const { streamFormat } = options
-  // Also for `--continue` after a session that does not live to the end of this answer. Its words go first.
+  // Also for a session that does not live to the end of this answer. Its words go first.
   const onContext = (id: string): void => {
     setImmediate(() => {
       if (conversation.contextId === id) options.rememberContext(id).catch(() => {})
@@ -70,7 +70,7 @@ function refusalIn(end: StreamEnd | undefined): Failure | undefined {
   return end?.failure?.kind === 'truncated' ? undefined : end?.failure
 }
 
-/** The conversation is safe on the service: that `--continue` will not know it is no failure. */
+/** The conversation is safe on the service: that it cannot be remembered here is no failure. */
 async function rememberContext(session: Session): Promise<void> {
   const { conversation, options } = session
   const { mode, contextId } = conversation
@@ -78,7 +78,7 @@ async function rememberContext(session: Session): Promise<void> {
   try {
     await options.rememberContext(contextId)
   } catch (error) {
-    session.voice.note(`--continue will not know this conversation: ${(error as Error).message}`)
+    session.voice.note((error as Error).message)
   }
 }
 

@@ -50,12 +50,17 @@ async function beginWithContext(session: Resuming, id: string, signal: AbortSign
   conversation.messages = (newest?.messages ?? []).flatMap(asMessage)
   if (conversation.messages.length === 0) {
     throw new Failure('not_found', `The service's history has no messages of the context "${id}"`, {
-      hint: 'chatctl chat sessions lists those of this machine.',
+      advice: [{ code: 'list_sessions' }],
     })
   }
   const writer = createTranscript(session.options)
   writer.append(conversation.optionsLine())
   writer.append(conversation.conversationLine())
   const entries = conversation.messages.map((message) => ({ message, mark: 'none' as const }))
-  return { conversation, writer, turns: 0, show: () => showEarlier(session.voice, writer.id, entries) }
+  return {
+    conversation,
+    writer,
+    turns: 0,
+    show: () => showEarlier(session.voice, session.options.showCommand(writer.id), entries),
+  }
 }

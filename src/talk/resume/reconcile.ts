@@ -82,7 +82,7 @@ function align(here: readonly Said[], there: readonly Said[]): Reconciled[] {
   return [...merged, ...mergeByTime(alone, merged.length > 0)]
 }
 
-interface Exchange {
+interface MessageGroup {
   messages: Reconciled[]
   /** Of its question, or else of what follows it. */
   at: number
@@ -94,10 +94,10 @@ interface Exchange {
  * @param isAfterShared whether a message of both comes before it
  */
 function mergeByTime(alone: { ours: Said[]; theirs: Said[] }, isAfterShared: boolean): Reconciled[] {
-  const ours = exchangesOf(alone.ours, 'here')
-  const theirs = exchangesOf(alone.theirs, 'service')
-  const isTimed = [ours, theirs].every((exchanges) => exchanges.some(({ at }) => Number.isFinite(at)))
-  const merged: Exchange[] = []
+  const ours = groupsOf(alone.ours, 'here')
+  const theirs = groupsOf(alone.theirs, 'service')
+  const isTimed = [ours, theirs].every((groups) => groups.some(({ at }) => Number.isFinite(at)))
+  const merged: MessageGroup[] = []
   if (isTimed) {
     for (let [mine, other] = [ours.shift(), theirs.shift()]; mine ?? other; ) {
       if (mine && (!other || mine.at < other.at)) {
@@ -115,18 +115,18 @@ function mergeByTime(alone: { ours: Said[]; theirs: Said[] }, isAfterShared: boo
   return merged.flatMap(({ messages }) => messages)
 }
 
-function exchangesOf(said: readonly Said[], mark: 'here' | 'service'): Exchange[] {
-  const exchanges: Exchange[] = []
+function groupsOf(said: readonly Said[], mark: 'here' | 'service'): MessageGroup[] {
+  const groups: MessageGroup[] = []
   for (const { message, at = Number.POSITIVE_INFINITY } of said) {
-    const last = exchanges.at(-1)
+    const last = groups.at(-1)
     if (last && message.role !== 'user') last.messages.push({ message, mark })
-    else exchanges.push({ messages: [{ message, mark }], at })
+    else groups.push({ messages: [{ message, mark }], at })
   }
-  for (let index = exchanges.length - 2; index >= 0; index--) {
-    const [one, next] = [exchanges[index], exchanges[index + 1]]
+  for (let index = groups.length - 2; index >= 0; index--) {
+    const [one, next] = [groups[index], groups[index + 1]]
     if (one && next && one.at === Number.POSITIVE_INFINITY) one.at = next.at
   }
-  return exchanges
+  return groups
 }
 
 /** Whether two accounts are of one message: one may have been cut off. */

@@ -54,7 +54,7 @@ export async function resumeTranscript(session: Resuming, path: string, signal: 
     cutAnswer: cutOf(last && turns.get(last.message)),
     unsent: unanswered?.user,
     show: () => {
-      showEarlier(session.voice, writer.id, entries, turns)
+      showEarlier(session.voice, session.options.showCommand(writer.id), entries, turns)
       if (unanswered) showUnanswered(session.voice, unanswered)
       if (doubt !== undefined) session.voice.note(`[the service's history could not be compared: ${doubt}]`)
       if (isShared)
@@ -101,9 +101,9 @@ function demandSameConnection(options: SessionOptions, transcript: Transcript): 
     .filter(Boolean)
     .join(', ')
   throw new Failure('usage', `Session ${id} belongs to another connection: ${other}`, {
-    hint: profile
-      ? options.resumeCommand(id, profile)
-      : `Name that service: chatctl chat --resume ${id} ${baseUrl ? `--base-url ${baseUrl}` : '--profile local'}`,
+    ...(profile
+      ? { hint: options.resumeCommand(id, profile) }
+      : { advice: [{ code: 'name_service_of_session', session: id, baseUrl }] }),
   })
 }
 

@@ -18,18 +18,18 @@ const words: Record<Reconciled['mark'], string | undefined> = {
 /**
  * Shows the last turns of a conversation, and where the two accounts of it disagree.
  *
- * @param sessionId of the transcript that has all of it
+ * @param showCommand the command line that shows all of it
  */
 export function showEarlier(
   voice: Voice,
-  sessionId: string,
+  showCommand: string,
   entries: readonly Reconciled[],
   turns: ReadonlyMap<Message, Turn> = new Map(),
 ): void {
   const prompts = entries.flatMap(({ message }, index) => (message.role === 'user' ? [index] : []))
   const first = prompts.at(-shownTurns) ?? 0
   const hidden = entries.slice(0, first)
-  if (hidden.length > 0) voice.note(describeHidden(sessionId, hidden, entries.length))
+  if (hidden.length > 0) voice.note(describeHidden(showCommand, hidden, entries.length))
   for (const { message, mark } of entries.slice(first)) {
     if (message.role === 'user') voice.showPrompt(message.content)
     else voice.showAnswer(message.content)
@@ -42,11 +42,11 @@ export function showEarlier(
   if (entries.length > 0) voice.separate()
 }
 
-function describeHidden(sessionId: string, hidden: readonly Reconciled[], all: number): string {
+function describeHidden(showCommand: string, hidden: readonly Reconciled[], all: number): string {
   const words = `… ${countOf(hidden.length, 'earlier message')}`
   const here = hidden.filter(({ mark }) => mark === 'here').length
   if (here === 0) return `${words}; /history ${all} shows them`
-  return `${words}, ${here} of them only on this machine: chatctl chat show ${sessionId}`
+  return `${words}, ${here} of them only on this machine: ${showCommand}`
 }
 
 /** The last question of a session, where no word of an answer came. */

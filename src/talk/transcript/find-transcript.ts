@@ -21,14 +21,14 @@ export function findTranscript(folder: string, wanted: string): string {
   const [only, ...others] = found
   if (only === undefined) {
     throw new Failure('not_found', `There is no session "${wanted}" on this machine`, {
-      hint: 'chatctl chat sessions --all lists them.',
+      advice: [{ code: 'list_all_sessions' }],
     })
   }
   if (others.length === 0) return only
   const ids = found.map(sessionIdOf).sort().reverse()
   const rest = ids.length > enough ? ` and ${ids.length - enough} more` : ''
   throw new Failure('usage', `"${wanted}" may be ${ids.slice(0, enough).join(', ')}${rest}`, {
-    hint: 'Give more of the id: chatctl chat sessions --all lists them.',
+    advice: [{ code: 'longer_session_id' }],
   })
 }
 

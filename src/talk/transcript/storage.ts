@@ -14,7 +14,7 @@ export function withStorage<T>(path: string, verb: 'read' | 'written', work: () 
     const { code } = cause as NodeJS.ErrnoException
     if (code === 'ENOENT' && verb === 'read') {
       throw new Failure('not_found', `There is no transcript ${path}`, {
-        hint: 'chatctl chat sessions --all lists them.',
+        advice: [{ code: 'list_all_sessions' }],
         cause,
       })
     }

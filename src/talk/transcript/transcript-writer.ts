@@ -4,8 +4,8 @@ import { Failure } from '../../contract/failure.ts'
 import { makePrivateDirectory } from '../../system/make-private-directory.ts'
 import { tryProcessLock } from '../../system/process-lock.ts'
 import { syncDirectory } from '../../system/replace-file.ts'
+import { RepeatedOptions } from './repeated-options.ts'
 import { extension, makeSessionId, sessionIdOf } from './session-id.ts'
-import { Standing } from './standing.ts'
 import { withStorage } from './storage.ts'
 import { repeatAfter, type TranscriptLine } from './transcript-line.ts'
 
@@ -22,13 +22,13 @@ export class TranscriptWriter {
   #release: (() => void) | undefined
   /** Whether the file ends in the middle of a line. */
   #torn = false
-  readonly #standing: Standing
+  readonly #repeated: RepeatedOptions
 
-  private constructor(path: string, waiting: TranscriptLine[], standing: Standing) {
+  private constructor(path: string, waiting: TranscriptLine[], repeated: RepeatedOptions) {
     this.id = sessionIdOf(path)
     this.path = path
     this.#waiting = waiting
-    this.#standing = standing
+    this.#repeated = repeated
   }
 
   /** @param folder of all transcripts; made when the first question is appended */
@@ -40,7 +40,7 @@ export class TranscriptWriter {
     const { profile, baseUrl } = about
     const id = sessionIdOf(path)
     const first = { v: 1, type: 'session', id, at: now.toISOString(), profile, base_url: baseUrl } as const
-    return new TranscriptWriter(path, [first], new Standing())
+    return new TranscriptWriter(path, [first], new RepeatedOptions())
   }
 
   /**
@@ -49,8 +49,8 @@ export class TranscriptWriter {
    * @throws Failure `not_found`; `conflict` where another process has it open; `storage`
    */
   static reopen(path: string): TranscriptWriter {
-    const standing = Standing.ofFile(path)
-    const writer = new TranscriptWriter(path, [], standing)
+    const repeated = RepeatedOptions.ofFile(path)
+    const writer = new TranscriptWriter(path, [], repeated)
     writer.#open('a+')
     return writer
   }
@@ -64,8 +64,8 @@ export class TranscriptWriter {
       }
       this.#open('ax')
     }
-    const isDue = line.type === 'user' && this.#standing.written > repeatAfter
-    this.#write([...this.#waiting, ...(isDue ? this.#standing.repeat(line.at) : []), line])
+    const isDue = line.type === 'user' && this.#repeated.written > repeatAfter
+    this.#write([...this.#waiting, ...(isDue ? this.#repeated.repeat(line.at) : []), line])
     this.#waiting = []
   }
 
@@ -114,13 +114,13 @@ export class TranscriptWriter {
         if (at > 0) this.#torn = at < bytes.length
       }
     })
-    this.#standing.take(lines, bytes.length)
+    this.#repeated.take(lines, bytes.length)
   }
 }
 
 function openElsewhere(id: string): Failure {
   return new Failure('conflict', `The session ${id} is open in another chatctl`, {
-    hint: 'Close it there, or start another with chatctl chat.',
+    advice: [{ code: 'close_session' }],
   })
 }
 

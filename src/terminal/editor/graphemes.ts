@@ -9,15 +9,15 @@ interface Pasted {
 }
 
 /** What a cursor steps over: a grapheme (UAX 29), or a whole paste. */
-export type Unit = string | Pasted
+export type TextUnit = string | Pasted
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
-export function textOf(unit: Unit): string {
+export function textOf(unit: TextUnit): string {
   return typeof unit === 'string' ? unit : unit.text
 }
 
-export function joinUnits(units: readonly Unit[]): string {
+export function joinUnits(units: readonly TextUnit[]): string {
   return units.map(textOf).join('')
 }
 
@@ -28,8 +28,8 @@ export function splitGraphemes(text: string): string[] {
 }
 
 /** Splits again what may have come together by an edit; pastes stay what they are. */
-export function regroup(units: readonly Unit[]): Unit[] {
-  const grouped: Unit[] = []
+export function regroup(units: readonly TextUnit[]): TextUnit[] {
+  const grouped: TextUnit[] = []
   let run: string[] = []
   const endRun = (): void => {
     for (const grapheme of splitGraphemes(run.join(''))) grouped.push(grapheme)
@@ -52,7 +52,7 @@ export function regroup(units: readonly Unit[]): Unit[] {
  * its other side: an edit there needs to look no further than this. Flags, for example, do not:
  * they are told apart by counting from the first.
  */
-export function divides(unit: Unit): boolean {
+export function divides(unit: TextUnit): boolean {
   return typeof unit !== 'string' || /^[\n\x20-\x7e\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]$/.test(unit)
 }
 

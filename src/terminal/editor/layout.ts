@@ -1,5 +1,5 @@
 import type { EditorStyle } from './editor-options.ts'
-import type { Unit } from './graphemes.ts'
+import type { TextUnit } from './graphemes.ts'
 import { showGrapheme, widthOf } from './graphemes.ts'
 import type { BufferState } from './text-buffer.ts'
 
@@ -17,12 +17,12 @@ export interface Place {
 
 /** A text wrapped for a width, character by character. */
 export class Layout {
-  readonly #units: readonly Unit[]
+  readonly #units: readonly TextUnit[]
   readonly #width: number
   readonly #starts: RowStart[] = [{ unit: 0, offset: 0 }]
 
   /** @param width columns of the text, without the prompt and without one for the cursor after it */
-  constructor(units: readonly Unit[], width: number) {
+  constructor(units: readonly TextUnit[], width: number) {
     this.#units = units
     this.#width = width
     let column = 0
@@ -113,7 +113,7 @@ export class Layout {
     return next.offset > 0 ? next.unit : next.unit - 1
   }
 
-  #widthOf(unit: Unit): number {
+  #widthOf(unit: TextUnit): number {
     if (typeof unit !== 'string') return unit.label.length
     return Math.min(widthOf(unit), this.#width)
   }

@@ -1,9 +1,9 @@
-import { cleanText, divides, joinUnits, regroup, textOf, type Unit } from './graphemes.ts'
+import { cleanText, divides, joinUnits, regroup, type TextUnit, textOf } from './graphemes.ts'
 import { lineEnd, lineStart, wordEnd, wordStart, wordStartBySpace } from './words.ts'
 
 interface Edit {
   at: number
-  removed: readonly Unit[]
+  removed: readonly TextUnit[]
   added: number
   cursor: number
   /** Edits that one undo takes back together have the same. */
@@ -12,7 +12,7 @@ interface Edit {
 
 /** Text and cursor at one time, pastes as they were. */
 export interface BufferState {
-  units: readonly Unit[]
+  units: readonly TextUnit[]
   cursor: number
 }
 
@@ -23,17 +23,17 @@ const undoable = 1_000
  * nothing to do return false.
  */
 export class TextBuffer {
-  #units: readonly Unit[] = []
+  #units: readonly TextUnit[] = []
   #cursor = 0
   #edits: Edit[] = []
   #group = 0
   /** What was typed last, as long as nothing else was done since. */
   #typed = ''
-  #killed: readonly Unit[] = []
+  #killed: readonly TextUnit[] = []
   /** The last thing done was a kill, so the next one adds to it. */
   #killing = false
 
-  get units(): readonly Unit[] {
+  get units(): readonly TextUnit[] {
     return this.#units
   }
 
@@ -214,7 +214,7 @@ export class TextBuffer {
   }
 
   /** The cursor is after what was put in, or after the grapheme into which that grew. */
-  #replace(start: number, end: number, units: readonly Unit[], sameGroup = false): void {
+  #replace(start: number, end: number, units: readonly TextUnit[], sameGroup = false): void {
     this.#settle()
     // As far as graphemes may change: a mark joins what it follows, two halves make a flag.
     let [from, to] = [Math.max(0, start - 1), end]
@@ -234,7 +234,7 @@ export class TextBuffer {
     }
   }
 
-  #splice(at: number, removed: number, added: readonly Unit[]): void {
+  #splice(at: number, removed: number, added: readonly TextUnit[]): void {
     this.#units = this.#units.slice(0, at).concat(added, this.#units.slice(at + removed))
   }
 

@@ -1,38 +1,38 @@
-import type { Unit } from './graphemes.ts'
+import type { TextUnit } from './graphemes.ts'
 
 /** Words are letters and digits, as for Alt+B in a shell; a paste that is one unit is a word of its own. */
 
 type Kind = 'word' | 'space' | 'sign' | 'paste'
 
-function kindOf(unit: Unit | undefined): Kind {
+function kindOf(unit: TextUnit | undefined): Kind {
   if (typeof unit === 'object') return 'paste'
   if (unit === undefined || /^\s/.test(unit)) return 'space'
   return /^[\p{Letter}\p{Number}\p{Mark}_]/u.test(unit) ? 'word' : 'sign'
 }
 
 /** Index at which the line of an index begins. */
-export function lineStart(units: readonly Unit[], index: number): number {
+export function lineStart(units: readonly TextUnit[], index: number): number {
   return index === 0 ? 0 : units.lastIndexOf('\n', index - 1) + 1
 }
 
 /** Index of the line end after an index, or of the end of all. */
-export function lineEnd(units: readonly Unit[], index: number): number {
+export function lineEnd(units: readonly TextUnit[], index: number): number {
   const end = units.indexOf('\n', index)
   return end < 0 ? units.length : end
 }
 
 /** Index at which the word before an index begins. */
-export function wordStart(units: readonly Unit[], index: number): number {
+export function wordStart(units: readonly TextUnit[], index: number): number {
   return skipBack(units, index, (kind) => kind === 'word')
 }
 
 /** Index at which what follows the last space before an index begins. */
-export function wordStartBySpace(units: readonly Unit[], index: number): number {
+export function wordStartBySpace(units: readonly TextUnit[], index: number): number {
   return skipBack(units, index, (kind) => kind === 'word' || kind === 'sign')
 }
 
 /** Index after the word that an index is in or before. */
-export function wordEnd(units: readonly Unit[], index: number): number {
+export function wordEnd(units: readonly TextUnit[], index: number): number {
   let end = index
   while (end < units.length && /space|sign/.test(kindOf(units[end]))) end++
   if (kindOf(units[end]) === 'paste') return end + 1
@@ -40,7 +40,7 @@ export function wordEnd(units: readonly Unit[], index: number): number {
   return end
 }
 
-function skipBack(units: readonly Unit[], index: number, belongs: (kind: Kind) => boolean): number {
+function skipBack(units: readonly TextUnit[], index: number, belongs: (kind: Kind) => boolean): number {
   let start = index
   while (start > 0 && kindOf(units[start - 1]) !== 'paste' && !belongs(kindOf(units[start - 1]))) start--
   if (kindOf(units[start - 1]) === 'paste') return start - 1

@@ -1,23 +1,26 @@
 import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
+  closeSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { expect } from 'chai'
+import { decodeText } from '../../../src/bulk/input/decode-text.ts'
 import { type Input, openInput } from '../../../src/bulk/input/input.ts'
 import type { InputForm } from '../../../src/bulk/input/input-form.ts'
-import { readText } from '../../../src/bulk/input/read-text.ts'
 import { failureOf, textInput } from './text-input.ts'
 
 describe('opening an input', () => {
@@ -135,13 +138,22 @@ describe('opening an input', () => {
     while (!openFiles().includes(path)) {
       // Nothing of this thread runs before the other one has opened the pipe.
     }
-    // Node warns where it closes what nobody has closed.
-    const warnings: string[] = []
-    const listener = ({ message }: Error) => void warnings.push(message)
-    process.on('warning', listener)
-    await waitUntil(() => !openFiles().includes(path))
-    process.off('warning', listener)
-    expect(warnings).to.deep.equal([])
+    await expectClosed(path)
+  })
+
+  it('closes a pipe when the signal ends the wait for more', async function () {
+    // Open files are listed in /proc.
+    if (process.platform !== 'linux') this.skip()
+    const path = join(folder, 'pipe')
+    execFileSync('mkfifo', [path])
+    const writer = openSync(path, 'r+')
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(), 50)
+    await open(path, { signal: controller.signal }).catch(() => {})
+    // The thread that reads ends with the next byte.
+    writeSync(writer, 'x')
+    closeSync(writer)
+    await expectClosed(path)
   })
 
   it('notices that the file is changed while it is read, and between two readings', async () => {
@@ -212,7 +224,7 @@ describe('opening an input', () => {
 
 async function textOf(input: Input): Promise<string> {
   let text = ''
-  for await (const piece of readText(input)) text += piece
+  for await (const piece of decodeText(input)) text += piece
   return text
 }
 
@@ -232,8 +244,18 @@ function readable(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
+/** Waits until this process has closed a file. Node warns where it closes what nobody has closed. */
+async function expectClosed(path: string): Promise<void> {
+  const warnings: string[] = []
+  const listener = ({ message }: Error) => void warnings.push(message)
+  process.on('warning', listener)
+  await waitUntil(() => !openFiles().includes(path))
+  process.off('warning', listener)
+  expect(warnings).to.deep.equal([])
+}
+
 async function waitUntil(done: () => boolean): Promise<void> {
   while (!done()) await new Promise((resolve) => setTimeout(resolve, 5))
   // And what comes right after it.
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await new Promise((resolve) => setTimeout(resolve, 20))
 }

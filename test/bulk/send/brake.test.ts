@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { Brake, type BrakeOptions, type Pause } from '../../../src/bulk/send/brake.ts'
 import { runRows } from '../../../src/bulk/send/run-rows.ts'
+import { hintOf } from '../../../src/cli/hints.ts'
 import { Failure } from '../../../src/contract/failure.ts'
 import { failureOf, reasonOf } from '../../client/capture.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
@@ -182,7 +183,7 @@ describe('the brake of all workers', () => {
       const { service, send } = stage({ headers: retryAfter, brake: { maxWait: 60_000 } })
       const failure = await failureOf(send(150))
       expect(failure).to.include({ kind: 'rate_limited', status: 429, message: 'Rate limit exceeded' })
-      expect(failure.hint).to.match(
+      expect(hintOf(failure)).to.match(
         /^Try again in 1 h \(at 2026-03-01T13:00:00Z\), or let it wait with --max-wait 1h\.$/,
       )
       expect(service.taken).to.equal(100)
@@ -194,7 +195,7 @@ describe('the brake of all workers', () => {
       const failure = await failureOf(send(150))
       // Beside the 8 under way: 0.75, 1.5, 3, 6, 12 and 22.5 s are less than a minute, as much again is not.
       expect(service.refused).to.equal(8 + 6)
-      expect(failure.hint).to.match(/--max-wait 69s/)
+      expect(hintOf(failure)).to.match(/--max-wait 69s/)
     })
 
     it('begins anew after each answer', async () => {
@@ -212,7 +213,7 @@ describe('the brake of all workers', () => {
       const { service, send } = stage({ brake: { maxWait: 60_000, quota: { requests: 20, window: hour } } })
       const failure = await failureOf(send(21))
       expect(failure).to.include({ kind: 'rate_limited', message: 'the quota is used up' })
-      expect(failure.hint).to.match(/--max-wait 1h/)
+      expect(hintOf(failure)).to.match(/--max-wait 1h/)
       expect(service.taken).to.equal(20)
     })
   })

@@ -131,9 +131,7 @@ describe('chatctl complete', () => {
 
   it('gives a service a second, and then leaves it alone for a while', async () => {
     const options = await serve(silent)
-    const startedAt = performance.now()
     expect(await complete(modelFlag, options)).to.equal('')
-    expect(performance.now() - startedAt).to.be.below(5_000)
     expect(await complete(modelFlag, options)).to.equal('')
     expect(server?.requests).to.have.length(1)
   })

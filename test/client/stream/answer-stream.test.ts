@@ -18,6 +18,7 @@ import {
   startFaultServer,
   stream,
 } from '../../support/fault-server.ts'
+import { until } from '../../support/until.ts'
 import { everythingIn, failureOf, hurriedClock, reasonOf } from '../capture.ts'
 
 const deltas = [{ context_id: 'c1', delta: 'Hel' }, { delta: 'lo' }]
@@ -124,10 +125,8 @@ describe('streamed answers', () => {
   })
 
   it('are over at the marker, whether the connection is closed or not', async () => {
-    await start(sse(deltas, { ending: 'stalled' }), { idleTimeout: 5000 })
-    const started = Date.now()
+    await start(sse(deltas, { ending: 'stalled' }), { idleTimeout: 60_000 })
     expect(await ask()).to.include({ complete: true, verified: true })
-    expect(Date.now() - started).to.be.below(1000)
   })
 
   it('wait a moment for what follows a finish reason', async () => {
@@ -196,7 +195,11 @@ describe('streamed answers', () => {
     )
     const reader = (await client.chat.stream({ message: 'hi' }))[Symbol.asyncIterator]()
     await reader.next()
-    await sleep(200)
+    await until(async () => {
+      const before = written
+      await sleep(20)
+      return written === before
+    })
     const held = written
     expect(held).to.be.below(16 * 1024 * 1024)
     expect((await reader.next()).value).to.have.property('type', 'delta')
@@ -219,8 +222,7 @@ describe('streamed answers', () => {
     }
     expect(await reasonOf(walk())).to.equal(controller.signal.reason)
     expect(seen).to.deep.equal(['start', 'delta', 'delta'])
-    await sleep(30)
-    expect(closed).to.equal(1)
+    await until(() => closed === 1)
   })
 
   it('are cut off upstream by who stops reading', async () => {
@@ -230,8 +232,7 @@ describe('streamed answers', () => {
       return ndjson(deltas, { ending: 'stalled' })(request, response, incoming)
     })
     for await (const event of await client.chat.stream({ message: 'hi' })) if (event.type === 'delta') break
-    await sleep(30)
-    expect(closed).to.equal(1)
+    await until(() => closed === 1)
   })
 
   for (const coding of ['Identity', '', ' identity ']) {

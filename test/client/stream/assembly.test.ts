@@ -335,14 +335,13 @@ describe('Assembly', () => {
 
   for (const type of ['text/plain', 'application/x-ndjson']) {
     it(`reads one long value as ${type} in time that grows with its length alone`, () => {
-      const text = 'x'.repeat(8 * 1024 * 1024)
+      // In the square of the length it takes longer than a test may.
+
+      const text = 'x'.repeat(24 * 1024 * 1024)
       const bytes = new TextEncoder().encode(JSON.stringify({ response: text }))
       const chunks: Uint8Array[] = []
       for (let at = 0; at < bytes.length; at += 4096) chunks.push(bytes.subarray(at, at + 4096))
-      const started = Date.now()
       const end = endOf(run(type, chunks))
-      // In the square of it, this took 6 s and more.
-      expect(Date.now() - started).to.be.below(3000)
       expect(end.complete && end.text === text).to.equal(true)
     })
   }

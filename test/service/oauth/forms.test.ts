@@ -125,9 +125,9 @@ describe('the forms of the sign-in', () => {
           'Content-Type: application/x-www-form-urlencoded\r\n\r\nemail=',
       )
       await once(server, 'request')
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      await new Promise((resolve) => setTimeout(resolve, 20))
       socket.destroy()
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      await new Promise((resolve) => setTimeout(resolve, 20))
       await Promise.all(answered)
       expect(troubles).to.deep.equal([])
       server.close()

@@ -8,7 +8,7 @@ import { onEachEngine, type TemporaryService } from '../temporary-service.ts'
 const counts = (response: import('node:http').ServerResponse, { body }: { body: string }) => {
   const { messages } = JSON.parse(body)
   const answer = { choices: [{ message: { content: `to ${messages.at(-1).content}: ${messages.length}` } }] }
-  setTimeout(sendJson, Math.random() * 20, response, answer)
+  setTimeout(sendJson, (messages.length * 7) % 20, response, answer)
 }
 
 async function fill({ place }: TemporaryService, contextId: string, contents: string[]): Promise<void> {

@@ -24,12 +24,13 @@ const piece = (text: string): ChatEvent => ({
 describe('a stream to a client', () => {
   it('holds a comment whenever the model is silent for long: before its first piece, and after', async () => {
     async function* slow() {
-      await sleep(90)
+      await waited(2)
       yield piece('a')
-      await sleep(90)
+      await waited(4)
       yield piece('b')
     }
     let text = ''
+    const waited = (comments: number) => until(() => text.split(': waiting').length > comments)
     const body = await openEventStream(new EventStream(slow()), () => {}, 20)
     for await (const bytes of body) text += bytes
     expect(text).to.match(

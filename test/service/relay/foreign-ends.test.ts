@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import OpenAI from 'openai'
 import { openAdministration } from '../../../src/service/administration/administration.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
+import { until } from '../../support/until.ts'
 import { allEvents } from '../read-events.ts'
 import { sendJson, withUpstream } from '../scripted-upstream.ts'
 import { type TemporaryService, withService } from '../temporary-service.ts'
@@ -197,8 +198,7 @@ describe('a client that is not ours (the OpenAI SDK)', () => {
               completions.create({ model: 'm1', messages }, { signal, timeout: 5000 }),
             )
             expect(aborted).to.be.instanceOf(OpenAI.APIUserAbortError)
-            await new Promise((resolve) => setTimeout(resolve, 50))
-            expect(left).to.equal(2)
+            await until(() => left === 2)
           },
           { upstream: { url }, drain: 100 },
         ),

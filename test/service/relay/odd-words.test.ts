@@ -18,7 +18,7 @@ async function answer(response: ServerResponse, { body }: { body: string }): Pro
   startEvents(response)
   for (const piece of pieces) {
     sendDelta(response, piece)
-    await pause(30)
+    await pause(10)
   }
   sendDelta(response, '', 'stop')
   sendDone(response)

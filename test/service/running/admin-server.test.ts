@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
+import { hintOf } from '../../../src/cli/hints.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { plantKey } from '../plant-key.ts'
@@ -80,7 +81,7 @@ describe('the admin port', () => {
       const { port } = taken.address() as AddressInfo
       const failure = await startService({ dataDir: folder, admin: { port } }).catch((error) => error)
       expect(failure).to.include({ kind: 'conflict' })
-      expect(failure.hint).to.include('--admin-port')
+      expect(hintOf(failure)).to.include('--admin-port')
       const first = await startService({ dataDir: folder, admin: { port: undefined } })
       const above = Number(new URL(first.url).port) + 1000
       const [one, other] = [first.adminUrl, `http://127.0.0.1:${above}`]

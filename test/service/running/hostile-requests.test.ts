@@ -21,9 +21,9 @@ let url = ''
 let log = ''
 let stop: () => Promise<void>
 
-const full = process.env['CHATCTL_TEST_FULL'] === '1'
+/** `random-seeds.test.ts` raises the number of runs of every property. */
 const runs = (quick: number) => ({
-  numRuns: full ? quick * 20 : quick,
+  numRuns: (quick * (fc.readConfigureGlobal().numRuns ?? 100)) / 100,
   interruptAfterTimeLimit: 500_000,
   endOnFailure: true,
 })
@@ -72,7 +72,7 @@ function expectSane({ status, head, body }: RawAnswer): void {
 }
 
 describe('hostile requests', function () {
-  this.timeout(full ? 600_000 : 60_000)
+  this.timeout(600_000)
   let store: SqliteStore
   before(
     () =>

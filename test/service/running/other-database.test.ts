@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { needPostgres, startPostgres } from '../../support/postgres.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { runService } from '../../support/run-service.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
@@ -17,29 +16,6 @@ describe('a command on this machine beside a service that uses another database'
   const defaultDatabase = () => join(sandbox.home, '.local/share/chatctl/chatctl.db')
   const create = ['service', 'admin', 'create', 'ada@example.com', '--password-stdin']
   const stdin = 'correct horse battery\n'
-
-  it('service admin create --data names the PostgreSQL database of the service and makes no SQLite file', async function () {
-    needPostgres(this)
-    const postgres = await startPostgres()
-    const data = join(sandbox.home, 'data')
-    const database = await postgres.createDatabase()
-    const service = await runService(sandbox, ['--data', data, '--database', database])
-    try {
-      const refused = await runChatctl(sandbox, [...create, '--data', data], { stdin })
-      expect(refused.exitCode, refused.stderr).to.equal(2)
-      expect(refused.stderr).to.contain(service.url).and.to.contain('--database postgres://127.0.0.1:')
-      expect(existsSync(join(data, 'chatctl.db'))).to.equal(false)
-      const status = await runChatctl(sandbox, ['service', 'status', '--data', data])
-      expect(status.stderr).to.contain('--database postgres://127.0.0.1:')
-      const created = await runChatctl(sandbox, [...create, '--data', data, '--database', database], {
-        stdin,
-      })
-      expect(created.exitCode, created.stderr).to.equal(0)
-    } finally {
-      await service.stop()
-      await postgres.close()
-    }
-  })
 
   it('settings set --profile local is refused while a service runs on another data directory', async () => {
     const data = join(sandbox.home, 'data')

@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { hintOf } from '../../../src/cli/hints.ts'
 import { onMachine } from '../../../src/service/domain/audit.ts'
 import { updateSettings } from '../../../src/service/domain/settings.ts'
 import { startService } from '../../../src/service/start-service.ts'
@@ -89,7 +90,7 @@ describe('the store of the embedded service', () => {
       const failure = thrownFailure(() => openSqlite(folder))
       expect(failure.kind).to.equal('storage')
       expect(failure.message).to.include(file).and.include('damaged')
-      expect(failure.hint).to.include('backup')
+      expect(hintOf(failure)).to.include('backup')
       expect(readFileSync(file).equals(content)).to.equal(true)
     }))
 
@@ -114,7 +115,7 @@ describe('the store of the embedded service', () => {
         const failure = thrownFailure(() => openSqlite(data))
         expect(failure.kind).to.equal('storage')
         expect(failure.message).to.include(data)
-        expect(failure.hint).to.be.a('string')
+        expect(hintOf(failure)).to.be.a('string')
       }
       mkdirSync(join(folder, 'taken', 'chatctl.db'), { recursive: true })
       expect(thrownFailure(() => openSqlite(join(folder, 'taken'))).kind).to.equal('storage')

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { hintOf } from '../../../src/cli/hints.ts'
 import { Client } from '../../../src/client/client.ts'
 import { Directories } from '../../../src/system/directories.ts'
 import { runSession } from '../../../src/talk/run-session.ts'
@@ -78,6 +79,8 @@ export class SessionWorld {
       rememberContext: async (id) => void this.remembered.push(id),
       refusalHint: () => undefined,
       resumeCommand: (id) => `chatctl chat --resume ${id}`,
+      showCommand: (id) => `chatctl chat show ${id}`,
+      hintOf,
       ...given,
     })
     let isOver = false

@@ -11,6 +11,7 @@ import { replayTurn } from '../../../src/talk/transcript/replay-turn.ts'
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
 import { thrownFailure } from '../../support/thrown-failure.ts'
+import { until } from '../../support/until.ts'
 import { withFolder } from './temporary-folder.ts'
 
 const at = '2026-01-02T03:04:05.000Z'
@@ -309,13 +310,12 @@ describe('a transcript', () => {
     child.on('message', ({ number }: { number?: number }) => {
       told = number ?? told
     })
-    await new Promise((resolve) => setTimeout(resolve, 150))
+    await until(() => told > 5)
     child.kill('SIGKILL')
     await once(child, 'close')
     const [turn] = readTranscript(path).turns
     expect(turn?.status).to.equal('lost')
     const numbers = turn?.answer.trim().split(' ').map(Number) ?? []
-    expect(told).to.be.above(5)
     expect(numbers.length).to.be.at.least(told)
     expect(numbers).to.deep.equal(numbers.map((_, index) => index + 1))
     TranscriptWriter.reopen(path).close()

@@ -30,7 +30,7 @@ export function readExposure(host: string, options: ExposureOptions): Exposure {
   const { tls, behindProxy = false, publicUrl } = options
   if (!isLoopback(host) && !tls && !behindProxy) {
     throw new Failure('usage', `On ${host} the keys of this service would cross the network unencrypted`, {
-      hint: 'Give it a certificate with --tls-cert and --tls-key, or say --behind-proxy when a proxy does TLS in front of it',
+      advice: [{ code: 'encrypt' }],
     })
   }
   return {

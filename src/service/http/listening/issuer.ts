@@ -13,4 +13,4 @@ export function issuerOf(exposure: Exposure | undefined, listening: string): str
 }
 
 /** What is said where there is none. */
-export const noSignIn = 'Nobody can sign in here: the service was started without --public-url'
+export const noSignIn = 'Nobody can sign in here: the service was started without a public URL'

@@ -1,17 +1,18 @@
+import type { Listener } from '../../../contract/advice.ts'
 import { Failure } from '../../../contract/failure.ts'
 
 /** Why nothing could listen there, in words; what is no such trouble stays what it is. */
-export function listenFailure(cause: unknown, host: string, port: number, flag = '--port'): unknown {
+export function listenFailure(cause: unknown, host: string, port: number, listener: Listener): unknown {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   switch (code) {
     case 'EADDRINUSE':
       return new Failure('conflict', `Port ${port} on ${host} is in use`, {
-        hint: `Choose another one with ${flag}, or ${flag} 0 for any that is free`,
+        advice: [{ code: 'other_port', listener }],
         cause,
       })
     case 'EACCES':
       return new Failure('refused', `Port ${port} may not be used by this user`, {
-        hint: `Choose one above 1023 with ${flag}`,
+        advice: [{ code: 'unprivileged_port', listener }],
         cause,
       })
     case 'EADDRNOTAVAIL':

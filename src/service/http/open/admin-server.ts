@@ -34,7 +34,7 @@ export async function startAdminServer(
   try {
     await listen(server, port ?? defaultPort(url))
   } catch (cause) {
-    if (port !== undefined) throw listenFailure(cause, host, port, '--admin-port')
+    if (port !== undefined) throw listenFailure(cause, host, port, 'admin')
     await listen(server, 0)
   }
   return {

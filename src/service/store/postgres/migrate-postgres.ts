@@ -3,7 +3,6 @@ import { Failure } from '../../../contract/failure.ts'
 import { type AppliedMigration, checkLedger, checksumOf, foreignDatabase } from '../check-ledger.ts'
 import type { Migration } from '../migrations/migrations.ts'
 import { allTriggers, countTriggers, createTriggers } from './change-triggers.ts'
-import { translateSchema } from './translate-schema.ts'
 
 /** "chat" in ASCII: the advisory lock that processes take which migrate one database. */
 const migrationLock = 0x63_68_61_74
@@ -64,7 +63,7 @@ export async function appliedTo(
   }
   if (encoding !== 'UTF8') {
     throw new Failure('storage', `${place} is encoded in ${encoding}, which does not hold every text`, {
-      hint: 'Make the database with: createdb --encoding UTF8 --template template0',
+      advice: [{ code: 'create_database', exists: true }],
     })
   }
   if (tables === 0) return 0
@@ -119,4 +118,20 @@ async function underLock(client: ClientBase, work: () => Promise<void>): Promise
     await client.query('rollback').catch(() => {})
     throw error
   }
+}
+
+/** Now, as `new Date().toISOString()` writes it. */
+const now = `to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
+/**
+ * A migration's SQLite text as PostgreSQL reads it. Integers are 64 bits wide in SQLite. A check of
+ * `json_valid` becomes a cast that fails for what is not JSON, and takes what SQLite takes.
+ */
+function translateSchema(statements: string): string {
+  return statements
+    .replaceAll(/^\) strict;$/gm, ');')
+    .replaceAll('integer primary key autoincrement', 'bigint generated always as identity primary key')
+    .replaceAll(/\binteger\b/g, 'bigint')
+    .replaceAll(`strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`, now)
+    .replaceAll(/\bjson_valid\((\w+)\)/g, '$1::json is not null')
 }

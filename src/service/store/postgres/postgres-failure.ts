@@ -27,7 +27,7 @@ function refusedAtTheDoor(cause: unknown, place: string): Failure | undefined {
       )
     case '3D000':
       return new Failure('storage', `There is no ${place}`, {
-        hint: 'Make it with: createdb --encoding UTF8 --template template0',
+        advice: [{ code: 'create_database', exists: false }],
       })
     case '42501':
     case '3F000':

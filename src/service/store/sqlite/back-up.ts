@@ -122,7 +122,7 @@ function openBackup(file: string): DatabaseSync {
   demandReadable(file, new Failure('refused', `The backup ${file} does not exist`))
   if (existsSync(`${file}-wal`)) {
     throw new Failure('storage', `${file} is in use, or was copied while it was; it may not be whole`, {
-      hint: 'Make a backup with: chatctl service backup --to FILE',
+      advice: [{ code: 'back_up_again' }],
     })
   }
   const url = pathToFileURL(file)

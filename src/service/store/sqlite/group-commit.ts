@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isBusy } from './sqlite-errors.ts'
-import { createTurns } from './turns.ts'
 
 /** How long, in ms, a writer waits for writers in other processes. */
 const busyTimeout = 10_000
@@ -134,3 +133,29 @@ export class GroupCommit {
 
 /** A rollback that fails too; whoever wrote has heard of the first failure, and the next one to write will see. */
 const ignored = (): void => {}
+
+/** Lets one after the other in, first come, first served. */
+interface Turns {
+  /** Settles when it is the caller's turn; `pass` must follow. */
+  take(): Promise<void>
+  pass(): void
+}
+
+function createTurns(): Turns {
+  const waiting: (() => void)[] = []
+  let taken = false
+  return {
+    async take() {
+      if (!taken) {
+        taken = true
+        return
+      }
+      await new Promise<void>((resolve) => waiting.push(resolve))
+    },
+    pass() {
+      const next = waiting.shift()
+      if (next) next()
+      else taken = false
+    },
+  }
+}

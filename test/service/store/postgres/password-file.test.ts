@@ -1,10 +1,5 @@
-import { chmodSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect } from 'chai'
-import { openPostgres } from '../../../../src/service/store/postgres/open-postgres.ts'
 import { findPassword } from '../../../../src/service/store/postgres/password-file.ts'
-import { needPostgres, sharedPostgres } from '../../../support/postgres.ts'
-import { withFolder } from '../../temporary-service.ts'
 
 const owner = { host: 'db.example', port: 5432, database: 'chat', user: 'ada' }
 
@@ -25,23 +20,5 @@ describe("libpq's password file", () => {
 
   it('takes a Unix socket for localhost', () => {
     expect(findPassword('localhost:*:*:*:local', { ...owner, host: '/var/run/postgresql' })).to.equal('local')
-  })
-
-  it('lets a service in, unless others may read it', async function () {
-    needPostgres(this)
-    const { url, password } = await sharedPostgres()
-    await withFolder(async (folder) => {
-      const file = join(folder, 'pgpass')
-      const bare = url.replace(`:${password}@`, '@')
-      writeFileSync(file, `*:*:*:chatctl:${password}\n`, { mode: 0o600 })
-      const env = { PGPASSFILE: file }
-      const database = await (await sharedPostgres()).createDatabase()
-      const store = await openPostgres(bare.replace(/\/postgres$/, new URL(database).pathname), { env })
-      await store.close()
-      chmodSync(file, 0o644)
-      const refused = await openPostgres(bare, { env }).catch((error) => error)
-      expect(refused.message).to.include('a password is needed')
-      await (await sharedPostgres()).dropDatabase(database)
-    })
   })
 })

@@ -1,0 +1,225 @@
+import type { Dispatcher } from 'undici'
+
+/**
+ * How far a request had come. `connect`: not one byte of it had left, so that it can
+ * be sent again whatever its method is. `request`: it may have arrived. `body`: the service had
+ * begun to answer.
+ */
+export type Stage = 'connect' | 'request' | 'body'
+
+/** A request that the network or a time-out ended. It never leaves `src/client`. */
+export class Interrupted extends Error {
+  override name = 'Interrupted'
+  readonly stage: Stage
+
+  constructor(stage: Stage, cause: unknown) {
+    super('request interrupted', { cause })
+    this.stage = stage
+  }
+}
+
+/** Why we gave up waiting: `ms` is the limit that ran out. */
+export class Expired extends Error {
+  override name = 'Expired'
+  readonly ms: number
+
+  constructor(ms: number) {
+    super('time-out')
+    this.ms = ms
+  }
+}
+
+/** A request as it goes on the wire. Header names are lower-case. */
+export interface Envelope {
+  method: string
+  url: URL
+  headers: Record<string, string>
+  body?: string | Uint8Array
+}
+
+/** An answer whose body has not been read. */
+export interface OpenResponse {
+  readonly status: number
+  readonly statusText: string
+  /** Names are lower-case; a repeated field is joined with commas (RFC 9110 section 5.3). */
+  readonly headers: Record<string, string>
+  /**
+   * The next bytes, undefined at a clean end.
+   * @throws Interrupted where the body was cut off; the signal's reason where it was aborted
+   */
+  read(): Promise<Uint8Array | undefined>
+  /** Closes the connection if the body has not ended. */
+  cancel(): void
+}
+
+/** Bytes that we hold for a slow reader before the socket is paused. */
+const highWaterMark = 64 * 1024
+
+/**
+ * Sends one request and resolves when the head of its answer has come.
+ *
+ * This is a handler of our own on undici's `dispatch`, for two facts that its `request` hides:
+ * whether the first byte had left when something failed, and an abort that does not wait for a
+ * connection to be made.
+ *
+ * @param onSent called when the connection is open and the request leaves
+ * @throws Interrupted for a failure of the network or an `Expired` abort; else the signal's reason
+ */
+export function openResponse(
+  dispatcher: Dispatcher,
+  envelope: Envelope,
+  signal: AbortSignal,
+  onSent: () => void,
+): Promise<OpenResponse> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(signal.reason)
+      return
+    }
+    const running = new RunningResponse(signal, onSent, resolve, reject)
+    dispatcher.dispatch(
+      {
+        origin: envelope.url.origin,
+        path: envelope.url.pathname + envelope.url.search,
+        method: envelope.method,
+        headers: envelope.headers,
+        body: envelope.body ?? null,
+        // Our own timers are exact; undici's tick twice a second.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      },
+      running,
+    )
+  })
+}
+
+type Controller = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseData']>>[0]
+type Head = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
+
+class RunningResponse implements OpenResponse, Dispatcher.DispatchHandler {
+  status = 0
+  statusText = ''
+  headers: Record<string, string> = {}
+  #stage: Stage = 'connect'
+  #controller: Controller | undefined
+  #chunks: Uint8Array[] = []
+  #held = 0
+  #ended = false
+  #failure: { reason: unknown } | undefined
+  #reader: { resolve: (chunk: Uint8Array | undefined) => void; reject: (reason: unknown) => void } | undefined
+  readonly #signal: AbortSignal
+  readonly #onSent: () => void
+  readonly #resolve: (response: OpenResponse) => void
+  readonly #reject: (reason: unknown) => void
+
+  constructor(
+    signal: AbortSignal,
+    onSent: () => void,
+    resolve: (response: OpenResponse) => void,
+    reject: (reason: unknown) => void,
+  ) {
+    this.#signal = signal
+    this.#onSent = onSent
+    this.#resolve = resolve
+    this.#reject = reject
+    signal.addEventListener('abort', this.#onAbort, { once: true })
+  }
+
+  onRequestStart(controller: Controller): void {
+    this.#controller = controller
+    if (this.#failure) {
+      controller.abort(new Error('aborted'))
+      return
+    }
+    this.#stage = 'request'
+    this.#onSent()
+  }
+
+  onResponseStart(_controller: Controller, status: number, headers: Head, statusText?: string): void {
+    // Interim answers (RFC 9110 section 15.2) say nothing about the outcome.
+    if (status < 200) return
+    this.#stage = 'body'
+    this.status = status
+    this.statusText = statusText ?? ''
+    for (const [name, value] of Object.entries(headers)) {
+      if (value !== undefined)
+        this.headers[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value
+    }
+    this.#resolve(this)
+  }
+
+  onResponseData(controller: Controller, chunk: Uint8Array): void {
+    if (this.#reader) {
+      this.#reader.resolve(chunk)
+      this.#reader = undefined
+      return
+    }
+    this.#chunks.push(chunk)
+    this.#held += chunk.length
+    if (this.#held >= highWaterMark) controller.pause()
+  }
+
+  /**
+   * Undici frees a connection one turn of the event loop after its answer. Who is told of the end
+   * before that, and sends the next request at once, pays for a second connection.
+   */
+  onResponseEnd(): void {
+    setImmediate(() =>
+      setImmediate(() => {
+        if (this.#failure) return
+        this.#ended = true
+        this.#release()
+        this.#reader?.resolve(undefined)
+        this.#reader = undefined
+      }),
+    )
+  }
+
+  onResponseError(_controller: Controller, error: Error): void {
+    this.#fail(new Interrupted(this.#stage, error))
+  }
+
+  read(): Promise<Uint8Array | undefined> {
+    const chunk = this.#chunks.shift()
+    if (chunk) {
+      this.#held -= chunk.length
+      if (this.#controller?.paused && this.#held < highWaterMark) this.#controller.resume()
+      return Promise.resolve(chunk)
+    }
+    if (this.#failure) return Promise.reject(this.#failure.reason)
+    if (this.#ended) return Promise.resolve(undefined)
+    return new Promise((resolve, reject) => {
+      this.#reader = { resolve, reject }
+    })
+  }
+
+  cancel(): void {
+    if (this.#ended || this.#failure) return
+    this.#abort(new Interrupted(this.#stage, new Error('no longer wanted')))
+  }
+
+  readonly #onAbort = (): void => {
+    const reason: unknown = this.#signal.reason
+    this.#abort(reason instanceof Expired ? new Interrupted(this.#stage, reason) : reason)
+  }
+
+  #abort(reason: unknown): void {
+    this.#chunks = []
+    this.#fail(reason)
+    this.#controller?.abort(new Error('aborted'))
+  }
+
+  #fail(reason: unknown): void {
+    if (this.#ended || this.#failure) return
+    this.#failure = { reason }
+    this.#release()
+    // Only one of the two is pending; settling a settled promise does nothing.
+    this.#reject(reason)
+    this.#reader?.reject(reason)
+    this.#reader = undefined
+  }
+
+  #release(): void {
+    this.#signal.removeEventListener('abort', this.#onAbort)
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * What may help after a failure, as a code and data. `cli/hints.ts` has the words, for only the
+ * command line knows flags and commands.
+ */
+export type Advice = { [Code in keyof AdviceData]: { code: Code } & AdviceData[Code] }[keyof AdviceData]
+
+/** The data of each advice, by its code. */
+export interface AdviceData
+  extends ClientAdvice,
+    SignInAdvice,
+    ServiceAdvice,
+    SessionAdvice,
+    PlanAdvice,
+    ImportAdvice {}
+
+type NoData = Record<never, never>
+
+interface ClientAdvice {
+  /** A timeout of this many milliseconds has passed. */
+  longer_timeout: { ms: number }
+  /** The service asks for a wait of this many milliseconds, until a time as in ISO 8601. */
+  longer_wait: { ms: number; until: string }
+  /** A page for people came in place of a response, as from a portal or another path of the host. */
+  web_page: { method: string; url: string }
+}
+
+interface SignInAdvice {
+  sign_in_again: { profile: string }
+  /** The stored address of the token endpoint is of no use. */
+  find_token_endpoint_again: { profile: string }
+  /** What is stored for the profile cannot be read. */
+  replace_credential: { profile: string }
+  create_profile: { profile: string }
+  create_keyring: NoData
+  no_keychain: NoData
+  other_redirect_port: NoData
+  /** The loopback address of the other IP version. */
+  other_redirect_host: { host: string }
+  known_scope: NoData
+  contested_sign_in: NoData
+  foreign_issuer: NoData
+  nobody_came: { redirectUri: string }
+  name_token_endpoint: NoData
+  name_issuer: NoData
+}
+
+/** A server of the embedded service: the one for clients, or the one for metrics and health. */
+export type Listener = 'service' | 'admin'
+
+interface ServiceAdvice {
+  other_port: { listener: Listener }
+  unprivileged_port: { listener: Listener }
+  encrypt: NoData
+  upstream_address: NoData
+  /** A database that is not there; or one with another encoding. */
+  create_database: { exists: boolean }
+  back_up_postgres: NoData
+  back_up_again: NoData
+  database_or_directory: NoData
+  reset_password: { email: string }
+  make_admin: { userId: string }
+  list_keys: NoData
+  create_key: NoData
+  list_sign_ins: NoData
+}
+
+interface SessionAdvice {
+  list_sessions: NoData
+  /** The sessions of every connection. */
+  list_all_sessions: NoData
+  longer_session_id: NoData
+  close_session: NoData
+  /** The session belongs to this service, or to the embedded one. */
+  name_service_of_session: { session: string; baseUrl: string | null }
+}
+
+interface PlanAdvice {
+  refresh_plan: NoData
+  save_plan: NoData
+  save_new_plan: NoData
+  service_of_plan: NoData
+  other_plan_file: NoData
+  export_settings: NoData
+  expand_references: NoData
+  /** The command line that shows the settings, as the caller has given it. */
+  check_settings: { command: string }
+}
+
+interface ImportAdvice {
+  /** As `longer_wait`; `total` is all the waiting of the import, null where no maximum can be so long. */
+  longer_total_wait: { ms: number; until: string; total: number | null }
+  no_unknown_row: NoData
+  /** Places of rows, separated by commas. */
+  name_unknown_row: { places: string }
+  other_results_file: NoData
+  move_results_file: NoData
+  resume_with_passwords: { path: string }
+  skip_invalid: { faults: number }
+  restore_rows: NoData
+  json_lines: NoData
+}

@@ -1,0 +1,148 @@
+import { visit } from 'jsonc-parser'
+import { numberOf } from './exact-json.ts'
+import type { Located, LocatedEntry } from './located.ts'
+
+/** What JSON (RFC 8259) requires at an offset. */
+export type Expected =
+  | 'value'
+  | 'value or ]'
+  | 'name'
+  | 'name or }'
+  | 'colon'
+  | 'comma or }'
+  | 'comma or ]'
+  | 'end of text'
+
+export interface JsonFault {
+  at: number
+  /** What should be here, or the bound that the value here exceeds. */
+  expected: Expected | 'less depth' | 'fewer values'
+}
+
+export interface JsonBounds {
+  /** Levels around a value. The parser is recursive: 5,000 levels fit on the stack. */
+  depth: number
+  values?: number
+}
+
+export interface LocatedJson {
+  /** The value, or what of it is before the fault. */
+  root: Located | undefined
+  /** Where the text stops being JSON or exceeds a bound. */
+  fault: JsonFault | undefined
+  /** Names that their object already has: `JSON.parse` keeps only the last value. */
+  repeated: readonly { name: string; at: number }[]
+}
+
+/** Parses JSON with the place of every value, which `JSON.parse` does not give. */
+export function locateJson(text: string, bounds: JsonBounds): LocatedJson {
+  const reader = new LocatedJsonReader(text, bounds)
+  try {
+    visit(text, reader, { disallowComments: true })
+  } catch (error) {
+    if (error !== stop) throw error
+  }
+  return reader
+}
+
+/** Ends the visit at the first fault: what the parser finds after it is an echo. */
+const stop = new Error('stop')
+
+/** A character of a number or a keyword, if it follows one. */
+const wordCharacter = /[^\s,:{}[\]"]/
+
+type Level =
+  | { type: 'object'; entries: LocatedEntry[]; names: Set<string>; name: string; nameAt: number }
+  | { type: 'list'; items: Located[] }
+
+class LocatedJsonReader implements LocatedJson {
+  root: Located | undefined
+  fault: JsonFault | undefined
+  readonly repeated: { name: string; at: number }[] = []
+  readonly #text: string
+  readonly #bounds: JsonBounds
+  readonly #levels: Level[] = []
+  #expected: Expected = 'value'
+  #values = 0
+  /** The last number or keyword. */
+  #word: { at: number; end: number } | undefined
+
+  constructor(text: string, bounds: JsonBounds) {
+    this.#text = text
+    this.#bounds = bounds
+  }
+
+  readonly onObjectBegin = (at: number): void => {
+    const entries: LocatedEntry[] = []
+    this.#add({ kind: 'map', at, entries })
+    this.#levels.push({ type: 'object', entries, names: new Set(), name: '', nameAt: at })
+    this.#expected = 'name or }'
+  }
+
+  readonly onObjectProperty = (name: string, at: number): void => {
+    const level = this.#levels.at(-1)
+    if (level?.type !== 'object') return
+    if (level.names.has(name)) this.repeated.push({ name, at })
+    level.names.add(name)
+    level.name = name
+    level.nameAt = at
+    this.#expected = 'colon'
+  }
+
+  readonly onArrayBegin = (at: number): void => {
+    const items: Located[] = []
+    this.#add({ kind: 'list', at, items })
+    this.#levels.push({ type: 'list', items })
+    this.#expected = 'value or ]'
+  }
+
+  readonly onLiteralValue = (value: unknown, at: number, length: number): void => {
+    const end = at + length
+    if (typeof value !== 'string') this.#word = { at, end }
+    const exact = typeof value === 'number' ? numberOf(this.#text.slice(at, end)) : value
+    this.#add({ kind: 'scalar', at, value: exact, end })
+    this.#expectAfterValue()
+  }
+
+  readonly onSeparator = (character: string): void => {
+    this.#expected = character === ',' && this.#levels.at(-1)?.type === 'object' ? 'name' : 'value'
+  }
+
+  readonly onObjectEnd = (at: number, length: number): void => this.#close(at, length)
+  readonly onArrayEnd = (at: number, length: number): void => this.#close(at, length)
+
+  readonly onError = (_: unknown, at: number): void => {
+    // The parser splits 01 and 1x into two tokens.
+    const word = this.#word
+    if (word?.end === at && wordCharacter.test(this.#text.charAt(at))) this.#fail(word.at, 'value')
+    this.#fail(at, this.#expected)
+  }
+
+  #close(at: number, length: number): void {
+    // The parser also ends what is still open at the end of the text.
+    if (length === 0) this.#fail(at, this.#expected)
+    this.#levels.pop()
+    this.#expectAfterValue()
+  }
+
+  #expectAfterValue(): void {
+    const level = this.#levels.at(-1)
+    if (level === undefined) this.#expected = 'end of text'
+    else this.#expected = level.type === 'object' ? 'comma or }' : 'comma or ]'
+  }
+
+  #add(value: Located): void {
+    const { depth, values = Number.POSITIVE_INFINITY } = this.#bounds
+    if (this.#levels.length > depth) this.#fail(value.at, 'less depth')
+    if (++this.#values > values) this.#fail(value.at, 'fewer values')
+    const level = this.#levels.at(-1)
+    if (level === undefined) this.root = value
+    else if (level.type === 'list') level.items.push(value)
+    else level.entries.push({ key: level.name, keyAt: level.nameAt, value })
+  }
+
+  #fail(at: number, expected: JsonFault['expected']): never {
+    this.fault = { at, expected }
+    throw stop
+  }
+}

@@ -1,0 +1,54 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { expect } from 'chai'
+import { findCommand } from '../../src/cli/find-command.ts'
+
+/** docs/decisions/0003-bundling.md */
+describe('start-up', () => {
+  it('reads nothing of the service, nor what forms, prompts or highlights, for every command', () => {
+    const packages: { name: string; bytes: Record<string, number> }[] = JSON.parse(
+      readFileSync(resolve(import.meta.dirname, '../../dist/.packages.json'), 'utf8'),
+    )
+    const inMain = packages.filter(({ bytes }) => bytes['main']).map(({ name }) => name)
+    expect(inMain).to.include('zod')
+    for (const name of ['kysely', 'fastify', 'pino', 'undici', 'yaml', 'marked', 'highlight.js', 'ajv'])
+      expect(inMain).not.to.include(name)
+  })
+
+  it('gives the commands that look at the others all of them', () => {
+    const source = resolve(import.meta.dirname, '../../src')
+    const looking = globSync('**/*.ts', { cwd: join(source, 'commands') }).filter((file) =>
+      /config\.(commands|topics)\b|\{[^}]*\b(commands|topics)\b[^}]*\} = this\.config/.test(
+        readFileSync(join(source, 'commands', file), 'utf8'),
+      ),
+    )
+    const ids = looking.map((file) => `'${file.replace(/\.ts$/, '').replaceAll(/[\\/]/g, ':')}'`).sort()
+    expect(ids).to.have.length.above(0)
+    expect(readFileSync(join(source, 'boot/main.ts'), 'utf8')).to.contain(
+      `const lookAround = [${ids.join(', ')}]`,
+    )
+  })
+
+  describe('the command that a line runs', () => {
+    const ids = ['chat', 'chat:send', 'settings:get', 'settings:api:set', 'complete']
+    for (const [line, id] of [
+      ['chat send Hello', 'chat:send'],
+      ['chat send=x', 'chat'],
+      ['chat --json send', 'chat'],
+      ['settings api set -', 'settings:api:set'],
+      ['settings get extra words', 'settings:get'],
+      ['complete -- chat --help', 'complete'],
+      ['settings', undefined],
+      ['settings gte', undefined],
+      ['chat send -h', undefined],
+      ['chat send Hello --help', undefined],
+      ['settings:get', undefined],
+      ['--json chat send', undefined],
+      ['', undefined],
+    ] as const) {
+      it(`of "${line}" is ${id ?? 'left to oclif'}`, () => {
+        expect(findCommand(line.split(' '), ids)).to.equal(id)
+      })
+    }
+  })
+})

@@ -1,0 +1,70 @@
+import { expect } from 'chai'
+import { hintOf } from '../../src/cli/hints.ts'
+import type { Advice } from '../../src/contract/advice.ts'
+import { Failure, unknownOutcome } from '../../src/contract/failure.ts'
+
+const failureWith = (...advice: Advice[]) => new Failure('refused', 'It failed', { advice })
+
+describe('the hint of a failure', () => {
+  const cases: [advice: Advice, hint: string][] = [
+    [{ code: 'longer_timeout', ms: 300 }, 'Give it longer with --timeout 1s.'],
+    [{ code: 'longer_timeout', ms: 60_000 }, 'Give it longer with --timeout 2m.'],
+    [
+      { code: 'longer_wait', ms: 1_799_500, until: '2026-01-31T08:00:00.250Z' },
+      'Try again in 30 min (at 2026-01-31T08:00:00Z), or let it wait with --max-wait 1800s.',
+    ],
+    [{ code: 'sign_in_again', profile: 'work' }, 'chatctl auth login --profile work'],
+    [
+      { code: 'other_port', listener: 'service' },
+      'Choose another one with --port, or --port 0 for any that is free',
+    ],
+    [
+      { code: 'other_port', listener: 'admin' },
+      'Choose another one with --admin-port, or --admin-port 0 for any that is free',
+    ],
+    [
+      { code: 'create_database', exists: true },
+      'Make the database with: createdb --encoding UTF8 --template template0',
+    ],
+    [
+      { code: 'create_database', exists: false },
+      'Make it with: createdb --encoding UTF8 --template template0',
+    ],
+    [
+      { code: 'name_service_of_session', session: 's1', baseUrl: 'https://chat.example' },
+      'Name that service: chatctl chat --resume s1 --base-url https://chat.example',
+    ],
+    [
+      { code: 'name_service_of_session', session: 's1', baseUrl: null },
+      'Name that service: chatctl chat --resume s1 --profile local',
+    ],
+  ]
+  for (const [advice, hint] of cases) {
+    it(`names flags and commands: ${hint}`, () => {
+      expect(hintOf(failureWith(advice))).to.equal(hint)
+    })
+  }
+
+  it('is undefined where nothing is known to help', () => {
+    expect(hintOf(new Failure('refused', 'It failed'))).to.equal(undefined)
+  })
+
+  it('begins with what the failure says itself, followed by each piece of advice', () => {
+    const advice: Advice[] = [{ code: 'longer_timeout', ms: 500 }, { code: 'list_keys' }]
+    const failure = new Failure('timeout', 'It failed', { hint: 'Look first.', advice })
+    expect(hintOf(failure)).to.equal(
+      'Look first. Give it longer with --timeout 1s. chatctl service keys list',
+    )
+  })
+
+  it('stays with a failure that is told in other words', () => {
+    const failure = failureWith({ code: 'list_keys' })
+    expect(hintOf(failure.reworded('It failed here'))).to.equal('chatctl service keys list')
+    expect(hintOf(failure.reworded('It failed here', { hint: 'Try again.' }))).to.equal('Try again.')
+  })
+
+  it('is only what to check where the outcome is unknown', () => {
+    const failure = unknownOutcome(failureWith({ code: 'longer_timeout', ms: 500 }), 'Check it.')
+    expect(hintOf(failure)).to.equal('Check it.')
+  })
+})

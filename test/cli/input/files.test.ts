@@ -1,0 +1,207 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { expectFailure } from '../../support/expect-failure.ts'
+import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
+import { runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { SettingsService } from '../../support/settings-service.ts'
+
+type Fault = [name: string, content: string | Uint8Array, ...words: string[]]
+
+const bomb = [
+  'a: &a [x, x, x, x, x, x, x, x, x]',
+  ...['ab', 'bc', 'cd', 'de', 'ef'].map(
+    ([last, name]) => `${name}: &${name} [${Array(9).fill(`*${last}`).join(', ')}]`,
+  ),
+].join('\n')
+
+describe('a file that is read', () => {
+  let sandbox: Sandbox
+  let server: FaultServer
+  before(async () => {
+    sandbox = createSandbox()
+    server = await startFaultServer(json(200, {}))
+    mkdirSync(join(sandbox.home, 'folder'))
+  })
+  after(async () => {
+    await server.close()
+    sandbox.remove()
+  })
+  beforeEach(() => {
+    server.requests.length = 0
+  })
+
+  const write = (name: string, content: string | Uint8Array) =>
+    writeFileSync(join(sandbox.home, name), content)
+  const run = (args: string[], stdin = '') =>
+    runChatctl(sandbox, args, {
+      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' },
+      stdin,
+    })
+  const sent = () => server.requests.map(({ body }) => JSON.parse(body))
+
+  for (const args of [
+    ['chat', 'complete', 'hi', '--messages'],
+    ['settings', 'api', 'set', '--file'],
+    ['users', 'create', '--password-file'],
+    ['settings', 'set', 'app_name=@'],
+    ['api', 'POST', '/v1/users', '--data', '@'],
+  ]) {
+    it(`says what the system says of it: ${args.join(' ')}`, async () => {
+      const naming = (path: string) =>
+        args.at(-1)?.endsWith('@') ? [...args.slice(0, -1), `${args.at(-1)}${path}`] : [...args, path]
+      expectFailure(await run(naming('nowhere')), 2, 'nowhere cannot be read: no such file')
+      expectFailure(await run(naming('folder')), 2, 'folder cannot be read', 'directory (EISDIR)')
+      write('latin1', Buffer.from('caf\xe9', 'latin1'))
+      expectFailure(await run(naming('latin1')), 2, 'latin1 is not UTF-8 text')
+      write('nul', 'a\0b')
+      expectFailure(await run(naming('nul')), 2, 'nul has a NUL character at position 1')
+      expect(server.requests).to.deep.equal([])
+    })
+  }
+
+  describe('for --messages', () => {
+    const message = { role: 'user', content: 'Hello' }
+    for (const [name, content] of [
+      ['good.json', JSON.stringify([message])],
+      ['wrapped.json', JSON.stringify({ messages: [message] })],
+      ['good.yaml', '- role: user\n  content: Hello\n'],
+      ['good.jsonl', `${JSON.stringify(message)}\r\n\n`],
+    ] as const) {
+      it(`may be ${name}`, async () => {
+        write(name, content)
+        await run(['chat', 'complete', '--messages', name])
+        expect(sent()).to.deep.equal([{ messages: [message] }])
+      })
+    }
+
+    it('may be stdin', async () => {
+      await run(['chat', 'complete', '--messages', '-'], JSON.stringify([message]))
+      expect(sent()).to.deep.equal([{ messages: [message] }])
+    })
+
+    const faults: Fault[] = [
+      ['cut.json', '[{"role":"user","content":', 'cut.json: Unexpected end of JSON input'],
+      ['comma.json', '[{"role":"user",}]', 'comma.json: ', 'position 16'],
+      ['none.json', '', 'none.json: Unexpected end'],
+      ['text.json', '"Hello"', 'the messages must be an array'],
+      ['null.yaml', 'null', 'the messages must be an array'],
+      ['role.json', '[{"role":"robot","content":"x"}]', 'role of message 1 must be one of system, user'],
+      [
+        'less.json',
+        '[{"role":"user","content":"x"},{"role":"user"}]',
+        'content of message 2 must be a string',
+      ],
+      ['more.json', '[{"role":"user","content":"x","nmae":"y"}]', 'nmae of message 1 is not a known field'],
+      ['number.json', '[5]', 'message 1 must be an object'],
+      ['indent.yaml', '- role: user\n content: x\n', 'indent.yaml: ', 'at line 2, column 1'],
+      ['alias.yaml', '- *nobody\n', 'alias.yaml: Unresolved alias'],
+      ['twice.yaml', '- role: user\n  role: user\n', 'twice.yaml: Map keys must be unique at line 2'],
+      ['tag.yaml', '- !!js/function x\n', 'tag.yaml: Unresolved tag'],
+      ['two.yaml', 'a: 1\n---\nb: 2\n', 'two.yaml: ', 'multiple documents'],
+      ['cut.jsonl', '{"role":"user","content":"x"}\n\n{"role":\n', 'cut.jsonl: line 3: '],
+      [
+        'role.jsonl',
+        '{"role":"user","content":"x"}\n\n{"role":"bot","content":""}',
+        'role of line 3 must be one of',
+      ],
+      ['list.jsonl', '[{"role":"user","content":"x"}]', 'line 1 must be an object'],
+    ]
+    for (const [name, content, ...words] of faults) {
+      it(`is refused, with the place named: ${name}`, async () => {
+        write(name, content)
+        expectFailure(await run(['chat', 'complete', 'hi', '--messages', name]), 2, ...words)
+        expect(server.requests).to.deep.equal([])
+      })
+    }
+
+    it('names every fault for a program', async () => {
+      write('faults.json', '[{"role":"robot"}]')
+      const { stderr } = await run(['chat', 'complete', '--messages', 'faults.json', '--json'])
+      const paths = JSON.parse(stderr).error.details.faults.map(({ path }: { path: string }) => path)
+      expect(paths).to.deep.equal(['0.role', '0.content'])
+    })
+  })
+
+  describe('for settings api set --file', () => {
+    it('may hold any part, and flags go before it', async () => {
+      write('api.yaml', 'version: v1\nrate_limiting:\n  enabled: true\n  requests_per_minute: 60\n')
+      await run(['settings', 'api', 'set', '--file', 'api.yaml', '--rate-limiting', 'off'])
+      expect(sent()).to.deep.equal([
+        { version: 'v1', rate_limiting: { enabled: false, requests_per_minute: 60 } },
+      ])
+    })
+
+    const faults: Fault[] = [
+      ['list.yaml', '[1, 2]', 'list.yaml must hold an object'],
+      ['none.yaml', '', 'none.yaml must hold an object'],
+      ['colons.yaml', 'a: b: c', 'colons.yaml: ', 'at line 1, column 4'],
+      ['number.yaml', 'version: 3', 'version must be a string'],
+      ['typo.yaml', 'cros: {}', 'cros is not a known field'],
+      ['text.yaml', 'rate_limiting: fast', 'rate_limiting must hold an object'],
+      ['proto.yaml', '__proto__: {version: x}', '__proto__ is not a known field'],
+      ['bomb.yaml', bomb, 'bomb.yaml: Excessive alias count'],
+      ['tag.yaml', 'version: !secret x', 'tag.yaml: Unresolved tag: !secret'],
+      ['twice.yaml', 'version: a\nversion: b', 'Map keys must be unique at line 2'],
+    ]
+    for (const [name, content, ...words] of faults) {
+      it(`is refused, with the place named: ${name}`, async () => {
+        write(name, content)
+        const args = ['settings', 'api', 'set', '--file', name, '--rate-limiting', 'on']
+        expectFailure(await run(args), 2, ...words)
+        expect(server.requests).to.deep.equal([])
+      })
+    }
+  })
+
+  describe('for a password', () => {
+    it('loses one line end and nothing else', async () => {
+      write('password', ' p\u00e4ss word \n\n')
+      await run(['users', 'create', '--password-file', 'password'])
+      expect(sent()).to.deep.equal([{ password: ' p\u00e4ss word \n' }])
+    })
+
+    it('is refused when empty', async () => {
+      write('empty', '\n')
+      expectFailure(await run(['users', 'create', '--password-file', 'empty']), 2, 'The password is empty')
+      expectFailure(await run(['users', 'create', '--password-stdin'], '\n'), 2, 'The password is empty')
+      expect(server.requests).to.deep.equal([])
+    })
+
+    it('is needed, and nobody is there to be asked', async () => {
+      expectFailure(await run(['users', 'create']), 3, '--password-stdin, --password-file or')
+      expect(server.requests).to.deep.equal([])
+    })
+  })
+
+  it('gives the value of a setting, which may also begin with an @', async () => {
+    write('name', 'Two\nlines\n')
+    const service = new SettingsService()
+    const keeping = await startFaultServer(service.script)
+    for (const [word, name] of [
+      ['app_name=@name', 'Two\nlines'],
+      ['app_name=@@name', '@name'],
+      ['app_name=-', 'piped'],
+    ] as const) {
+      const env = { CHATCTL_BASE_URL: keeping.url, CHATCTL_API_KEY: 'test-key' }
+      await runChatctl(sandbox, ['settings', 'set', word], { env, stdin: 'piped\n' })
+      expect(service.settings['app_name']).to.equal(name)
+    }
+    await keeping.close()
+  })
+
+  it('gives the body of a request', async () => {
+    write('body.json', '{"email":"a@b.c"}')
+    await run(['api', 'POST', '/v1/users', '--data', '@body.json'])
+    expect(sent()).to.deep.equal([{ email: 'a@b.c' }])
+    write('cut.json', '{"email"')
+    expectFailure(
+      await run(['api', 'POST', '/v1/users', '--data', '@cut.json']),
+      2,
+      'The body is not JSON',
+      'position',
+    )
+    expect(server.requests).to.have.length(1)
+  })
+})

@@ -1,0 +1,87 @@
+import { expect } from 'chai'
+import { expectFailure } from '../../support/expect-failure.ts'
+import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
+import { runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+
+describe('a text on stdin', () => {
+  let sandbox: Sandbox
+  let server: FaultServer
+  before(async () => {
+    sandbox = createSandbox()
+    server = await startFaultServer(
+      json(200, { id: 'm', response: 'ok', context_id: 'c', created_at: '2026-01-01T00:00:00Z' }),
+    )
+  })
+  after(async () => {
+    await server.close()
+    sandbox.remove()
+  })
+  beforeEach(() => {
+    server.requests.length = 0
+  })
+
+  const env = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' })
+  const send = (stdin: string | Uint8Array, ...words: string[]) =>
+    runChatctl(sandbox, ['chat', 'send', ...words], { env: env(), stdin })
+  const sent = () => server.requests.map(({ body }) => JSON.parse(body).message)
+
+  const texts: [title: string, stdin: string, words: string[], message: string][] = [
+    ['is the message', 'from a pipe', [], 'from a pipe'],
+    ['is the message for -', 'from a pipe', ['-'], 'from a pipe'],
+    ['follows the argument after a blank line', 'the text\n', ['Review:'], 'Review:\n\nthe text'],
+    ['adds nothing when empty', '', ['Hello'], 'Hello'],
+    ['adds nothing when it is one line break', '\r\n', ['Hello'], 'Hello'],
+    ['keeps its line ends but the last', 'a\r\nb\r\n', [], 'a\r\nb'],
+    ['keeps white space and blank lines', '  a\n\n\n  b  ', [], '  a\n\n\n  b  '],
+    ['keeps every character', 'é☃👩‍👩‍👧\t"\\\u0007\u001b[31m', [], 'é☃👩‍👩‍👧\t"\\\u0007\u001b[31m'],
+    ['loses its byte order mark', '\ufeffHello', [], 'Hello'],
+  ]
+  for (const [title, stdin, words, message] of texts) {
+    it(title, async () => {
+      const run = await send(stdin, ...words)
+      expect(run).to.include({ exitCode: 0, stdout: 'ok\n', stderr: '' })
+      expect(sent()).to.deep.equal([message])
+    })
+  }
+
+  it('may have ten million characters', async () => {
+    const text = 'x'.repeat(10_000_000)
+    expect(await send(text)).to.include({ exitCode: 0, stderr: '' })
+    expect(sent()[0] === text).to.equal(true)
+  })
+
+  it('of more than the embedded service takes is refused by it, in words', async () => {
+    const run = await runChatctl(sandbox, ['chat', 'send'], { stdin: 'x'.repeat(2_000_000) })
+    expectFailure(run, 1, 'message must not exceed 1 MiB of UTF-8')
+    const larger = await runChatctl(sandbox, ['chat', 'send'], { stdin: 'x'.repeat(5_000_000) })
+    expectFailure(larger, 1, 'The body is larger than 4 MiB')
+  })
+
+  it('is not sent when it is not UTF-8', async () => {
+    expectFailure(await send(Buffer.from('caf\xe9', 'latin1')), 2, 'stdin is not UTF-8 text', 'iconv')
+    expectFailure(await send(Buffer.from([0xe2, 0x98])), 2, 'stdin is not UTF-8 text')
+    expect(sent()).to.deep.equal([])
+  })
+
+  it('is not sent with a NUL in it, and says where', async () => {
+    expectFailure(await send('ab\0c'), 2, 'stdin has a NUL character at position 2')
+    expect(sent()).to.deep.equal([])
+  })
+
+  it('is not sent when there is none', async () => {
+    expectFailure(await send(' \n\t\n'), 2, 'MESSAGE is missing or empty')
+    expectFailure(await send('', '-'), 2, 'MESSAGE is missing or empty')
+    expect(sent()).to.deep.equal([])
+  })
+
+  it('cannot be two things at once', async () => {
+    const args = ['settings', 'set', 'app_name=-', 'theme.mode=-']
+    expectFailure(
+      await runChatctl(sandbox, args, { env: env(), stdin: 'x' }),
+      2,
+      'stdin is spent: the value of theme.mode cannot come from it too',
+    )
+    expect(server.requests).to.deep.equal([])
+  })
+})

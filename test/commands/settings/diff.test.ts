@@ -1,0 +1,177 @@
+import { lstatSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { stripControls } from '../../../src/terminal/strip-controls.ts'
+import { expectFailure } from '../../support/expect-failure.ts'
+import { json } from '../../support/fault-server.ts'
+import { SettingsRun } from './settings-run.ts'
+
+const wanted = 'theme: { mode: dark }\nlimits: { max_tokens: 4096 }\n'
+const changes = [{ path: 'theme.mode', from: 'light', to: 'dark' }]
+
+describe('settings diff', () => {
+  let run: SettingsRun
+  beforeEach(async () => {
+    run = await SettingsRun.start()
+    run.file('settings.yaml', wanted)
+  })
+  afterEach(() => run.stop())
+  const diff = (...args: string[]) => run.settings(['diff', ...args])
+
+  it('shows key by key what would change, and changes nothing', async () => {
+    expect(await diff('settings.yaml')).to.deep.equal({
+      exitCode: 0,
+      stdout: '  theme.mode  "light" → "dark"\n\n1 of 2 managed keys differs.\n',
+      stderr: '',
+    })
+    expect(run.methods).to.equal('GET')
+  })
+
+  it('says so where nothing differs', async () => {
+    run.service.change({ theme: { mode: 'dark' } })
+    expect(await diff('settings.yaml', '--exit-code')).to.deep.equal({
+      exitCode: 0,
+      stdout: 'No differences in 2 managed keys.\n',
+      stderr: '',
+    })
+    expect(JSON.parse((await diff('settings.yaml', '--json')).stdout)).to.deep.equal({ changes: [] })
+  })
+
+  it('has the changes for a program', async () => {
+    expect(JSON.parse((await diff('settings.yaml', '--json')).stdout)).to.deep.equal({ changes })
+    expect((await diff('settings.yaml', '-o', 'tsv')).stdout).to.equal('theme.mode\tlight\tdark\n')
+    expect((await diff('settings.yaml', '-o', 'csv')).stdout).to.equal(
+      'path,from,to\ntheme.mode,light,dark\n',
+    )
+    expect((await diff('settings.yaml', '--fields', 'path')).stdout).to.equal('theme.mode\n')
+    expect((await diff('settings.yaml', '--jq', '.changes[].to')).stdout).to.equal('dark\n')
+  })
+
+  it('tells texts from other values, and none from both', async () => {
+    run.service.settings = { app_name: '5', features: { chat: true } }
+    run.file('types.yaml', 'app_name: "true"\nfeatures: { chat: false }\nlimits: { max_tokens: 5 }')
+    expect((await diff('types.yaml')).stdout).to.equal(
+      [
+        '  app_name           "5"  → "true"',
+        '  features.chat      true → false',
+        '  limits.max_tokens  none → 5',
+        '',
+        '3 keys differ.',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  it('exits with 10 for a difference, where that was asked for', async () => {
+    expect(await diff('settings.yaml', '--exit-code')).to.include({ exitCode: 10, stderr: '' })
+    const structured = await diff('settings.yaml', '--exit-code', '--json')
+    expect(structured).to.include({ exitCode: 10, stderr: '' })
+    expect(JSON.parse(structured.stdout)).to.deep.equal({ changes })
+    run.service.otherwise = () => json(403, { error: { code: 'forbidden', message: 'No' } })
+    expectFailure(await diff('settings.yaml', '--exit-code'), 5, 'No')
+  })
+
+  it('lays later files over earlier ones, stdin too', async () => {
+    run.file('production.yaml', 'theme: { mode: contrast }\napp_name: Live')
+    run.file('local.json', '{"app_name":"Mine"}')
+    const layered = await diff('settings.yaml', '-f', 'production.yaml', '--file', 'local.json', '--json')
+    expect(JSON.parse(layered.stdout).changes.map(({ to }: { to: string }) => to)).to.deep.equal([
+      'Mine',
+      'contrast',
+    ])
+    const piped = await run.settings(['diff', '-f', 'settings.yaml', '-f', '-', '--json'], {
+      stdin: 'theme: { mode: piped }',
+    })
+    expect(JSON.parse(piped.stdout).changes[0].to).to.equal('piped')
+  })
+
+  it('replaces references only where asked, and none that are not set', async () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what is replaced
+    const text = '${TEAM} ${TEAM}'
+    run.file('env.yaml', `app_name: "${text}"`)
+    const to = async (args: string[], env = {}) =>
+      JSON.parse((await run.settings(['diff', 'env.yaml', '--json', ...args], { env })).stdout).changes[0].to
+    expect(await to([])).to.equal(text)
+    expect(await to(['--expand-env'], { TEAM: 'Blue' })).to.equal('Blue Blue')
+    expectFailure(await diff('env.yaml', '--expand-env'), 2, 'env.yaml:1:', 'TEAM')
+  })
+
+  it('names every fault of a file with its place, and sends nothing', async () => {
+    run.file('bad.yaml', 'theme:\n  mdoe: dark\nfeatures:\n  chat: on\n')
+    expectFailure(
+      await diff('bad.yaml'),
+      2,
+      'bad.yaml:2:3: theme.mdoe',
+      'theme.mode',
+      'bad.yaml:4:9: features.chat',
+    )
+    const { stderr } = await diff('bad.yaml', '--json')
+    expect(JSON.parse(stderr).error.details.faults).to.have.length(2)
+    expectFailure(await diff(), 2, 'No settings file is named')
+    expectFailure(await diff('nowhere.yaml'), 2, 'nowhere.yaml cannot be read')
+    expectFailure(await diff('-', '-f', '-'), 2, '- is given twice')
+    expect(run.server.requests).to.deep.equal([])
+  })
+
+  it('colours what is removed and what is set where colour is wanted', async () => {
+    const forced = await run.settings(['diff', 'settings.yaml'], { env: { FORCE_COLOR: '1' } })
+    expect(forced.stdout).to.contain('\u001b[31m"light"\u001b[39m → \u001b[32m"dark"\u001b[39m')
+    const plain = await run.settings(['diff', 'settings.yaml', '--no-color'], { env: { FORCE_COLOR: '1' } })
+    expect(plain.stdout).not.to.contain('\u001b')
+  })
+
+  it('lets nothing that the service has steer a terminal', async () => {
+    run.service.change({ theme: { mode: '\u001b[2J\u009b31mred\u202e' } })
+    const { stdout } = await run.settings(['diff', 'settings.yaml'], { env: { FORCE_COLOR: '1' } })
+    const own = ['31', '32', '39'].map((code) => `\u001b[${code}m`)
+    const text = own.reduce((left, code) => left.replaceAll(code, ''), stdout)
+    expect(stripControls(text)).to.equal(text)
+  })
+
+  it('shows a difference that could not be seen', async () => {
+    run.service.change({ theme: { mode: 'dark\u202e\u009b' } })
+    expect((await diff('settings.yaml')).stdout).to.contain('"dark\\u202e\\u009b" → "dark"\n')
+  })
+
+  describe('--save', () => {
+    it('writes a plan for its owner alone, also where nothing differs', async () => {
+      for (const mode of ['light', 'dark']) {
+        run.service.change({ theme: { mode } })
+        expect((await diff('settings.yaml', '--save', 'out.plan')).stderr).to.contain(
+          'The plan is in out.plan: chatctl settings apply out.plan',
+        )
+        const path = join(run.sandbox.home, 'out.plan')
+        expect(statSync(path).mode & 0o777).to.equal(0o600)
+        const plan = JSON.parse(readFileSync(path, 'utf8'))
+        expect(plan).to.deep.include({ format: 'chatctl-plan', v: 1, service: `${run.server.url}/` })
+        expect(plan.settings[0]).to.deep.equal({ path: 'theme.mode', from: mode, to: 'dark' })
+        expect(JSON.stringify(plan)).not.to.contain('some-key')
+      }
+    })
+
+    it('writes over a plan, also through a link, and over nothing else', async () => {
+      await diff('settings.yaml', '--save', 'out.plan')
+      const link = join(run.sandbox.home, 'link.plan')
+      symlinkSync('out.plan', link)
+      expect((await diff('settings.yaml', '--save', 'link.plan')).exitCode).to.equal(0)
+      expect(lstatSync(link).isSymbolicLink()).to.equal(true)
+      expectFailure(
+        await diff('settings.yaml', '--save', 'settings.yaml'),
+        2,
+        'settings.yaml is there and is no plan',
+      )
+      expectFailure(await diff('settings.yaml', '--save', '.'), 2, 'is no plan')
+      expect(readFileSync(join(run.sandbox.home, 'settings.yaml'), 'utf8')).to.equal(wanted)
+      expectFailure(
+        await diff('settings.yaml', '--save', 'no/where.plan'),
+        1,
+        'cannot be written: no such file',
+      )
+    })
+
+    it('makes what diff does not take for a settings file', async () => {
+      await diff('settings.yaml', '--save', 'out.plan')
+      expectFailure(await diff('out.plan'), 2, 'out.plan is a plan', 'chatctl settings apply out.plan')
+    })
+  })
+})

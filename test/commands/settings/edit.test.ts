@@ -1,0 +1,175 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { expectFailure } from '../../support/expect-failure.ts'
+import { failing } from '../../support/fault-server.ts'
+import { runBuilt } from '../../support/run-chatctl.ts'
+import { SettingsRun } from './settings-run.ts'
+
+/** Off a terminal, where a program edits: what a person is asked is for test/system/settings-terminal.test.ts. */
+describe('settings edit', () => {
+  let run: SettingsRun
+  beforeEach(async () => {
+    run = await SettingsRun.start()
+  })
+  afterEach(() => run.stop())
+
+  /** @param script of sh, the file to be edited is `$1` */
+  const edit = (script: string, args: string[] = ['--yes'], env: NodeJS.ProcessEnv = {}) => {
+    const editor = run.file('editor', `#!/bin/sh\n${script}\n`, 0o700)
+    return run.settings(['edit', ...args], { env: { EDITOR: editor, ...env } }, runBuilt)
+  }
+  const folder = () => join(run.sandbox.home, '.local', 'state', 'chatctl', 'state', 'edits')
+  const kept = () => {
+    const [name = '', ...others] = readdirSync(folder())
+    expect(others).to.deep.equal([])
+    return join(folder(), name)
+  }
+  const setMode = (mode: string) => `sed -i 's/mode: .*/mode: ${mode}/' "$1"`
+
+  it('gives the editor what export prints, as a file of its own', async () => {
+    const { stdout } = await run.settings(['export'])
+    const copy = join(run.sandbox.home, 'copy')
+    await edit(`cp "$1" '${copy}'; echo "$1" >> '${copy}'; stat -c %a "$1" >> '${copy}'`)
+    const lines = readFileSync(copy, 'utf8').split('\n')
+    expect(lines.slice(0, -3).join('\n')).to.equal(stdout.trimEnd())
+    expect(lines.at(-3)).to.match(/\/settings\.yaml$/)
+    expect(lines.at(-2)).to.equal('600')
+  })
+
+  it('applies what was changed, and nothing else', async () => {
+    const { exitCode, stdout, stderr } = await edit(setMode('dark'))
+    expect({ exitCode, stdout }, stderr).to.deep.equal({
+      exitCode: 0,
+      stdout: 'Applied and verified: theme.mode\n',
+    })
+    expect(run.changes).to.deep.equal([{ method: 'PATCH', body: { theme: { mode: 'dark' } } }])
+  })
+
+  it('does not mind what somebody else changes meanwhile in other keys', async () => {
+    run.service.otherwise = (method, count) => {
+      if (method === 'GET' && count === 1) run.service.change({ app_name: 'Other' })
+      return undefined
+    }
+    expect((await edit(setMode('dark'))).exitCode).to.equal(0)
+    expect(run.service.settings['app_name']).to.equal('Other')
+  })
+
+  it('leaves a key alone that was removed, and lets one be added', async () => {
+    run.service.settings = { theme: { mode: 'light' } }
+    await edit('printf "app_name: New\\n" > "$1"')
+    expect(run.changes).to.deep.equal([{ method: 'PATCH', body: { app_name: 'New' } }])
+  })
+
+  for (const [what, script] of [
+    ['nothing was changed', 'true'],
+    ['comments were', 'echo "# mine" >> "$1"'],
+    ['nothing is left', ': > "$1"'],
+    ['comments are left', 'sed -i -n "/^ *#/p" "$1"'],
+  ] as const) {
+    it(`says so where ${what}`, async () => {
+      const { exitCode, stderr } = await edit(script)
+      expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: 'Nothing was changed.\n' })
+      expect(run.methods).to.equal('GET')
+    })
+  }
+
+  it('prefers VISUAL, with arguments', async () => {
+    const visual = run.file('visual', `#!/bin/sh\n[ "$1" = --wait ] && shift\n${setMode('dark')}\n`, 0o700)
+    expect((await edit('exit 9', ['--yes'], { VISUAL: `${visual} --wait` })).exitCode).to.equal(0)
+    expect(run.changes).to.have.length(1)
+  })
+
+  it('needs --yes and an editor off a terminal, before anything is read', async () => {
+    expectFailure(await edit('true', []), 3, '--yes')
+    expectFailure(await edit('true', ['--yes'], { EDITOR: '' }), 3, 'EDITOR')
+    expect(run.server.requests).to.deep.equal([])
+  })
+
+  it('names the directory in which no file can be made for the editor, and the variable that chooses it', async () => {
+    const missing = join(run.sandbox.home, 'no', 'such', 'directory')
+    const done = await edit('true', ['--yes'], { TMPDIR: missing })
+    expectFailure(done, 1, `Cannot create a file for the editor in ${missing}: `, 'Hint: Set TMPDIR')
+    expect(run.changes).to.deep.equal([])
+  })
+
+  it('is over where the editor fails', async () => {
+    expectFailure(await edit(`${setMode('dark')}; exit 1`), 2, 'ended with 1')
+    expect(run.methods).to.equal('GET')
+  })
+
+  for (const [what, bytes] of [
+    ['not UTF-8', '\\303\\050'],
+    ['not text', '\\000'],
+  ]) {
+    it(`sends nothing that is ${what}, and leaves the file where it is`, async () => {
+      const done = await edit(`printf 'app_name: a${bytes}\\n' > "$1"`, ['--yes'], {
+        TMPDIR: run.sandbox.home,
+      })
+      expectFailure(done, 2, `${what}`)
+      const path = /(\/\S+settings\.yaml)/.exec(done.stderr)?.[1] ?? ''
+      expect(readFileSync(path, 'utf8')).to.contain('app_name: a')
+      expect(run.changes).to.deep.equal([])
+    })
+  }
+
+  it('does not mind a byte order mark', async () => {
+    const script = `printf '\\357\\273\\277' > copy; cat "$1" >> copy; cp copy "$1"`
+    const { exitCode, stderr } = await edit(script)
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: 'Nothing was changed.\n' })
+  })
+
+  it('ends as it is told to, although nothing was changed', async () => {
+    const script = 'kill -TERM $(ps -o ppid= -p $PPID); sleep 0.5'
+    const stderr = 'Error: Interrupted. No change was sent to the service\n'
+    expect(await edit(script)).to.deep.equal({ exitCode: 143, stdout: '', stderr })
+  })
+
+  describe('where it comes to nothing keeps what was edited, and says how to apply it', () => {
+    const expectKept = (stderr: string, words: string) => {
+      const path = kept()
+      expect(stderr).to.contain(`chatctl settings apply ${path}`)
+      expect(readFileSync(path, 'utf8')).to.contain(words)
+      expect(statSync(path).mode & 0o777).to.equal(0o600)
+      expect(statSync(folder()).mode & 0o777).to.equal(0o700)
+    }
+
+    it('because it cannot be read', async () => {
+      const done = await edit(`echo "colour: red" >> "$1"`)
+      expectFailure(done, 2, 'settings.yaml:', 'colour')
+      expectKept(done.stderr, 'colour: red')
+      expect(run.methods).to.equal('GET')
+    })
+
+    it('elsewhere, where its own place cannot be written', async () => {
+      const env = { XDG_STATE_HOME: run.file('no-folder', ''), TMPDIR: run.sandbox.home }
+      const done = await edit(`echo "colour: red" >> "$1"`, ['--yes'], env)
+      const path = /chatctl settings apply (\S+)/.exec(done.stderr)?.[1] ?? ''
+      expect(path, done.stderr).to.match(new RegExp(`^${run.sandbox.home}/chatctl-`))
+      expect(readFileSync(path, 'utf8')).to.contain('colour: red')
+      expect(statSync(path).mode & 0o777).to.equal(0o600)
+    })
+
+    it('because the service refuses it', async () => {
+      run.service.otherwise = (method) => (method === 'PATCH' ? failing(403, 'forbidden', 'No') : undefined)
+      const done = await edit(setMode('dark'))
+      expectFailure(done, 5, 'No')
+      expectKept(done.stderr, 'mode: dark')
+    })
+
+    it('because somebody else has changed the same key meanwhile, and the text can be applied then', async () => {
+      run.service.otherwise = (method, count) => {
+        if (method === 'GET' && count === 1) run.service.change({ theme: { mode: 'contrast' } })
+        return undefined
+      }
+      const done = await edit(setMode('dark'), ['--yes', '--json'])
+      expect(done.exitCode).to.equal(7)
+      const { message, hint } = JSON.parse(done.stderr).error
+      expect(message).to.contain('theme.mode was "light", is "contrast"')
+      expect(hint).not.to.contain('--refresh')
+      expectKept(hint, 'mode: dark')
+      expect((await run.settings(['apply', kept(), '--yes'])).exitCode).to.equal(0)
+      expect(run.changes).to.deep.equal([{ method: 'PATCH', body: { theme: { mode: 'dark' } } }])
+    })
+  })
+})

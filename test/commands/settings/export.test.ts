@@ -1,0 +1,144 @@
+import { expect } from 'chai'
+import * as fc from 'fast-check'
+import { settingsDocument } from '../../../src/contract/settings-keys.ts'
+import { readSettingsFiles } from '../../../src/plan/file/read-settings-files.ts'
+import { leavesOf } from '../../../src/plan/leaves.ts'
+import { settingsFileView } from '../../../src/view/settings-file.ts'
+import { SettingsRun } from './settings-run.ts'
+
+describe('settings export', () => {
+  let run: SettingsRun
+  beforeEach(async () => {
+    run = await SettingsRun.start()
+  })
+  afterEach(() => run.stop())
+
+  it('names its schema first, and says what each field means and what to do with it', async () => {
+    const { stdout, stderr } = await run.settings(['export'])
+    expect(stderr).to.equal('')
+    expect(stdout).to.match(/^# yaml-language-server: \$schema=\.\/settings\.schema\.json\n/)
+    for (const words of [
+      'chatctl settings schema > settings.schema.json',
+      'chatctl settings apply settings.yaml',
+      '# Most tokens that one completion may generate\n  max_tokens: 4096\n',
+    ]) {
+      expect(stdout).to.contain(words)
+    }
+  })
+
+  it('differs in nothing from what the service has', async () => {
+    run.file('settings.yaml', (await run.settings(['export'])).stdout)
+    run.file('settings.json', (await run.settings(['export', '--json'])).stdout)
+    for (const file of ['settings.yaml', 'settings.json']) {
+      const { exitCode, stdout } = await run.settings(['diff', file, '--exit-code'])
+      expect({ exitCode, stdout }).to.deep.equal({
+        exitCode: 0,
+        stdout: 'No differences in 8 managed keys.\n',
+      })
+    }
+  })
+
+  it('keeps what chatctl cannot set, as comments or below $unmanaged, and can be applied as it is', async () => {
+    run.service.change({ theme: { primary_color: 'tomato', x_font: 'serif' }, limits: { max_tokens: null } })
+    const { stdout, stderr } = await run.settings(['export'])
+    expect(stdout).to.contain(
+      '# The service also has the following, which chatctl cannot set:\n' +
+        '#   theme: {"primary_color":"tomato","x_font":"serif"}\n#   x_extra: 1\n',
+    )
+    expect(stdout).not.to.contain('max_tokens')
+    expect(stderr).to.equal('The service has values that chatctl would not set: theme.primary_color\n')
+    const { stdout: json } = await run.settings(['export', '--json', '--quiet'])
+    expect(JSON.parse(json)).to.deep.equal({
+      app_name: 'Chat',
+      theme: { mode: 'light' },
+      features: { chat: true, file_upload: false, code_completion: true },
+      limits: { max_requests_per_min: 60 },
+      $unmanaged: { theme: { primary_color: 'tomato', x_font: 'serif' }, x_extra: 1 },
+    })
+    run.file('settings.yaml', stdout)
+    run.file('settings.json', json)
+    run.file('plain.yaml', (await run.settings(['export', '-o', 'yaml'])).stdout)
+    for (const file of ['settings.yaml', 'settings.json', 'plain.yaml'])
+      expect((await run.settings(['diff', file, '--exit-code'])).exitCode, file).to.equal(0)
+  })
+
+  it('is comments alone where there is nothing to set, to be written below', async () => {
+    run.service.settings = {}
+    const { stdout } = await run.settings(['export'])
+    expect(stdout).to.match(/^(#.*\n)+$/)
+    run.file('settings.yaml', `${stdout}app_name: New\n`)
+    expect((await run.settings(['apply', 'settings.yaml', '--yes'])).exitCode).to.equal(0)
+  })
+
+  it('loses nothing that a service has, and is read again as what can be set of it', () => {
+    const keys = [
+      'app_name',
+      'theme',
+      'mode',
+      'features',
+      'chat',
+      'limits',
+      'max_tokens',
+      '__proto__',
+      'a\u2028b',
+    ]
+    const { value: anything } = fc.letrec<{ value: unknown }>((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 3 },
+        fc.constantFrom(null, true, 5, 'x', '\n', '\u2028app_name: x', '\u0085'),
+        fc.array(tie('value'), { maxLength: 2 }),
+        fc.dictionary(fc.constantFrom(...keys), tie('value'), { maxKeys: 4 }),
+      ),
+    }))
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom(...keys), anything, { minKeys: 1 }), (settings) => {
+        const { $unmanaged = {}, ...managed } = settingsDocument(settings)
+        const isNull = ([, value]: [string, unknown]) => value === null
+        const left = [...leavesOf(managed), ...leavesOf($unmanaged)]
+        const all = [...leavesOf(settings)]
+        expect(left).to.have.deep.members(
+          all.filter((leaf) => left.some(([path]) => path === leaf[0]) || !isNull(leaf)),
+        )
+        const text = String(settingsFileView.text?.({ ...managed, $unmanaged }))
+        const readBack = () => readSettingsFiles([{ name: 'settings.yaml', text }]).settings
+        if (leavesOf(managed).size > 0) expect(readBack()).to.deep.equal(managed)
+        else expect(readBack).to.throw('There is no setting')
+        // YAML 1.1 knows more line breaks than YAML 1.2, and each would end a comment.
+        const comments = text.slice(text.indexOf('# The service also has')).trimEnd()
+        for (const line of comments.split(/[\n\r\u0085\u2028\u2029]/)) expect(line).to.match(/^#/)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('is read again as what it was, whatever the texts are', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'grapheme' }),
+      fc.string({
+        unit: fc.constantFrom('#', ':', ' ', '\n', '"', "'", '-', '|', '>', '&', '*', '%', '\t', 'n', '~'),
+      }),
+      fc.constantFrom(
+        'on',
+        'null',
+        '~',
+        '1',
+        '1.0',
+        '0x1',
+        'true',
+        '---',
+        '...',
+        '2026-01-01',
+        '<<',
+        '$schema',
+      ),
+    )
+    fc.assert(
+      fc.property(text, text, fc.integer(), fc.boolean(), (app_name, mode, max_tokens, chat) => {
+        const settings = { app_name, theme: { mode }, features: { chat }, limits: { max_tokens } }
+        const file = String(settingsFileView.text?.(settings))
+        expect(readSettingsFiles([{ name: 'settings.yaml', text: file }]).settings).to.deep.equal(settings)
+      }),
+      { numRuns: 500, examples: [[' \n', '\n  \n', 0, false]] },
+    )
+  })
+})

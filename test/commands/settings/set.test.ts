@@ -1,0 +1,93 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { expectFailure } from '../../support/expect-failure.ts'
+import { json, noContent } from '../../support/fault-server.ts'
+import { SettingsRun } from './settings-run.ts'
+
+describe('settings set', () => {
+  let run: SettingsRun
+  beforeEach(async () => {
+    run = await SettingsRun.start()
+  })
+  afterEach(() => run.stop())
+  const set = (...args: string[]) => run.settings(['set', ...args])
+
+  it('sends the named keys, also those that are as they should be, and reads them back', async () => {
+    const { exitCode, stdout } = await set('theme.mode=light', '--json')
+    expect(exitCode).to.equal(0)
+    expect(JSON.parse(stdout)).to.deep.equal(run.service.settings)
+    expect(run.methods).to.equal('PATCH GET')
+    expect(run.changes[0]?.body).to.deep.equal({ theme: { mode: 'light' } })
+  })
+
+  it('shows the response to the change', async () => {
+    run.service.answerPatch = json(200, { restart_required: true })
+    const { exitCode, stdout } = await set('theme.mode=dark', '--json')
+    expect({ exitCode, body: JSON.parse(stdout) }).to.deep.equal({
+      exitCode: 0,
+      body: { restart_required: true },
+    })
+  })
+
+  it('shows the settings as they were read back where the response has nothing to show', async () => {
+    for (const said of [noContent, json(200, {})]) {
+      run.service.answerPatch = said
+      const { exitCode, stdout, stderr } = await set('theme.mode=dark', '--json')
+      expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
+      expect(JSON.parse(stdout)).to.deep.equal(run.service.settings)
+    }
+  })
+
+  it('is 7 for a key that did not take, whatever was answered', async () => {
+    run.service.otherwise = (method) => (method === 'PATCH' ? json(200, { app_name: 'New' }) : undefined)
+    expectFailure(
+      await set('app_name=New', 'theme.mode=light'),
+      7,
+      'app_name did not take: it is "Chat", not "New"',
+    )
+  })
+
+  it('waits for a service that answers for a while with what was there before', async () => {
+    const before = { ...run.service.settings }
+    run.service.otherwise = (method, count) => (method === 'GET' && count < 2 ? json(200, before) : undefined)
+    expect((await set('app_name=New')).exitCode).to.equal(0)
+    expect(run.methods).to.equal('PATCH GET GET GET')
+  })
+})
+
+describe('settings api set', () => {
+  let run: SettingsRun
+  beforeEach(async () => {
+    run = await SettingsRun.start()
+  })
+  afterEach(() => run.stop())
+  const set = (...args: string[]) => run.settings(['api', 'set', ...args])
+
+  it('says what differs from what was last sent from here', async () => {
+    expect(await set('--version', 'v1', '--rate-limiting', 'on')).to.include({ exitCode: 0, stderr: '' })
+    const { stderr } = await set('--version', 'v2')
+    expect(stderr).to.match(/^API configuration, compared with what was last sent from here \(\d{4}-.*Z\)\n/)
+    expect(stderr).to.contain('  api.version  "v1" → "v2"\n')
+    expect(stderr).to.contain('Sent then, and not this time: api.rate_limiting.enabled\n')
+    expect((await set('--version', 'v2')).stderr).to.match(/no difference\n$/)
+    expect((await set('--version', 'v3', '--quiet')).stderr).to.equal('')
+  })
+
+  it('--dry-run leaves the record of what was sent as it is', async () => {
+    await set('--version', 'v1')
+    const folder = join(run.sandbox.home, '.local', 'state', 'chatctl', 'state', 'api-configuration')
+    const [name = ''] = readdirSync(folder)
+    const { ino, mtimeMs } = statSync(join(folder, name))
+    expect(await set('--version', 'v2', '--dry-run')).to.include({ exitCode: 0, stderr: '' })
+    expect(statSync(join(folder, name))).to.include({ ino, mtimeMs })
+    expect(run.changes).to.have.length(1)
+  })
+
+  it('says it in a line for a program', async () => {
+    await set('--version', 'v1')
+    const { stdout, stderr } = await set('--version', 'v2', '--json')
+    expect(JSON.parse(stdout)).to.deep.equal({ version: 'v2' })
+    expect(JSON.parse(stderr).notice.message).to.contain('api.version from "v1" to "v2"')
+  })
+})

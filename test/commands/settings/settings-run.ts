@@ -1,0 +1,63 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type FaultServer, startFaultServer } from '../../support/fault-server.ts'
+import { type Run, type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { SettingsService } from '../../support/settings-service.ts'
+
+/** The built program before a service of settings, in a home of its own. */
+export class SettingsRun {
+  readonly sandbox: Sandbox = createSandbox()
+  readonly service: SettingsService
+  readonly server: FaultServer
+
+  private constructor(service: SettingsService, server: FaultServer) {
+    this.service = service
+    this.server = server
+  }
+
+  static async start(): Promise<SettingsRun> {
+    const service = new SettingsService()
+    return new SettingsRun(service, await startFaultServer(service.script))
+  }
+
+  get env(): NodeJS.ProcessEnv {
+    return { CHATCTL_BASE_URL: this.server.url, CHATCTL_API_KEY: 'some-key' }
+  }
+
+  /** Words of `chatctl settings …`. */
+  settings(args: readonly string[], options: RunOptions = {}, run = runChatctl): Promise<Run> {
+    return run(this.sandbox, ['settings', ...args], {
+      ...options,
+      env: { ...this.env, ...options.env },
+    })
+  }
+
+  file(name: string, text: string, mode = 0o600): string {
+    const path = join(this.sandbox.home, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text, { mode })
+    return path
+  }
+
+  read(name: string): string {
+    return readFileSync(join(this.sandbox.home, name), 'utf8')
+  }
+
+  /** Requests so far but those that read, as method and body. */
+  get changes(): { method: string; body: unknown }[] {
+    return this.server.requests
+      .filter(({ method }) => method !== 'GET')
+      .map(({ method, body }) => ({ method, body: JSON.parse(body) }))
+  }
+
+  /** Methods of all requests so far. */
+  get methods(): string {
+    return this.server.requests.map(({ method }) => method).join(' ')
+  }
+
+  async stop(): Promise<void> {
+    await this.server.close()
+    this.sandbox.remove()
+  }
+}

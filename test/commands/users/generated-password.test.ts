@@ -1,0 +1,140 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import {
+  type Behaviour,
+  failing,
+  json,
+  type RecordedRequest,
+  reset,
+  resetMidBody,
+  silent,
+  startFaultServer,
+} from '../../support/fault-server.ts'
+import { startBuilt } from '../../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+
+describe('users create --generate-password', () => {
+  let sandbox: Sandbox
+  beforeEach(() => {
+    sandbox = createSandbox()
+  })
+  afterEach(() => sandbox.remove())
+
+  const folder = () => join(sandbox.home, '.local', 'state', 'chatctl', 'state', 'passwords')
+  const kept = () => (existsSync(folder()) ? readdirSync(folder()).map((name) => join(folder(), name)) : [])
+
+  /** @param meanwhile is called when the request has come, before it is answered */
+  async function create(
+    behaviour: Behaviour,
+    flags: readonly string[] = [],
+    meanwhile: (child: ReturnType<typeof startBuilt>) => void = () => {},
+  ) {
+    let child: ReturnType<typeof startBuilt> | undefined
+    const sent: RecordedRequest[] = []
+    const server = await startFaultServer((request, response, incoming) => {
+      sent.push(request)
+      if (child) meanwhile(child)
+      return behaviour(request, response, incoming)
+    })
+    const words = ['users', 'create', '--email', 'ada@example.com', '--generate-password', ...flags]
+    child = startBuilt(sandbox, words, {
+      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' },
+    })
+    child.stdin?.end()
+    const said = { stdout: '', stderr: '' }
+    child.stdout?.on('data', (chunk) => {
+      said.stdout += chunk
+    })
+    child.stderr?.on('data', (chunk) => {
+      said.stderr += chunk
+    })
+    const exitCode = await new Promise<number | null>((resolve) => child.once('close', resolve))
+    await server.close()
+    const password = sent[0] && JSON.parse(sent[0].body).password
+    return { exitCode, ...said, password, url: server.url }
+  }
+
+  /** The file has the password that was sent, is its owner's, and was named. */
+  function expectKept({ password, stderr, url }: Awaited<ReturnType<typeof create>>): void {
+    const [path = '', ...others] = kept()
+    expect(others).to.deep.equal([])
+    expect(JSON.parse(readFileSync(path, 'utf8'))).to.include({
+      service: `${url}/`,
+      email: 'ada@example.com',
+      password,
+    })
+    if (process.platform !== 'win32') {
+      expect(statSync(path).mode & 0o777).to.equal(0o600)
+      expect(statSync(folder()).mode & 0o777).to.equal(0o700)
+    }
+    expect(stderr).to.contain(`The generated password is in ${path}`).and.not.to.contain(password)
+  }
+
+  for (const [what, behaviour] of [
+    ['is reset', reset],
+    ['breaks off', resetMidBody()],
+    ['is 502', failing(502, 'bad_gateway', 'Bad gateway')],
+    ['does not come in time', silent],
+  ] as const) {
+    it(`keeps the password in a file where the response ${what}, and names the file`, async () => {
+      const run = await create(behaviour, ['--timeout', '500ms'])
+      expect(run.exitCode).to.equal(69)
+      expect(run.stdout).to.equal('')
+      expectKept(run)
+    })
+  }
+
+  it('keeps the password in a file where a signal ends the run after it was sent, and names the file', async () => {
+    const run = await create(silent, ['--json'], (child) => child.kill('SIGINT'))
+    expect(run.exitCode).to.equal(130)
+    expectKept(run)
+    const { error } = JSON.parse(run.stderr)
+    expect(error.message).to.contain('The outcome of the change is unknown')
+    expect(error.hint).to.contain('The user may exist').and.to.contain('The generated password is in')
+  })
+
+  it('has the file before the request is sent', async () => {
+    const found: string[] = []
+    const run = await create(json(201, { id: 'u1' }), ['--json'], () => {
+      found.push(...kept().map((path) => JSON.parse(readFileSync(path, 'utf8')).password))
+    })
+    expect(found).to.deep.equal([run.password])
+  })
+
+  it('prints the password of a user that was created, and leaves no file', async () => {
+    const run = await create(json(201, { id: 'u1' }), ['--json'])
+    expect(run.exitCode, run.stderr).to.equal(0)
+    expect(JSON.parse(run.stdout)).to.deep.equal({ id: 'u1', generated_password: run.password })
+    expect(kept()).to.deep.equal([])
+  })
+
+  it('uses a temporary directory where the state directory cannot be written, and leaves nothing there', async () => {
+    const temporary = join(sandbox.home, 'tmp')
+    mkdirSync(temporary)
+    sandbox.env = { ...sandbox.env, XDG_STATE_HOME: '/dev/null', TMPDIR: temporary }
+    expect((await create(json(201, { id: 'u1' }))).exitCode).to.equal(0)
+    expect(readdirSync(temporary)).to.deep.equal([])
+    const lost = await create(reset)
+    const [name = ''] = readdirSync(temporary)
+    expect(lost.stderr).to.contain(`The generated password is in ${join(temporary, name)}`)
+  })
+
+  it('sends nothing where the password cannot be written anywhere', async () => {
+    sandbox.env = { ...sandbox.env, XDG_STATE_HOME: '/dev/null', TMPDIR: '/dev/null' }
+    const run = await create(json(201, { id: 'u1' }))
+    expect(run).to.include({ exitCode: 1, password: undefined })
+    expect(run.stderr).to.contain('Cannot write the generated password to a file')
+  })
+
+  it('leaves no file where no user was created', async () => {
+    for (const status of [400, 401, 409]) {
+      const run = await create(failing(status, 'refused', 'No'))
+      expect(run.exitCode).to.be.above(0)
+      expect(run.stderr).not.to.contain('generated password')
+      expect(kept()).to.deep.equal([])
+    }
+    expect((await create(json(200, {}), ['--dry-run'])).exitCode).to.equal(0)
+    expect(kept()).to.deep.equal([])
+  })
+})

@@ -1,0 +1,269 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { expectFailure } from '../../support/expect-failure.ts'
+import {
+  type Behaviour,
+  delayed,
+  type FaultServer,
+  failing,
+  json,
+  limited,
+  reset,
+  type Script,
+  startFaultServer,
+} from '../../support/fault-server.ts'
+import { type Run, type RunOptions, runChatctl, startBuilt } from '../../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+
+/** Several users in one command. */
+describe('users get ID ID', () => {
+  let sandbox: Sandbox
+  let server: FaultServer | undefined
+
+  before(() => {
+    sandbox = createSandbox()
+  })
+  afterEach(async () => {
+    await server?.close()
+    server = undefined
+  })
+  after(() => sandbox.remove())
+
+  async function start(script: Script): Promise<RunOptions> {
+    server = await startFaultServer(script)
+    return { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' } }
+  }
+
+  async function get(args: readonly string[], script: Script, stdin = ''): Promise<Run> {
+    const options = await start(script)
+    return runChatctl(sandbox, ['users', 'get', ...args], { ...options, stdin })
+  }
+
+  /** Each id by its own behaviour, else the user of that id. */
+  function users(others: Record<string, Behaviour> = {}, ms?: (id: string) => number): Script {
+    return {
+      choose: ({ path }) => {
+        const id = path.split('/').at(-1) ?? ''
+        const found = others[id] ?? json(200, userOf(id))
+        return ms ? delayed(ms(id), found) : found
+      },
+    }
+  }
+
+  const missing = (id: string) => failing(404, 'not_found', `There is no user ${id}`)
+  const idsOf = (stdout: string) =>
+    stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => line.split('\t')[0])
+
+  it('keeps the order at any concurrency, and asks so many at a time', async () => {
+    const ids = Array.from({ length: 40 }, (_, index) => `u${index}`)
+    let [atOnce, most] = [0, 0]
+    const slow: Behaviour = async (request, response, incoming) => {
+      most = Math.max(most, ++atOnce)
+      const id = request.path.split('/').at(-1) ?? ''
+      await sleep((Number(id.slice(1)) * 37) % 60)
+      atOnce--
+      return json(200, userOf(id))(request, response, incoming)
+    }
+    for (const [concurrency, expected] of [
+      ['1', 1],
+      ['5', 5],
+      ['40', undefined],
+    ] as const) {
+      most = 0
+      const run = await get(['-', '--concurrency', concurrency], slow, ids.join('\n'))
+      expect(idsOf(run.stdout), run.stderr).to.deep.equal(ids)
+      if (expected === undefined) expect(most).to.be.within(6, 40)
+      else expect(most).to.equal(expected)
+      await server?.close()
+    }
+  })
+
+  it('writes rows while others are still to come, also from stdin', async () => {
+    const options = await start(users())
+    const child = startBuilt(sandbox, ['users', 'get', '-', '-o', 'jsonl'], options)
+    child.stdin?.write('a b\n')
+    const [first] = await once(child.stdout ?? child, 'data')
+    expect(JSON.parse(String(first).split('\n')[0] ?? '')).to.deep.equal(userOf('a'))
+    let rest = ''
+    child.stdout?.on('data', (chunk) => {
+      rest += chunk
+    })
+    child.stdin?.end('c')
+    expect((await once(child, 'close'))[0]).to.equal(0)
+    expect(rest).to.contain('"c"')
+  })
+
+  it('has one header in CSV, and one array in JSON', async () => {
+    const csv = await get(['a', 'b', '-o', 'csv', '--fields', 'id,email'], users())
+    expect(csv.stdout).to.equal('id,email\na,a@example.com\nb,b@example.com\n')
+    await server?.close()
+    const whole = await get(['a', 'b', '--json'], users())
+    expect(JSON.parse(whole.stdout)).to.deep.equal([userOf('a'), userOf('b')])
+  })
+
+  it('says which cannot be read, goes on, and is incomplete', async () => {
+    const script = users({ b: missing('b'), d: failing(403, 'forbidden', 'Not yours') })
+    const run = await get(['a', 'b', 'c', 'd', 'e'], script)
+    expect(idsOf(run.stdout)).to.deep.equal(['a', 'c', 'e'])
+    expect(run.exitCode).to.equal(9)
+    expect(run.stderr).to.equal(
+      'Warning: b could not be read: There is no user b\n' +
+        'Warning: d could not be read: Not yours\n' +
+        'Error: 2 of 5 users could not be read\n',
+    )
+  })
+
+  it('says it in JSON to a program', async () => {
+    const run = await get(['a', 'b', '--json'], users({ b: missing('b') }))
+    expect(JSON.parse(run.stdout)).to.deep.equal([userOf('a')])
+    const [warning, error] = run.stderr
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(warning).to.deep.equal({ warning: { message: 'b could not be read: There is no user b' } })
+    expect(error.error).to.deep.include({ code: 'incomplete', message: '1 of 2 users could not be read' })
+  })
+
+  it('fails like each of them where all failed alike', async () => {
+    const run = await get(['a', 'b', '--json'], users({ a: missing('a'), b: missing('b') }))
+    expect(run).to.include({ exitCode: 6, stdout: '' })
+    expect(run.stderr.trimEnd().split('\n')).to.have.length(3)
+    await server?.close()
+    const mixed = await get(['a', 'b'], users({ a: missing('a'), b: failing(403, 'forbidden', 'No') }))
+    expectFailure(mixed, 9, '2 of 2 users could not be read')
+  })
+
+  it('says it once where there is only one', async () => {
+    const run = await get(['-'], users({ a: missing('a') }), 'a\n')
+    expectFailure(run, 6)
+    expect(run.stderr).to.equal('Error: There is no user a\n')
+  })
+
+  it('stops at once where the credential is refused, and keeps what came before', async () => {
+    const script: Script = {
+      choose: (request, index) =>
+        index < 3
+          ? json(200, userOf(request.path.split('/').at(-1) ?? ''))
+          : failing(401, 'unauthorized', 'No'),
+    }
+    const ids = Array.from({ length: 50 }, (_, index) => `u${index}`)
+    for (const form of ['tsv', 'json']) {
+      const run = await get(['-', '--concurrency', '1', '-o', form], script, ids.join(' '))
+      expect(run.exitCode).to.equal(4)
+      expect(run.stdout.match(/u[0-2]@/g)).to.have.length(3)
+      expect(server?.requests).to.have.length(4)
+      await server?.close()
+    }
+  })
+
+  it('does not wait for a stdin that goes on when it stops', async () => {
+    const options = await start(failing(401, 'unauthorized', 'No'))
+    const child = startBuilt(sandbox, ['users', 'get', '-'], options)
+    child.stdin?.on('error', () => {})
+    child.stdin?.write('a b c\n')
+    const [code] = await once(child, 'close')
+    expect(code).to.equal(4)
+  })
+
+  it('stops where nothing can be reached', async () => {
+    const run = await get(['a', 'b', 'c', 'd', '--concurrency', '1', '--retries', '0'], reset)
+    expectFailure(run, 69, 'did not answer')
+    expect(server?.requests).to.have.length(1)
+  })
+
+  it('gets all through a service that limits them', async () => {
+    let [used, refused, since] = [0, 0, 0]
+    const behave: Behaviour = async (request, response, incoming) => {
+      const now = Date.now()
+      if (now - since >= 1000) [used, since] = [0, now]
+      const isOver = ++used > 10
+      if (isOver) refused++
+      const behaviour = isOver
+        ? limited({ 'retry-after': '1' })
+        : delayed(20, json(200, userOf(request.path.split('/').at(-1) ?? '')))
+      return behaviour(request, response, incoming)
+    }
+    const ids = Array.from({ length: 35 }, (_, index) => `u${index}`)
+    const run = await get(['-'], behave, ids.join('\n'))
+    expect(run.exitCode, run.stderr).to.equal(0)
+    expect(idsOf(run.stdout)).to.deep.equal(ids)
+    expect(refused).to.be.at.most(3 * 8)
+  })
+
+  it('ends with 75 where it would wait for too long, and says for how long', async () => {
+    const script: Script = {
+      choose: (request, index) =>
+        index < 2
+          ? json(200, userOf(request.path.split('/').at(-1) ?? ''))
+          : limited({ 'retry-after': '3600' }),
+    }
+    const run = await get(['a', 'b', 'c', 'd', '--concurrency', '1'], script)
+    expect(run.exitCode).to.equal(75)
+    expect(idsOf(run.stdout)).to.deep.equal(['a', 'b'])
+    expect(run.stderr).to.contain('--max-wait 1h')
+    expect(server?.requests).to.have.length(3)
+  })
+
+  it('refuses what is no id, with its place, and asks nothing where it was in the command line', async () => {
+    expectFailure(
+      await get(['-', '--concurrency', '1'], users(), '\n\n..\n'),
+      2,
+      'line 3 of stdin: the id must not be ".."',
+    )
+    await server?.close()
+    expectFailure(await get(['a', '', 'b'], users()), 2, 'the id must not be empty')
+    expect(server?.requests).to.have.length(0)
+    await server?.close()
+    expectFailure(await get(['-', '-'], users(), 'a'), 2, 'can be given once')
+    await server?.close()
+    const options = await start(users())
+    const run = await runChatctl(sandbox, ['users', 'get', '-'], {
+      ...options,
+      stdin: Buffer.from('a\n\xff', 'latin1'),
+    })
+    expect(run).to.include({ exitCode: 2 })
+    expect(run.stderr).to.contain('stdin is not UTF-8 text')
+  })
+
+  it('reads ids that chunks of stdin cut in two, and characters too', async () => {
+    const options = await start(users())
+    const child = startBuilt(sandbox, ['users', 'get', '-', '--fields', 'id'], options)
+    let stdout = ''
+    child.stdout?.on('data', (chunk) => {
+      stdout += chunk
+    })
+    for (const byte of Buffer.from('über\r\nzwei  drei')) {
+      child.stdin?.write(Buffer.of(byte))
+      await sleep(5)
+    }
+    child.stdin?.end()
+    await once(child, 'close')
+    expect(stdout).to.equal('%C3%BCber\nzwei\ndrei\n')
+  })
+
+  it('refuses a field that no user has before it writes one', async () => {
+    const run = await get(['a', 'b', '--fields', 'id,nmae'], users())
+    expectFailure(run, 2, 'There is no field "nmae"')
+    await server?.close()
+    const some = await get(
+      ['a', 'b', '--fields', 'id,x_extra'],
+      users({ b: json(200, { ...userOf('b'), x_extra: 1 }) }),
+    )
+    expect(some.stdout).to.equal('a\t\nb\t1\n')
+  })
+})
+
+function userOf(id: string) {
+  return {
+    id,
+    email: `${id}@example.com`,
+    name: id,
+    created_at: '2026-01-02T03:04:05Z',
+    metadata: {},
+    settings: {},
+  }
+}

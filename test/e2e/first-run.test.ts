@@ -1,0 +1,35 @@
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { runProgram } from '../support/run-program.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+describe('the first run', () => {
+  let sandbox: Sandbox
+  before(() => {
+    sandbox = createSandbox()
+  })
+  after(() => sandbox.remove())
+
+  it('answers from the embedded service and says once where its data lies', async () => {
+    const first = await runProgram(sandbox, ['chat', 'send', 'Hello'])
+    expect(first.exitCode).to.equal(0)
+    expect(first.stdout).to.match(/not an AI.*\n$/)
+    expect(first.stderr).to.contain('embedded service')
+    expect(first.stderr).to.contain(join(sandbox.home, '.local', 'share', 'chatctl'))
+
+    const second = await runProgram(sandbox, ['chat', 'send', '--continue', 'Again'])
+    expect(second).to.include({ exitCode: 0, stderr: '' })
+  })
+
+  it('keeps the conversation', async () => {
+    const { stdout } = await runProgram(sandbox, ['history', 'list', '--json'])
+    const { messages, has_more } = JSON.parse(stdout)
+    expect(messages.map((message: { role: string }) => message.role)).to.deep.equal([
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+    ])
+    expect(has_more).to.equal(false)
+  })
+})

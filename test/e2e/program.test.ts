@@ -1,0 +1,195 @@
+import { type ChildProcess, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { packageFile } from '../scripts/package-file.ts'
+import { answer, deadUrl, type FaultServer, json, silent, startFaultServer } from '../support/fault-server.ts'
+import { binary, type Run, type RunOptions, startBuilt } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { until } from '../support/until.ts'
+
+/** What only a process shows: the built program, started as a shell starts it. */
+describe('the built program', function () {
+  this.timeout(60_000)
+  let sandbox: Sandbox
+  let server: FaultServer | undefined
+  let child: ChildProcess | undefined
+  before(() => {
+    sandbox = createSandbox()
+  })
+  after(() => sandbox.remove())
+  afterEach(async () => {
+    child?.kill('SIGKILL')
+    await server?.close()
+    server = undefined
+  })
+
+  const environment = () => (server && { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }) ?? {}
+
+  function start(...args: string[]): ChildProcess {
+    child = startBuilt(sandbox, args, { env: environment() })
+    child.stdin?.end()
+    return child
+  }
+
+  const run = (args: readonly string[], options: RunOptions = {}): Promise<Run> =>
+    runProgram(sandbox, args, { env: environment(), ...options })
+
+  /** Runs a line of a shell, in which `"$@"` is the program with its arguments. */
+  function shell(line: string, ...args: string[]) {
+    const words = ['-c', line, 'sh', process.execPath, binary, ...args]
+    return spawnSync('/bin/sh', words, { env: sandbox.env, cwd: sandbox.home, encoding: 'utf8' })
+  }
+
+  it('prints its version', async () => {
+    const { exitCode, stdout } = await run(['--version'])
+    expect(exitCode).to.equal(0)
+    expect(stdout).to.contain(packageFile.version)
+  })
+
+  it('prints help for --help, help and no arguments', async () => {
+    const help = await run(['--help'])
+    expect(help).to.include({ exitCode: 0, stderr: '' })
+    expect(help.stdout).to.match(/^Administer and talk to an AI chat service/)
+    expect(await run(['help'])).to.deep.equal(help)
+    expect(await run([])).to.deep.equal(help)
+  })
+
+  it('exits 2 for an unknown command, and says which was meant', async () => {
+    const { exitCode, stdout, stderr } = await run(['setings', 'get'])
+    expect({ exitCode, stdout }).to.deep.equal({ exitCode: 2, stdout: '' })
+    expect(stderr).to.contain('Did you mean')
+  })
+
+  it('keeps what one process configures for the next', async () => {
+    expect(await run(['config', 'set', 'model', 'small'])).to.include({ exitCode: 0 })
+    expect(await run(['config', 'get', 'model'])).to.include({ exitCode: 0, stdout: 'small\n' })
+    expect(await run(['config', 'unset', 'model'])).to.include({ exitCode: 0 })
+  })
+
+  it('sends stdin as the message', async () => {
+    server = await startFaultServer(json(200, { response: 'From stdin', context_id: 'c' }))
+    const { exitCode, stdout, stderr } = await run(['chat', 'send'], { stdin: 'Text of a pipe\n' })
+    expect({ exitCode, stdout }, stderr).to.deep.equal({ exitCode: 0, stdout: 'From stdin\n' })
+    expect(JSON.parse(server.requests[0]?.body ?? '').message).to.equal('Text of a pipe')
+  })
+
+  it('exits 3 for a question that nobody can answer', async () => {
+    expect(await run(['users', 'create', '--email', 'ada@example.com'])).to.include({
+      exitCode: 3,
+      stdout: '',
+    })
+  })
+
+  it('exits 6 and prints JSON on stderr for a user that is not there', async () => {
+    server = await startFaultServer(json(404, { error: { code: 'not_found', message: 'No such user' } }))
+    const { exitCode, stdout, stderr } = await run(['users', 'get', 'u1', '--json'])
+    expect({ exitCode, stdout }).to.deep.equal({ exitCode: 6, stdout: '' })
+    expect(JSON.parse(stderr).error).to.include({ code: 'not_found', status: 404 })
+  })
+
+  it('exits 69 for a service that cannot be reached', async () => {
+    const url = await deadUrl()
+    const env = { CHATCTL_BASE_URL: url, CHATCTL_API_KEY: 'some-key' }
+    const { exitCode, stderr } = await run(['users', 'get', 'u1', '--retries', '0'], { env })
+    expect(exitCode).to.equal(69)
+    expect(stderr).to.contain(url)
+  })
+
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    it(`exits ${code} on ${signal} while it waits for the service`, async function () {
+      if (process.platform === 'win32') this.skip()
+      server = await startFaultServer(silent)
+      const waiting = start('users', 'get', 'u1')
+      await until(() => server?.requests.length === 1, 20_000)
+      waiting.kill(signal)
+      expect((await once(waiting, 'close'))[0]).to.equal(code)
+    })
+  }
+
+  it('prints 5 MB to a reader that begins late, to the last byte', async () => {
+    const long = `${'0123456789'.repeat(500_000)}\n`
+    server = await startFaultServer(answer(200, { 'content-type': 'text/plain' }, long))
+    const started = start('api', '/v1/long')
+    await until(() => server?.requests.length === 1, 20_000)
+    const printed = started.stdout ? await text(started.stdout) : ''
+    expect(printed.length).to.equal(long.length)
+    expect(printed === long).to.equal(true)
+  })
+
+  it('exits 0 when its reader has seen enough', function () {
+    if (process.platform === 'win32') this.skip()
+    const { stdout, stderr } = shell('{ "$@"; echo $? >&2; } | head -n 1', 'config', 'list', '--json')
+    expect(stdout).to.equal('[\n')
+    expect(stderr).to.equal('0\n')
+  })
+
+  it('exits 1 when stdout is closed', function () {
+    if (process.platform !== 'linux') this.skip()
+    const { status, stderr } = shell('"$@" >&-', 'config', 'path')
+    expect(status, stderr).to.equal(1)
+    expect(stderr).to.contain('stdout is closed')
+  })
+
+  it('exits 1 when the device is full', function () {
+    if (!existsSync('/dev/full')) this.skip()
+    const { status, stderr } = shell('"$@" >/dev/full', 'config', 'path')
+    expect(status, stderr).to.equal(1)
+    expect(stderr).to.contain('stdout cannot be written')
+  })
+
+  it('loads jq', async () => {
+    server = await startFaultServer(json(200, { id: 'u1', name: 'Ada' }))
+    expect(await run(['users', 'get', 'u1', '--jq', '.name'])).to.include({ exitCode: 0, stdout: 'Ada\n' })
+  })
+
+  it('reads and compares a YAML file', async () => {
+    const file = join(sandbox.home, 'settings.yaml')
+    writeFileSync(file, 'app_name: Ada\n')
+    server = await startFaultServer(json(200, { app_name: 'Bob' }))
+    const { exitCode, stdout, stderr } = await run(['settings', 'diff', file, '--exit-code'])
+    expect(exitCode, stderr).to.equal(10)
+    expect(stdout).to.contain('app_name')
+  })
+
+  it('completes commands and prints the script for a shell', async () => {
+    const script = await run(['autocomplete', 'bash'])
+    expect(script).to.include({ exitCode: 0 })
+    expect(script.stdout).to.contain('chatctl')
+    const offered = await run(['complete', '--', 'settings', 'ap'])
+    expect(offered.stdout.split('\n').map((line) => line.split('\t')[0])).to.include('apply')
+  })
+
+  it('serves until SIGTERM, and then exits 0', async function () {
+    if (process.platform === 'win32') this.skip()
+    const service = start('service', 'run', '--port', '0', '--data', 'data', '--json')
+    const [line] = await once(service.stdout as NodeJS.ReadableStream, 'data')
+    const { url } = JSON.parse(String(line))
+    expect((await fetch(`${url}/v1/settings`)).status).to.equal(401)
+    service.kill('SIGTERM')
+    expect((await once(service, 'close'))[0]).to.equal(0)
+  })
+
+  it('signs in with a key, and removes it again', async () => {
+    const login = [
+      'auth',
+      'login',
+      '--profile',
+      'work',
+      '--base-url',
+      'https://chat.example',
+      '--with-api-key',
+    ]
+    const done = await run([...login, '--insecure-storage', '--no-verify'], { stdin: 'a-key\n' })
+    expect(done.exitCode, done.stderr).to.equal(0)
+    const config = join(sandbox.home, '.config', 'chatctl', 'config.json')
+    expect(readFileSync(config, 'utf8')).to.contain('https://chat.example').and.not.to.contain('a-key')
+    expect(await run(['auth', 'logout', '--profile', 'work'])).to.include({ exitCode: 0 })
+  })
+})

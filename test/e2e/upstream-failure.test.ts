@@ -1,0 +1,37 @@
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { expect } from 'chai'
+import { errorBody } from '../../src/contract/error-body.ts'
+import { startBuilt } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+/** The bundles of the service and of the upstream have a copy each of what they share. */
+describe('a model server that cannot be reached', () => {
+  let sandbox: Sandbox
+  before(() => {
+    sandbox = createSandbox()
+  })
+  after(() => sandbox.remove())
+
+  it('makes 502 upstream_unreachable in the built program too', async () => {
+    const create = ['service', 'keys', 'create', '--name', 'ci', '--data', 'data', '--json']
+    const { key } = JSON.parse((await runProgram(sandbox, create)).stdout)
+    // Nothing listens on port 9, discard.
+    const args = ['--data', 'data', '--port', '0', '--upstream', 'http://127.0.0.1:9/v1']
+    const service = startBuilt(sandbox, ['service', 'run', '--json', '--log-level', 'silent', ...args])
+    try {
+      const { url } = JSON.parse(await firstLine(service.stdout as Readable))
+      const response = await fetch(`${url}/v1/chat/models`, { headers: { authorization: `Bearer ${key}` } })
+      expect(response.status).to.equal(502)
+      expect(errorBody.parse(await response.json()).error.code).to.equal('upstream_unreachable')
+    } finally {
+      service.kill()
+    }
+  })
+})
+
+async function firstLine(stream: Readable): Promise<string> {
+  for await (const line of createInterface({ input: stream })) return line
+  throw new Error('the service ended without a line')
+}

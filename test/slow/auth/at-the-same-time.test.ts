@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { startBearerService } from '../../support/bearer-service.ts'
+import {
+  expireCredential,
+  findCredentials,
+  readCredential,
+  readProfiles,
+} from '../../support/credential-files.ts'
+import type { Behaviour, FaultServer } from '../../support/fault-server.ts'
+import { plantSignIn } from '../../support/plant-sign-in.ts'
+import type { Run } from '../../support/run-chatctl.ts'
+import { runProgram } from '../../support/run-program.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { storeKey } from '../../support/sign-in.ts'
+import { startTokenEndpoint, type TokenEndpoint } from '../../support/token-endpoint.ts'
+
+describe('while another process refreshes the same token', () => {
+  let server: TokenEndpoint
+  let service: FaultServer
+  let sandbox: Sandbox
+  let other: Promise<Run>
+  /** Lets the token endpoint answer the other process. */
+  let release: () => void
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    server = await startTokenEndpoint()
+    service = await startBearerService((token) => token === 'key-1' || server.live.has(token))
+    plantSignIn(sandbox, { server, service })
+    expireCredential(sandbox)
+    const { promise: released, resolve } = Promise.withResolvers<void>()
+    release = resolve
+    const held: Behaviour = async (request, response, incoming) => {
+      await released
+      await server.tokens()(request, response, incoming)
+    }
+    server.script.token = [held, server.tokens()]
+    other = runProgram(sandbox, ['chat', 'models'])
+    while (server.refreshes().length === 0) await sleep(10)
+  })
+  afterEach(async () => {
+    sandbox.remove()
+    await server.close()
+    await service.close()
+  })
+
+  it('signing out is not undone by it', async () => {
+    const logout = runProgram(sandbox, ['auth', 'logout'])
+    // It may be the first or wait for the other.
+    await Promise.race([logout, sleep(1000)])
+    release()
+    expect(await logout).to.include({ exitCode: 0 })
+    await other
+    expect(findCredentials(sandbox)).to.deep.equal([])
+    expect(server.revocations.map((form) => form.get('token'))).to.include(
+      `refresh-token-${server.refreshes().length + 1}`,
+    )
+  })
+
+  it('signing in again is not undone by it', async () => {
+    const login = storeKey(sandbox, 'key-1', service)
+    await Promise.race([login, sleep(1000)])
+    release()
+    await login
+    await other
+    expect(readCredential(sandbox)).to.include({ kind: 'api_key', key: 'key-1' })
+  })
+
+  it('reading goes on: auth list and auth status --no-verify do not wait', async () => {
+    expect(await runProgram(sandbox, ['auth', 'list'])).to.include({ exitCode: 0 })
+    expect(await runProgram(sandbox, ['auth', 'status', '--no-verify'])).to.include({ exitCode: 0 })
+    release()
+    expect(await other).to.include({ exitCode: 0 })
+  })
+})
+
+describe('four sign-ins at once', () => {
+  it('leave four profiles, each with its key', async () => {
+    const sandbox = createSandbox()
+    const names = Array.from({ length: 4 }, (_, index) => `profile-${index}`)
+    const service = await startBearerService((token) => names.includes(token))
+    await Promise.all(names.map((name) => storeKey(sandbox, name, service, name)))
+    expect(Object.keys(readProfiles(sandbox).profiles ?? {}).sort()).to.deep.equal(names)
+    expect(findCredentials(sandbox)).to.have.length(4)
+    for (const name of ['profile-0', 'profile-3']) {
+      const { stdout } = await runProgram(sandbox, ['auth', 'token', '-p', name])
+      expect(stdout).to.equal(`${name}\n`)
+    }
+    sandbox.remove()
+    await service.close()
+  })
+})

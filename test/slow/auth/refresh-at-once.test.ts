@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { type AuthorizationServer, startAuthorizationServer } from '../../support/authorization-server.ts'
+import { startBearerService } from '../../support/bearer-service.ts'
+import { expireCredential, readCredential } from '../../support/credential-files.ts'
+import { expectFailure } from '../../support/expect-failure.ts'
+import { delayed, type FaultServer } from '../../support/fault-server.ts'
+import { plantSignIn } from '../../support/plant-sign-in.ts'
+import { startBuilt } from '../../support/run-chatctl.ts'
+import { runProgram } from '../../support/run-program.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { signIn } from '../../support/sign-in.ts'
+import { refusing, startTokenEndpoint, type TokenEndpoint } from '../../support/token-endpoint.ts'
+
+const signInAgain = /^Hint: chatctl auth login (-p|--profile) work$/m
+
+/** Against oidc-provider, which ends everything when a refresh token is used twice (RFC 9700 section 4.14.2). */
+describe('eight processes at once', function () {
+  this.timeout(60_000)
+  let server: AuthorizationServer
+  let service: FaultServer
+  let sandbox: Sandbox
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    server = await startAuthorizationServer()
+    service = await startBearerService((token) => server.isLive(token))
+    await signIn(sandbox, { server, service })
+  })
+  afterEach(async () => {
+    sandbox.remove()
+    await server.close()
+    await service.close()
+  })
+
+  for (const [what, rounds, end] of [
+    ['that has ended', [1, 2], () => expireCredential(sandbox)],
+    ['that the service no longer takes', [1], () => server.endAccessTokens()],
+  ] as const) {
+    it(`refresh a token ${what} once, and all succeed`, async () => {
+      for (const round of rounds) {
+        end()
+        const runs = await Promise.all(
+          Array.from({ length: 8 }, () => runProgram(sandbox, ['chat', 'models'])),
+        )
+        for (const { exitCode, stderr } of runs)
+          expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
+        expect(server.count('refresh_token'), 'refreshes').to.equal(round)
+        expect(server.count('refresh_token', 'refused')).to.equal(0)
+      }
+    })
+  }
+
+  it('are all signed out together when the server has ended the grant', async () => {
+    const { refresh_token = '' } = readCredential(sandbox)
+    const body = new URLSearchParams({ client_id: server.clientId, token: refresh_token })
+    await fetch(`${server.url}/oauth/revoke`, { method: 'POST', body })
+    const runs = await Promise.all(Array.from({ length: 4 }, () => runProgram(sandbox, ['chat', 'models'])))
+    for (const run of runs) expectFailure(run, 4, signInAgain)
+  })
+})
+
+describe('a process that is killed while it refreshes', function () {
+  this.timeout(60_000)
+  let server: TokenEndpoint
+  let service: FaultServer
+  let sandbox: Sandbox
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    server = await startTokenEndpoint()
+    service = await startBearerService((token) => server.live.has(token))
+    plantSignIn(sandbox, { server, service })
+    expireCredential(sandbox)
+  })
+  afterEach(async () => {
+    sandbox.remove()
+    await server.close()
+    await service.close()
+  })
+
+  async function killOne(): Promise<void> {
+    server.script.token = [delayed(5000, server.tokens())]
+    const child = startBuilt(sandbox, ['chat', 'models'])
+    while (server.refreshes().length === 0) await sleep(10)
+    child.kill('SIGKILL')
+    await new Promise((resolve) => child.once('close', resolve))
+  }
+
+  it('leaves the next one to refresh, as soon as it likes', async () => {
+    await killOne()
+    server.script.token = [server.tokens()]
+    const before = Date.now()
+    const next = await runProgram(sandbox, ['chat', 'models'], { timeout: 45_000 })
+    expect(next.exitCode, next.stderr).to.equal(0)
+    expect(Date.now() - before, 'milliseconds until the dead one was given up').to.be.below(30_000)
+    expect(readCredential(sandbox).access_token).to.match(/^access-token-\d+$/)
+    expect(await runProgram(sandbox, ['chat', 'models'])).to.include({ exitCode: 0 })
+  })
+
+  it('leaves the next one to say that signing in again helps, where its refresh token was used up', async () => {
+    await killOne()
+    server.script.token = [refusing('invalid_grant')]
+    const next = await runProgram(sandbox, ['chat', 'models'], { timeout: 45_000 })
+    expectFailure(next, 4, signInAgain)
+  })
+})

@@ -1,0 +1,73 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import type { InputForm } from '../../../src/bulk/input/input-form.ts'
+import { takesAll } from '../../support/take-sample.ts'
+
+/** As `keepHeapSmall` sets them: otherwise V8 lets garbage come together, as much as it has room for. */
+const flags = ['--semi-space-growth-factor=1', '--no-maglev', '--optimize-for-size']
+
+/** Times what few rows need. */
+const bound = 1.3
+
+const checkAlone = fileURLToPath(import.meta.resolve('./check-alone.ts'))
+
+const row = (index: number): object => ({
+  email: `user-${index}@example.com`,
+  name: `User Number ${index}`,
+  metadata: { company: `Company ${index}` },
+  permissions: ['read:chat', 'write:chat'],
+})
+
+const writers: Record<InputForm, (count: number) => string> = {
+  csv: (count) =>
+    `email,name,metadata.company,permissions\n${list(count, (index) => `user-${index}@example.com,User Number ${index},"Company ${index}",read:chat;write:chat\n`).join('')}`,
+  jsonl: (count) => list(count, (index) => `${JSON.stringify(row(index))}\n`).join(''),
+  json: (count) => JSON.stringify(list(count, row)),
+  yaml: (count) => list(count, (index) => `- ${JSON.stringify(row(index))}\n`).join(''),
+}
+
+function list<T>(count: number, make: (index: number) => T): T[] {
+  return Array.from({ length: count }, (_, index) => make(index))
+}
+
+describe('the memory of a check', function () {
+  this.timeout(300_000)
+  let folder: string
+  before(function () {
+    // It is counted in /proc.
+    if (process.platform !== 'linux') this.skip()
+    folder = mkdtempSync(join(tmpdir(), 'chatctl-memory-'))
+  })
+  after(() => {
+    if (folder) rmSync(folder, { recursive: true, force: true })
+  })
+
+  /** Bytes: the most that a process of its own ever had. */
+  function peakOf(form: InputForm, count: number): number {
+    const path = join(folder, `${count}.${form}`)
+    writeFileSync(path, writers[form](count))
+    const { stdout, stderr } = spawnSync(process.execPath, [...flags, checkAlone, path], { encoding: 'utf8' })
+    const { rows, peak } = JSON.parse(stdout || `"${stderr}"`)
+    expect(rows).to.equal(count)
+    return peak
+  }
+
+  // YAML takes its time: a tenth of the rows.
+  const counts: [InputForm, number][] = [
+    ['csv', 200_000],
+    ['jsonl', 200_000],
+    ['json', 200_000],
+    ['yaml', 20_000],
+  ]
+  for (const [form, many] of counts) {
+    it(`does not grow with the rows: ${form}`, function () {
+      if (form !== 'csv' && !takesAll) this.skip()
+      const [few, all] = [peakOf(form, many / 20), peakOf(form, many)]
+      expect(all / few).to.be.below(bound)
+    })
+  }
+})

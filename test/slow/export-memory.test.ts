@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process'
+import { expect } from 'chai'
+import { exportEnvironment } from '../export/export-run.ts'
+import { type FaultServer, startFaultServer } from '../support/fault-server.ts'
+import { historyService, plainReading, storedAt } from '../support/history-service.ts'
+import { watchPeakMemory } from '../support/peak-memory.ts'
+import { binary } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { takesAll } from '../support/take-sample.ts'
+
+/** Bytes, above an export of nothing. */
+const bound = 40 * 1024 * 1024
+
+describe('the memory of an export', function () {
+  this.timeout(300_000)
+  let sandbox: Sandbox
+  const servers: FaultServer[] = []
+  before(function () {
+    // It counts in /proc, and takes a while.
+    if (!takesAll || process.platform !== 'linux') this.skip()
+    sandbox = createSandbox()
+  })
+  after(async () => {
+    for (const server of servers) await server.close()
+    sandbox?.remove()
+  })
+
+  async function peakOf(messages: number): Promise<number> {
+    const stored = storedAt(Array.from({ length: messages }, (_, index) => index)).map((message) => ({
+      ...message,
+      content: `${message.content} ${'some words that a message may hold. '.repeat(5)}`,
+    }))
+    const positions = new Map(stored.map(({ id }, index) => [id, index]))
+    const server = await startFaultServer({
+      choose: (request, index) => {
+        const before = new URL(request.path, 'http://x').searchParams.get('before') ?? undefined
+        const end = before === undefined ? stored.length : (positions.get(before) ?? 0)
+        const page = stored.slice(Math.max(0, end - 101), end)
+        return historyService(plainReading, page).choose({ path: '/?limit=100' }, index)
+      },
+    })
+    servers.push(server)
+    const child = spawn(process.execPath, [binary, 'history', 'export'], {
+      env: { ...sandbox.env, ...exportEnvironment(server.url) },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    const { exitCode, peak } = await watchPeakMemory(child)
+    expect(exitCode).to.equal(0)
+    return peak
+  }
+
+  it('does not grow with the messages', async () => {
+    await peakOf(0)
+    const [nothing, everything] = [await peakOf(0), await peakOf(100_000)]
+    expect(nothing).to.be.above(0)
+    expect(everything - nothing).to.be.below(bound)
+  })
+})

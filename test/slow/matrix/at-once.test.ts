@@ -1,0 +1,106 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { findCredentials, readProfiles } from '../../support/credential-files.ts'
+import type { Run } from '../../support/run-chatctl.ts'
+import { runProgram } from '../../support/run-program.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { takesAll } from '../../support/take-sample.ts'
+
+/** Copies that all begin at the same moment; a whole run has 200. */
+const copies = takesAll ? 200 : 12
+
+describe(`${copies} copies at once on one home`, function () {
+  this.timeout(300_000)
+  let sandbox: Sandbox
+  const runs: { kind: string; index: number; run: Run }[] = []
+
+  /** A fourth of the copies each. */
+  const kinds: Record<string, (index: number) => { args: string[]; stdin?: string }> = {
+    'sign in': (index) => ({
+      args: [...login(`user-${index}`), '--base-url', 'https://chat.example'],
+      stdin: `key-${index}\n`,
+    }),
+    'set an option': (index) => ({
+      args: ['config', 'set', 'model', `model-${index}`, '-p', `set-${index}`],
+    }),
+    'send a message': (index) => ({ args: ['chat', 'send', `message-${index}`, '-p', 'local'] }),
+    'change a setting': (index) => ({
+      args: ['settings', 'set', `limits.max_tokens=${1000 + index}`, '-p', 'local'],
+    }),
+  }
+
+  before(async () => {
+    sandbox = createSandbox()
+    const each = Array.from({ length: copies / 4 }, (_, index) => index)
+    // Profiles that the options are set in.
+    for (const index of each.slice(0, 1)) await run(kinds['set an option']?.(index) ?? { args: [] })
+    const all = each.flatMap((index) =>
+      Object.entries(kinds).map(async ([kind, line]) => {
+        runs.push({ kind, index, run: await run(line(index)) })
+      }),
+    )
+    await Promise.all(all)
+  })
+  after(() => sandbox.remove())
+
+  const run = ({ args, stdin = '' }: { args: string[]; stdin?: string }) =>
+    runProgram(sandbox, args, { stdin, timeout: 240_000 })
+  const done = (kind: string) => runs.filter((one) => one.kind === kind && one.run.exitCode === 0)
+
+  it('all end, and do what they were asked', () => {
+    for (const { kind, run } of runs) {
+      expect(run.exitCode, `${kind}: ${run.stderr}`).to.equal(0)
+      expect(run.stderr).not.to.match(/bug in chatctl|^\s+at /m)
+    }
+  })
+
+  it('no profile is lost, and the configuration is whole', () => {
+    const { profiles = {} } = readProfiles(sandbox)
+    for (const { index } of done('sign in')) expect(profiles).to.have.property(`user-${index}`)
+    for (const { index } of done('set an option')) {
+      expect(profiles[`set-${index}`]).to.include({ model: `model-${index}` })
+    }
+  })
+
+  it('no credential is lost or another', () => {
+    const keys = findCredentials(sandbox).map((path) => JSON.parse(readFileSync(path, 'utf8')).key)
+    expect(keys.sort()).to.deep.equal(
+      done('sign in')
+        .map(({ index }) => `key-${index}`)
+        .sort(),
+    )
+  })
+
+  it('no message is lost', async () => {
+    const args = ['history', 'export', '-o', 'json', '-p', 'local']
+    const { messages } = JSON.parse((await run({ args })).stdout)
+    const said = messages.filter(({ role }: { role: string }) => role === 'user')
+    const texts = said.map(({ content }: { content: string }) => content).sort()
+    expect(texts).to.deep.equal(
+      done('send a message')
+        .map(({ index }) => `message-${index}`)
+        .sort(),
+    )
+    expect(messages).to.have.lengthOf(2 * texts.length)
+  })
+
+  it('the settings are those of one of them, and each change is in the audit', async () => {
+    const got = await run({ args: ['settings', 'get', 'limits.max_tokens', '-p', 'local'] })
+    expect(Number(got.stdout)).to.be.within(1000, 1000 + copies / 4)
+    const audit = await run({
+      args: ['service', 'audit', '--action', 'settings', '--limit', '1000', '--json'],
+    })
+    expect(JSON.parse(audit.stdout)).to.have.lengthOf.at.least(done('change a setting').length)
+  })
+
+  it('nothing half-written is left', () => {
+    expect(readProfiles(sandbox).profiles).to.be.an('object')
+    const left = readdirSync(join(sandbox.home, '.config', 'chatctl'))
+    expect(left).to.deep.equal(['config.json'])
+  })
+})
+
+function login(profile: string): string[] {
+  return ['auth', 'login', '--profile', profile, '--with-api-key', '--insecure-storage', '--no-verify']
+}

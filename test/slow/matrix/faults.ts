@@ -1,0 +1,135 @@
+import type { ServiceCall } from '../../support/command-lines.ts'
+import {
+  answer,
+  type Behaviour,
+  delayed,
+  empty,
+  failing,
+  garbage,
+  hangUp,
+  html502,
+  json,
+  limited,
+  redirect,
+  reset,
+  resetMidBody,
+  type Script,
+  shortBody,
+  silent,
+  webPage,
+} from '../../support/fault-server.ts'
+
+/** What a call ends in: done, with or without a body to show, or an error. */
+export type Ending = { done: 'body' | 'no body'; warned?: boolean } | { exitCode: number; code: string }
+
+/** How often a request is sent: once, again for each 429, or again where the method allows it. */
+type Sent = 'once' | 'twice' | 'until repeats are used up'
+
+/** One thing that a service may do, and what docs/exit-codes.md makes of it. */
+export interface Fault {
+  script(call: ServiceCall): Script
+  sent: Sent
+  /** Of an endpoint whose answer the document shows, and of one whose answer it does not. */
+  ending: Ending | { shown: Ending; notShown: Ending }
+}
+
+const status = (status: number, exitCode: number, sent: Sent = 'once'): Fault => ({
+  script: () => failing(status, `own_code_${status}`, `In its own words: ${status}`),
+  sent,
+  ending: { exitCode, code: `own_code_${status}` },
+})
+
+const same =
+  (behaviour: Behaviour): Fault['script'] =>
+  () =>
+    behaviour
+
+const useless: Ending = { exitCode: 1, code: 'unusable_answer' }
+
+export const faults = {
+  success: { script: (call) => json(200, call.answer), sent: 'once', ending: { done: 'body' } },
+  '201 with a Location': {
+    script: (call) => json(201, call.answer, { location: '/v1/elsewhere/x' }),
+    sent: 'once',
+    ending: { done: 'body' },
+  },
+  'success, but slowly': {
+    script: (call) => delayed(300, json(200, call.answer)),
+    sent: 'once',
+    ending: { done: 'body' },
+  },
+  'a redirect elsewhere': {
+    script: same(redirect(307, 'http://127.0.0.1:9/v1/elsewhere')),
+    sent: 'once',
+    ending: { exitCode: 1, code: 'rejected' },
+  },
+  400: status(400, 1),
+  401: status(401, 4),
+  403: status(403, 5),
+  404: status(404, 6),
+  409: status(409, 7),
+  413: status(413, 1),
+  422: status(422, 1),
+  '429, then success': {
+    script: (call) => [limited({ 'retry-after': '0' }), json(200, call.answer)],
+    sent: 'twice',
+    ending: { done: 'body' },
+  },
+  '429 for ever': {
+    script: same(limited({ 'retry-after': '1' })),
+    sent: 'twice',
+    ending: { exitCode: 75, code: 'rate_limit_exceeded' },
+  },
+  500: status(500, 69, 'until repeats are used up'),
+  503: status(503, 69, 'until repeats are used up'),
+  '502 with a web page': {
+    script: same(html502),
+    sent: 'until repeats are used up',
+    ending: { exitCode: 69, code: 'server_error' },
+  },
+  reset: {
+    script: same(reset),
+    sent: 'until repeats are used up',
+    ending: { exitCode: 69, code: 'unreachable' },
+  },
+  'a connection that is closed': {
+    script: same(hangUp),
+    sent: 'until repeats are used up',
+    ending: { exitCode: 69, code: 'unreachable' },
+  },
+  'an answer that breaks off': {
+    script: same(resetMidBody()),
+    sent: 'until repeats are used up',
+    ending: { exitCode: 69, code: 'truncated' },
+  },
+  'an answer that is too short': {
+    script: same(shortBody()),
+    sent: 'until repeats are used up',
+    ending: { exitCode: 69, code: 'truncated' },
+  },
+  'no answer': {
+    script: same(silent),
+    sent: 'until repeats are used up',
+    ending: { exitCode: 69, code: 'timeout' },
+  },
+  'what is not JSON': {
+    script: same(garbage),
+    sent: 'once',
+    ending: { shown: useless, notShown: { done: 'no body', warned: true } },
+  },
+  'a web page': {
+    script: same(webPage),
+    sent: 'once',
+    ending: { shown: useless, notShown: { done: 'no body', warned: true } },
+  },
+  'no body': {
+    script: same(empty),
+    sent: 'once',
+    ending: { shown: useless, notShown: { done: 'no body' } },
+  },
+  204: {
+    script: same(answer(204)),
+    sent: 'once',
+    ending: { shown: useless, notShown: { done: 'no body' } },
+  },
+} satisfies Record<string, Fault>

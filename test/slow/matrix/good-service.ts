@@ -1,0 +1,12 @@
+import { serviceCalls } from '../../support/command-lines.ts'
+import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
+
+/** A service that does what the document says, and knows everything already. */
+export function startGoodService(): Promise<FaultServer> {
+  return startFaultServer({
+    choose: ({ method, path }) => {
+      const asked = `${method} ${path.split('?')[0]}`
+      return json(200, serviceCalls.find(({ endpoint }) => endpoint === asked)?.answer ?? {})
+    },
+  })
+}

@@ -1,0 +1,218 @@
+import { stripVTControlCharacters } from 'node:util'
+import { expect } from 'chai'
+import { commandOf, type ServiceCall, serviceCalls } from '../../support/command-lines.ts'
+import { type RecordedRequest, startFaultServer } from '../../support/fault-server.ts'
+import { createJobPool } from '../../support/job-pool.ts'
+import type { Run } from '../../support/run-chatctl.ts'
+import { takeCells } from '../../support/take-sample.ts'
+import { type Call, calls } from './calls.ts'
+import {
+  expectedEnding,
+  expectedJson,
+  expectedRequests,
+  reportsFailures,
+  retries,
+  saysUnknown,
+} from './expectation.ts'
+import { type Ending, type Fault, faults } from './faults.ts'
+import { type Form, formsHere, inWords, leftOut } from './forms.ts'
+import { startGoodService } from './good-service.ts'
+import { expectGoodManners, expectNothingLeft, filesOf } from './invariants.ts'
+import { PreparedHome } from './prepared-home.ts'
+import { removeWorld, runIn } from './world.ts'
+
+/** Every command that talks to the service, met with everything that a service may do to it. */
+
+interface Cell {
+  call: ServiceCall
+  faultName: string
+  fault: Fault
+  form: Form
+  title: string
+}
+
+interface Outcome extends Run {
+  requests: readonly RecordedRequest[]
+}
+
+const cells: Cell[] = serviceCalls.flatMap((call) =>
+  Object.entries(faults as Record<string, Fault>).flatMap(([faultName, fault]) =>
+    formsHere.map((form) => ({
+      call,
+      faultName,
+      fault,
+      form,
+      title: `${call.name}: ${faultName}, ${inWords[form]}`,
+    })),
+  ),
+)
+
+const key = 'key-for-the-matrix'
+const limits = ['--timeout', '2s', '--retries', String(retries), '--max-wait', '1500ms']
+
+describe('the matrix of what a service may do', function () {
+  this.timeout(180_000)
+  let home: PreparedHome
+  const outcomes = new Map<Cell, Promise<Outcome>>()
+  const { sample, words } = takeCells(cells, 60)
+
+  before(async () => {
+    const service = await startGoodService()
+    home = await PreparedHome.make(service.url)
+    // Each cell has a service of its own.
+    await service.close()
+    const run = createJobPool(4)
+    for (const cell of sample) {
+      const outcome = run(() => meet(cell, home))
+      // Told by the cell's own test.
+      outcome.catch(() => {})
+      outcomes.set(cell, outcome)
+    }
+  })
+  after(() => home.remove())
+
+  describe(words + leftOut, () => {
+    for (const cell of sample) {
+      it(cell.title, async () => {
+        const outcome = await outcomes.get(cell)
+        if (outcome) judge(cell, outcome)
+      })
+    }
+  })
+})
+
+async function meet({ call, fault, form }: Cell, home: PreparedHome): Promise<Outcome> {
+  const server = await startFaultServer(fault.script(call))
+  const world = home.makeWorld()
+  world.env = { ...world.env, CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: key }
+  const local = callNamed(call.name)
+  try {
+    const before = new Set(filesOf(world))
+    const words = [...call.args, ...limits, ...(form === 'JSON' ? ['--json'] : [])]
+    const run = await runIn(world, words, form, local)
+    expectGoodManners({ call: local, form, world, run })
+    await expectNothingLeft({ call: local, form, world, run }, before)
+    return { ...run, requests: server.requests }
+  } finally {
+    removeWorld(world)
+    await server.close()
+  }
+}
+
+function callNamed(name: string): Call {
+  const found = calls.find((call) => call.name === name)
+  if (!found) throw new Error(`no call ${name}`)
+  return found
+}
+
+function judge(cell: Cell, outcome: Outcome): void {
+  const { call, fault, form } = cell
+  const ending = expectedEnding(call, fault, cell.faultName, form === 'JSON')
+  expect(outcome.exitCode, `exit code; ${outcome.stderr}`).to.equal('done' in ending ? 0 : ending.exitCode)
+
+  const sent = outcome.requests.map(({ method, path }) => `${method} ${path.split('?')[0]}`)
+  expect(sent, 'requests').to.deep.equal(expectedRequests(call, fault, cell.faultName))
+  for (const { headers } of outcome.requests) expect(headers.authorization).to.equal(`Bearer ${key}`)
+
+  if (form === 'JSON') judgeJson(call, ending, outcome)
+  else if (form === 'pipe') judgeWords(call, ending, outcome)
+  else judgeTerminal(call, ending, outcome)
+}
+
+/** The notice of a change whose response has nothing to show. */
+const showsNothing = /^no body: .+\. The service did not return .+\.$/
+
+function judgeJson(call: ServiceCall, ending: Ending, { stdout, stderr }: Outcome): void {
+  const said = stderr
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+  if ('done' in ending) {
+    const [notices, warnings] = [said.filter(({ notice }) => notice), said.filter(({ notice }) => !notice)]
+    expect(warnings.length > 0, stderr).to.equal(ending.warned === true)
+    for (const line of warnings) expect(line.warning.message).to.match(/\S/)
+    for (const line of notices) expect(`${ending.done}: ${line.notice.message}`).to.match(showsNothing)
+    const printed = call.name === 'chat:send streamed' ? readLines(stdout) : JSON.parse(stdout)
+    if (ending.done !== 'body') expect(Object.keys(printed).filter((name) => name !== 'id')).to.deep.equal([])
+    else if (expectedJson(call) !== undefined) expect(printed).to.deep.equal(expectedJson(call))
+    return
+  }
+  if (reportsFailures(call)) {
+    expect(stderr).to.equal('')
+    expect(JSON.parse(stdout).map((check: { status: string }) => check.status)).to.include('failed')
+    return
+  }
+  expect(said).to.have.lengthOf(1)
+  const { error } = said[0]
+  expect(error.code).to.equal(ending.code)
+  expect(error.message).to.be.a('string').that.is.not.empty
+  // What `api` cannot show is no failure of the request.
+  if (error.request || commandOf(call.name) !== 'api')
+    expect(`${error.request.method} ${new URL(error.request.url).pathname}`).to.be.oneOf([
+      call.endpoint,
+      call.readsBack,
+    ])
+  if (/^own_code_/.test(error.code)) {
+    const lost = ending.exitCode === 69 && saysUnknown(call) ? 'The outcome of the change is unknown: ' : ''
+    expect(error.message).to.equal(`${lost}In its own words: ${error.status}`)
+  }
+  if (keepsWhatCame(call, ending)) readLines(stdout)
+  else expect(stdout).to.equal('')
+}
+
+const progress = /^.+; trying again in \S+…$/
+
+function judgeWords(call: ServiceCall, ending: Ending, { stdout, stderr }: Outcome): void {
+  const said = stderr.split('\n').filter((line) => line !== '' && !progress.test(line))
+  if ('done' in ending) {
+    const warnings = said.filter((line) => !showsNothing.test(`${ending.done}: ${line}`))
+    expect(warnings.length > 0, stderr).to.equal(ending.warned === true)
+    for (const line of warnings) expect(line).to.match(/^Warning: \S/)
+    if (ending.done === 'body' && !call.printsNothing) expect(stdout).to.match(/\S/)
+    return
+  }
+  if (reportsFailures(call)) {
+    expect(said).to.deep.equal([])
+    expect(stdout).to.match(/^service\tfailed\t/m)
+    return
+  }
+  expect(said[0]).to.match(/^Error: \S/)
+  for (const line of said.slice(1)) expect(line).to.match(/^(Details|Request|Hint): \S/)
+  // Nothing of a text came before any of these broke off.
+  if (!keepsWhatCame(call, ending) || ending.code === 'truncated') expect(stdout).to.equal('')
+}
+
+/** Both streams in one, which what is said there cannot be told from. */
+function judgeTerminal(call: ServiceCall, ending: Ending, { stdout }: Outcome): void {
+  const shown = stripVTControlCharacters(stdout).replaceAll('\r', '')
+  if (reportsFailures(call)) {
+    expect(/^\d+ failures?\b/m.test(shown), shown).to.equal('exitCode' in ending)
+    return
+  }
+  expect(/^Error: \S/m.test(shown), shown).to.equal('exitCode' in ending)
+  if (!('done' in ending)) return
+  expect(/^Warning: \S/m.test(shown), shown).to.equal(ending.warned === true)
+  if (ending.done === 'body' && !call.printsNothing) expect(shown).to.match(/\S/)
+}
+
+/** The events of a stream have been printed when it turns out to be of no use. */
+function keepsWhatCame(call: ServiceCall, ending: Ending): boolean {
+  const broken = ['unusable_answer', 'truncated']
+  return call.name === 'chat:send streamed' && 'code' in ending && broken.includes(ending.code)
+}
+
+function readLines(text: string): unknown[] {
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+}
+
+describe('the matrix of a service', () => {
+  it('has as many cells as calls, faults and forms make', () => {
+    expect(new Set(cells.map(({ title }) => title)).size).to.equal(
+      serviceCalls.length * Object.keys(faults).length * formsHere.length,
+    )
+    expect(new Set(serviceCalls.map(({ name }) => commandOf(name))).size).to.be.at.least(18)
+  })
+})

@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
+import { makeCertificate } from '../../support/certificate.ts'
+import { plantBrowserSession } from '../../support/plant-browser-session.ts'
+import { runProgram } from '../../support/run-program.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import type { World } from './world.ts'
+
+/** The key that the profile is signed in with; nothing but `auth token` ever shows it. */
+export const canary = 'canary-key-of-the-matrix'
+
+/** The password in the files; nothing ever shows it. */
+export const canaryPassword = 'canary password of the matrix'
+
+const files: Record<string, string> = {
+  'users.csv': 'email,name\nada@example.com,Ada\n',
+  'roles.csv': 'id,role\nu1,editor\n',
+  'settings.yaml': 'theme: { mode: dark }\n',
+  'api.yaml': 'version: v1\n',
+  'messages.jsonl': '{"role":"user","content":"a"}\n',
+  'key.txt': 'key-of-a-model-server\n',
+  'password.txt': `${canaryPassword}\n`,
+}
+
+/**
+ * A home in which everything is: a profile that is signed in, data of the embedded service with a key
+ * and a session, a transcript; and beside it a folder of files that calls name.
+ */
+export class PreparedHome {
+  readonly #root: string
+  readonly #ids: ReadonlyMap<string, string>
+  #worlds = 0
+
+  private constructor(root: string, ids: ReadonlyMap<string, string>) {
+    this.#root = root
+    this.#ids = ids
+  }
+
+  /** @param url of the service that the profile is signed in to */
+  static async make(url: string): Promise<PreparedHome> {
+    const root = mkdtempSync(join(tmpdir(), 'chatctl-matrix-'))
+    const home = join(root, 'prepared', 'home')
+    const here = join(root, 'prepared', 'here')
+    mkdirSync(home, { recursive: true })
+    mkdirSync(here)
+    const sandbox = createSandbox()
+    const run = async (...args: string[]) => {
+      const { stdout, stderr } = await runProgram({ ...sandbox, home }, args, { env: { HOME: home } })
+      if (stdout === '') throw new Error(stderr)
+      return stdout.trim()
+    }
+    const data = join(home, '.local', 'share', 'chatctl')
+    const ids = new Map([['URL', url]])
+    ids.set('KEY', await run('service', 'keys', 'create', '--name', 'x', '--jq', '.id'))
+    ids.set('SESSION', await plantBrowserSession(data))
+    ids.set('TRANSCRIPT', plantTranscript(join(data, 'sessions'), url))
+    await run('service', 'backup', '--to', join(here, 'copy.db'))
+    plantProfiles(home, url)
+    const { cert, key } = makeCertificate('127.0.0.1')
+    const all = { ...files, 'tls.crt': cert, 'tls.key': key }
+    for (const [name, text] of Object.entries(all)) writeFileSync(join(here, name), text, { mode: 0o600 })
+    rmSync(join(home, '.cache'), { recursive: true, force: true })
+    sandbox.remove()
+    return new PreparedHome(root, ids)
+  }
+
+  /** A copy of its own for one run. */
+  makeWorld(): World {
+    this.#worlds += 1
+    const root = join(this.#root, String(this.#worlds))
+    cpSync(join(this.#root, 'prepared'), root, { recursive: true })
+    // A copy has the modes of files, but not those of folders.
+    closeFolders(root)
+    const tmp = join(root, 'tmp')
+    mkdirSync(tmp)
+    const home = join(root, 'home')
+    return {
+      root,
+      home,
+      here: join(root, 'here'),
+      tmp,
+      env: {
+        PATH: process.env['PATH'],
+        HOME: home,
+        TMPDIR: tmp,
+        LANG: 'C.UTF-8',
+        EDITOR: 'true',
+        // Compiled code is kept once for all, or most of the time would go there.
+        XDG_CACHE_HOME: join(this.#root, 'cache'),
+        DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nowhere',
+        TEST_WORLD: root,
+      },
+      columns: 40,
+      user: undefined,
+      redirections: '',
+      isHereDeleted: false,
+      signals: [],
+      reader: 'reads all',
+    }
+  }
+
+  /** The words of a call with the ids that are here. */
+  fill(args: readonly string[]): string[] {
+    return args.map((word) => this.#ids.get(word) ?? word)
+  }
+
+  remove(): void {
+    rmSync(this.#root, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+function closeFolders(folder: string): void {
+  chmodSync(folder, 0o700)
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) closeFolders(join(folder, entry.name))
+  }
+}
+
+function plantTranscript(folder: string, baseUrl: string): string {
+  const writer = TranscriptWriter.create(folder, { profile: 'work', baseUrl })
+  writer.append({ type: 'user', turn: 1, at: new Date().toISOString(), text: 'Hi' })
+  writer.close()
+  return writer.id
+}
+
+function plantProfiles(home: string, url: string): void {
+  const work = { base_url: url, storage: 'file' }
+  const configuration = { default_profile: 'work', profiles: { work } }
+  const name = createHash('sha256').update(`chatctl:${url}\0work`).digest('hex')
+  const credential = { version: 1, kind: 'api_key', key: canary }
+  plant(join(home, '.config', 'chatctl'), 'config.json', configuration)
+  plant(join(home, '.local', 'share', 'chatctl', 'credentials'), `${name}.json`, credential)
+}
+
+function plant(folder: string, name: string, value: unknown): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  writeFileSync(join(folder, name), JSON.stringify(value), { mode: 0o600 })
+}

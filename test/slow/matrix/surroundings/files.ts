@@ -1,0 +1,222 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { commandOf } from '../../../support/command-lines.ts'
+import type { World } from '../world.ts'
+import {
+  keepsSomething,
+  namesFile,
+  needsConfiguration,
+  needsCredential,
+  needsData,
+  needsOptions,
+  needsState,
+  writesHere,
+} from './needs.ts'
+import { canLosePermissions, loseRoot, makeReadOnly, type Surrounding } from './surrounding.ts'
+
+const configurationFile = ({ home }: World): string => join(home, '.config', 'chatctl', 'config.json')
+const dataDirectory = ({ home }: World): string => join(home, '.local', 'share', 'chatctl')
+const databaseFile = (world: World): string => join(dataDirectory(world), 'chatctl.db')
+const credentialFolder = (world: World): string => join(dataDirectory(world), 'credentials')
+
+function credentialFile(world: World): string {
+  return join(credentialFolder(world), readdirSync(credentialFolder(world))[0] ?? '')
+}
+
+function replaceByFolder(path: string): void {
+  rmSync(path, { recursive: true })
+  mkdirSync(path)
+}
+
+function replaceByFile(path: string): void {
+  rmSync(path, { recursive: true, force: true })
+  writeFileSync(path, 'in the way')
+}
+
+/** What a configuration that cannot be used does to each call. */
+const badConfiguration: Surrounding['ends'] = (call) => (needsConfiguration(call) ? [2] : 'fine')
+
+/** The same of the file that has the credential. */
+const badCredential: Surrounding['ends'] = (call) => (needsCredential(call) ? [4] : 'fine')
+
+/** The same of the database. */
+const badData: Surrounding['ends'] = (call) =>
+  call.name === 'service:restore' ? [0, 1] : needsData(call) ? [1] : 'fine'
+
+export const files: readonly Surrounding[] = [
+  {
+    name: 'the configuration file is not JSON',
+    make: (world) => writeFileSync(configurationFile(world), '{ "profiles": '),
+    ends: badConfiguration,
+  },
+  {
+    name: 'the configuration file is empty',
+    make: (world) => writeFileSync(configurationFile(world), ''),
+    ends: badConfiguration,
+  },
+  {
+    name: 'the configuration file is of a newer version',
+    make: (world) => {
+      const now = JSON.parse(readFileSync(configurationFile(world), 'utf8'))
+      writeFileSync(configurationFile(world), JSON.stringify({ ...now, schema: 9 }))
+    },
+    ends: badConfiguration,
+  },
+  {
+    name: 'a folder lies where the configuration file should',
+    make: (world) => replaceByFolder(configurationFile(world)),
+    ends: badConfiguration,
+  },
+  {
+    name: 'the configuration file may not be read',
+    isPossible: canLosePermissions,
+    make: (world) => {
+      loseRoot(world)
+      chmodSync(configurationFile(world), 0)
+    },
+    ends: badConfiguration,
+  },
+  {
+    name: 'the credential is broken',
+    make: (world) => writeFileSync(credentialFile(world), '{"version":1,'),
+    ends: badCredential,
+  },
+  {
+    name: 'the credential is of a newer version',
+    make: (world) => writeFileSync(credentialFile(world), '{"version":9,"kind":"new"}'),
+    ends: badCredential,
+  },
+  {
+    name: 'the credential can be read by others',
+    make: (world) => chmodSync(credentialFile(world), 0o644),
+    // Nor is it replaced: whoever read it has the old one.
+    ends: (call) => (needsCredential(call) || call.name.startsWith('auth:login') ? [4] : 'fine'),
+  },
+  {
+    name: 'the credential is gone',
+    make: (world) => rmSync(credentialFile(world)),
+    ends: badCredential,
+  },
+  {
+    name: 'the data is no database',
+    make: (world) => writeFileSync(databaseFile(world), 'this is no database, but a text of some length'),
+    ends: badData,
+  },
+  {
+    name: 'the database is torn',
+    make: (world) =>
+      writeFileSync(databaseFile(world), readFileSync(databaseFile(world)).subarray(0, 10_000)),
+    ends: badData,
+  },
+  {
+    name: 'a folder lies where the database should',
+    make: (world) => replaceByFolder(databaseFile(world)),
+    ends: badData,
+  },
+  {
+    name: 'a file lies where the data folder should',
+    make: (world) => replaceByFile(dataDirectory(world)),
+    ends: (call) =>
+      needsCredential(call)
+        ? [4]
+        : keepsSomething(call) || /^chat:(show|sessions)/.test(call.name)
+          ? [0, 1]
+          : needsData(call)
+            ? [1]
+            : 'fine',
+  },
+  {
+    name: 'a file lies where the state should',
+    make: ({ home }) => {
+      mkdirSync(join(home, '.local', 'state'), { recursive: true })
+      replaceByFile(join(home, '.local', 'state', 'chatctl'))
+    },
+    ends: (call) => (needsState(call) || /^auth:log(in|out)/.test(call.name) ? [1] : 'fine'),
+  },
+  {
+    name: 'a file lies where the cache should',
+    make: (world) => {
+      delete world.env['XDG_CACHE_HOME']
+      replaceByFile(join(world.home, '.cache'))
+    },
+    ends: () => 'fine',
+  },
+  {
+    name: 'the files that the call names are not there',
+    make: ({ here }) => {
+      for (const name of readdirSync(here)) rmSync(join(here, name))
+    },
+    ends: (call) => (namesFile(call) ? [2] : 'fine'),
+  },
+  {
+    name: 'folders lie where the files that the call names should',
+    make: ({ here }) => {
+      for (const name of readdirSync(here)) replaceByFolder(join(here, name))
+    },
+    ends: (call) => (namesFile(call) ? [1, 2] : 'fine'),
+  },
+  {
+    name: 'the files that the call names are empty',
+    make: ({ here }) => {
+      for (const name of readdirSync(here)) writeFileSync(join(here, name), '')
+    },
+    ends: (call) => (namesFile(call) ? [0, 1, 2] : 'fine'),
+  },
+  {
+    name: 'the files that the call names are of random bytes',
+    make: ({ here }) => {
+      const bytes = Buffer.from('fffe00c328a0a1e28ca1f0288cbc0080ff0a', 'hex')
+      for (const name of readdirSync(here)) writeFileSync(join(here, name), bytes)
+    },
+    ends: (call) => (namesFile(call) ? [1, 2] : 'fine'),
+  },
+  {
+    name: 'the home is read-only',
+    isPossible: canLosePermissions,
+    make: (world) => {
+      loseRoot(world)
+      delete world.env['XDG_CACHE_HOME']
+      makeReadOnly(world.home)
+    },
+    ends: (call) => (keepsSomething(call) || needsData(call) || needsState(call) ? [0, 1] : 'fine'),
+  },
+  {
+    name: 'there is no home, and none can be made',
+    make: (world) => {
+      const file = join(world.root, 'here', 'password.txt')
+      world.env = { ...world.env, HOME: join(file, 'home'), XDG_CACHE_HOME: undefined }
+    },
+    ends: (call) => (!needsConfiguration(call) ? 'fine' : [0, 1, 2, 3, 4, 6]),
+  },
+  {
+    name: 'HOME is not set, and the user is not known',
+    isPossible: () => process.getuid?.() === 0 && canLosePermissions(),
+    make: (world) => {
+      loseRoot(world)
+      world.env = { ...world.env, HOME: undefined, XDG_CACHE_HOME: undefined }
+    },
+    ends: (call) => (needsOptions(call) ? [2] : 'fine'),
+  },
+  {
+    name: 'the folder of the call was deleted',
+    make: (world) => {
+      world.isHereDeleted = true
+    },
+    ends: (call) => (namesFile(call) ? [1, 2] : writesHere(call) ? [1] : 'fine'),
+  },
+  {
+    name: 'TMPDIR is not there',
+    make: (world) => {
+      world.env = { ...world.env, TMPDIR: join(world.root, 'no', 'such', 'folder') }
+    },
+    ends: (call) => (commandOf(call.name) === 'settings:edit' ? [1] : 'fine'),
+  },
+  {
+    name: 'XDG folders are relative',
+    make: (world) => {
+      const relative = { XDG_CONFIG_HOME: 'a', XDG_DATA_HOME: './b', XDG_STATE_HOME: '../c' }
+      world.env = { ...world.env, ...relative, XDG_CACHE_HOME: 'd' }
+    },
+    ends: () => 'fine',
+  },
+]

@@ -1,0 +1,172 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { stripVTControlCharacters } from 'node:util'
+import { binary, type Run } from '../../support/run-chatctl.ts'
+import type { Call } from './calls.ts'
+import type { Form } from './forms.ts'
+
+/** All that surrounds one run. Failures are made by changing it before the run. */
+export interface World {
+  /** Holds all that follows. */
+  root: string
+  home: string
+  /** The folder in which the call is made. */
+  here: string
+  /** TMPDIR. */
+  tmp: string
+  env: NodeJS.ProcessEnv
+  /** Of the terminal. */
+  columns: number
+  /** Another user to run as, by number. */
+  user: number | undefined
+  /** As a shell has them: `>&-`. */
+  redirections: string
+  /** What it is sent, each so many milliseconds after the start, or after the one before. */
+  signals: readonly { signal: NodeJS.Signals; after: number }[]
+  /** Whether the folder of the call is gone when the program starts. */
+  isHereDeleted: boolean
+  /** What whoever reads stdout does. */
+  reader: 'reads all' | 'is gone' | 'goes after the first bytes'
+}
+
+export interface WorldRun extends Run {
+  /** Whether it had to be killed. */
+  hung: boolean
+  /** What ended it, where it did not end itself. */
+  signal: NodeJS.Signals | null
+}
+
+/** Milliseconds after which a run counts as hanging. */
+const patience = 25_000
+
+/** Runs the built program once. On a terminal stdout has all that was shown. */
+export async function runIn(
+  world: World,
+  args: readonly string[],
+  form: Form,
+  call: Call,
+): Promise<WorldRun> {
+  const words = [process.execPath, binary, ...args]
+  const as = world.user
+  const asUser = as === undefined ? [] : ['setpriv', `--reuid=${as}`, `--regid=${as}`, '--clear-groups']
+  const input = join(world.root, 'stdin')
+  if (call.stdin !== undefined) writeFileSync(input, call.stdin, { mode: 0o644 })
+  const from = form === 'terminal' && call.stdin !== undefined ? `<'${input}'` : ''
+  const gone = world.isHereDeleted ? `rm -r '${world.here}'; ` : ''
+  const line = `${gone}exec ${[...asUser, ...words].map(quote).join(' ')} ${from} ${world.redirections}`
+  const child =
+    form === 'terminal'
+      ? startOnTerminal(world, line)
+      : spawn('/bin/sh', ['-c', line], { env: world.env, cwd: world.here, detached: true, stdio: 'pipe' })
+  child.stdin?.on('error', () => {})
+  if (form !== 'terminal') child.stdin?.end(call.stdin ?? '')
+  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)]
+  if (world.reader === 'is gone') child.stdout?.destroy()
+  if (world.reader === 'goes after the first bytes') child.stdout?.once('data', () => child.stdout?.destroy())
+  answerWhenAsked(child, form, call)
+  // Nobody hears that it is ready.
+  if (call.until && /^(.* )?>/.test(world.redirections)) {
+    setTimeout(() => child.kill('SIGTERM'), 4_000).unref()
+  }
+  let hung = false
+  const timer = setTimeout(() => {
+    hung = true
+    for (const pid of processesOf(world)) kill(pid)
+    child.kill('SIGKILL')
+  }, patience)
+  const ended = new Promise<[number | null, NodeJS.Signals | null]>((resolve) =>
+    child.once('close', (...how) => resolve(how)),
+  )
+  void send(world.signals, child, ended)
+  const [exitCode, signal] = await ended
+  clearTimeout(timer)
+  return { exitCode, signal, hung, stdout: stdout(), stderr: stderr() }
+}
+
+async function send(signals: World['signals'], child: ChildProcess, ended: Promise<unknown>): Promise<void> {
+  for (const { signal, after } of signals) {
+    await Promise.race([sleep(after), ended])
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+  }
+}
+
+function startOnTerminal(world: World, line: string): ChildProcess {
+  const sized = `stty cols ${world.columns} rows 24 </dev/tty; ${line}`
+  return spawn('script', ['--quiet', '--flush', '--return', '--command', sized, '/dev/null'], {
+    env: { TERM: 'xterm', ...world.env, SHELL: '/bin/sh' },
+    cwd: world.here,
+    stdio: 'pipe',
+  })
+}
+
+/** A person leaves what asks, talks in a session, and stops a service that is ready. */
+function answerWhenAsked(child: ChildProcess, form: Form, { typed, until }: Call): void {
+  let seen = ''
+  let isListening = false
+  let isAnswered = false
+  child.stdout?.on('data', (chunk) => {
+    seen += stripVTControlCharacters(String(chunk))
+    // Pastes in brackets: from then on keys are read.
+    isListening ||= String(chunk).includes('\u001b[?2004h')
+    if (isAnswered) return
+    const answer = (text: string) => {
+      isAnswered = true
+      // The question is drawn before the keyboard is listened to.
+      setTimeout(() => child.stdin?.write(text), 100).unref()
+    }
+    if (until?.test(seen)) {
+      if (form === 'terminal') return answer('\u0003')
+      isAnswered = true
+      child.kill('SIGTERM')
+    } else if (form === 'terminal' && typed !== undefined && (isListening || /^> ?/m.test(seen)))
+      answer(typed)
+    else if (form === 'terminal' && /\? .*(?:\(y\/N\)|\[input is masked\])/s.test(seen)) answer('\u0003')
+  })
+}
+
+function collect(stream: NodeJS.ReadableStream | null): () => string {
+  const chunks: Buffer[] = []
+  stream?.on('data', (chunk: Buffer) => chunks.push(chunk))
+  stream?.on('error', () => {})
+  return () => Buffer.concat(chunks).toString('utf8')
+}
+
+function quote(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`
+}
+
+/** Processes of a run that are still there, by the variable that all of them inherit. */
+export function processesOf({ root }: World): number[] {
+  if (!existsSync('/proc/self/environ')) return []
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`TEST_WORLD=${root}`)
+      } catch {
+        return false
+      }
+    })
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {}
+}
+
+export function removeWorld({ root }: World): void {
+  openFolders(root)
+  rmSync(root, { recursive: true, force: true, maxRetries: 5 })
+}
+
+/** What was made read-only can be deleted again. */
+function openFolders(folder: string): void {
+  chmodSync(folder, 0o700)
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) openFolders(join(folder, entry.name))
+  }
+}

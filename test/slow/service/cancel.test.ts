@@ -1,0 +1,190 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { expect } from 'chai'
+import type { RunningService } from '../../../src/service/start-service.ts'
+import { createOpenAiCompatible } from '../../../src/service/upstream/openai-compatible.ts'
+import {
+  chunk,
+  delta,
+  events,
+  head,
+  type RawUpstream,
+  whole,
+  withRawUpstream,
+} from '../../service/relay/raw-upstream.ts'
+import { onEachEngine, withService } from '../../service/temporary-service.ts'
+import { until } from '../../support/until.ts'
+
+/** How long, in ms, a model server may go on for nobody. */
+const bound = 50
+
+const sse = head('text/event-stream', { 'transfer-encoding': 'chunked' })
+const json = head('application/json', { 'transfer-encoding': 'chunked' })
+
+const asked = {
+  completion: ['/v1/chat/completions', { model: 'm1', messages: [{ role: 'user', content: 'x' }] }],
+  send: ['/api/chat/send', { model: 'm1', message: 'x' }],
+  stream: ['/api/chat/send', { model: 'm1', message: 'x', stream: true }],
+} as const
+
+/** How far the model server gets before the client is gone. */
+const progress: Record<string, Partial<Record<keyof typeof asked, (socket: Socket) => unknown>>> = {
+  'before the first byte': { completion: () => {}, send: () => {}, stream: () => {} },
+  'after the head': {
+    completion: (socket) => socket.write(json),
+    send: (socket) => socket.write(json),
+    stream: (socket) => socket.write(sse),
+  },
+  'in the middle': {
+    completion: (socket) => socket.write(`${json}${chunk(whole('x').slice(0, 20))}`),
+    send: (socket) => socket.write(`${json}${chunk(whole('x').slice(0, 20))}`),
+    stream: (socket) => socket.write(`${sse}${chunk(events(delta('half')))}`),
+  },
+}
+
+/** How a client goes. */
+const ways: Record<string, (socket: Socket) => unknown> = {
+  'closes its connection': (socket) => socket.destroy(),
+  'resets it': (socket) => socket.resetAndDestroy(),
+  'says that it will send no more': (socket) => socket.end(),
+}
+
+function ask({ url, key }: RunningService & { key: string }, kind: keyof typeof asked): Socket {
+  const [path, body] = asked[kind]
+  const text = JSON.stringify(body)
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n` +
+      `content-length: ${text.length}\r\n\r\n${text}`,
+  )
+  return socket
+}
+
+async function leave(upstream: RawUpstream, act: () => unknown): Promise<number> {
+  const leftAt = performance.now()
+  act()
+  await until(() => upstream.open() === 0)
+  return (upstream.closedAt() ?? Number.NaN) - leftAt
+}
+
+describe('a client that goes away', () => {
+  for (const [when, kinds] of Object.entries(progress)) {
+    for (const [kind, answer] of Object.entries(kinds)) {
+      for (const [how, go] of Object.entries(ways)) {
+        it(`ends the model's work on a ${kind} within 50 ms when it ${how} ${when}`, () =>
+          withRawUpstream(answer, (upstream) =>
+            withService(
+              async (service) => {
+                const took: number[] = []
+                for (let round = 0; round < 3; round++) {
+                  const socket = ask(service, kind as keyof typeof asked)
+                  if (kind === 'stream' && when === 'in the middle') await once(socket, 'data')
+                  else await until(() => upstream.requests.length > round)
+                  await new Promise((resolve) => setTimeout(resolve, 20))
+                  took.push(await leave(upstream, () => go(socket)))
+                  socket.destroy()
+                }
+                // The best of three: of the machine's moods this test says nothing.
+                expect(Math.min(...took)).to.be.below(bound)
+                expect(upstream.requests.length).to.equal(3)
+              },
+              { upstream: { url: upstream.url } },
+            ),
+          ))
+      }
+    }
+  }
+
+  it('is not connected for: the request never leaves', async () => {
+    // TCP answers, TLS does not: a connection that never gets there.
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    let received = 0
+    server.on('connection', (socket) => {
+      socket.on('error', () => {})
+      socket.on('data', () => received++)
+    })
+    const { port } = server.address() as AddressInfo
+    const upstream = await createOpenAiCompatible({ url: `https://127.0.0.1:${port}/v1`, key: 'sk-1' })
+    const client = new AbortController()
+    const answer = upstream.complete({ model: 'm1', messages: [] }, client.signal).catch((error) => error)
+    await until(() => received === 1)
+    const leftAt = performance.now()
+    client.abort(new Error('gone'))
+    expect((await answer).message).to.equal('gone')
+    expect(performance.now() - leftAt).to.be.below(bound)
+    await upstream.close()
+    server.close()
+    expect(received).to.equal(1)
+  })
+
+  it('that reads nothing does not fill the memory, and is let go', () => {
+    let sent = 0
+    return withRawUpstream(
+      (socket) => {
+        const piece = chunk(events(delta('x'.repeat(10_000))))
+        socket.write(sse)
+        const fill = () => {
+          while (!socket.destroyed && sent < 400_000_000) {
+            sent += piece.length
+            if (!socket.write(piece)) break
+          }
+        }
+        socket.on('drain', fill)
+        fill()
+      },
+      (upstream) =>
+        withService(
+          async (service) => {
+            const socket = ask(service, 'stream')
+            socket.pause()
+            await until(() => sent > 0)
+            let last = -1
+            await until(async () => {
+              const before = last
+              last = sent
+              await new Promise((resolve) => setTimeout(resolve, 200))
+              return sent === before
+            })
+            // Buffers of the kernel on four ends of two connections, and some of ours.
+            expect(sent).to.be.below(60_000_000)
+            socket.destroy()
+            await until(() => upstream.open() === 0)
+          },
+          { upstream: { url: upstream.url } },
+        ),
+    )
+  })
+})
+
+onEachEngine('a client that goes away early', (withService) => {
+  it('keeps what it was sent of a stream, marked incomplete, and nothing of a whole answer', () =>
+    withRawUpstream(
+      (socket, request) =>
+        request.includes('"stream":true')
+          ? socket.write(`${sse}${chunk(events(delta('half ')))}${chunk(events(delta('an answer')))}`)
+          : socket.write(`${json}${chunk(whole('x').slice(0, 20))}`),
+      (upstream) =>
+        withService(
+          async (service) => {
+            const history = async () => (await service.call('GET', '/api/chat/history')).body.messages
+            const whole = ask(service, 'send')
+            await until(() => upstream.requests.length === 1)
+            await leave(upstream, () => whole.destroy())
+            const streamed = ask(service, 'stream')
+            let text = ''
+            streamed.on('data', (bytes) => {
+              text += bytes
+            })
+            await until(() => text.includes('an answer'))
+            await leave(upstream, () => streamed.resetAndDestroy())
+            await until(async () => (await history())[1]?.content === 'half an answer')
+            const messages = await history()
+            expect(messages).to.have.length(2)
+            expect(messages[1]).to.include({ role: 'assistant', incomplete: true })
+          },
+          { upstream: { url: upstream.url } },
+        ),
+    ))
+})

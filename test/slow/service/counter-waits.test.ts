@@ -1,0 +1,66 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { SqliteCounters } from '../../../src/service/limits/sqlite-counters.ts'
+import { loadSqlite } from '../../../src/system/load-sqlite.ts'
+import { ask, noWarning } from '../../service/limits/counting-model.ts'
+import { withFolder } from '../../service/temporary-service.ts'
+
+describe('counting requests in a file that others use', () => {
+  it('waits for another writer without holding up the thread', () =>
+    withFolder(async (folder) => {
+      const counters = new SqliteCounters(folder, noWarning)
+      await counters.take([ask()])
+      const { DatabaseSync } = loadSqlite()
+      const other = new DatabaseSync(join(folder, 'limits.db'))
+      other.exec('begin immediate')
+      let longest = 0
+      let last = performance.now()
+      const beat = setInterval(() => {
+        longest = Math.max(longest, performance.now() - last)
+        last = performance.now()
+      }, 5)
+      setTimeout(() => other.exec('commit'), 400)
+      const startedAt = performance.now()
+      expect((await counters.take([ask()]))[0]).to.include({ granted: 1, hourCount: 2 })
+      clearInterval(beat)
+      expect(performance.now() - startedAt).to.be.above(350)
+      expect(longest).to.be.below(200)
+      other.close()
+      await counters.close()
+    }))
+
+  it('goes on to a file that another process has begun', function () {
+    this.timeout(10_000)
+    return withFolder(async (folder) => {
+      const counters = new SqliteCounters(folder, noWarning)
+      await counters.take([ask({ wanted: 5 })])
+      writeFileSync(join(folder, 'limits-2.db'), '')
+      await new Promise((resolve) => setTimeout(resolve, 1_100))
+      expect((await counters.take([ask({ wanted: 5 })]))[0]).to.include({ granted: 5 })
+      await counters.close()
+    })
+  })
+
+  it('counts by itself while the file cannot be used, and then together again', function () {
+    this.timeout(20_000)
+    return withFolder(async (folder) => {
+      const warnings: string[] = []
+      const counters = new SqliteCounters(folder, (message) => warnings.push(message))
+      const { DatabaseSync } = loadSqlite()
+      await counters.take([ask()])
+      const other = new DatabaseSync(join(folder, 'limits.db'))
+      other.exec('begin immediate')
+      for (const granted of [3, 2, 0]) {
+        expect((await counters.take([ask({ wanted: 3 })]))[0]).to.include({ granted })
+      }
+      expect(warnings).to.have.length(1)
+      other.exec('commit')
+      other.close()
+      await new Promise((resolve) => setTimeout(resolve, 1_100))
+      expect((await counters.take([ask({ wanted: 5 })]))[0]).to.include({ granted: 4, hourCount: 5 })
+      expect(warnings).to.have.length(1)
+      await counters.close()
+    })
+  })
+})

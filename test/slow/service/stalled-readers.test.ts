@@ -1,0 +1,151 @@
+import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect } from 'chai'
+import { generateKey, hashKey } from '../../../src/service/domain/access/keys.ts'
+import { createServer } from '../../../src/service/http/create-server.ts'
+import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
+import { createOffline } from '../../../src/service/upstream/offline.ts'
+import type { Upstream } from '../../../src/service/upstream/upstream.ts'
+import { type Answer, caller, withFolder } from '../../service/temporary-service.ts'
+
+/** A model that never stops, and counts what was taken of it and whether it was told to stop. */
+function createEndless(): Upstream & { taken: number; ended: boolean } {
+  const endless = {
+    ...createOffline(),
+    taken: 0,
+    ended: false,
+    async *stream() {
+      try {
+        for (;;) {
+          endless.taken++
+          yield { kind: 'delta' as const, text: 'x'.repeat(8_192), model: 'm' }
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+      } finally {
+        endless.ended = true
+      }
+    },
+  }
+  return endless
+}
+
+const send = (key: string, body: object) => {
+  const text = JSON.stringify(body)
+  return (
+    `POST /api/chat/send HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
+    `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+  )
+}
+
+async function withServer(
+  upstream: Upstream,
+  stallTimeout: number,
+  use: (server: { port: number; key: string; call: ReturnType<typeof caller> }) => Promise<void>,
+): Promise<void> {
+  await withFolder(async (folder) => {
+    const store = openSqlite(folder)
+    const key = generateKey()
+    const server = createServer({
+      store,
+      dataDir: folder,
+      upstream,
+      processKeys: new Set([hashKey(key)]),
+      stopping: new AbortController().signal,
+      logger: undefined,
+      stallTimeout,
+    })
+    const url = await server.listen({ host: '127.0.0.1', port: 0 })
+    try {
+      await use({ port: Number(new URL(url).port), key, call: caller(url, key) })
+    } finally {
+      await server.close()
+      await store.close()
+    }
+  })
+}
+
+describe('a client that stops reading', () => {
+  it('holds up what answers rather than fill the memory, is cut off, and what arrived is kept', () => {
+    const upstream = createEndless()
+    return withServer(upstream, 3_000, async ({ port, key, call }) => {
+      const socket = connect(port, '127.0.0.1')
+      socket.on('error', () => {})
+      socket.write(send(key, { message: 'x', model: 'm', stream: true }))
+      await new Promise((resolve) => socket.once('data', resolve))
+      socket.pause()
+      // What the system holds for both ends, and a piece or two.
+      let taken = -1
+      while (upstream.taken !== taken) {
+        taken = upstream.taken
+        await pause(500)
+      }
+      expect(upstream.ended).to.equal(false)
+      for (let tries = 0; tries < 300 && !upstream.ended; tries++) await pause(50)
+      expect(upstream.ended).to.equal(true)
+      let history: Answer | undefined
+      for (let tries = 0; tries < 50 && !history?.body.messages.length; tries++) {
+        history = await call('GET', '/api/chat/history')
+        await pause(20)
+      }
+      // With a reply as long as a page may be, the question is on the page before.
+      const answer = history?.body.messages.at(-1)
+      expect(answer.incomplete).to.equal(true)
+      expect(answer.content.length).to.be.within(8_192, upstream.taken * 8_192)
+      socket.destroy()
+    })
+  })
+
+  it('is not one that reads slowly', () => {
+    const upstream = createEndless()
+    return withServer(upstream, 400, async ({ port, key }) => {
+      const socket = connect(port, '127.0.0.1')
+      let closed = false
+      socket.on('close', () => {
+        closed = true
+      })
+      socket.on('error', () => {})
+      socket.write(send(key, { message: 'x', model: 'm', stream: true }))
+      await new Promise((resolve) => socket.once('readable', resolve))
+      for (let round = 0; round < 15; round++) {
+        await pause(100)
+        // Much less than what could come, and enough for the system to pass something on.
+        for (let size = 0; size < 4_000_000; ) {
+          const chunk = socket.read()
+          if (chunk === null) break
+          size += chunk.length
+        }
+      }
+      expect(closed).to.equal(false)
+      socket.destroy()
+      for (let tries = 0; tries < 100 && !upstream.ended; tries++) await pause(20)
+      expect(upstream.ended).to.equal(true)
+    })
+  })
+
+  it('is not one that waits: a model may be silent for as long as it likes', () => {
+    let answer = (_: string) => {}
+    const upstream: Upstream = {
+      ...createOffline(),
+      complete: async () => {
+        const text = await new Promise<string>((resolve) => {
+          answer = resolve
+        })
+        return {
+          created: 1,
+          model: 'm',
+          usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
+          choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
+        }
+      },
+    }
+    return withServer(upstream, 100, async ({ call }) => {
+      const sent = call('POST', '/api/chat/send', { message: 'x', model: 'm' })
+      await pause(700)
+      answer('late')
+      expect((await sent).body.response).to.equal('late')
+      // The connection is kept for the next request.
+      await pause(300)
+      expect((await call('GET', '/v1/settings')).status).to.equal(200)
+    })
+  })
+})

@@ -1,0 +1,132 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect } from 'chai'
+import { Agent, fetch } from 'undici'
+import { sendJson, startEvents, withUpstream } from '../../service/scripted-upstream.ts'
+import { startBuilt } from '../../support/run-chatctl.ts'
+import { runProgram } from '../../support/run-program.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+
+/** The program as a process, stopped while it works. */
+describe('stopping a service that runs', function () {
+  this.timeout(60_000)
+  let sandbox: Sandbox
+  let child: ChildProcess
+  beforeEach(() => {
+    sandbox = createSandbox()
+  })
+  afterEach(() => {
+    child.kill('SIGKILL')
+    sandbox.remove()
+  })
+
+  async function start(...flags: string[]): Promise<string> {
+    child = startBuilt(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent', ...flags])
+    child.stdin?.end()
+    const [url] = await once(child.stdout as NodeJS.ReadableStream, 'data')
+    return String(url).trim()
+  }
+
+  const createKey = async () =>
+    (
+      await runProgram(sandbox, [
+        'service',
+        'keys',
+        'create',
+        '--name',
+        'x',
+        '--tier',
+        'enterprise',
+        '--jq',
+        '.key',
+      ])
+    ).stdout.trim()
+
+  it('behind a proxy says on /readyz and by Connection: close that it stops, and still answers', async () => {
+    const key = await createKey()
+    const url = await start('--behind-proxy', '--public-url', 'https://chat.example', '--admin-port', 'off')
+    const dispatcher = new Agent({ connections: 1 })
+    const get = (path: string) =>
+      fetch(url + path, { dispatcher, headers: { authorization: `Bearer ${key}` } })
+    const exit = once(child, 'exit')
+    expect((await get('/v1/settings')).headers.get('connection')).to.equal('keep-alive')
+    child.kill('SIGTERM')
+    let probe = await get('/readyz')
+    while (probe.status === 200) probe = await get('/readyz')
+    expect(probe.status).to.equal(503)
+    const answer = await get('/v1/settings')
+    expect(answer.status).to.equal(200)
+    expect(answer.headers.get('connection')).to.equal('close')
+    expect(await exit).to.deep.equal([0, null])
+    await dispatcher.close()
+  })
+
+  it('finishes what runs under load, takes nothing new, and ends with 0', () =>
+    withUpstream(
+      async (response) => {
+        await pause(600)
+        sendJson(response, { choices: [{ message: { content: 'Done' } }] })
+      },
+      async (upstream) => {
+        const key = await createKey()
+        const url = await start('--upstream', upstream.url)
+        const dispatcher = new Agent({ connections: 40 })
+        const ask = () =>
+          fetch(`${url}/api/chat/send`, {
+            dispatcher,
+            method: 'POST',
+            headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+            body: JSON.stringify({ message: 'x', model: 'm' }),
+          }).then(
+            async (response) =>
+              `${response.status} ${((await response.json()) as { response: string }).response}`,
+            (error) => String(error.cause.code),
+          )
+        const idle = connect(Number(new URL(url).port), '127.0.0.1')
+        idle.on('error', () => {})
+        idle.resume()
+        const asked = Array.from({ length: 40 }, ask)
+        while (upstream.requests.length < 40) await pause(20)
+        const exit = once(child, 'exit')
+        const before = Date.now()
+        child.kill('SIGTERM')
+        await pause(150)
+        const late = await new Promise<string>((resolve) => {
+          const socket = connect(Number(new URL(url).port), '127.0.0.1')
+          socket.once('connect', () => resolve('connected'))
+          socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? ''))
+        })
+        expect(late).to.equal('ECONNREFUSED')
+        expect(new Set(await Promise.all(asked))).to.deep.equal(new Set(['200 Done']))
+        expect(await exit).to.deep.equal([0, null])
+        expect(Date.now() - before).to.be.below(4_000)
+        await dispatcher.close()
+      },
+    ))
+
+  it('ends at once on a second signal', () =>
+    withUpstream(
+      (response) => startEvents(response),
+      async (upstream) => {
+        const key = await createKey()
+        const url = await start('--upstream', upstream.url)
+        const asked = fetch(`${url}/api/chat/send`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ message: 'x', model: 'm', stream: true }),
+        }).catch(() => undefined)
+        while (upstream.requests.length === 0) await pause(20)
+        const exit = once(child, 'exit')
+        child.kill('SIGTERM')
+        await pause(300)
+        expect(child.exitCode).to.equal(null)
+        const before = Date.now()
+        child.kill('SIGTERM')
+        expect(await exit).to.deep.equal([143, null])
+        expect(Date.now() - before).to.be.below(1_000)
+        await asked
+      },
+    ))
+})

@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process'
+import { existsSync, openSync, readdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { expect } from 'chai'
+import { createJobPool } from '../support/job-pool.ts'
+import { binary, type RunOptions } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { takeSample } from '../support/take-sample.ts'
+
+/** Help that the build wrote down, against that of the program itself, which a width asks for. */
+const live = { OCLIF_COLUMNS: '80' }
+const written = readdirSync(resolve(import.meta.dirname, '../../dist/help'))
+const lines = written.map((file) => file.split('.').slice(1, -1))
+
+describe('written help', function () {
+  this.timeout(120_000)
+  const sandboxes: Sandbox[] = []
+  const inTurn = createJobPool(3)
+  /** A folder of its own: the program itself leaves its compiled code there, what was written does not. */
+  const run = (words: readonly string[], options: RunOptions = {}, ownCache = true) =>
+    inTurn(async () => {
+      const sandbox = createSandbox({ ownCache })
+      sandboxes.push(sandbox)
+      const { exitCode, stdout, stderr } = await runProgram(sandbox, words, options)
+      return { exitCode, stdout, stderr, isLive: existsSync(join(sandbox.home, '.cache')) }
+    })
+  after(() => {
+    for (const sandbox of sandboxes) sandbox.remove()
+  })
+
+  const { sample, words: which } = takeSample(lines, 10)
+  it(`is there for every command and topic, and says what the program says (${which})`, async () => {
+    expect(lines.length).to.be.above(60)
+    await Promise.all(
+      sample.map(async (words) => {
+        const [quick, other, slow] = await Promise.all([
+          run([...words, '--help']),
+          run(['help', ...words]),
+          run([...words, '--help'], { env: live }, false),
+        ])
+        expect(slow, words.join(' ')).to.include({ exitCode: 0, stderr: '' })
+        for (const written of [quick, other])
+          expect(written, words.join(' ')).to.deep.equal({ ...slow, isLive: false })
+      }),
+    )
+  })
+
+  for (const words of [[], ['help'], ['-h'], ['help', 'chat', 'send'], ['users', 'permissions', '-h']]) {
+    it(`answers chatctl ${words.join(' ')}`, async () => {
+      const [quick, slow] = await Promise.all([run(words), run(words, { env: live })])
+      expect(quick).to.deep.equal({ ...slow, isLive: false })
+      expect(quick.exitCode).to.equal(0)
+    })
+  }
+
+  for (const words of [
+    ['help', 'help'],
+    ['chatctl', '--help'],
+    ['help', 'chatctl'],
+    ['help', '--json'],
+    ['chat', 'send', '--json', '--help'],
+    ['chat', 'sned', '--help'],
+    ['../help/chat', '--help'],
+  ]) {
+    it(`leaves chatctl ${words.join(' ')} to the program`, async () => {
+      const [usual, slow] = await Promise.all([run(words), run(words, { env: live })])
+      expect(usual).to.deep.equal(slow)
+      expect(usual.isLive).to.equal(true)
+    })
+  }
+
+  for (const env of [{ FORCE_COLOR: '1' }, { OCLIF_COLUMNS: '40' }]) {
+    it(`leaves it to the program with ${Object.entries(env).join()}`, async () => {
+      const [usual, other] = await Promise.all([run(['chat', '--help']), run(['chat', '--help'], { env })])
+      expect(other).to.include({ exitCode: 0, isLive: true })
+      expect(other.stdout).not.to.equal(usual.stdout)
+    })
+  }
+
+  it('is no failure where nobody reads it', async () => {
+    const line = `{ sleep 0.5; '${process.execPath}' '${binary}' --help; echo $? >&2; } | true`
+    expect(await shell(line, 'ignore')).to.equal('0\n')
+  })
+
+  it('says that a full device cannot take it', async () => {
+    const line = `'${process.execPath}' '${binary}' --help; echo $? >&2`
+    expect(await shell(line, openSync('/dev/full', 'w'))).to.match(
+      /^Error: stdout cannot be written: .*\n(Hint: .*\n)?1\n$/,
+    )
+  })
+
+  /** @returns what it says on stderr */
+  async function shell(line: string, stdout: number | 'ignore'): Promise<string> {
+    const sandbox = createSandbox()
+    sandboxes.push(sandbox)
+    const child = spawn('sh', ['-c', line], { env: sandbox.env, stdio: ['ignore', stdout, 'pipe'] })
+    let said = ''
+    child.stderr?.on('data', (chunk: Buffer) => {
+      said += chunk
+    })
+    await new Promise((resolve) => child.once('close', resolve))
+    return said
+  }
+})

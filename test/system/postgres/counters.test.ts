@@ -1,0 +1,56 @@
+import { expect } from 'chai'
+import { CompiledQuery } from 'kysely'
+import { openPostgres } from '../../../src/service/store/postgres/open-postgres.ts'
+import { isUnavailable } from '../../../src/service/store/storage-failure.ts'
+import { agreesWithModel, ask, noWarning } from '../../service/limits/counting-model.ts'
+import { withPlace } from '../../service/temporary-service.ts'
+import { startPostgres } from '../../support/postgres.ts'
+
+describe('counting requests in PostgreSQL', function () {
+  this.timeout(60_000)
+  it('agrees with a plain model, in two processes in turn', () =>
+    withPlace('postgres', async ({ database = '' }) => {
+      const stores = [await openPostgres(database), await openPostgres(database)]
+      const counters = stores.map((store) => store.openCounters(noWarning))
+      await counters[0]?.take([ask()])
+      await agreesWithModel(async () => {
+        await stores[0]?.db.executeQuery(CompiledQuery.raw('truncate request_counts'))
+        return { counters, close: async () => {} }
+      }, 60)
+      for (const store of stores) await store.close()
+    }))
+
+  it('makes its table once, however many come first, and grants exactly the limit', () =>
+    withPlace('postgres', async ({ database = '' }) => {
+      const stores = await Promise.all(Array.from({ length: 4 }, () => openPostgres(database)))
+      const all = stores.flatMap((store) => {
+        const counters = store.openCounters(noWarning)
+        return Array.from({ length: 100 }, () =>
+          counters.take([ask({ hourlyLimit: 77 }), ask({ keyId: 'b' })]),
+        )
+      })
+      const taken = await Promise.all(all)
+      const sum = (index: number) => taken.reduce((total, one) => total + (one[index]?.granted ?? 0), 0)
+      expect([sum(0), sum(1)]).to.deep.equal([77, 5])
+      // What the counters do without, everything else has.
+      const setting = CompiledQuery.raw("select current_setting('synchronous_commit') as it")
+      for (const { db } of stores) expect((await db.executeQuery(setting)).rows).to.deep.equal([{ it: 'on' }])
+      for (const store of stores) await store.close()
+    }))
+
+  it('admits nothing while the database is away, says so soon, and goes on when it is back', async () => {
+    const server = await startPostgres()
+    const store = await openPostgres(await server.createDatabase())
+    const counters = store.openCounters(noWarning)
+    expect((await counters.take([ask({ wanted: 3 })]))[0]).to.include({ granted: 3 })
+    await server.stop('fast')
+    const startedAt = performance.now()
+    const error = await counters.take([ask()]).catch((cause) => cause)
+    expect(isUnavailable(error), String(error)).to.equal(true)
+    expect(performance.now() - startedAt).to.be.below(5_000)
+    await server.start()
+    expect((await counters.take([ask({ wanted: 9 })]))[0]).to.include({ granted: 2, hourCount: 5 })
+    await store.close()
+    await server.close()
+  })
+})

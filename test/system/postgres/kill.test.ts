@@ -1,0 +1,13 @@
+import { expect } from 'chai'
+import { withPlace } from '../../service/temporary-service.ts'
+import { killTrial } from '../../slow/service/kill-trial.ts'
+import { takesAll } from '../../support/take-sample.ts'
+
+const kills = takesAll ? 50 : 3
+
+describe('a service on PostgreSQL that is killed under load', () => {
+  it('has everything that it said it had stored, and nothing by half', async function () {
+    this.timeout(kills * 10_000)
+    expect(await withPlace('postgres', (place) => killTrial(place, kills))).to.be.at.least(kills)
+  })
+})

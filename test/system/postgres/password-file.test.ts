@@ -1,0 +1,25 @@
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { openPostgres } from '../../../src/service/store/postgres/open-postgres.ts'
+import { withFolder } from '../../service/temporary-service.ts'
+import { sharedPostgres } from '../../support/postgres.ts'
+
+describe("libpq's password file, at a server", () => {
+  it('lets a service in, unless others may read it', async () => {
+    const { url, password } = await sharedPostgres()
+    await withFolder(async (folder) => {
+      const file = join(folder, 'pgpass')
+      const bare = url.replace(`:${password}@`, '@')
+      writeFileSync(file, `*:*:*:chatctl:${password}\n`, { mode: 0o600 })
+      const env = { PGPASSFILE: file }
+      const database = await (await sharedPostgres()).createDatabase()
+      const store = await openPostgres(bare.replace(/\/postgres$/, new URL(database).pathname), { env })
+      await store.close()
+      chmodSync(file, 0o644)
+      const refused = await openPostgres(bare, { env }).catch((error) => error)
+      expect(refused.message).to.include('a password is needed')
+      await (await sharedPostgres()).dropDatabase(database)
+    })
+  })
+})
