@@ -84,18 +84,14 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
     entry: [
       'leaves',
       'plan',
-      'plan-result',
       'apply/apply-plan',
       'apply/carry-out',
-      'apply/compare-sent',
-      'apply/describe-outcome',
+      'apply/change-failures',
       'apply/sent-configuration',
       'apply/settings-lock',
       'apply/verify-settings',
       'file/read-settings-files',
-      'saved/applied-plans',
       'saved/plan-file',
-      'saved/save-plan',
     ]
       .map((name) => `export * from './src/plan/${name}.ts'`)
       .join('\n'),

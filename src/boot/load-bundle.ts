@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Script } from 'node:vm'
 import { Directories } from '../system/directories.ts'
-import { makePrivateDirectory } from '../system/make-private-directory.ts'
+import { isOursAlone, makePrivateDirectory } from '../system/private-directory.ts'
 import { replaceFile } from '../system/replace-file.ts'
-import { isOursAlone } from '../system/trusted-directory.ts'
 
 /**
  * Loads the files of dist as Node's own loader of CommonJS would, with V8's compiled code kept

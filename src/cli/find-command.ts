@@ -1,3 +1,5 @@
+import { sharedFlags } from './shared-flags.ts'
+
 /**
  * The command that a line surely runs: the longest one that its first words name. Undefined where
  * oclif has to look at all commands: for help, for what is no command, for any unusual spelling.
@@ -21,3 +23,35 @@ export function findCommand(words: readonly string[], ids: readonly string[]): s
 
 /** oclif takes `settings:get` for two words. */
 const isPlain = (word: string): boolean => !word.includes(':')
+
+/**
+ * Puts the shared flags that stand before the command, as in `chatctl -p work users get ID`, behind
+ * its words, where oclif looks for them. Any other flag stays, and is refused there.
+ */
+export function putFlagsBehindCommand(argv: readonly string[]): string[] {
+  let end = 0
+  for (let word = argv[end]; word !== undefined; word = argv[end]) {
+    const takesValue = readFlag(word)
+    if (takesValue === undefined) break
+    end += takesValue ? 2 : 1
+  }
+  const [flags, rest] = [argv.slice(0, end), argv.slice(end)]
+  const words = rest.findIndex((word) => word.startsWith('-'))
+  const at = words === -1 ? rest.length : words
+  // Where no command follows, it is for whoever says so.
+  return at === 0 && !isHelp(rest[0]) ? [...argv] : [...rest.slice(0, at), ...flags, ...rest.slice(at)]
+}
+
+/** Whether the value of a shared flag is the next word; undefined for any other word. */
+function readFlag(word: string): boolean | undefined {
+  const [, name = '', attached] = /^--([^=]+)(=.*)?$/s.exec(word) ?? []
+  const long = Object.entries(sharedFlags).find(([known]) => known === name)?.[1]
+  if (long) return long.type === 'option' && attached === undefined
+  const [, char = '', value = ''] = /^-q*([a-z])(.*)$/s.exec(word) ?? []
+  const short = Object.values(sharedFlags).find((flag) => flag.char === char)
+  return short && (short.type === 'option' ? value === '' : value === '' ? false : undefined)
+}
+
+function isHelp(word: string | undefined): boolean {
+  return word === '--help' || word === '-h'
+}

@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Directories } from '../system/directories.ts'
-import { makePrivateDirectory } from '../system/make-private-directory.ts'
+import { makePrivateDirectory } from '../system/private-directory.ts'
 
 /** What is kept for a person until they have used it. */
 type Kept = 'edits' | 'passwords'

@@ -1,8 +1,8 @@
 import { dirname, isAbsolute } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import type { Directories } from '../system/directories.ts'
+import { quoteWord } from './command-line.ts'
 import type { Output } from './output/output.ts'
-import { quoteWord } from './quote-word.ts'
 
 /** What `--data` and `--database` say. */
 export interface DatabaseFlags {

@@ -1,4 +1,4 @@
-import { quoteWord } from './quote-word.ts'
+import { quoteWord } from './command-line.ts'
 
 /**
  * What other tools call it: first words of a line that name no command of ours, and the line that

@@ -1,7 +1,7 @@
 import { Failure } from '../contract/failure.ts'
 import { nearest } from '../contract/nearest-word.ts'
+import { quoteWord } from './command-line.ts'
 import { flagHint } from './flag-hint.ts'
-import { quoteWord } from './quote-word.ts'
 import { sharedFlags } from './shared-flags.ts'
 import { findSynonym, findWordSynonym } from './synonyms.ts'
 

@@ -1,15 +1,16 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../cli/base-command.ts'
-import { commandFor } from '../cli/command-for.ts'
+import { commandFor, quoteWord } from '../cli/command-line.ts'
+import type { Context } from '../cli/create-context.ts'
 import { textFlag } from '../cli/flag-types.ts'
-import { readRequestBody } from '../cli/input/api-body.ts'
-import { quoteWord } from '../cli/quote-word.ts'
+import { parseKeyValues } from '../cli/input/key-values.ts'
+import { readStdin, readTextFile } from '../cli/input/read-input.ts'
 import { calls } from '../cli/requests.ts'
 import { dryRunFlag } from '../cli/shared-flags.ts'
 import { parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
-import { documentView } from '../view/document.ts'
+import { documentView } from '../view/value.ts'
 
 export default class Api extends BaseCommand {
   static override summary = 'Send any request to the service, authenticated.'
@@ -132,4 +133,29 @@ function parseHeaders(lines: readonly string[]): Record<string, string> {
       return [line.slice(0, at).trim(), line.slice(at + 1).trim()]
     }),
   )
+}
+
+/**
+ * The body of `chatctl api`, checked to be JSON before it is sent as it stands.
+ *
+ * @throws Failure `refused` for a text that is not JSON
+ */
+async function readRequestBody(
+  source: { data: string | undefined; fields: readonly string[] | undefined },
+  context: Context,
+): Promise<string | undefined> {
+  if (source.fields) return JSON.stringify(parseKeyValues(source.fields, '--field'))
+  if (source.data === undefined) return undefined
+  const text = await readData(source.data, context)
+  try {
+    JSON.parse(text)
+  } catch (cause) {
+    throw new Failure('refused', `The body is not JSON: ${(cause as Error).message}`, { cause })
+  }
+  return text
+}
+
+function readData(data: string, context: Context): Promise<string> | string {
+  if (data === '-') return readStdin('a JSON body', context)
+  return data.startsWith('@') ? readTextFile(data.slice(1), context) : data
 }

@@ -1,4 +1,12 @@
 import type { LiveValues } from '../cli/completion/live-values.ts'
+import {
+  renderForBash,
+  renderForFish,
+  renderForPowershell,
+  renderForZsh,
+} from '../cli/completion/render-suggestions.ts'
+import { readShellLine } from '../cli/completion/shell-line.ts'
+import { type Program, suggest } from '../cli/completion/suggest.ts'
 import type { Host } from '../cli/host.ts'
 import { HostedCommand } from '../cli/hosted-command.ts'
 import { Directories } from '../system/directories.ts'
@@ -16,7 +24,6 @@ export default class Complete extends HostedCommand {
   static override summary = 'List the candidates for the last word of a command line.'
 
   async run(): Promise<void> {
-    const { answerShell } = await import('../cli/completion/answer-shell.ts')
     const { commands, topics, version } = this.config
     const { host } = this.streams
     const directories = new Directories(host.env)
@@ -72,4 +79,36 @@ async function findSessions({ sessions }: Directories) {
     contextId,
     title: name ?? firstMessage,
   }))
+}
+
+/**
+ * Answers what a completion script asks: `--shell=NAME -- WORD…`, the unfinished word last. bash asks
+ * by `-- LINE BREAKS`, for it splits words where nobody else does, and `--next` stands for an empty
+ * last word, which some shells cannot hand on. Without a shell the answer is a value a line.
+ *
+ * @returns what is to be printed
+ */
+async function answerShell(argv: readonly string[], program: Program, live: LiveValues): Promise<string> {
+  const end = argv.indexOf('--')
+  const options = argv.slice(0, Math.max(end, 0))
+  const given = argv.slice(end + 1)
+  const words = options.includes('--next') ? [...given, ''] : given
+  const shell = options.find((option) => option.startsWith('--shell='))?.slice('--shell='.length)
+  switch (shell) {
+    case 'bash': {
+      const [text = '', breaks = ''] = given
+      const line = readShellLine(text, breaks)
+      return renderForBash(await suggest(line.words.slice(1), program, live), line)
+    }
+    case 'zsh':
+      return renderForZsh(await suggest(words, program, live))
+    case 'fish':
+      return renderForFish(await suggest(words, program, live))
+    case 'powershell':
+      return renderForPowershell(await suggest(words, program, live))
+    default: {
+      const { candidates } = await suggest(words, program, live)
+      return candidates.map(({ value }) => `${value}\n`).join('')
+    }
+  }
 }

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Directories } from '../system/directories.ts'
-import { makePrivateDirectory } from '../system/make-private-directory.ts'
+import { makePrivateDirectory } from '../system/private-directory.ts'
 import { withFileLock } from '../system/process-lock.ts'
 
 const fileName = 'last-contexts'

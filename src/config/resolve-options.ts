@@ -2,9 +2,9 @@ import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
 import { Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
 import { Directories } from '../system/directories.ts'
 import { type Configuration, configurationPath, type Profile, type ProfileKey } from './configuration-file.ts'
+import { type RedirectHost, readPorts, readRedirectHost, readRedirectPath } from './configuration-keys.ts'
 import { parseDuration } from './duration.ts'
 import { type DocumentForm, formsFrom, type OutputForm, offeredForm, readOutputForm } from './output-forms.ts'
-import { type RedirectHost, readPorts, readRedirectHost, readRedirectPath } from './redirect-place.ts'
 
 export type Source = 'flag' | 'environment' | 'profile' | 'default'
 

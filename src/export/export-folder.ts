@@ -1,8 +1,9 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { Failure } from '../contract/failure.ts'
+import { describeSystemError } from '../system/describe-system-error.ts'
 import type { Directories } from '../system/directories.ts'
-import { makePrivateDirectory } from '../system/make-private-directory.ts'
-import { folderFailure } from './folder-failure.ts'
+import { makePrivateDirectory } from '../system/private-directory.ts'
 
 /** Ms: what a run has left is of use for that long. */
 const keptFor = 7 * 86_400_000
@@ -85,4 +86,12 @@ function isRunning(pid: number): boolean {
     // EPERM: somebody else's, who has taken the number.
     return false
   }
+}
+
+/** What to say where the pages of an export cannot be kept. */
+export function folderFailure(folder: string, cause: unknown): Failure {
+  return new Failure('storage', `${folder} cannot be used: ${describeSystemError(cause)}`, {
+    hint: 'The pages of an export are kept there until it is whole; XDG_STATE_HOME moves it.',
+    cause,
+  })
 }

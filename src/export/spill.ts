@@ -13,7 +13,7 @@ import { crc32 } from 'node:zlib'
 import type { HistoryPosition } from '../client/history-position.ts'
 import type { HistoryMessage } from '../contract/conversation.ts'
 import { firstTime } from '../contract/history-order.ts'
-import { folderFailure } from './folder-failure.ts'
+import { folderFailure } from './export-folder.ts'
 
 /** One page: its messages stand in the file of pages as lines of JSON, the oldest first. */
 export interface SpilledPage {

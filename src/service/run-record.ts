@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { readdir, readFile, realpath, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { isAbsolute, join } from 'node:path'
-import { makePrivateDirectory } from '../system/make-private-directory.ts'
+import { makePrivateDirectory } from '../system/private-directory.ts'
 import { replaceFile } from '../system/replace-file.ts'
 
 /** Where a service that announced itself can be reached. */

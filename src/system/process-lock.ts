@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../contract/failure.ts'
 import { loadSqlite } from './load-sqlite.ts'
-import { makePrivateDirectory } from './make-private-directory.ts'
+import { makePrivateDirectory } from './private-directory.ts'
 
 /** SQLite's result code for a lock that is held elsewhere. */
 const busy = 5

@@ -7,3 +7,10 @@ export const valueView: View = {
   rows: (value) => [{ value }],
   text: (value) => textOf(value),
 }
+
+/** A value that has no table of its own: JSON unless another form is asked for. */
+export const documentView: View = {
+  layout: 'pairs',
+  columns: [],
+  text: (body) => JSON.stringify(body, null, 2),
+}

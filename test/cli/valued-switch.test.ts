@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { refuseValuedSwitches } from '../../src/cli/valued-switch.ts'
+import { refuseValuedSwitches } from '../../src/cli/usage-error.ts'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'

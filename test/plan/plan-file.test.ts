@@ -4,11 +4,12 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { hintOf } from '../../src/cli/hints.ts'
 import { type Change, makePlan, type Plan } from '../../src/plan/plan.ts'
-import { isApplied, markApplied } from '../../src/plan/saved/applied-plans.ts'
 import { hashOf } from '../../src/plan/saved/canonical-json.ts'
 import {
   composePlanFile,
+  isApplied,
   isPlanFile,
+  markApplied,
   type PlanContext,
   readPlanFile,
 } from '../../src/plan/saved/plan-file.ts'

@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import { makePrivateDirectory } from '../../system/make-private-directory.ts'
+import { makePrivateDirectory } from '../../system/private-directory.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
 
 export interface OpenFile {

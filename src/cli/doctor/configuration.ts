@@ -3,7 +3,7 @@ import { configurationPath, type Profile, profileKeys } from '../../config/confi
 import { defaultProfileKey, withValue } from '../../config/configuration-keys.ts'
 import { localProfile, profileNames } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
-import { quoteWord } from '../quote-word.ts'
+import { quoteWord } from '../command-line.ts'
 import { type Examined, ok, warning } from './finding.ts'
 import type { Surroundings } from './surroundings.ts'
 

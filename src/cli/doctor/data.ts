@@ -2,13 +2,12 @@ import { existsSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/count.ts'
-import { commandFor } from '../command-for.ts'
+import { commandFor } from '../command-line.ts'
 import type { Context } from '../create-context.ts'
 import type { TellOfOther } from '../open-data.ts'
-import { describeBytes } from './describe-bytes.ts'
-import { type Examined, ok, warning } from './finding.ts'
+import { describeBytes, type Examined, ok, warning } from './finding.ts'
+import { nearestThere, obstacleTo } from './own-files.ts'
 import type { Surroundings } from './surroundings.ts'
-import { nearestThere, obstacleTo } from './writable-folder.ts'
 
 /** Bytes: with less the next commits may find the disk full. */
 const littleSpace = 100 * 1024 ** 2

@@ -5,14 +5,13 @@ import { examineConfiguration } from './configuration.ts'
 import { examineCredential, examineKeychain } from './credential.ts'
 import { examineData } from './data.ts'
 import { examineEnvironment } from './environment.ts'
-import { type Examined, type Finding, failed, skipped } from './finding.ts'
+import { type Examined, type Finding, failed, ok, skipped } from './finding.ts'
 import { examineImports, examineTranscripts } from './kept-files.ts'
 import { examineNetwork } from './network.ts'
 import { examineCache, examineFolders, examineModes } from './own-files.ts'
 import { examineService, serviceChecks } from './service.ts'
 import type { Surroundings } from './surroundings.ts'
 import { examineTerminal } from './terminal.ts'
-import { examineVersion } from './version.ts'
 
 type Look = (surroundings: Surroundings) => Promise<Examined[]> | Examined[]
 
@@ -96,4 +95,11 @@ async function within(check: string, look: Look, surroundings: Surroundings): Pr
     clearTimeout(timer)
     if (onAbort) context.signal.removeEventListener('abort', onAbort)
   }
+}
+
+/** A Node that is too old does not get here: bin/run.js sends it away. */
+function examineVersion({ version }: Surroundings): Examined[] {
+  const { node } = process.versions
+  const where = `${process.platform} ${process.arch}`
+  return [ok('version', `chatctl ${version.own}, Node.js ${node} (${version.neededNode} or newer), ${where}`)]
 }

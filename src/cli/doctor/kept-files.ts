@@ -3,9 +3,8 @@ import { join } from 'node:path'
 import type { Configuration } from '../../config/configuration-file.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { countOf } from '../../view/count.ts'
-import { quoteWord } from '../quote-word.ts'
-import { describeBytes } from './describe-bytes.ts'
-import { type Examined, ok, warning } from './finding.ts'
+import { quoteWord } from '../command-line.ts'
+import { describeBytes, type Examined, ok, warning } from './finding.ts'
 import type { Surroundings } from './surroundings.ts'
 
 /** What the sessions of this machine take. @throws Error of the system where their folder cannot be read */

@@ -1,13 +1,11 @@
-import { accessSync, constants, lstatSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { accessSync, constants, existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { configurationPath } from '../../config/configuration-file.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import { makePrivateDirectory } from '../../system/make-private-directory.ts'
-import { isOursAlone } from '../../system/trusted-directory.ts'
-import { quoteWord } from '../quote-word.ts'
+import { isOursAlone, makePrivateDirectory } from '../../system/private-directory.ts'
+import { quoteWord } from '../command-line.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
 import type { Surroundings } from './surroundings.ts'
-import { obstacleTo } from './writable-folder.ts'
 
 /** Files that are named at most. */
 const enough = 5
@@ -96,4 +94,22 @@ export function examineCache({ context }: Surroundings): Examined[] {
 function isOpen(folder: string): boolean {
   const { uid, mode } = lstatSync(folder)
   return uid === process.getuid?.() && (mode & 0o022) !== 0
+}
+
+/** The directory itself, or the nearest one above it that exists. */
+export function nearestThere(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearestThere(dirname(path))
+}
+
+/** Why nothing can be written to a directory, or why it cannot be made; undefined where it can. */
+export function obstacleTo(folder: string): string | undefined {
+  const nearest = nearestThere(folder)
+  const cannot = nearest === folder ? 'cannot be written' : `cannot be made in ${nearest}`
+  try {
+    if (!statSync(nearest).isDirectory()) return `${folder} ${cannot}: not a directory`
+    accessSync(nearest, constants.W_OK | constants.X_OK)
+    return undefined
+  } catch (error) {
+    return `${folder} ${cannot}: ${describeSystemError(error)}`
+  }
 }

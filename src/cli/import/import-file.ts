@@ -1,19 +1,20 @@
 import type { Imported, ImportOptions, Prospect, RowCounts, RunStart } from '../../bulk/import-options.ts'
 import type { Outline } from '../../bulk/outline.ts'
-import type { Unsettled } from '../../bulk/results/report-rows.ts'
+import type { Report, Unsettled } from '../../bulk/results/report-rows.ts'
 import type { RowResult } from '../../bulk/results/row-result.ts'
 import type { Pause } from '../../bulk/send/brake.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
+import { describeSpan, durationFlagFor } from '../../config/duration.ts'
+import { usualWindow } from '../../config/quota.ts'
 import { Failure } from '../../contract/failure.ts'
-import { countOf } from '../../view/count.ts'
+import { countOf, groupDigits } from '../../view/count.ts'
 import { describeOutline, importView, outlineView } from '../../view/import.ts'
-import { commandFor } from '../command-for.ts'
+import { commandFor } from '../command-line.ts'
 import type { Context } from '../create-context.ts'
 import { BulkProgress } from '../output/bulk-progress.ts'
+import type { Output } from '../output/output.ts'
 import { serviceOf } from './close-import.ts'
-import { describeProspect } from './describe-prospect.ts'
-import type { Settle } from './describe-unknown.ts'
-import { ToldRows } from './told-rows.ts'
+import { describeUnknown, type Settle, type UnknownRow } from './describe-unknown.ts'
 
 /** Ms to come to an end in good order: what is under way is waited for, and results are written. */
 const grace = 60_000
@@ -208,4 +209,69 @@ async function showOutline({ output }: Context, outline: Outline): Promise<void>
   const { create: creates, update: updates, assign: assignments } = outline.steps
   const shown = { rows, already_done, creates, updates, assignments, requests }
   await output.withoutFields().show(outlineView, shown)
+}
+
+/** What is known of the quota, and how long it will take with it. */
+function describeProspect(
+  { options }: Context,
+  { quota, duration, requests }: Prospect,
+  concurrency: number,
+  again: string,
+): string {
+  const about = `about ${describeSpan(Math.max(1000, duration))}, ${concurrency} at a time`
+  if (quota?.limit === undefined && quota?.remaining === undefined) {
+    return `No quota is known (--quota 100/h names one); without one it takes ${about}.`
+  }
+  const { limit, remaining = limit ?? 0, window, reset } = quota
+  const known = [
+    ...(limit === undefined
+      ? []
+      : [`${countOf(limit, 'request')}${window ? ` in ${describeSpan(window)}` : ''}`]),
+    ...(quota.remaining === undefined ? [] : [`${groupDigits(remaining)} left`]),
+    ...(window || reset === undefined ? [] : [`more in ${describeSpan(reset)}`]),
+  ]
+  const isLonger = limit === undefined || requests - remaining > limit
+  const pause = requests <= remaining ? 0 : Math.max(reset ?? 0, isLonger ? (window ?? usualWindow) : 0)
+  const stop = pause > options.max_wait.value ? describeStop(options.max_wait.value, pause, again) : ''
+  return `The quota: ${known.join(', ')}. It takes ${about}.${stop}`
+}
+
+/** A run that would have to wait for longer than it may is better not left alone. */
+function describeStop(maxWait: number, pause: number, again: string): string {
+  return `\nA pause for it may be longer than --max-wait ${durationFlagFor(maxWait)}: then the run stops; to resume it later, run ${again}. --max-wait ${durationFlagFor(pause)} waits.`
+}
+
+/** The rows that somebody has to hear of. */
+class ToldRows {
+  readonly #settle: Settle | undefined
+  readonly #unknown: UnknownRow[] = []
+  readonly #failed: RowResult[] = []
+
+  /** @param settle absent where nothing is created */
+  constructor(settle: Settle | undefined) {
+    this.#settle = settle
+  }
+
+  addUnknown(result: RowResult, settling: Unsettled | undefined): void {
+    this.#unknown.push({ ...result, settling })
+  }
+
+  addFailed(result: RowResult): void {
+    this.#failed.push(result)
+  }
+
+  async tell(output: Output, { counts, unknownRows }: Report): Promise<void> {
+    if (counts.failed > 0) await output.warn(this.#describeFailed(counts.failed))
+    if (counts.unknown > 0) {
+      await output.warn(describeUnknown(this.#unknown, counts.unknown, this.#settle, unknownRows))
+    }
+  }
+
+  #describeFailed(count: number): string {
+    const lines = this.#failed.map(
+      ({ line, email, id, error }) => `Line ${line} (${email || id}) failed: ${error}`,
+    )
+    if (count > lines.length) lines.push(`and ${count - lines.length} more; --results FILE lists them`)
+    return lines.join('\n')
+  }
 }

@@ -7,7 +7,6 @@ import { gridOf, rowsOf, type Span, type View } from '../../view/view.ts'
 import type { Colours } from './colours.ts'
 import { absentField } from './field-failures.ts'
 import { filterWithJq } from './jq.ts'
-import { renderSpans } from './render-spans.ts'
 
 export interface Rendering {
   form: OutputForm | 'text'
@@ -109,4 +108,14 @@ async function renderText(text: string | readonly Span[], { loadColours, forTerm
   if (typeof text !== 'string') return text.length === 0 ? '' : renderSpans(text, await loadColours())
   const clean = forTerminal ? stripControls(text) : text
   return clean.endsWith('\n') ? clean : `${clean}\n`
+}
+
+/** Lines for a person: what they quote is stripped, so that our colours alone can steer a terminal. */
+export function renderSpans(spans: readonly Span[], colours: Colours): string {
+  const all = spans
+    .map(({ text, style }) =>
+      style === undefined ? stripControls(text) : colours[style](stripControls(text)),
+    )
+    .join('')
+  return all.endsWith('\n') ? all : `${all}\n`
 }

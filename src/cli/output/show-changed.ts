@@ -1,5 +1,7 @@
 import type { Answer } from '../../client/answer.ts'
 import { isRecord } from '../../contract/exact-json.ts'
+import type { SentDifference } from '../../plan/apply/sent-configuration.ts'
+import { describeChange, sentView } from '../../view/settings-plan.ts'
 import { type View, valueAt } from '../../view/view.ts'
 import type { Context } from '../create-context.ts'
 import type { OneTimeSecret } from './output.ts'
@@ -34,4 +36,14 @@ export async function showChanged(
   await context.show(view, { ...answer, body }, secret)
   const isShown = view.columns.some(({ path }) => path !== 'id' && (valueAt(sent, path) ?? '') !== '')
   if (!isShown) context.output.notice(`${done}. The service did not return ${resource}.`)
+}
+
+/** Says what an API configuration changes against what was last sent from here, since nobody can read it. */
+export async function showSentDifference(difference: SentDifference, { output }: Context): Promise<void> {
+  const { sentAt, changes, left } = difference
+  if (output.isJson || changes.length === 0) {
+    const words = changes.map(describeChange).join('; ') || 'no difference'
+    output.notice(`Compared with what was last sent from here (${sentAt}): ${words}`)
+  } else await output.showAside(sentView(sentAt), difference, false)
+  if (left.length > 0) output.notice(`Sent then, and not this time: ${left.join(', ')}`)
 }

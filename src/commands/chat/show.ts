@@ -1,8 +1,9 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { showDocument } from '../../cli/output/show-document.ts'
+import type { Streams } from '../../cli/output/streams.ts'
 import { localWork } from '../../cli/requests.ts'
 import { sharedFlags } from '../../cli/shared-flags.ts'
+import { stripControls } from '../../terminal/strip-controls.ts'
 
 const forms = ['text', 'md', 'json', 'jsonl'] as const
 
@@ -38,4 +39,9 @@ export default class ChatShow extends BaseCommand {
     const form = forms.find((known) => known === context.options.output.value) ?? 'text'
     await showDocument(context.streams, renderTranscript(transcript, form))
   }
+}
+
+/** Writes a document part by part, at the speed at which it is read; it cannot steer a terminal. */
+async function showDocument(streams: Streams, parts: Iterable<string>): Promise<void> {
+  for (const part of parts) await streams.writeData(streams.isShown ? stripControls(part) : part)
 }

@@ -1,5 +1,5 @@
 import { BaseCommand } from '../../cli/base-command.ts'
-import { commandWith } from '../../cli/command-with.ts'
+import { commandWith } from '../../cli/command-line.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
 import { calls } from '../../cli/requests.ts'
 import type { HistoryMessage } from '../../contract/conversation.ts'

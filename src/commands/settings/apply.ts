@@ -2,7 +2,7 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { agreeToPlan } from '../../cli/agree-to-plan.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { commandFor } from '../../cli/command-for.ts'
+import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/create-context.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
 import { readSources } from '../../cli/input/read-sources.ts'
@@ -53,11 +53,10 @@ export default class SettingsApply extends BaseCommand {
     // A difference from the wrong service would be read as that from the right one.
     context.demandNamedService()
 
-    const { makePlan } = await import('../../plan/plan.ts')
+    const { coverageOf, makePlan, resultOf } = await import('../../plan/plan.ts')
     const { readSent } = await import('../../plan/apply/sent-configuration.ts')
     const { carryOut } = await import('../../plan/apply/carry-out.ts')
     const { assertCurrent } = await import('../../plan/apply/apply-plan.ts')
-    const { coverageOf, resultOf } = await import('../../plan/plan-result.ts')
 
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
@@ -93,7 +92,7 @@ export default class SettingsApply extends BaseCommand {
 
   /** What was changed is yet to be verified, so that nothing may go wrong here. */
   async #markApplied(id: string, { directories, output }: Context): Promise<void> {
-    const { markApplied } = await import('../../plan/saved/applied-plans.ts')
+    const { markApplied } = await import('../../plan/saved/plan-file.ts')
     try {
       markApplied(directories, id)
     } catch (error) {

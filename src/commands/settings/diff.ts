@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { commandFor } from '../../cli/command-for.ts'
+import { commandFor } from '../../cli/command-line.ts'
 import { differenceExitCode } from '../../cli/exit-codes.ts'
 import { textFlag } from '../../cli/flag-types.ts'
 import { readSources } from '../../cli/input/read-sources.ts'
@@ -35,7 +35,7 @@ export default class SettingsDiff extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(SettingsDiff)
     const sources = await readSources([args.file, ...(flags.file ?? [])], context)
-    const { composePlanFile, isPlanFile } = await import('../../plan/saved/plan-file.ts')
+    const { composePlanFile, isPlanFile, savePlan } = await import('../../plan/saved/plan-file.ts')
     const plan = sources.find(({ text }) => isPlanFile(text))
     if (plan) {
       throw new Failure('usage', `${plan.name} is a plan, and no settings file`, {
@@ -47,13 +47,11 @@ export default class SettingsDiff extends BaseCommand {
 
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
-    const { makePlan } = await import('../../plan/plan.ts')
+    const { coverageOf, makePlan, resultOf } = await import('../../plan/plan.ts')
     const { readSent } = await import('../../plan/apply/sent-configuration.ts')
-    const { coverageOf, resultOf } = await import('../../plan/plan-result.ts')
     const service = serviceOf(context)
     const made = makePlan(service, file, current, readSent(context.directories, service))
     if (flags.save !== undefined) {
-      const { savePlan } = await import('../../plan/saved/save-plan.ts')
       await savePlan(context.resolvePath(flags.save), composePlanFile(made, this.config.version))
       const command = commandFor(context, 'settings', 'apply', flags.save)
       context.output.notice(`The plan is in ${flags.save}: ${command}`)

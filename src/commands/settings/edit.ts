@@ -1,10 +1,11 @@
 import { agreeToPlan } from '../../cli/agree-to-plan.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { commandFor } from '../../cli/command-for.ts'
+import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/create-context.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
+import { hintOf } from '../../cli/hints.ts'
 import { editDocument } from '../../cli/input/edit-document.ts'
-import { keepEdit } from '../../cli/keep-edit.ts'
+import { keepFile } from '../../cli/keep-file.ts'
 import { lockingFor, serviceOf, settingsIn } from '../../cli/plan-service.ts'
 import { calls } from '../../cli/requests.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
@@ -12,6 +13,7 @@ import { Failure } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
 import type { SettingsFile } from '../../contract/settings-file.ts'
 import { settingsDocument } from '../../contract/settings-keys.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
 import { settingsFileView } from '../../view/settings-file.ts'
 import { appliedView } from '../../view/settings-plan.ts'
 
@@ -37,7 +39,7 @@ export default class SettingsEdit extends BaseCommand {
     const current = await settingsIn(await client.settings.get(), context)
     const { readSettingsFiles } = await import('../../plan/file/read-settings-files.ts')
     const { carryOut } = await import('../../plan/apply/carry-out.ts')
-    const { coverageOf, resultOf } = await import('../../plan/plan-result.ts')
+    const { coverageOf, resultOf } = await import('../../plan/plan.ts')
 
     const original = String(settingsFileView.text?.(settingsDocument(current)))
     const giveUp = (text: string, error: unknown) => keepEdit(text, error, context)
@@ -85,4 +87,28 @@ function demandPerson(context: Context, isAgreed: boolean, command: string | und
 async function unchanged({ output }: Context): Promise<void> {
   output.notice('Nothing was changed.')
   await output.show(appliedView, { changes: [], applied: false })
+}
+
+/**
+ * Keeps what was edited where it came to nothing, and says how to go on with it.
+ *
+ * @returns the error to be thrown: the same, with where the text is
+ */
+function keepEdit(text: string, error: unknown, context: Context): unknown {
+  const words = keep(text, context)
+  if (!(error instanceof Failure)) {
+    context.output.notice(words)
+    return error
+  }
+  const hint = hintOf(error) ?? (error.status === 401 ? context.refusalHint() : undefined)
+  return error.reworded(error.message, { hint: [hint, words].filter(Boolean).join(' ') })
+}
+
+function keep(text: string, context: Context): string {
+  try {
+    const path = keepFile(context.directories, 'edits', 'settings', 'yaml', text)
+    return `What you edited is kept: ${commandFor(context, 'settings', 'apply', path)}`
+  } catch (error) {
+    return `What you edited could not be kept: ${describeSystemError(error)}`
+  }
 }

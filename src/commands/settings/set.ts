@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { commandFor } from '../../cli/command-for.ts'
+import { commandFor } from '../../cli/command-line.ts'
 import { readAssignments } from '../../cli/input/settings-assignments.ts'
 import { lockingFor, serviceOf } from '../../cli/plan-service.ts'
 import { calls } from '../../cli/requests.ts'
@@ -34,7 +34,7 @@ export default class SettingsSet extends BaseCommand {
     const patch = await readAssignments(args.assignment, context)
     const { settings } = await context.connect()
     const { changeAndVerify } = await import('../../plan/apply/verify-settings.ts')
-    const { describeDoubt, describeSideEffect } = await import('../../plan/apply/describe-outcome.ts')
+    const { describeDoubt, describeSideEffect } = await import('../../plan/apply/change-failures.ts')
     const { leavesOf } = await import('../../plan/leaves.ts')
     const { withSettingsLock } = await import('../../plan/apply/settings-lock.ts')
     const [path = '', ...others] = leavesOf(patch).keys()

@@ -3,7 +3,7 @@ import { Failure } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
 import { changesOf, type Plan, requestsOf } from '../plan.ts'
 import { applyPlan, assertCurrent } from './apply-plan.ts'
-import { describeDoubt, describeSideEffect } from './describe-outcome.ts'
+import { describeDoubt, describeSideEffect } from './change-failures.ts'
 import { readSent, type SentConfiguration } from './sent-configuration.ts'
 import { type Locking, withSettingsLock } from './settings-lock.ts'
 

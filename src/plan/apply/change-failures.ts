@@ -3,7 +3,7 @@ import type { Advice } from '../../contract/advice.ts'
 import { Failure, unknownOutcome } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
-import { foundAt, isSame } from '../plan.ts'
+import { type Change, foundAt, isSame } from '../plan.ts'
 
 /** What came of a request that changes something: a response, or a failure that may have changed it too. */
 export interface Outcome {
@@ -132,4 +132,18 @@ function shown(value: unknown): string {
   if (value === null) return 'not there'
   const text = visibleJson(value)
   return text.length > 200 ? `${text.slice(0, 200)}…` : text
+}
+
+/** A change whose request failed, although the settings are as wanted. */
+export function describeDoubt(failure: Failure): string {
+  const answer = failure.status === undefined ? failure.message : `it was answered ${failure.status}`
+  return `The settings are as wanted, although the request for the change failed: ${answer}`
+}
+
+/** What changed without having been asked for. */
+export function describeSideEffect(changes: readonly Change[]): string {
+  const words = changes.map(
+    ({ path, from, to }) => `${path} has changed from ${visibleJson(from)} to ${visibleJson(to)}`,
+  )
+  return `Changed alongside, although nobody named it: ${words.join('; ')}`
 }

@@ -10,8 +10,10 @@ import { checkShape } from '../../contract/faults.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/directories.ts'
 import { replaceDocument } from '../../system/document-file.ts'
-import { makePrivateDirectory } from '../../system/make-private-directory.ts'
+import { makePrivateDirectory } from '../../system/private-directory.ts'
 import { syncDirectory } from '../../system/replace-file.ts'
+import { leavesOf } from '../leaves.ts'
+import { makePlan, type PrintedChange, resultOf } from '../plan.ts'
 
 /** The API configuration that was last sent to a service from here. */
 export interface SentConfiguration {
@@ -120,4 +122,24 @@ function folder(directories: Directories): string {
 function pathOf(directories: Directories, service: string): string {
   const name = createHash('sha256').update(service).digest('hex').slice(0, 24)
   return join(folder(directories), `${name}.json`)
+}
+
+/** What one configuration says otherwise than the one sent before it. */
+export interface SentDifference {
+  sentAt: string
+  changes: PrintedChange[]
+  /** Paths, `api.` before each, that were sent then and are not now: what becomes of them is the service's choice. */
+  left: string[]
+}
+
+export function compareSent(before: SentConfiguration, configuration: ApiConfiguration): SentDifference {
+  const plan = makePlan('', { settings: {}, api: configuration }, {}, before)
+  const named = leavesOf(configuration)
+  return {
+    sentAt: before.sentAt,
+    changes: resultOf(plan).changes,
+    left: [...leavesOf(before.configuration).keys()]
+      .filter((path) => !named.has(path))
+      .map((path) => `api.${path}`),
+  }
 }

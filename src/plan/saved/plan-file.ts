@@ -1,14 +1,18 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync, lstatSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import * as z from 'zod/mini'
 import { parseJson } from '../../contract/exact-json.ts'
 import { Failure } from '../../contract/failure.ts'
 import { checkShape } from '../../contract/faults.ts'
 import { namedSettingsFile } from '../../contract/settings-file.ts'
 import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/directories.ts'
+import { replaceDocument } from '../../system/document-file.ts'
+import { makePrivateDirectory } from '../../system/private-directory.ts'
 import type { SettingsSource } from '../file/read-settings-files.ts'
 import { fileOf, type Managed, type Plan } from '../plan.ts'
-import { isApplied } from './applied-plans.ts'
 import { hashOf } from './canonical-json.ts'
 
 /** A plan that was saved. */
@@ -168,4 +172,58 @@ function parse(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/**
+ * Writes a plan file for its owner alone, whole or not at all.
+ *
+ * @throws Failure `refused` where it would take the place of what is no plan, `storage` where it
+ *   cannot be written
+ */
+export async function savePlan(path: string, text: string): Promise<void> {
+  try {
+    const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined
+    if (isThere && !isPlan(realpathSync(path))) {
+      throw new Failure('refused', `${path} is there and is no plan, so it is not written over`, {
+        advice: [{ code: 'other_plan_file' }],
+      })
+    }
+    await replaceDocument(path, text)
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause
+    throw new Failure('storage', `The plan ${path} cannot be written: ${describeSystemError(cause)}`, {
+      cause,
+    })
+  }
+}
+
+function isPlan(path: string): boolean {
+  return lstatSync(path).isFile() && isPlanFile(readFileSync(path, 'utf8'))
+}
+
+function folder({ state }: Directories): string {
+  return join(state, 'applied-plans')
+}
+
+/**
+ * Keeps in mind that a plan was applied, so that it is not a second time.
+ *
+ * @param id one that `composePlanFile` made: it becomes the name of a file
+ * @throws Failure `storage`
+ */
+export function markApplied(directories: Directories, id: string): void {
+  const path = join(folder(directories), id)
+  try {
+    makePrivateDirectory(folder(directories))
+    writeFileSync(path, '', { mode: 0o600 })
+  } catch (cause) {
+    throw new Failure('storage', `That the plan was applied cannot be kept: ${describeSystemError(cause)}`, {
+      hint: `Make ${folder(directories)} a folder that you may write to; do not apply the plan file again.`,
+      cause,
+    })
+  }
+}
+
+export function isApplied(directories: Directories, id: string): boolean {
+  return existsSync(join(folder(directories), id))
 }

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
-import { makePrivateDirectory } from '../../system/make-private-directory.ts'
+import { makePrivateDirectory } from '../../system/private-directory.ts'
 import { tryProcessLock } from '../../system/process-lock.ts'
 import { syncDirectory } from '../../system/replace-file.ts'
 import { RepeatedOptions } from './repeated-options.ts'

@@ -9,7 +9,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { makePrivateDirectory } from '../../system/make-private-directory.ts'
+import { makePrivateDirectory } from '../../system/private-directory.ts'
 import { withFileLock } from '../../system/process-lock.ts'
 import { replaceFile } from '../../system/replace-file.ts'
 import { cleanText } from './graphemes.ts'

@@ -1,8 +1,7 @@
 import { expect } from 'chai'
-import { type BulkState, describeBulk } from '../../../src/cli/output/describe-bulk.ts'
-import { describeTime } from '../../../src/cli/output/describe-time.ts'
+import { Pace } from '../../../src/cli/output/bulk-progress.ts'
+import { type BulkState, describeBulk, describeTime } from '../../../src/cli/output/describe-bulk.ts'
 import type { Output } from '../../../src/cli/output/output.ts'
-import { Pace } from '../../../src/cli/output/pace.ts'
 import { drawBar, ProgressLine } from '../../../src/cli/output/progress-line.ts'
 
 /** Local time, as the person sees it. */

@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
-import { newPasswordFlags, readNewPassword } from '../../../cli/input/new-password.ts'
+import { newPasswordFlags, readNewPassword } from '../../../cli/input/read-password.ts'
 import { serviceData } from '../../../cli/requests.ts'
 import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'

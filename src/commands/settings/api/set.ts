@@ -1,8 +1,7 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { integerFlag, switchFlag, textFlag } from '../../../cli/flag-types.ts'
 import { readDocument } from '../../../cli/input/read-document.ts'
-import { showChanged } from '../../../cli/output/show-changed.ts'
-import { showSentDifference } from '../../../cli/output/show-sent-difference.ts'
+import { showChanged, showSentDifference } from '../../../cli/output/show-changed.ts'
 import { lockingFor, serviceOf } from '../../../cli/plan-service.ts'
 import { calls } from '../../../cli/requests.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
@@ -68,7 +67,9 @@ export default class SettingsApiSet extends BaseCommand {
       throw new Failure('usage', 'There is nothing to set', { hint: 'chatctl settings api set --help' })
     }
     const client = await context.connect()
-    const { readSent, sendConfiguration } = await import('../../../plan/apply/sent-configuration.ts')
+    const { compareSent, readSent, sendConfiguration } = await import(
+      '../../../plan/apply/sent-configuration.ts'
+    )
     const { withSettingsLock } = await import('../../../plan/apply/settings-lock.ts')
     const service = serviceOf(context)
     const send = () => client.settings.setApi(configuration)
@@ -82,7 +83,6 @@ export default class SettingsApiSet extends BaseCommand {
       return { before, answer: await this.change(sending) }
     })
     if (before) {
-      const { compareSent } = await import('../../../plan/apply/compare-sent.ts')
       await showSentDifference(compareSent(before, configuration), context)
     }
     const changed = { done: 'Set the API configuration', resource: 'it' }

@@ -1,4 +1,19 @@
-import { quoteWord } from './quote-word.ts'
+import type { Context } from './create-context.ts'
+
+/** A command line to be pasted into a shell, for the same service where this one has named it. */
+export function commandFor({ options }: Context, ...words: readonly string[]): string {
+  const { profile, base_url: baseUrl } = options
+  const named = [
+    ...(profile.source === 'flag' && profile.value ? ['--profile', profile.value] : []),
+    ...(baseUrl.source === 'flag' && baseUrl.value ? ['--base-url', baseUrl.value] : []),
+  ]
+  return ['chatctl', ...words, ...named].map(quoteWord).join(' ')
+}
+
+/** A word as a POSIX shell takes it for one. */
+export function quoteWord(word: string): string {
+  return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}
 
 /** What is known of a command that runs. */
 interface RunningCommand {
