@@ -97,8 +97,9 @@ export class Client {
   ): Promise<Answer<SendAnswer>> {
     const { source, redact } = await this.#openStream('sendMessage', input)
     // A reply that is not shown as it comes may pause for as long as its first byte may take.
-    const idleTimeout = Math.max(source.idleTimeout, this.#options.timeout ?? replyTimeout)
-    return withoutSecret(redact, () => collectAnswer({ ...source, idleTimeout }, onContext))
+    const { timeout = replyTimeout, maxBodyMiB } = this.#options
+    const idleTimeout = Math.max(source.idleTimeout, timeout)
+    return withoutSecret(redact, () => collectAnswer({ ...source, idleTimeout }, { onContext, maxBodyMiB }))
   }
 
   async #openStream<N extends EndpointName>(name: N, input: Input<N>, format?: StreamFormat) {

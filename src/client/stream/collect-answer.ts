@@ -9,20 +9,26 @@ import { Expired, type OpenResponse } from '../open-response.ts'
 import { readAnswer } from '../read-answer.ts'
 import { openAnswerStream, type StreamSource } from './answer-stream.ts'
 
+interface CollectAnswerOptions {
+  /** Is told the conversation as soon as it is known, for the end may never come. */
+  onContext(id: string): void
+  /** Maximum size of all that the service sends, in MiB (default: 256). */
+  maxBodyMiB: number | undefined
+}
+
 /**
  * Reads a streamed reply to its end, and gives the body that the service would have sent in one piece
  * (docs/interface.md, "Send-message request and response"). A service that does not stream has sent just that.
  *
- * @param onContext is told the conversation as soon as it is known, for the end may never come
  * @throws Failure as `readAnswer`, or why the reply is not complete
  */
 export async function collectAnswer(
   source: StreamSource,
-  onContext: (id: string) => void,
+  { onContext, maxBodyMiB }: CollectAnswerOptions,
 ): Promise<Answer<SendAnswer>> {
   const { delivered } = source
   const { status, headers, request, rest } = delivered
-  const kept = new AnswerBytes(status, request)
+  const kept = new AnswerBytes(status, request, maxBodyMiB)
   kept.add(delivered.bytes)
   const stream = openAnswerStream({
     ...source,
