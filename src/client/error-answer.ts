@@ -1,3 +1,4 @@
+import type { Advice } from '../contract/advice.ts'
 import { isNumber, isRecord } from '../contract/exact-json.ts'
 import {
   type FailedRequest,
@@ -10,7 +11,6 @@ import {
 import { requestIdOf } from './answer.ts'
 import { cutDeeperThan, readJson } from './json.ts'
 import { doubtHint } from './network-failure.ts'
-import { webPageAdvice } from './web-page.ts'
 
 interface Answered {
   status: number
@@ -137,4 +137,18 @@ function describeAnswer({ status, statusText, headers, bytes }: Answered): strin
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() === '' ? undefined : value
   return isNumber(value) ? String(value) : undefined
+}
+
+/** What helps where a page for people came, as from a portal, a sign-in or another address below the host. */
+export function webPageAdvice(
+  { method, url }: FailedRequest,
+  headers: Record<string, string>,
+  bytes: Uint8Array,
+): Advice[] {
+  return isWebPage(headers, bytes) ? [{ code: 'web_page', method, url }] : []
+}
+
+function isWebPage(headers: Record<string, string>, bytes: Uint8Array): boolean {
+  if (/^(text\/html|application\/xhtml\+xml)\b/i.test(headers['content-type'] ?? '')) return true
+  return /^\s*(<!doctype html|<html)\b/i.test(new TextDecoder().decode(bytes.subarray(0, 200)))
 }

@@ -4,10 +4,9 @@ import { isRecord } from '../contract/exact-json.ts'
 import { type FailedRequest, Failure, type FailureKind, type FailureOptions } from '../contract/failure.ts'
 import { checkShape, type Fault, faultsOf } from '../contract/faults.ts'
 import { type Answer, codingOf, requestIdOf } from './answer.ts'
-import { readComplaint } from './error-answer.ts'
+import { readComplaint, webPageAdvice } from './error-answer.ts'
 import { isDeeperThan, readJson } from './json.ts'
 import { mayChange } from './network-failure.ts'
-import { webPageAdvice } from './web-page.ts'
 
 /** Levels of an answer. JSON can be read at any depth, but whoever checks or shows it recurses. */
 const deepest = 1000

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ContextOwner } from '../../config/last-context.ts'
-import { readEnds } from './read-ends.ts'
+import { readEnds } from './read-transcript.ts'
 import { extension } from './session-id.ts'
 import { withStorage } from './storage.ts'
 import type { Transcript } from './transcript.ts'
@@ -92,4 +92,37 @@ function summarize(path: string): TranscriptSummary | undefined {
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** Characters of a first message that tell one session from another. */
+const enough = 60
+
+/** The public form of a summary, with the interface's spelling; null for what is not known. */
+export function describeSummary(summary: TranscriptSummary): Record<string, unknown> {
+  const { id, at, updatedAt, turns, model, contextId, name, firstMessage, profile, baseUrl } = summary
+  return {
+    id,
+    updated_at: updatedAt,
+    turns,
+    model: model ?? null,
+    context_id: contextId ?? null,
+    name: name ?? null,
+    first_message: firstMessage === undefined ? null : cut(firstMessage),
+    profile,
+    base_url: baseUrl,
+    at,
+  }
+}
+
+/** On one line. */
+function cut(text: string): string {
+  // What is far behind the end does not matter, however long it is.
+  const line = text
+    .slice(0, 10 * enough)
+    .trim()
+    .replaceAll(/\s+/g, ' ')
+  const characters = Array.from(line)
+  return characters.length > enough || text.length > 10 * enough
+    ? `${characters.slice(0, enough - 1).join('')}…`
+    : line
 }

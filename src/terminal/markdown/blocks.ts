@@ -4,9 +4,14 @@ import { InlineText } from './inline-text.ts'
 import { LineFiller } from './line-filler.ts'
 import { type LineStart, matchContainers } from './line-start.ts'
 import { Page } from './page.ts'
-import { unmarked } from './run.ts'
 import { readDelimiters, splitRow, TableBlock } from './table-block.ts'
-import type { Mark, MarkdownOptions, TextStyle } from './text-style.ts'
+import { type Look, type Mark, type TextStyle, unmarked } from './text-style.ts'
+
+export interface MarkdownOptions extends Look {
+  /** Of the terminal, which may be resized. Prose takes 100 at most. */
+  readonly columns: number
+  highlight?: Highlight
+}
 
 const widestProse = 100
 const codeIndent = '  '
