@@ -1,12 +1,12 @@
 import type { Dispatcher } from 'undici'
 import { startTimer } from '../system/clock.ts'
-import { AnswerBytes } from './answer-bytes.ts'
 import { type Envelope, Expired, Interrupted, type OpenResponse, openResponse } from './open-response.ts'
+import { ResponseBytes } from './response-bytes.ts'
 
-/** Bytes that are read of an answer that is no success. */
+/** Bytes that are read of a response that is no success. */
 const mostErrorBytes = 64 * 1024
 
-/** An answer as far as it has been read. */
+/** A response as far as it has been read. */
 export interface Arrival {
   status: number
   statusText: string
@@ -70,7 +70,7 @@ async function readAll(
   { method, url }: Envelope,
   { maxBodyMiB }: AttemptOptions,
 ): Promise<Uint8Array> {
-  const kept = new AnswerBytes(response.status, { method, url: url.href }, maxBodyMiB)
+  const kept = new ResponseBytes(response.status, { method, url: url.href }, maxBodyMiB)
   try {
     for (let chunk = await response.read(); chunk; chunk = await response.read()) kept.add(chunk)
   } finally {

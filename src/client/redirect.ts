@@ -1,5 +1,5 @@
 import { Failure, unknownOutcome } from '../contract/failure.ts'
-import { mayHaveDone } from './error-answer.ts'
+import { mayHaveDone } from './error-response.ts'
 import { doubtHint } from './network-failure.ts'
 import type { Envelope } from './open-response.ts'
 import { showUrl } from './redaction.ts'
@@ -13,7 +13,7 @@ interface Answered {
 }
 
 /**
- * The request that a redirect asks for (RFC 9110 section 15.4), or undefined where the answer is
+ * The request that a redirect asks for (RFC 9110 section 15.4), or undefined where the response is
  * none that we follow: 301, 302 and 303 for GET and HEAD, 307 and 308 for every method.
  *
  * @param visited URLs of this request so far, oldest first

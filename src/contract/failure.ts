@@ -41,7 +41,7 @@ export interface FailureOptions {
   advice?: readonly Advice[] | undefined
   /** The service's own machine-readable code, where it sent one. */
   code?: string
-  /** HTTP status of the answer. */
+  /** HTTP status of the response. */
   status?: number
   details?: unknown
   request?: FailedRequest

@@ -1,4 +1,4 @@
-import type { SendAnswer, SendRequest } from '../../../contract/conversation.ts'
+import type { SendRequest, SendResponse } from '../../../contract/conversation.ts'
 import type { Hold } from '../../limits/memory-budget.ts'
 import type { Database } from '../../store/tables.ts'
 import type { Order, Upstream } from '../../upstream/upstream.ts'
@@ -71,7 +71,7 @@ export async function sendMessage(
   userId: string,
   sent: Sent,
   running: Running,
-): Promise<SendAnswer> {
+): Promise<SendResponse> {
   const { exchange, order } = await prepareExchange(db, upstream, settings, userId, sent, running)
   const { choices, model } = await upstream.complete(order, running.signal)
   const response = storableText(choices[0]?.message.content ?? '')

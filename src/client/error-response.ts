@@ -8,9 +8,9 @@ import {
   type Help,
   unknownOutcome,
 } from '../contract/failure.ts'
-import { requestIdOf } from './answer.ts'
 import { cutDeeperThan, readJson } from './json.ts'
 import { doubtHint } from './network-failure.ts'
+import { requestIdOf } from './response.ts'
 
 interface Answered {
   status: number
@@ -52,10 +52,10 @@ const unreachedUpstream = 'upstream_unreachable'
 const upstreamHint = 'The service is there, but not the model server behind it: that has to be started.'
 
 /**
- * The failure that an answer outside 2xx means.
+ * The failure that a response outside 2xx means.
  * @param asked milliseconds that the service wants us to wait, where that was too long
  */
-export function answerFailure(
+export function responseFailure(
   answered: Answered,
   request: FailedRequest,
   asked: number | undefined,
@@ -74,13 +74,13 @@ export function answerFailure(
   else if (doubt !== undefined) options.hint = doubt
   else if (wasHeld) options.hint = upstreamHint
   else if (status < 500 && status !== 401) options.advice = webPageAdvice(request, headers, answered.bytes)
-  const failure = new Failure(kindOfStatus(status), complaint.message ?? describeAnswer(answered), options)
+  const failure = new Failure(kindOfStatus(status), complaint.message ?? describeResponse(answered), options)
   // A redirect from a change, which is not followed, does not say whether the change was made.
   return failure.kind === 'rejected' && doubt !== undefined ? unknownOutcome(failure, doubt) : failure
 }
 
 /**
- * Whether a service may have done its work before it gave that answer. It or a gateway before it may
+ * Whether a service may have done its work before it gave that response. It or a gateway before it may
  * have fallen over then; and a 303, as many send a 302 for it, leads to what came of it (RFC 9110
  * section 15.4.4).
  */
@@ -123,7 +123,7 @@ function messageOfDetail(detail: unknown): string | undefined {
   return textOf(isRecord(first) ? first['msg'] : detail)
 }
 
-function describeAnswer({ status, statusText, headers, bytes }: Answered): string {
+function describeResponse({ status, statusText, headers, bytes }: Answered): string {
   const said = `the service answered ${status}${statusText ? ` ${statusText}` : ''}`
   if (!/^text\/plain\b/i.test(headers['content-type'] ?? '')) return said
   const excerpt = new TextDecoder()

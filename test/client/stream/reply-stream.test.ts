@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Client } from '../../../src/client/client.ts'
 import type { ClientOptions } from '../../../src/client/client-options.ts'
-import type { AnswerStream } from '../../../src/client/stream/answer-stream.ts'
+import type { ReplyStream } from '../../../src/client/stream/reply-stream.ts'
 import type { StreamEnd, StreamEvent } from '../../../src/contract/stream-event.ts'
 import {
   answer,
@@ -37,7 +37,7 @@ describe('streamed answers', () => {
     await server.close()
   })
 
-  async function collect(answer: AnswerStream): Promise<StreamEvent[]> {
+  async function collect(answer: ReplyStream): Promise<StreamEvent[]> {
     const events: StreamEvent[] = []
     for await (const event of answer) events.push(event)
     return events
