@@ -4,7 +4,7 @@ import { type Envelope, Expired, Interrupted, type OpenResponse, openResponse } 
 import { ResponseBytes } from './response-bytes.ts'
 
 /** Bytes that are read of a response that is no success. */
-const mostErrorBytes = 64 * 1024
+const maxErrorBytes = 64 * 1024
 
 /** A response as far as it has been read. */
 export interface Arrival {
@@ -19,7 +19,7 @@ export interface Arrival {
   rest?: OpenResponse
 }
 
-export interface AttemptOptions {
+interface AttemptOptions {
   /** Milliseconds until the last byte; of a stream, until the first. */
   timeout: number
   /** Leave the body of a 2xx to be read as it comes. */
@@ -33,7 +33,7 @@ export interface AttemptOptions {
 
 /**
  * Sends a request once.
- * @throws Interrupted where the network or the time-out ended it; else the signal's reason
+ * @throws Interrupted where the network or the timeout ended it; else the signal's reason
  */
 export async function attempt(
   dispatcher: Dispatcher,
@@ -87,11 +87,11 @@ async function readSome(response: OpenResponse): Promise<{ bytes: Uint8Array; cu
     for (let chunk = await response.read(); chunk; chunk = await response.read()) {
       chunks.push(chunk)
       length += chunk.length
-      if (length > mostErrorBytes) break
+      if (length > maxErrorBytes) break
     }
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error
   }
   response.cancel()
-  return { bytes: Buffer.concat(chunks).subarray(0, mostErrorBytes), cut: length > mostErrorBytes }
+  return { bytes: Buffer.concat(chunks).subarray(0, maxErrorBytes), cut: length > maxErrorBytes }
 }

@@ -10,7 +10,7 @@ import { followRedirect } from './redirect.ts'
 import { requestIdOf } from './response.ts'
 import { judge, type Outcome, type RetryPolicy, untried, type Verdict } from './retry.ts'
 
-export interface Delivery {
+interface Delivery {
   dispatcher: Dispatcher
   /** Says which proxy there is, for errors. */
   env: NodeJS.ProcessEnv

@@ -7,7 +7,7 @@ import type { Dispatcher } from 'undici'
  */
 export type Stage = 'connect' | 'request' | 'body'
 
-/** A request that the network or a time-out ended. It never leaves `src/client`. */
+/** A request that the network or a timeout ended. It never leaves `src/client`. */
 export class Interrupted extends Error {
   override name = 'Interrupted'
   readonly stage: Stage
@@ -24,7 +24,7 @@ export class Expired extends Error {
   readonly ms: number
 
   constructor(ms: number) {
-    super('time-out')
+    super('timeout')
     this.ms = ms
   }
 }

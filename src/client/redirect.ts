@@ -5,7 +5,7 @@ import type { Envelope } from './open-response.ts'
 import { showUrl } from './redaction.ts'
 
 /** Redirects of one request that are followed. */
-const mostRedirects = 5
+const maxRedirects = 5
 
 interface Answered {
   status: number
@@ -51,8 +51,8 @@ export function followRedirect(
   target.password = ''
   target.hash = ''
   if (visited.includes(target.href)) throw rejected('the service redirects in a circle')
-  if (visited.length > mostRedirects) {
-    throw rejected(`the service redirected more than ${mostRedirects} times`)
+  if (visited.length > maxRedirects) {
+    throw rejected(`the service redirected more than ${maxRedirects} times`)
   }
   return { ...envelope, url: target }
 }

@@ -15,7 +15,7 @@ export interface RetryPolicy {
 }
 
 /** What one request has used up so far. */
-export interface RetryCounts {
+interface RetryCounts {
   retries: number
   limits: number
   /** Milliseconds that the service asked for. */

@@ -36,7 +36,7 @@ export class Session implements KeyboardHost {
   cutAnswer: CutAnswer | undefined
   /** Whether what is sent next takes the place of the last question. */
   replacesLastPrompt = false
-  /** Until it is there, code is shown without colours. */
+  /** Until it is there, code is shown without colors. */
   highlight: Highlight | undefined
   #work: AbortController | undefined
 

@@ -32,14 +32,14 @@ export interface TranscriptSummary {
  *
  * @param owner whose alone; undefined for everybody's
  * @param most looks at no more than so many, those that began last
- * @throws Failure `storage` where the folder is there and cannot be read
+ * @throws Failure `storage` where the directory is there and cannot be read
  */
 export function listTranscripts(
-  folder: string,
+  directory: string,
   owner?: ContextOwner,
   most = Number.POSITIVE_INFINITY,
 ): TranscriptSummary[] {
-  const paths = transcriptPaths(folder).sort((a, b) => compare(b, a))
+  const paths = transcriptPaths(directory).sort((a, b) => compare(b, a))
   const summaries = paths.slice(0, most).flatMap((path) => summarize(path) ?? [])
   const wanted = owner ? summaries.filter((summary) => belongsTo(summary, owner)) : summaries
   return wanted.sort((a, b) => compare(b.updatedAt, a.updatedAt) || compare(b.id, a.id))
@@ -53,12 +53,12 @@ export function belongsTo(
   return profile === (owner.profile ?? null) && baseUrl === (owner.baseUrl ?? null)
 }
 
-/** Every transcript of a folder; none where there is no folder yet. */
-export function transcriptPaths(folder: string): string[] {
-  return withStorage(folder, 'read', () => {
+/** Every transcript of a directory; none where there is no directory yet. */
+export function transcriptPaths(directory: string): string[] {
+  return withStorage(directory, 'read', () => {
     try {
-      const names = readdirSync(folder).filter((name) => name.endsWith(extension))
-      return names.map((name) => join(folder, name))
+      const names = readdirSync(directory).filter((name) => name.endsWith(extension))
+      return names.map((name) => join(directory, name))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
       throw error

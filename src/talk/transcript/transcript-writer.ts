@@ -31,11 +31,14 @@ export class TranscriptWriter {
     this.#repeated = repeated
   }
 
-  /** @param folder of all transcripts; made when the first question is appended */
-  static create(folder: string, about: { profile: string | null; baseUrl: string | null }): TranscriptWriter {
+  /** @param directory of all transcripts; made when the first question is appended */
+  static create(
+    directory: string,
+    about: { profile: string | null; baseUrl: string | null },
+  ): TranscriptWriter {
     const now = new Date()
     let path: string
-    do path = join(folder, `${makeSessionId(now)}${extension}`)
+    do path = join(directory, `${makeSessionId(now)}${extension}`)
     while (existsSync(path))
     const { profile, baseUrl } = about
     const id = sessionIdOf(path)

@@ -179,7 +179,7 @@ export class Blocks {
   #showHeading(content: string): void {
     const level = /^#+/.exec(content)?.[0].length ?? 1
     const { style } = this.#options
-    // The marks tell the levels apart, and show a heading even without colour.
+    // The marks tell the levels apart, and show a heading even without color.
     this.page.write(style.dim(`${'#'.repeat(level)} `))
     const marks: readonly Mark[] = level === 1 ? ['bold', 'underline'] : ['bold']
     const filler = new LineFiller(() => this.#proseWidth, this.page, this.#options)

@@ -1,4 +1,4 @@
-/** How text can be made to look. Without colour each function returns its text. */
+/** How text can be made to look. Without color each function returns its text. */
 export interface TextStyle {
   bold(text: string): string
   italic(text: string): string

@@ -167,14 +167,14 @@ describe('streamed answers', () => {
     expect(server.requests).to.have.lengthOf(4)
   })
 
-  it('are bound to their first byte by the time-out', async () => {
+  it('are bound to their first byte by the timeout', async () => {
     await start([silent, stream([], { ending: 'stalled' })], { timeout: 80 })
     for (let turn = 0; turn < 2; turn++) {
       expect((await failureOf(client.chat.stream({ message: 'hi' }))).kind).to.equal('timeout')
     }
   })
 
-  it('are not bound by the time-out after their first byte', async () => {
+  it('are not bound by the timeout after their first byte', async () => {
     await start(sse([...deltas, ...deltas], { pause: 60 }), { timeout: 100, idleTimeout: 2000 })
     expect(await ask()).to.include({ complete: true })
   })
