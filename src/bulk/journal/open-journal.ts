@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/directories.ts'
@@ -64,7 +64,7 @@ export async function openJournal({ folder, header, restart, rows }: JournalRequ
     }
   } catch (cause) {
     if (cause instanceof Failure) throw cause
-    throw new Failure('storage', `${folder} cannot be used: ${describeSystemError(cause)}`, { cause })
+    throw unusable(folder, cause)
   }
 }
 
@@ -145,12 +145,22 @@ async function carryAllOver(
   }
 }
 
+/** @throws Failure `conflict` where another process has it; `storage` */
 function lock(path: string, { input }: JournalHeader): () => void {
-  const release = tryProcessLock(`${path}.lock`)
+  let release: (() => void) | undefined
+  try {
+    release = tryProcessLock(`${path}.lock`)
+  } catch (cause) {
+    throw unusable(dirname(path), cause)
+  }
   if (release) return release
   throw new Failure('conflict', `Another chatctl is importing ${input.name}`, {
     hint: 'Wait until it is done: what it leaves, the same command goes on with.',
   })
+}
+
+function unusable(directory: string, cause: unknown): Failure {
+  return new Failure('storage', `${directory} cannot be used: ${describeSystemError(cause)}`, { cause })
 }
 
 function pathOf(folder: string, header: JournalHeader): string {
