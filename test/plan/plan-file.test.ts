@@ -4,9 +4,9 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { hintOf } from '../../src/cli/hints.ts'
 import { type Change, makePlan, type Plan } from '../../src/plan/plan.ts'
-import { hashOf } from '../../src/plan/saved/canonical-json.ts'
 import {
   composePlanFile,
+  hashOf,
   isApplied,
   isPlanFile,
   markApplied,

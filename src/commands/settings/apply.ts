@@ -12,8 +12,8 @@ import { expandEnvFlag, settingsFileFlag } from '../../cli/settings-file-flags.t
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
-import type { SentConfiguration } from '../../plan/apply/sent-configuration.ts'
 import type { SettingsSource } from '../../plan/file/read-settings-files.ts'
+import type { SentConfiguration } from '../../plan/plan.ts'
 import { appliedView } from '../../view/settings-plan.ts'
 
 export default class SettingsApply extends BaseCommand {
