@@ -2,12 +2,11 @@ import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import { countOf } from '../view/count.ts'
-import { FaultList, faultsFailure } from './fault-list.ts'
 import type { Imported, ImportOptions } from './import-options.ts'
 import { ImportRun } from './import-run.ts'
 import { type CheckedInput, checkInput } from './input/check-input.ts'
 import { type Input, openInput } from './input/input.ts'
-import type { InputRow } from './input/input-row.ts'
+import type { InputRow, RowFault } from './input/input-row.ts'
 import { readRows } from './input/read-rows.ts'
 import type { JournalHeader } from './journal/journal-line.ts'
 import { importsFolder, openJournal, readRowStates } from './journal/open-journal.ts'
@@ -135,4 +134,41 @@ async function* validRows(input: Input, kind: RowKind, { faulty }: CheckedInput)
   for await (const batch of readRows(input, kind)) {
     for (const row of batch) if (!faulty.has(row.index)) yield row
   }
+}
+
+/** A file of a million rows may have as many faults: so many are given to a program, and described. */
+const most = { shown: 1000, described: 100 }
+
+/** What is wrong with a file of rows, each at its place. */
+class FaultList {
+  count = 0
+  /** Of the input. */
+  readonly name: string
+  readonly shown: RowFault[] = []
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  add(fault: RowFault): void {
+    this.count++
+    if (this.shown.length < most.shown) this.shown.push(fault)
+  }
+
+  /** A line for each of the first. */
+  describe(limit = most.described): string {
+    const lines = this.shown
+      .slice(0, limit)
+      .map(({ line, column, message }) => `${this.name}:${line}:${column}: ${message}`)
+    if (this.count > limit) lines.push(`and ${this.count - limit} more`)
+    return lines.join('\n')
+  }
+}
+
+function faultsFailure(faults: FaultList): Failure {
+  const what = faults.count === 1 ? 'a fault' : `${faults.count} faults`
+  return new Failure('refused', `${faults.name} has ${what}; nothing was sent:\n${faults.describe()}`, {
+    advice: [{ code: 'skip_invalid', faults: faults.count }],
+    details: { faults: faults.shown, count: faults.count },
+  })
 }

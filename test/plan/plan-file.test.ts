@@ -12,7 +12,7 @@ import {
   markApplied,
   type PlanContext,
   readPlanFile,
-} from '../../src/plan/saved/plan-file.ts'
+} from '../../src/plan/plan-file.ts'
 import { Directories } from '../../src/system/directories.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 import { anyConfiguration, anyPatch, anySettings, anySubset, someSettings } from './any-settings.ts'

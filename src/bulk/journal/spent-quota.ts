@@ -1,8 +1,13 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readFileLines } from '../read-file-lines.ts'
-import type { Spent } from '../send/known-quota.ts'
 import { readJournalLine } from './journal-line.ts'
+
+/** Requests that have left since the window began, in milliseconds since the epoch. */
+export interface Spent {
+  since: number
+  requests: number
+}
 
 /**
  * What all imports of this machine have sent to a service in the window that is open, for a quota
