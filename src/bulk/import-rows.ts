@@ -9,7 +9,7 @@ import { type Input, openInput } from './input/input.ts'
 import type { InputRow, RowFault } from './input/input-row.ts'
 import { readRows } from './input/read-rows.ts'
 import type { JournalHeader } from './journal/journal-line.ts'
-import { importsFolder, openJournal, readRowStates } from './journal/open-journal.ts'
+import { importsDirectory, openJournal, readRowStates } from './journal/open-journal.ts'
 import { readSpent } from './journal/spent-quota.ts'
 import { outlineRun } from './outline.ts'
 import { guardPasswords } from './results/prepare-passwords.ts'
@@ -27,13 +27,13 @@ import { readSettling } from './settling.ts'
  *   process imports it; what `confirm` throws
  */
 export async function importRows(options: ImportOptions): Promise<Imported | undefined> {
-  const { file, form, signal, directories, stdin, untilEnded, resolvePath, results, makePassword } = options
+  const { file, format, signal, directories, stdin, untilEnded, resolvePath, results, makePassword } = options
   // What could not be written in the end is better known now.
   if (results !== undefined) openResults(results, makePassword !== undefined)
   const input = await openInput(file, {
-    form,
+    format,
     signal,
-    spoolFolder: importsFolder(directories),
+    spoolDirectory: importsDirectory(directories),
     stdin,
     untilEnded,
     resolvePath,
@@ -101,29 +101,29 @@ async function importChecked(
   options: ImportOptions,
 ): Promise<Imported | undefined> {
   const { kind, service, quota, restart, results, makePassword, showOutline } = options
-  const folder = importsFolder(options.directories)
+  const directory = importsDirectory(options.directories)
   const { sha256 } = checked
   const header: JournalHeader = {
     v: 1,
     type: 'import',
     kind,
     service,
-    input: { name: input.path ?? input.name, form: input.form, sha256, rows: checked.rows },
+    input: { name: input.path ?? input.name, form: input.format, sha256, rows: checked.rows },
     at: new Date().toISOString(),
   }
   const rows = () => validRows(input, kind, checked)
   if (showOutline) {
-    const states = await readRowStates({ folder, header, restart, rows })
+    const states = await readRowStates({ directory, header, restart, rows })
     const settling = await readSettling(options, { input, kind, states })
     await showOutline(await outlineRun(input, kind, { checked, states, settling }))
     return undefined
   }
-  const journal = await openJournal({ folder, header, restart, rows })
+  const journal = await openJournal({ directory, header, restart, rows })
   try {
     const settling = await readSettling(options, { input, kind, states: journal.rows })
     await guardPasswords(journal, { results, generates: makePassword !== undefined })
     const now = Date.now()
-    const spent = quota && (await readSpent(folder, { service, window: quota.window, now }))
+    const spent = quota && (await readSpent(directory, { service, window: quota.window, now }))
     return await new ImportRun(input, options, checked, journal, settling, spent).go()
   } finally {
     await journal.close()

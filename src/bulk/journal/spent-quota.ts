@@ -19,12 +19,12 @@ export interface Spent {
  * @returns undefined where no window is open
  */
 export async function readSpent(
-  folder: string,
+  directory: string,
   { service, window, now }: { service: string; window: number; now: number },
 ): Promise<Spent | undefined> {
   const events: Sent[] = []
-  for (const name of readdirSync(folder)) {
-    const path = join(folder, name)
+  for (const name of readdirSync(directory)) {
+    const path = join(directory, name)
     if (!/\.jsonl(\.old)?$/.test(name)) continue
     try {
       if (statSync(path).mtimeMs <= now - window) continue

@@ -39,7 +39,7 @@ export function readSent(directories: Directories, service: string): SentConfigu
  * leaves "not known" and never a wrong "last sent"; it comes back where nothing can have changed.
  *
  * @param send what sends it
- * @param signal that ends the sending: after it nobody knows whether it arrived
+ * @param signal that ends the sending: after it the outcome is unknown
  * @throws Failure `storage` before anything is sent, where an old record cannot be forgotten
  */
 export async function sendConfiguration(
@@ -60,7 +60,7 @@ export async function sendConfiguration(
     throw error
   }
   const trouble = await keep(directories, service, { sentAt: new Date().toISOString(), configuration })
-  // A state folder that is read-only must not make a failure of what is done.
+  // A state directory that is read-only must not make a failure of what is done.
   if (trouble !== undefined) answer.warning ??= `what was sent cannot be kept for the next diff: ${trouble}`
   return answer
 }
