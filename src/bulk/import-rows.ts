@@ -136,8 +136,9 @@ async function* validRows(input: Input, kind: RowKind, { faulty }: CheckedInput)
   }
 }
 
-/** A file of a million rows may have as many faults: so many are given to a program, and described. */
-const most = { shown: 1000, described: 100 }
+/** A file of a million rows may have as many faults: at most so many are given to a program, and described. */
+const maxShown = 1000
+const maxDescribed = 100
 
 /** What is wrong with a file of rows, each at its place. */
 class FaultList {
@@ -152,11 +153,11 @@ class FaultList {
 
   add(fault: RowFault): void {
     this.count++
-    if (this.shown.length < most.shown) this.shown.push(fault)
+    if (this.shown.length < maxShown) this.shown.push(fault)
   }
 
   /** A line for each of the first. */
-  describe(limit = most.described): string {
+  describe(limit = maxDescribed): string {
     const lines = this.shown
       .slice(0, limit)
       .map(({ line, column, message }) => `${this.name}:${line}:${column}: ${message}`)
