@@ -1,6 +1,6 @@
 import { isRecord, parseJson } from '../../contract/exact-json.ts'
 import type { AuditRow, Database } from '../store/tables.ts'
-import type { Caller } from './access/caller.ts'
+import type { Caller } from './access/callers.ts'
 import type { Plain } from './merge.ts'
 
 /** Who made a change, and by what. */

@@ -9,7 +9,7 @@ import {
   minutesAhead,
   secondsLeft,
   type Taken,
-} from './counters.ts'
+} from '../store/counters.ts'
 
 /** Requests per clock hour and clock minute; null for no limit. */
 export interface Limits {

@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { KoaContextWithOIDC } from 'oidc-provider'
 import type { Page } from '../../pages/page.ts'
-import { statusOf, toRefusal } from '../http/answer/error-answer.ts'
+import { statusOf } from '../refusal.ts'
 import type { Database } from '../store/tables.ts'
+import { toRefusal } from '../to-refusal.ts'
 import { showAccount, takeAccount } from './account.ts'
 import { currentVisit } from './adapter.ts'
 import { createProvider } from './create-provider.ts'
@@ -11,7 +13,6 @@ import { FactorSeal } from './factor-seal.ts'
 import { metadataOf, paths } from './metadata.ts'
 import { errorPage } from './pages/oauth-page.ts'
 import { scopeNames, standardScope } from './scopes.ts'
-import { sharedSecret } from './shared-secret.ts'
 import { beginSignIn, showSignIn, takeSignIn } from './sign-in.ts'
 import { StartLimit } from './start-limit.ts'
 import { createSweeper } from './sweep.ts'
@@ -164,3 +165,21 @@ const wordsOf = (error: string, description: string | undefined) =>
   description === undefined
     ? `The request was refused: ${error}.`
     : `The request was refused: ${description} (${error}).`
+
+/**
+ * A secret that all processes of one database share: 256 random bits, made by whichever comes
+ * first.
+ */
+async function sharedSecret(db: Database, name: string): Promise<string> {
+  await db
+    .insertInto('service_secrets')
+    .values({ name, value: randomBytes(32).toString('base64url'), created_at: new Date().toISOString() })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  const { value } = await db
+    .selectFrom('service_secrets')
+    .select('value')
+    .where('name', '=', name)
+    .executeTakeFirstOrThrow()
+  return value
+}

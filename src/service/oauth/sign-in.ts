@@ -1,6 +1,6 @@
 import type { InteractionResults } from 'oidc-provider'
 import { verifyPassword } from '../domain/access/passwords.ts'
-import { Refusal } from '../domain/refusal.ts'
+import { Refusal } from '../refusal.ts'
 import type { Database, UserRow } from '../store/tables.ts'
 import { beginAttempt, codeSubjects, type Guess, passwordSubjects } from './attempt-throttle.ts'
 import { findKnownBrowser, openSession, rememberBrowser, setCookie } from './browser-cookies.ts'

@@ -1,9 +1,8 @@
 import type { Readable } from 'node:stream'
 import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser'
-import { messageIn, messageOf } from './error-message.ts'
 import { readUsage } from './lenient-answers.ts'
 import type { Piece, Usage } from './upstream.ts'
-import { unusable } from './upstream-refusal.ts'
+import { messageIn, messageOf, unusable } from './upstream-refusal.ts'
 
 /** The most text that one stream may hold, in characters. */
 const maxText = 4 * 1024 * 1024

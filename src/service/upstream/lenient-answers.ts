@@ -1,8 +1,7 @@
 import * as z from 'zod/mini'
 import type { Model } from '../../contract/model.ts'
-import { messageIn } from './error-message.ts'
 import type { CompletionResult, Usage } from './upstream.ts'
-import { unusable } from './upstream-refusal.ts'
+import { messageIn, unusable } from './upstream-refusal.ts'
 
 /**
  * What this service needs of a model server's answer; anything else that is odd or missing is left

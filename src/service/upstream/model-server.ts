@@ -1,8 +1,13 @@
 import { buildConnector, type Dispatcher, Pool } from 'undici'
 import { unlessAborted } from '../../system/unless-aborted.ts'
-import { type FailedAnswer, readFailure, refuseStatus } from './refuse-status.ts'
 import { findUpstream, type UpstreamOptions } from './upstream-address.ts'
-import { unusable, upstreamRefusal } from './upstream-refusal.ts'
+import {
+  type FailedAnswer,
+  readFailure,
+  refuseStatus,
+  unusable,
+  upstreamRefusal,
+} from './upstream-refusal.ts'
 
 /** All in ms. */
 export interface UpstreamTimeouts {

@@ -1,4 +1,4 @@
-import { Refusal } from '../domain/refusal.ts'
+import { Refusal } from '../refusal.ts'
 import type { CompletionResult, Order, Upstream, Usage } from './upstream.ts'
 
 const offlineModel = 'offline'

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { Model } from '../../contract/model.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
-import { Refusal } from '../domain/refusal.ts'
+import { Refusal } from '../refusal.ts'
 import { readPieces } from './completion-stream.ts'
 import { readCompletion, readModels } from './lenient-answers.ts'
 import {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import type { Ask, Counters, Taken } from '../../../src/service/limits/counters.ts'
+import type { Ask, Counters, Taken } from '../../../src/service/store/counters.ts'
 
 export const noWarning = (message: string, error: unknown) => {
   throw new Error(message, { cause: error })

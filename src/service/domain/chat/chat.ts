@@ -1,9 +1,11 @@
+import type { Completion, CompletionRequest, Message } from '../../../contract/completion.ts'
 import type { SendAnswer, SendRequest } from '../../../contract/conversation.ts'
+import type { Model } from '../../../contract/model.ts'
 import type { Hold } from '../../limits/memory-budget.ts'
+import { Refusal } from '../../refusal.ts'
 import type { Database } from '../../store/tables.ts'
 import type { Order, Upstream } from '../../upstream/upstream.ts'
 import { createId } from '../identifiers.ts'
-import { Refusal } from '../refusal.ts'
 import type { SettingsInForce } from '../settings.ts'
 import { type Exchange, readConversation, storeExchange } from './contexts.ts'
 import { storableText } from './storable-text.ts'
@@ -88,7 +90,7 @@ export async function sendMessage(
 }
 
 /** Reading models and history stays possible: only the model is not asked. @throws Refusal `feature_disabled` */
-export function requireChat({ features }: SettingsInForce): void {
+function requireChat({ features }: SettingsInForce): void {
   if (features.chat) return
   throw new Refusal(
     'feature_disabled',
@@ -100,5 +102,24 @@ export function requireChat({ features }: SettingsInForce): void {
 }
 
 /** How many tokens a completion may generate: what was asked for, and never more than the settings allow. */
-export const capTokens = ({ limits }: SettingsInForce, wanted: number | undefined): number =>
+const capTokens = ({ limits }: SettingsInForce, wanted: number | undefined): number =>
   Math.min(wanted ?? limits.max_tokens, limits.max_tokens)
+
+/** One stateless completion; nothing of it is stored. @throws Refusal `feature_disabled` */
+export async function complete(
+  upstream: Upstream,
+  settings: SettingsInForce,
+  request: CompletionRequest & { messages: Message[] },
+  signal: AbortSignal,
+): Promise<Completion> {
+  requireChat(settings)
+  const { messages, temperature } = request
+  const max_tokens = capTokens(settings, request.max_tokens)
+  const model = request.model ?? (await upstream.defaultModel(signal))
+  const result = await upstream.complete({ model, messages, temperature, max_tokens }, signal)
+  return { id: createId('chatcmpl'), object: 'chat.completion', ...result }
+}
+
+export async function listModels(upstream: Upstream, signal: AbortSignal): Promise<{ data: Model[] }> {
+  return { data: await upstream.listModels(signal) }
+}

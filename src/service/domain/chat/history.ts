@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { HistoryMessage, HistoryPage, HistoryQuery } from '../../../contract/conversation.ts'
 import type { Hold } from '../../limits/memory-budget.ts'
+import { invalidRequest } from '../../refusal.ts'
 import { prepareQuery } from '../../store/prepared-query.ts'
 import type { Database, MessageRow } from '../../store/tables.ts'
-import { invalidRequest } from '../refusal.ts'
 import { countEscapes, findContext, longestJson } from './contexts.ts'
 
 /** Messages on a page when `limit` is not given. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { errorBodyOf } from '../answer/error-answer.ts'
+import { errorBodyOf } from '../../refusal.ts'
 import type { Readiness } from './readiness.ts'
 import { renderStatusPage } from './status-page.ts'
 

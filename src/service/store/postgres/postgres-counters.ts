@@ -1,6 +1,6 @@
 import { CompiledQuery } from 'kysely'
-import type { Database } from '../store/tables.ts'
-import { type Ask, type Counters, countedColumns, countRequests, firstRow, type Taken } from './counters.ts'
+import { type Ask, type Counters, countedColumns, countRequests, firstRow, type Taken } from '../counters.ts'
+import type { Database } from '../tables.ts'
 
 /** Two processes that make the table at once: PostgreSQL lets one of them fail. */
 const madeByAnother = ['23505', '42P07']

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isBusy, isDamaged } from '../store/storage-failure.ts'
-import type { Ask, Counters, Taken, Warn } from './counters.ts'
+import { type Ask, type Counters, hoursAhead, minutesAhead, type Taken, type Warn } from '../counters.ts'
+import { isBusy, isDamaged } from '../storage-failure.ts'
 import {
   isSuperseded,
   isUnknownForm,
@@ -9,7 +9,6 @@ import {
   newestNumber,
   openLimitsFile,
 } from './limits-file.ts'
-import { MemoryCounters } from './memory-counters.ts'
 
 /** How long, in ms, to try for a file that others hold. */
 const patience = 5_000
@@ -101,5 +100,39 @@ export class SqliteCounters implements Counters {
   #closeFile(): void {
     this.#file?.close()
     this.#file = undefined
+  }
+}
+
+/** Counts of this process alone, for as long as those of all processes cannot be written. */
+class MemoryCounters {
+  readonly #rows = new Map<string, Taken>()
+
+  take(asks: readonly Ask[]): Taken[] {
+    return asks.map((ask) => this.#takeOne(ask))
+  }
+
+  /** Forgets all counts. */
+  clear(): void {
+    this.#rows.clear()
+  }
+
+  #takeOne({ keyId, wanted, hour, minute, hourlyLimit, minuteLimit }: Ask): Taken {
+    const row = this.#rows.get(keyId)
+    const keepsHour = row !== undefined && row.hour >= hour && row.hour <= hour + hoursAhead
+    const keepsMinute = row !== undefined && row.minute >= minute && row.minute <= minute + minutesAhead
+    const hourUsed = keepsHour ? row.hourCount : 0
+    const minuteUsed = keepsMinute ? row.minuteCount : 0
+    const hourLeft = (hourlyLimit ?? Number.POSITIVE_INFINITY) - hourUsed
+    const minuteLeft = (minuteLimit ?? Number.POSITIVE_INFINITY) - minuteUsed
+    const granted = Math.max(0, Math.min(wanted, hourLeft, minuteLeft))
+    const taken = {
+      granted,
+      hour: keepsHour ? row.hour : hour,
+      hourCount: hourUsed + granted,
+      minute: keepsMinute ? row.minute : minute,
+      minuteCount: minuteUsed + granted,
+    }
+    this.#rows.set(keyId, taken)
+    return taken
   }
 }

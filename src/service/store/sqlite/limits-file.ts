@@ -1,8 +1,8 @@
 import { closeSync, existsSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { loadSqlite } from '../../system/load-sqlite.ts'
-import { type Ask, countedColumns, countRequests, firstRow, type Taken } from './counters.ts'
+import { loadSqlite } from '../../../system/load-sqlite.ts'
+import { type Ask, countedColumns, countRequests, firstRow, type Taken } from '../counters.ts'
 
 /** An open file of counts, which all processes on one data folder share. */
 export interface LimitsFile {
