@@ -2,13 +2,13 @@ import { resolve } from 'node:path'
 import { sql } from 'kysely'
 import { Failure } from '../../contract/failure.ts'
 import { findOtherRuns, findRuns, type OtherRun, type RunRecord } from '../run-record.ts'
-import { type DataPlace, describePlace, openExistingStore, openStore } from '../store/open-store.ts'
+import { type DataPlace, describePlace } from '../store/open-store.ts'
 import { type Backup, backUp, checkBackup, type Restored, restore } from '../store/sqlite/back-up.ts'
-import { storageFailure } from '../store/storage-failure.ts'
 import type { Store } from '../store/store.ts'
 import { type AccountAdministration, administerAccounts } from './administer-accounts.ts'
 import { administerKeys, type KeyAdministration } from './administer-keys.ts'
 import { administerSessions, type SessionAdministration } from './administer-sessions.ts'
+import { accessData } from './data-access.ts'
 import { type AuditAdministration, readAuditLog } from './read-audit-log.ts'
 
 interface RunningStatus extends RunRecord {
@@ -71,25 +71,8 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
   const folder = resolve(given.dataDir)
   const where = { ...given, dataDir: folder, statementTimeout }
   const place = await describePlace(where)
-  let opened: Store | undefined
-  const open = async () => {
-    opened ??= await openStore(where)
-    return opened
-  }
-  const openExisting = async () => {
-    opened ??= await openExistingStore(where)
-    return opened
-  }
-
-  const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
-    try {
-      return await work()
-    } catch (error) {
-      throw storageFailure(error, folder, place)
-    }
-  }
-
-  const access = { open, openExisting, guarded }
+  const data = accessData(where, place)
+  const { openExisting, guarded } = data
 
   const demandStopped = async () => {
     const running = await findRuns(folder, place)
@@ -101,10 +84,10 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
   }
 
   return {
-    ...administerKeys(access),
-    ...administerAccounts(access),
-    ...administerSessions(access),
-    ...readAuditLog(access),
+    ...administerKeys(data),
+    ...administerAccounts(data),
+    ...administerSessions(data),
+    ...readAuditLog(data),
     status: () =>
       guarded(async () => {
         const store = await openExisting()
@@ -137,10 +120,7 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
       await demandStopped()
       return restore(folder, file)
     },
-    async close() {
-      await opened?.close()
-      opened = undefined
-    },
+    close: () => data.close(),
   }
 }
 
