@@ -1,5 +1,5 @@
 import { Refusal } from '../refusal.ts'
-import type { Order, Piece, Upstream } from '../upstream/upstream.ts'
+import type { ModelRequest, Piece, Upstream } from '../upstream/upstream.ts'
 
 /**
  * What the service counts about itself. Every label has few values, all of them ours: never a path,
@@ -56,12 +56,12 @@ export function observeUpstream(upstream: Upstream, metrics: Metrics): Upstream 
   return {
     defaultModel: (signal) => upstream.defaultModel(signal),
     listModels: (signal) => timed('models', signal, upstream.listModels(signal)),
-    async complete(order, signal) {
-      const result = await timed('completion', signal, upstream.complete(order, signal))
+    async complete(modelRequest, signal) {
+      const result = await timed('completion', signal, upstream.complete(modelRequest, signal))
       metrics.countTokens(result.usage.prompt_tokens, result.usage.completion_tokens)
       return result
     },
-    stream: (order, signal) => observeStream(upstream, metrics, order, signal),
+    stream: (modelRequest, signal) => observeStream(upstream, metrics, modelRequest, signal),
     close: () => upstream.close(),
   }
 }
@@ -69,7 +69,7 @@ export function observeUpstream(upstream: Upstream, metrics: Metrics): Upstream 
 async function* observeStream(
   upstream: Upstream,
   metrics: Metrics,
-  order: Order,
+  modelRequest: ModelRequest,
   signal: AbortSignal,
 ): AsyncGenerator<Piece> {
   const begun = performance.now()
@@ -77,7 +77,7 @@ async function* observeStream(
   let outcome: UpstreamOutcome = 'cancelled'
   let pieces = 0
   try {
-    for await (const piece of upstream.stream(order, signal)) {
+    for await (const piece of upstream.stream(modelRequest, signal)) {
       if (pieces++ === 0) metrics.observeFirstPiece(since(begun))
       if (piece.kind === 'finish') {
         outcome = 'ok'

@@ -16,7 +16,7 @@ import { scopeNames, standardScope } from './scopes.ts'
 import { beginSignIn, showSignIn, takeSignIn } from './sign-in.ts'
 import { StartLimit } from './start-limit.ts'
 import { createSweeper } from './sweep.ts'
-import { type Desk, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
+import { type OAuthServer, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
 
 interface OAuthParts {
   db: Database
@@ -65,7 +65,7 @@ export async function openOAuth({
   ;(provider as EventEmitter).on('error', onError)
   const formKey = await sharedSecret(db, 'form_key')
   const seal = new FactorSeal(dataDir)
-  const desk: Desk = { db, seal, provider, issuer, formKey, starts: new StartLimit(now), sweep, now }
+  const server: OAuthServer = { db, seal, provider, issuer, formKey, starts: new StartLimit(now), sweep, now }
   const serve = provider.callback()
   return async (request, response, address) => {
     const agent = (request.headers['user-agent'] ?? '').slice(0, 200)
@@ -75,9 +75,9 @@ export async function openOAuth({
     return currentVisit.run(visit, async () => {
       try {
         if (isMisnamed) return redirect(response, visit.url.href)
-        if (!isProviders(visit)) return await answer(desk, visit)
+        if (!isProviders(visit)) return await answer(server, visit)
         if (visit.url.pathname === paths.authorize) {
-          desk.starts.take(address)
+          server.starts.take(address)
           prepareRequest(request, visit)
         }
         await serve(request, response)
@@ -148,17 +148,17 @@ function pageOf(error: unknown, onError: (error: unknown) => void): Page {
 
 const isProviders = ({ url }: Visit) => /^\/oauth\/(authorize(\/|$)|token$|revoke$)/.test(url.pathname)
 
-async function answer(desk: Desk, visit: Visit): Promise<void> {
+async function answer(server: OAuthServer, visit: Visit): Promise<void> {
   const { request, response, url } = visit
   const isForm = request.method === 'POST'
   if (url.pathname === paths.metadata) {
-    const body = JSON.stringify(metadataOf(desk.issuer))
+    const body = JSON.stringify(metadataOf(server.issuer))
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache' }).end(body)
     return
   }
-  if (url.pathname === paths.signIn) return beginSignIn(desk, visit)
-  if (url.pathname === paths.account) return isForm ? takeAccount(desk, visit) : showAccount(desk, visit)
-  return isForm ? takeSignIn(desk, visit) : showSignIn(desk, visit)
+  if (url.pathname === paths.signIn) return beginSignIn(server, visit)
+  if (url.pathname === paths.account) return isForm ? takeAccount(server, visit) : showAccount(server, visit)
+  return isForm ? takeSignIn(server, visit) : showSignIn(server, visit)
 }
 
 const wordsOf = (error: string, description: string | undefined) =>

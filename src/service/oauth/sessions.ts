@@ -22,7 +22,7 @@ export interface SignInSession {
 }
 
 /** The whole digest stays inside: with it alone a session can be ended. */
-type Found = SignInSession & { hash: string }
+type StoredSession = SignInSession & { hash: string }
 
 /** How much of a digest tells sessions apart: 80 bits, hex. */
 const idLength = 20
@@ -30,7 +30,7 @@ const idLength = 20
 export const sessionIdOf = (hash: string): string => `ses_${hash.slice(0, idLength)}`
 
 /** All sessions, or those of one person, in the order in which they began. */
-export async function listSessions(db: Database, userId?: string): Promise<Found[]> {
+export async function listSessions(db: Database, userId?: string): Promise<StoredSession[]> {
   const rows = await db
     .selectFrom('oauth_records as record')
     .innerJoin('users', 'users.id', 'record.user_id')
@@ -42,7 +42,7 @@ export async function listSessions(db: Database, userId?: string): Promise<Found
     .execute()
   const read = rows.map((row) => ({ ...row, written: JSON.parse(row.payload) as Written }))
   const byGrant = Map.groupBy(read, (row) => row.grant_hash)
-  const found: Found[] = []
+  const found: StoredSession[] = []
   for (const { model, id_hash: idHash, uid_hash: uidHash, ...row } of read) {
     const { written } = row
     if (model === 'Session' && uidHash !== null) {
@@ -74,13 +74,13 @@ interface Row {
 function present(
   row: Row & {
     hash: string
-    kind: Found['kind']
+    kind: StoredSession['kind']
     begun: number | undefined
     last: Row[]
     user_id: string | null
     email: string
   },
-): Found {
+): StoredSession {
   const { hash, kind, begun, last, user_id: userId, email, written } = row
   const { seen } = last.map((token) => token.written).reduce((a, b) => (b.seen.at > a.seen.at ? b : a))
   // A program's sign-in ends with its grant, or when none of its tokens can be used any more.
@@ -108,7 +108,7 @@ const moment = (seconds: number): string => new Date(seconds * 1000).toISOString
  */
 export async function endAll(
   db: Database,
-  sessions: readonly Found[],
+  sessions: readonly StoredSession[],
   also: (transaction: Database) => Promise<void> = async () => {},
 ): Promise<void> {
   await db.transaction().execute(async (transaction) => {
@@ -126,8 +126,8 @@ export async function endOthers(transaction: Database, userId: string, kept: str
   )
 }
 
-async function endWithin(transaction: Database, sessions: readonly Found[]): Promise<void> {
-  const hashes = (kind: Found['kind']) =>
+async function endWithin(transaction: Database, sessions: readonly StoredSession[]): Promise<void> {
+  const hashes = (kind: StoredSession['kind']) =>
     sessions.filter((session) => session.kind === kind).map(({ hash }) => hash)
   await endSessions(transaction, hashes('browser'))
   await endGrants(transaction, hashes('program'))

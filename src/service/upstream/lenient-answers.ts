@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import type { Model } from '../../contract/model.ts'
-import type { CompletionResult, Usage } from './upstream.ts'
+import type { CompletionResult, TokenCounts } from './upstream.ts'
 import { messageIn, unusable } from './upstream-refusal.ts'
 
 /**
@@ -71,7 +71,7 @@ export function readCompletion(body: unknown, asked: string, hidden: readonly st
 }
 
 /** Counts of tokens, of which one that is missing is 0. Undefined where a server gave none at all. */
-export function readUsage(given: unknown): Usage | undefined {
+export function readUsage(given: unknown): TokenCounts | undefined {
   // Nearly every piece of a stream has none.
   if (typeof given !== 'object' || given === null) return undefined
   const counts = usage.safeParse(given).data

@@ -68,7 +68,7 @@ const openings = new Set([0x5b, 0x7b])
 const closings = new Set([0x5d, 0x7d])
 
 /** Arrays and objects inside each other, and values in all of them. */
-interface JsonBounds {
+interface BodyBounds {
   depth: number
   values: number
 }
@@ -78,7 +78,7 @@ interface JsonBounds {
  * stack where `depth` matters, and blocks the event loop where `values` does. For a text that is not
  * JSON, any result may be returned.
  */
-export function exceededBound(text: Uint8Array, bounds: JsonBounds): keyof JsonBounds | undefined {
+export function exceededBound(text: Uint8Array, bounds: BodyBounds): keyof BodyBounds | undefined {
   let depth = 0
   let values = 1
   for (let at = 0; at < text.length; at++) {

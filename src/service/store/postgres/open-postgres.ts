@@ -8,7 +8,7 @@ import { readDatabaseUrl } from './database-url.ts'
 import { appliedTo, migratePostgres } from './migrate-postgres.ts'
 import { PostgresClient } from './postgres-client.ts'
 import { PostgresCounters } from './postgres-counters.ts'
-import { createPostgresDialect, Statements } from './postgres-dialect.ts'
+import { createPostgresDialect, StatementNames } from './postgres-dialect.ts'
 import {
   isConflict,
   isStaleStatement,
@@ -90,7 +90,7 @@ async function open(
   const feed = new ChangeFeed(() => new PostgresClient(config))
   const patience = statementTimeout + grace
   const lane = new ReadLane(() => new PostgresClient({ ...config, pipeline: true }))
-  const statements = new Statements()
+  const statements = new StatementNames()
   const dialect = createPostgresDialect({ pool, lane, statements, patience, onChange: () => feed.bump() })
   const db = retryTransactions(new Kysely<Tables>({ dialect }))
   return {

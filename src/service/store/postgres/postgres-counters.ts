@@ -1,5 +1,12 @@
 import { CompiledQuery } from 'kysely'
-import { type Ask, type Counters, countedColumns, countRequests, firstRow, type Taken } from '../counters.ts'
+import {
+  type Counters,
+  type CountRequest,
+  countedColumns,
+  countRequests,
+  firstRow,
+  type Taken,
+} from '../counters.ts'
 import type { Database } from '../tables.ts'
 
 /** Two processes that make the table at once: PostgreSQL lets one of them fail. */
@@ -42,7 +49,7 @@ export class PostgresCounters implements Counters {
     this.#db = db
   }
 
-  async take(asks: readonly Ask[]): Promise<Taken[]> {
+  async take(asks: readonly CountRequest[]): Promise<Taken[]> {
     this.#made ??= this.#makeTable()
     await this.#made
     const rows = asks.map(firstRow)

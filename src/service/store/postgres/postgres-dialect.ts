@@ -18,7 +18,7 @@ import type { ReadLane } from './read-lane.ts'
  * connection, gives up on a server that does not answer, and never hands a connection back that is
  * of no use any more.
  */
-export function createPostgresDialect(means: Means): Dialect {
+export function createPostgresDialect(means: ConnectionParts): Dialect {
   return {
     createAdapter: () => new PostgresAdapter(),
     createQueryCompiler: () => new PostgresQueryCompiler(),
@@ -27,7 +27,7 @@ export function createPostgresDialect(means: Means): Dialect {
   }
 }
 
-function createDriver(means: Means): Driver {
+function createDriver(means: ConnectionParts): Driver {
   const own = (connection: DatabaseConnection) => connection as PostgresConnection
   return {
     init: async () => {},
@@ -41,12 +41,12 @@ function createDriver(means: Means): Driver {
 }
 
 /** What all connections of one store have in common. */
-interface Means {
+interface ConnectionParts {
   /** For what writes, and for transactions. */
   pool: Pool
   /** For what only reads. */
   lane: ReadLane
-  statements: Statements
+  statements: StatementNames
   /** How long, in ms, an answer may take before the connection counts as lost. */
   patience: number
   /** Told of each committed write that others must see, before whoever wrote is answered. */
@@ -57,13 +57,13 @@ const counted = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
 
 /** What one query or one transaction works with. It takes a client of the pool when it needs one. */
 class PostgresConnection implements DatabaseConnection {
-  readonly #means: Means
+  readonly #means: ConnectionParts
   #client: PoolClient | undefined
   #isInTransaction = false
   #hasChanged = false
   #isLost = false
 
-  constructor(means: Means) {
+  constructor(means: ConnectionParts) {
     this.#means = means
   }
 
@@ -158,7 +158,7 @@ const isOfTheSocket = (error: unknown): boolean =>
 const storable = (value: unknown) => (typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value)
 
 /** What is known of a text of SQL, found out once. */
-interface Statement {
+interface KnownStatement {
   /** Of the prepared statement; undefined for one that is sent whole each time. */
   name: string | undefined
   /** Whether it may change what `Store.generation` speaks of. */
@@ -178,11 +178,11 @@ const changing =
 const reading = /^\s*select\b(?!.*\bfor (?:no key )?(?:update|share)\b)/is
 
 /** The texts that one process sends. Each is parsed and planned once a connection, under a name of its own. */
-export class Statements {
-  readonly #known = new Map<string, Statement>()
+export class StatementNames {
+  readonly #known = new Map<string, KnownStatement>()
   #round = 0
 
-  of(sql: string): Statement {
+  of(sql: string): KnownStatement {
     const known = this.#known.get(sql)
     if (known) return known
     const digest = createHash('sha256').update(sql).digest('base64url').slice(0, 22)

@@ -1,7 +1,7 @@
 import { Failure } from '../../../contract/failure.ts'
 
 /** What a PostgreSQL server answers instead of a result: `code` is its SQLSTATE. */
-interface ServerError extends Error {
+interface PostgresServerError extends Error {
   code: string
   severity: string
 }
@@ -11,7 +11,7 @@ export class StorageUnavailable extends Error {
   override name = 'StorageUnavailable'
 }
 
-function isServerError(error: unknown): error is ServerError {
+function isServerError(error: unknown): error is PostgresServerError {
   return (
     error instanceof Error &&
     'severity' in error &&

@@ -9,7 +9,7 @@ import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { migrateSqlite } from './migrate-sqlite.ts'
 import { SqliteCounters } from './sqlite-counters.ts'
-import { type Connections, closeBoth, createSqliteDialect } from './sqlite-dialect.ts'
+import { closeBoth, createSqliteDialect, type SqliteConnections } from './sqlite-dialect.ts'
 import { isBusy, sqliteFailure } from './sqlite-errors.ts'
 
 export interface SqliteStore extends Store {
@@ -56,7 +56,7 @@ function demandFile(file: string): void {
   }
 }
 
-function createStore(connections: Connections, file: string, created: boolean): SqliteStore {
+function createStore(connections: SqliteConnections, file: string, created: boolean): SqliteStore {
   const { reader, writer } = connections
   const db = new Kysely<Tables>({ dialect: createSqliteDialect(connections) })
   // Counts the commits of all other connections to the file, our own writer's among them.

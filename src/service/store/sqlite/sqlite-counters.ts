@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Ask, type Counters, hoursAhead, minutesAhead, type Taken, type Warn } from '../counters.ts'
+import {
+  type Counters,
+  type CountRequest,
+  hoursAhead,
+  minutesAhead,
+  type Taken,
+  type Warn,
+} from '../counters.ts'
 import { isBusy, isDamaged } from '../storage-failure.ts'
 import {
   isSuperseded,
@@ -37,7 +44,7 @@ export class SqliteCounters implements Counters {
     this.#warn = warn
   }
 
-  async take(asks: readonly Ask[]): Promise<Taken[]> {
+  async take(asks: readonly CountRequest[]): Promise<Taken[]> {
     if (this.#restsUntil !== undefined && performance.now() < this.#restsUntil) return this.#memory.take(asks)
     try {
       const taken = await this.#takeWaiting(asks)
@@ -60,7 +67,7 @@ export class SqliteCounters implements Counters {
   }
 
   /** SQLite itself would wait by blocking the thread. */
-  async #takeWaiting(asks: readonly Ask[]): Promise<Taken[]> {
+  async #takeWaiting(asks: readonly CountRequest[]): Promise<Taken[]> {
     const deadline = performance.now() + patience
     for (;;) {
       try {
@@ -72,7 +79,7 @@ export class SqliteCounters implements Counters {
     }
   }
 
-  #takeOrGoOn(asks: readonly Ask[]): Taken[] {
+  #takeOrGoOn(asks: readonly CountRequest[]): Taken[] {
     try {
       return this.#open().take(asks)
     } catch (error) {
@@ -107,7 +114,7 @@ export class SqliteCounters implements Counters {
 class MemoryCounters {
   readonly #rows = new Map<string, Taken>()
 
-  take(asks: readonly Ask[]): Taken[] {
+  take(asks: readonly CountRequest[]): Taken[] {
     return asks.map((ask) => this.#takeOne(ask))
   }
 
@@ -116,7 +123,7 @@ class MemoryCounters {
     this.#rows.clear()
   }
 
-  #takeOne({ keyId, wanted, hour, minute, hourlyLimit, minuteLimit }: Ask): Taken {
+  #takeOne({ keyId, wanted, hour, minute, hourlyLimit, minuteLimit }: CountRequest): Taken {
     const row = this.#rows.get(keyId)
     const keepsHour = row !== undefined && row.hour >= hour && row.hour <= hour + hoursAhead
     const keepsMinute = row !== undefined && row.minute >= minute && row.minute <= minute + minutesAhead
