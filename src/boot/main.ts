@@ -20,9 +20,12 @@ export async function main(argv: string[], root: URL, onEnd: (command: string) =
     command = id
     return loadCommand(id)
   }
-  const exitCode = await run(argv, createProcessHost(), { root, commandIds, loadCommand: load })
-  onEnd(command)
-  endProcess(exitCode)
+  const end = (exitCode: number): never => {
+    onEnd(command)
+    return endProcess(exitCode)
+  }
+  const host = createProcessHost({ onReaderGone: () => end(0) })
+  return end(await run(argv, host, { root, commandIds, loadCommand: load }))
 }
 
 /** The bundler puts every command into the main file, to be evaluated when it is asked for. */

@@ -122,7 +122,8 @@ export interface Context {
 export function createContext(invocation: Invocation): Context {
   const { streams } = invocation
   const { host } = streams
-  const { env, signal } = host
+  const { signal } = streams
+  const { env } = host
   const directories = new Directories(env)
   const fromWorkingDirectory = (name: string) => resolvePath(host, name)
   const { configuration, options, failure } = resolveConfiguration(invocation, env, directories)
@@ -274,7 +275,7 @@ export function createContext(invocation: Invocation): Context {
     startService: async ({ dataDir, ...rest }) => {
       refuseOtherService(options)
       const { startService } = await import('../service/start-service.ts')
-      const announce = { defaultFolder: defaultDataFolder(directories) }
+      const announce = { defaultFolder: defaultDataFolder(directories), onExit: host.onExit }
       const folder = dataDir === undefined ? directories.data : fromWorkingDirectory(dataDir)
       return startService({ ...rest, dataDir: folder, env, announce, offlineNotice })
     },

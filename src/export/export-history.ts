@@ -15,6 +15,8 @@ export interface Export
   /** The file to replace; undefined for stdout. */
   to: string | undefined
   writeToStdout: Write
+  /** Calls `cleanup` where the process ends before the export does; returns what withdraws it. */
+  onExit(cleanup: (exitCode: number) => void): () => void
   /** Is told how many messages an earlier run has left. */
   onGoingOn(messages: number): void
   /** Is told that what an earlier run has left is of no use any more. */
@@ -36,10 +38,9 @@ export async function exportHistory(options: Export): Promise<number> {
   if (folder.leftBy !== undefined) file?.removeLeftovers(folder.leftBy)
   const spill = new Spill(folder.path)
   // Also where the reader of a pipe has had enough, which ends the program at once.
-  const removeIfDone = (exitCode: number): void => {
+  const withdrawCleanup = options.onExit((exitCode) => {
     if (exitCode === 0) rmSync(folder.path, { recursive: true, force: true })
-  }
-  process.once('exit', removeIfDone)
+  })
   try {
     if (spill.messages > 0) options.onGoingOn(spill.messages)
     await collect(options, spill)
@@ -61,7 +62,7 @@ export async function exportHistory(options: Export): Promise<number> {
     else rmSync(folder.path, { recursive: true, force: true })
     throw error
   } finally {
-    process.removeListener('exit', removeIfDone)
+    withdrawCleanup()
   }
 }
 
