@@ -101,7 +101,7 @@ async function importChecked(
   checked: CheckedInput,
   options: ImportOptions,
 ): Promise<Imported | undefined> {
-  const { kind, service, quota, restart, results, makePassword, showOutline } = options
+  const { kind, service, quota, restart, results, makePassword, showOutline, clock } = options
   const folder = importsFolder(options.directories)
   const { sha256 } = checked
   const header: JournalHeader = {
@@ -110,7 +110,7 @@ async function importChecked(
     kind,
     service,
     input: { name: input.path ?? input.name, form: input.form, sha256, rows: checked.rows },
-    at: new Date().toISOString(),
+    at: new Date(clock.now()).toISOString(),
   }
   const rows = () => validRows(input, kind, checked)
   if (showOutline) {
@@ -119,11 +119,11 @@ async function importChecked(
     await showOutline(await outlineRun(input, kind, { checked, states, settling }))
     return undefined
   }
-  const journal = await openJournal({ folder, header, restart, rows })
+  const journal = await openJournal({ folder, header, restart, rows, clock })
   try {
     const settling = await readSettling(options, { input, kind, states: journal.rows })
     await guardPasswords(journal, { results, generates: makePassword !== undefined })
-    const now = Date.now()
+    const now = clock.now()
     const spent = quota && (await readSpent(folder, { service, window: quota.window, now }))
     return await new ImportRun(input, options, checked, journal, settling, spent).go()
   } finally {

@@ -158,6 +158,7 @@ export function createContext(invocation: Invocation): Context {
       owner,
       store,
       signal,
+      clock: host.clock,
       missing: () => noCredential(to),
       renew: async (held, rejected) => {
         const { renewTokens } = await import('../auth/renew-tokens.ts')

@@ -45,7 +45,7 @@ export default class Doctor extends BaseCommand {
       },
       readQuota: (headers) => {
         const limit = readPolicy(headers)?.limit
-        return { ...(limit === undefined ? {} : { limit }), ...readQuota(headers, Date.now()) }
+        return { ...(limit === undefined ? {} : { limit }), ...readQuota(headers, context.host.clock.now()) }
       },
       findUnfinishedImports: async () => {
         const { findUnfinishedImports } = await import('../bulk/journal/unfinished-imports.ts')

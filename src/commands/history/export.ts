@@ -32,7 +32,7 @@ export default class HistoryExport extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(HistoryExport)
     const { output, signal, options } = context
-    const since = flags.since === undefined ? undefined : readSince(flags.since)
+    const since = flags.since === undefined ? undefined : readSince(flags.since, context.host.clock.now())
     const asked = forms.find((form) => form === options.output.value)
     const named = forms.find((form) => flags.to?.toLowerCase().endsWith(`.${form}`))
     if (asked === undefined && named === undefined) refuseForeignEnding(flags.to)
@@ -102,8 +102,8 @@ function refuseForeignEnding(file: string | undefined): void {
   })
 }
 
-function readSince(text: string): number {
-  const moment = parseMoment(text, Date.now())
+function readSince(text: string, now: number): number {
+  const moment = parseMoment(text, now)
   if (moment !== undefined) return moment
   throw new Failure('usage', `--since: "${text}" is neither a date, such as 2026-01-31, nor a time ago`, {
     hint: 'Say 7d, 24h, 2026-01-31 or 2026-01-31T08:00:00Z.',

@@ -68,6 +68,7 @@ export default class SettingsApply extends BaseCommand {
     const held = new HeldRequests()
     const done = await carryOut(plan, {
       settings: client.settings,
+      clock: context.host.clock,
       ...lockingFor(context),
       check: checkCommand(files, saved !== undefined, flags['expand-env'], context),
       agree: (shown) => {
