@@ -4,6 +4,7 @@ import { PassThrough } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Host } from '../../src/cli/host.ts'
+import { systemClock } from '../../src/system/clock.ts'
 import { startFaultServer } from '../support/fault-server.ts'
 import { runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
@@ -100,5 +101,44 @@ describe('run', () => {
     await until(() => isOver)
     expect(isTold).to.equal(true)
     await server.close()
+  })
+
+  it('waits by the clock of its host', async () => {
+    let isLimited = true
+    const server = await startFaultServer((request, response) => {
+      const status = isLimited ? 429 : 200
+      isLimited = false
+      response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '3600' })
+      response.end(JSON.stringify({ id: request.path.split('/').at(-1), email: 'a@example.com' }))
+    })
+    const waits: number[] = []
+    const clock = {
+      ...systemClock,
+      now: () => now,
+      sleep: async (ms: number) => {
+        waits.push(ms)
+        now += ms
+      },
+    }
+    let now = Date.parse('2026-03-01T12:00:00Z')
+    const args = [
+      'users',
+      'get',
+      'u1',
+      'u2',
+      '--concurrency',
+      '1',
+      '--max-wait',
+      '2h',
+      '--base-url',
+      server.url,
+    ]
+    const run = await runChatctl(sandbox, [...args, '--jq', '.[].id'], {
+      env: { CHATCTL_API_KEY: 'key' },
+      host: { clock },
+    })
+    await server.close()
+    expect(run).to.include({ exitCode: 0, stdout: 'u1\nu2\n' })
+    expect(Math.max(...waits)).to.be.within(3_500_000, 3_700_000)
   })
 })
