@@ -4,7 +4,7 @@ import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
 import type { Configuration } from '../config/configuration-file.ts'
 import type { ContextOwner } from '../config/last-context.ts'
-import { type DocumentForm, outputForms } from '../config/output-forms.ts'
+import { type DocumentFormat, outputFormats } from '../config/output-formats.ts'
 import { type FlagValues, localProfile, type Options } from '../config/resolve-options.ts'
 import { readBaseUrl } from '../contract/base-url.ts'
 import type { Failure } from '../contract/failure.ts'
@@ -59,7 +59,7 @@ export interface Invocation {
   mayNameNewProfile: boolean
   takesProfileOfAddress: boolean
   standsBrokenConfiguration: boolean
-  documentForms: readonly DocumentForm[] | undefined
+  documentFormats: readonly DocumentFormat[] | undefined
   userAgent: string
 }
 
@@ -130,7 +130,7 @@ export function createContext(invocation: Invocation): Context {
   const { fields, jq, quiet, noColour, debug } = invocation
   const { value: asked, source } = options.output
   // A document is not the business of `Output`, but whether its errors are JSON is.
-  const form = outputForms.find((known) => known === asked)
+  const form = outputFormats.find((known) => known === asked)
   const output = new Output({ form, isAsked: source === 'flag', fields, jq, quiet, noColour, streams })
   const prompter = new Prompter(streams, invocation)
   const closers: (() => Promise<void>)[] = []

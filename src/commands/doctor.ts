@@ -1,6 +1,6 @@
 import { BaseCommand } from '../cli/base-command.ts'
 import type { Surroundings } from '../cli/doctor/surroundings.ts'
-import { speaksUnicode } from '../cli/output/speaks-unicode.ts'
+import { speaksUnicode } from '../cli/doctor/terminal.ts'
 import { calls } from '../cli/requests.ts'
 import { profileKeys } from '../config/configuration-file.ts'
 import { checksView } from '../view/config.ts'

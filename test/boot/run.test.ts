@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Host } from '../../src/cli/host.ts'
-import { systemClock } from '../../src/system/clock.ts'
+import { hurriedClock } from '../client/capture.ts'
 import { startFaultServer } from '../support/fault-server.ts'
 import { runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
@@ -111,16 +111,7 @@ describe('run', () => {
       response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '3600' })
       response.end(JSON.stringify({ id: request.path.split('/').at(-1), email: 'a@example.com' }))
     })
-    const waits: number[] = []
-    const clock = {
-      ...systemClock,
-      now: () => now,
-      sleep: async (ms: number) => {
-        waits.push(ms)
-        now += ms
-      },
-    }
-    let now = Date.parse('2026-03-01T12:00:00Z')
+    const clock = hurriedClock()
     const args = [
       'users',
       'get',
@@ -139,6 +130,6 @@ describe('run', () => {
     })
     await server.close()
     expect(run).to.include({ exitCode: 0, stdout: 'u1\nu2\n' })
-    expect(Math.max(...waits)).to.be.within(3_500_000, 3_700_000)
+    expect(Math.max(...clock.waits)).to.be.within(3_500_000, 3_700_000)
   })
 })

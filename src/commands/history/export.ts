@@ -27,7 +27,7 @@ export default class HistoryExport extends BaseCommand {
     to: textFlag({ helpValue: '<file>', summary: 'Replace this file when all is there; - is stdout.' }),
     output: { ...sharedFlags.output, summary: 'jsonl, json, md or html (as the file is named, else jsonl).' },
   }
-  static override documentForms = forms
+  static override documentFormats = forms
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(HistoryExport)
