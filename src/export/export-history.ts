@@ -15,6 +15,8 @@ export interface Export
   /** The file to replace; undefined for stdout. */
   to: string | undefined
   writeToStdout: Write
+  /** Whether the reader of stdout has seen enough, so that nothing is to be kept. */
+  hasReadEnough(): boolean
   /** Calls `cleanup` where the process ends before the export does; returns what withdraws it. */
   onExit(cleanup: (exitCode: number) => void): () => void
   /** Is told how many messages an earlier run has left. */
@@ -58,7 +60,7 @@ export async function exportHistory(options: Export): Promise<number> {
   } catch (error) {
     await file?.discard()
     spill.close()
-    if (spill.messages > 0) options.onKept(spill.messages)
+    if (spill.messages > 0 && !options.hasReadEnough()) options.onKept(spill.messages)
     else rmSync(folder.path, { recursive: true, force: true })
     throw error
   } finally {

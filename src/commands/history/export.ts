@@ -53,6 +53,7 @@ export default class HistoryExport extends BaseCommand {
         since,
         to,
         signal,
+        hasReadEnough: () => context.streams.isUnread,
         onExit: context.host.onExit,
         writeToStdout: (bytes) => output.showBytes(bytes),
         onGoingOn: (messages) => {
