@@ -1,6 +1,7 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import { Failure } from '../contract/failure.ts'
 import type { TokenSet } from '../credentials/stored-credential.ts'
+import { unlessAborted } from '../system/unless-aborted.ts'
 import { findAuthorizationServer } from './authorization-server.ts'
 import {
   type LoopbackListener,
@@ -77,6 +78,7 @@ export async function signIn<T>(options: SignIn, keep: (tokens: TokenSet) => Pro
       { server, clientId, redirectUri, verifier, scope },
       { code, state },
       transport,
+      options.transport.clock,
     )
     const kept = await keep(tokens)
     await listener.answer(true)
@@ -94,25 +96,17 @@ async function waitForOutcome(
   authorizationUrl: string,
   options: SignIn,
 ): Promise<SignInOutcome> {
-  const { signal } = options.transport
+  const { signal, clock } = options.transport
   signal.throwIfAborted()
   const waiting = new AbortController()
   await sendToBrowser(listener, authorizationUrl, options, waiting.signal)
-  let stop = (): void => {}
-  const stopped = new Promise<never>((_, reject) => {
-    const timer = setTimeout(() => reject(nobodyCame(options, listener.redirectUri)), options.wait)
-    const onAbort = (): void => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-    stop = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', onAbort)
-      waiting.abort()
-    }
+  const late = clock.sleep(options.wait, waiting.signal).then(() => {
+    throw nobodyCame(options, listener.redirectUri)
   })
   try {
-    return await Promise.race([listener.outcome, stopped])
+    return await unlessAborted(Promise.race([listener.outcome, late]), signal)
   } finally {
-    stop()
+    waiting.abort()
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
 import type { Quota } from '../config/quota.ts'
+import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/directories.ts'
 import type { InputFormat } from './input/input-format.ts'
 import type { Outline } from './outline.ts'
@@ -55,6 +56,7 @@ export interface ImportOptions extends SettlingOptions {
   quota: Quota | undefined
   /** Ms. */
   maxWait: number
+  clock: Clock
   /** Path of the file of results. */
   results: string | undefined
   /** Makes a password for every user that has none; undefined: such a user is sent without. */

@@ -100,7 +100,7 @@ async function importChecked(
   checked: CheckedInput,
   options: ImportOptions,
 ): Promise<Imported | undefined> {
-  const { kind, service, quota, restart, results, makePassword, showOutline } = options
+  const { kind, service, quota, restart, results, makePassword, showOutline, clock } = options
   const directory = importsDirectory(options.directories)
   const { sha256 } = checked
   const header: JournalHeader = {
@@ -109,7 +109,7 @@ async function importChecked(
     kind,
     service,
     input: { name: input.path ?? input.name, form: input.format, sha256, rows: checked.rows },
-    at: new Date().toISOString(),
+    at: new Date(clock.now()).toISOString(),
   }
   const rows = () => validRows(input, kind, checked)
   if (showOutline) {
@@ -118,11 +118,11 @@ async function importChecked(
     await showOutline(await outlineRun(input, kind, { checked, states, settling }))
     return undefined
   }
-  const journal = await openJournal({ directory, header, restart, rows })
+  const journal = await openJournal({ directory, header, restart, rows, clock })
   try {
     const settling = await readSettling(options, { input, kind, states: journal.rows })
     await guardPasswords(journal, { results, generates: makePassword !== undefined })
-    const now = Date.now()
+    const now = clock.now()
     const spent = quota && (await readSpent(directory, { service, window: quota.window, now }))
     return await new ImportRun(input, options, checked, journal, settling, spent).go()
   } finally {

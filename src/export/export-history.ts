@@ -15,6 +15,10 @@ export interface Export
   /** The file to replace; undefined for stdout. */
   to: string | undefined
   writeToStdout: Write
+  /** Whether the reader of stdout has seen enough, so that nothing is to be kept. */
+  hasReadEnough(): boolean
+  /** Calls `cleanup` where the process ends before the export does; returns what withdraws it. */
+  onExit(cleanup: (exitCode: number) => void): () => void
   /** Is told how many messages an earlier run has left. */
   onGoingOn(messages: number): void
   /** Is told that what an earlier run has left is of no use any more. */
@@ -36,10 +40,9 @@ export async function exportHistory(options: Export): Promise<number> {
   if (directory.leftBy !== undefined) file?.removeLeftovers(directory.leftBy)
   const spill = new Spill(directory.path)
   // Also where the reader of a pipe has had enough, which ends the program at once.
-  const removeIfDone = (exitCode: number): void => {
+  const withdrawCleanup = options.onExit((exitCode) => {
     if (exitCode === 0) rmSync(directory.path, { recursive: true, force: true })
-  }
-  process.once('exit', removeIfDone)
+  })
   try {
     if (spill.messages > 0) options.onGoingOn(spill.messages)
     await collect(options, spill)
@@ -57,11 +60,11 @@ export async function exportHistory(options: Export): Promise<number> {
   } catch (error) {
     await file?.discard()
     spill.close()
-    if (spill.messages > 0) options.onKept(spill.messages)
+    if (spill.messages > 0 && !options.hasReadEnough()) options.onKept(spill.messages)
     else rmSync(directory.path, { recursive: true, force: true })
     throw error
   } finally {
-    process.removeListener('exit', removeIfDone)
+    withdrawCleanup()
   }
 }
 

@@ -10,7 +10,7 @@ import { type AdminServer, startAdminServer } from './http/open/admin-server.ts'
 import { Readiness } from './http/open/readiness.ts'
 import { type Metrics, observeUpstream } from './metrics/metrics.ts'
 import { Refusal } from './refusal.ts'
-import { announceRun } from './run-record.ts'
+import { type Announcement, announceRun } from './run-record.ts'
 import { openStore } from './store/open-store.ts'
 import { storageFailure } from './store/storage-failure.ts'
 import type { Upstream } from './upstream/upstream.ts'
@@ -37,7 +37,7 @@ export interface ServiceOptions extends ExposureOptions {
    * Writes a record into the data directory, by which commands on this machine find this service, and
    * another into the default data directory when that is not the same.
    */
-  announce?: { defaultFolder?: string | undefined } | undefined
+  announce?: Announcement | undefined
   /** Where `/metrics` is served, and `/healthz` and `/readyz` too; nowhere when not given. */
   admin?: { port: number | undefined } | undefined
   /** Of the program, for whoever asks what runs here. */
@@ -96,7 +96,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const adminUrl = admin?.url
     const { place } = store
     const said = { url, admin_url: adminUrl ?? null, version: version ?? null, place }
-    const withdraw = announce && (await announceRun(dataDir, said, announce.defaultFolder))
+    const withdraw = announce && (await announceRun(dataDir, said, announce))
     if (issuerOf(exposure, url) === undefined) logger?.warn(noSignIn)
     logger?.info({ url, admin: adminUrl, data: dataDir, database: place }, 'listening')
 

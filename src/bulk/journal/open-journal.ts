@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
+import type { Clock } from '../../system/clock.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/directories.ts'
 import { makePrivateDirectory } from '../../system/private-directory.ts'
@@ -40,7 +41,13 @@ export interface JournalRequest {
  * @throws Failure `conflict` where another process has it, or where a row that was sent was edited or
  *   removed; `storage`
  */
-export async function openJournal({ directory, header, restart, rows }: JournalRequest): Promise<Journal> {
+export async function openJournal({
+  directory,
+  header,
+  restart,
+  rows,
+  clock,
+}: JournalRequest & { clock: Clock }): Promise<Journal> {
   try {
     makePrivateDirectory(directory)
     const path = pathOf(directory, header)
@@ -57,7 +64,7 @@ export async function openJournal({ directory, header, restart, rows }: JournalR
         for (const old of changed) retire(old.path)
         retire(path)
       }
-      return Journal.open({ path, header, restart, onBegin, release, files: carried?.lists })
+      return Journal.open({ path, header, clock, restart, onBegin, release, files: carried?.lists })
     } catch (error) {
       release()
       throw error

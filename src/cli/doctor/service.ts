@@ -29,7 +29,7 @@ export async function examineService(surroundings: Surroundings): Promise<Examin
     const profile = await client.users.profile()
     const elapsed = Math.round(heard.elapsed ?? 0)
     const who = profile.body?.email ?? profile.body?.id ?? 'somebody'
-    const clock = examineClock(profile.headers['date'], Date.now())
+    const clock = examineClock(profile.headers['date'], context.host.clock.now())
     const models = await examineModels(surroundings, () => client.chat.models())
     const quota = examineQuota(surroundings, heard.headers ?? profile.headers)
     return [
@@ -42,7 +42,7 @@ export async function examineService(surroundings: Surroundings): Promise<Examin
     const isRefused = error instanceof Failure && error.status === 401
     return [
       failed('service', error, isRefused ? context.refusalHint() : undefined),
-      examineClock(heard.headers?.['date'], Date.now()),
+      examineClock(heard.headers?.['date'], context.host.clock.now()),
       examineQuota(surroundings, heard.headers),
       skipped('models', 'the service does not answer as it should'),
     ]

@@ -66,6 +66,7 @@ export async function importFile(
       service: serviceOf(context),
       showOutline: context.dryRun ? (outline) => showOutline(context, outline) : undefined,
       maxWait: context.options.max_wait.value,
+      clock: host.clock,
       signal: context.signal,
     })
   } finally {

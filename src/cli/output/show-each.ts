@@ -44,7 +44,7 @@ export async function showEach(
         for (const fault of some) {
           if (faults.size < mostFaults) faults.set(`${fault.path} ${fault.message}`, fault)
         }
-        if (writer) await unlessInterrupted(writer.write(body), output.streams.host.signal)
+        if (writer) await unlessInterrupted(writer.write(body), output.streams.signal)
         else bodies.push(body)
       }
       progress.update({ done: failures.rows - failures.failed, failed: failures.failed, unknown: 0 })

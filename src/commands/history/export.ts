@@ -27,12 +27,12 @@ export default class HistoryExport extends BaseCommand {
     to: textFlag({ helpValue: '<file>', summary: 'Replace this file when all is there; - is stdout.' }),
     output: { ...sharedFlags.output, summary: 'jsonl, json, md or html (as the file is named, else jsonl).' },
   }
-  static override documentForms = formats
+  static override documentFormats = formats
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(HistoryExport)
     const { output, signal, options } = context
-    const since = flags.since === undefined ? undefined : readSince(flags.since)
+    const since = flags.since === undefined ? undefined : readSince(flags.since, context.host.clock.now())
     const asked = formats.find((format) => format === options.output.value)
     const named = formats.find((format) => flags.to?.toLowerCase().endsWith(`.${format}`))
     if (asked === undefined && named === undefined) refuseForeignEnding(flags.to)
@@ -53,6 +53,8 @@ export default class HistoryExport extends BaseCommand {
         since,
         to,
         signal,
+        hasReadEnough: () => context.streams.isUnread,
+        onExit: context.host.onExit,
         writeToStdout: (bytes) => output.showBytes(bytes),
         onGoingOn: (messages) => {
           progress.goOn(messages)
@@ -101,8 +103,8 @@ function refuseForeignEnding(file: string | undefined): void {
   })
 }
 
-function readSince(text: string): number {
-  const moment = parseMoment(text, Date.now())
+function readSince(text: string, now: number): number {
+  const moment = parseMoment(text, now)
   if (moment !== undefined) return moment
   throw new Failure('usage', `--since: "${text}" is neither a date, such as 2026-01-31, nor a time ago`, {
     hint: 'Say 7d, 24h, 2026-01-31 or 2026-01-31T08:00:00Z.',

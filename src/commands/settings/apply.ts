@@ -5,10 +5,9 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/create-context.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
-import { readSources } from '../../cli/input/read-sources.ts'
+import { expandEnvFlag, readSources, settingsFileFlag } from '../../cli/input/read-sources.ts'
 import { lockingFor, serviceOf, settingsIn } from '../../cli/plan-service.ts'
 import { calls } from '../../cli/requests.ts'
-import { expandEnvFlag, settingsFileFlag } from '../../cli/settings-file-flags.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
@@ -68,6 +67,7 @@ export default class SettingsApply extends BaseCommand {
     const held = new HeldRequests()
     const done = await carryOut(plan, {
       settings: client.settings,
+      clock: context.host.clock,
       ...lockingFor(context),
       check: checkCommand(files, saved !== undefined, flags['expand-env'], context),
       agree: (shown) => {
