@@ -66,8 +66,8 @@ export async function announceRun(
     }
   })
   return async () => {
-    withdrawCleanup?.()
     for (const file of files) await rm(file, { force: true })
+    withdrawCleanup?.()
   }
 }
 
