@@ -1,7 +1,7 @@
 import type { TransportOptions } from '../auth/transport.ts'
-import type { Answer } from '../client/answer.ts'
 import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
+import type { ApiResponse } from '../client/response.ts'
 import type { Configuration } from '../config/configuration-file.ts'
 import type { ContextOwner } from '../config/last-context.ts'
 import { type DocumentFormat, outputFormats } from '../config/output-formats.ts'
@@ -103,7 +103,7 @@ export interface Context {
   /** What requests to an authorization server have in common with all others. */
   readonly transport: TransportOptions & { signal: AbortSignal }
   /** Shows the answer of a documented endpoint, and says what is odd about it. */
-  show(view: View, answer: Answer<unknown>, secret?: OneTimeSecret): Promise<void>
+  show(view: View, answer: ApiResponse<unknown>, secret?: OneTimeSecret): Promise<void>
   /** Starts the embedded service, with a record by which commands on this machine find it. */
   startService(
     options: Omit<ServiceOptions, 'dataDir' | 'announce'> & { dataDir?: string | undefined },

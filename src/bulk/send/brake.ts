@@ -102,7 +102,7 @@ export class Brake {
   observe(event: ClientEvent): void {
     // The client's own further attempts have not come through here.
     if (event.type === 'request' && event.attempt > 1) this.#count?.take(this.#now())
-    if (event.type !== 'answer') return
+    if (event.type !== 'response') return
     this.#headers.read(event.headers, this.#now())
     const spent = this.#count?.align(readWindows(event.headers, this.#now()), this.#now())
     if (spent) this.#options.onWindow?.(spent)

@@ -1,5 +1,5 @@
-import type { Answer } from '../../client/answer.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
+import type { ApiResponse } from '../../client/response.ts'
 import { roundDuration } from '../../config/duration.ts'
 import { Failure } from '../../contract/failure.ts'
 import { commandFor } from '../command-line.ts'
@@ -20,7 +20,7 @@ export async function examineService(surroundings: Surroundings): Promise<Examin
   }
   const heard: { headers?: Record<string, string>; elapsed?: number } = {}
   const observe = (event: ClientEvent): void => {
-    if (event.type !== 'answer') return
+    if (event.type !== 'response') return
     heard.headers = event.headers
     heard.elapsed ??= event.elapsed
   }
@@ -49,7 +49,7 @@ export async function examineService(surroundings: Surroundings): Promise<Examin
   }
 }
 
-function describeProfile({ faults }: Answer<unknown>, words: string): Examined {
+function describeProfile({ faults }: ApiResponse<unknown>, words: string): Examined {
   if (faults.length === 0) return ok('service', words)
   const odd = faults.map(({ path, message }) => `${path} ${message}`).join('; ')
   return warning('service', `${words}. Its answer departs from the interface: ${odd}`)

@@ -153,7 +153,7 @@ function mendedCommand(context: Context, kind: FileOptions['kind'], path: string
 function onlyFirstRetry(): (event: ClientEvent) => boolean {
   let isKnown = false
   return ({ type }) => {
-    if (type === 'answer') isKnown = false
+    if (type === 'response') isKnown = false
     if (type !== 'retry') return true
     const isNew = !isKnown
     isKnown = true

@@ -1,4 +1,4 @@
-import type { Answer } from '../../client/answer.ts'
+import type { ApiResponse } from '../../client/response.ts'
 import { isRecord } from '../../contract/exact-json.ts'
 import type { SentDifference } from '../../plan/plan.ts'
 import { describeChange, sentView } from '../../view/settings-plan.ts'
@@ -24,7 +24,7 @@ export interface Changed {
  */
 export async function showChanged(
   view: View,
-  answer: Answer<unknown>,
+  answer: ApiResponse<unknown>,
   { done, resource, id, secret }: Changed,
   context: Context,
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Answer } from '../../client/answer.ts'
+import type { ApiResponse } from '../../client/response.ts'
 import type { Settings as SettingsClient } from '../../client/settings.ts'
 import type { ApiConfiguration } from '../../contract/api-configuration.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -98,7 +98,7 @@ async function applyConfiguration(
   configuration: ApiConfiguration,
   afterSettings: boolean,
   { directories, service, settings, signal, onTaken, onWarning }: Applying,
-): Promise<Answer<unknown>> {
+): Promise<ApiResponse<unknown>> {
   try {
     const send = () => settings.setApi(configuration)
     const answer = await sendConfiguration(directories, service, configuration, send, signal)

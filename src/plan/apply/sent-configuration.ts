@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { lstatSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
-import type { Answer } from '../../client/answer.ts'
+import type { ApiResponse } from '../../client/response.ts'
 import { type ApiConfiguration, apiConfiguration } from '../../contract/api-configuration.ts'
 import { parseJson } from '../../contract/exact-json.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -46,12 +46,12 @@ export async function sendConfiguration(
   directories: Directories,
   service: string,
   configuration: ApiConfiguration,
-  send: () => Promise<Answer<unknown>>,
+  send: () => Promise<ApiResponse<unknown>>,
   signal: AbortSignal,
-): Promise<Answer<unknown>> {
+): Promise<ApiResponse<unknown>> {
   const before = readSent(directories, service)
   forget(directories, service)
-  let answer: Answer<unknown>
+  let answer: ApiResponse<unknown>
   try {
     answer = await send()
   } catch (error) {

@@ -1,4 +1,4 @@
-import type { Answer } from '../../client/answer.ts'
+import type { ApiResponse } from '../../client/response.ts'
 import type { Settings as SettingsClient } from '../../client/settings.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Settings, SettingsPatch } from '../../contract/settings.ts'
@@ -37,7 +37,7 @@ export interface Changing {
 export async function changeAndVerify(
   patch: SettingsPatch,
   changing: Changing,
-): Promise<{ read: Settings; answer?: Answer<unknown> }> {
+): Promise<{ read: Settings; answer?: ApiResponse<unknown> }> {
   const outcome = await changeSettings(patch, changing)
   // A refusal is taken at its word: what was right already proves nothing.
   if (outcome.failure && !outcome.failure.inDoubt) throw outcome.failure
@@ -54,7 +54,7 @@ export async function changeSettings(
   patch: SettingsPatch,
   { settings, signal, onTaken }: Changing,
 ): Promise<Outcome> {
-  let answer: Answer<unknown>
+  let answer: ApiResponse<unknown>
   try {
     answer = await settings.update(patch)
   } catch (failure) {

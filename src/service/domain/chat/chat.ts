@@ -1,5 +1,5 @@
 import type { Completion, CompletionRequest, Message } from '../../../contract/completion.ts'
-import type { SendAnswer, SendRequest } from '../../../contract/conversation.ts'
+import type { SendRequest, SendResponse } from '../../../contract/conversation.ts'
 import type { Model } from '../../../contract/model.ts'
 import type { Hold } from '../../limits/memory-budget.ts'
 import { Refusal } from '../../refusal.ts'
@@ -73,7 +73,7 @@ export async function sendMessage(
   userId: string,
   sent: MessageRequest,
   running: RunningRequest,
-): Promise<SendAnswer> {
+): Promise<SendResponse> {
   const { exchange, modelRequest } = await prepareExchange(db, upstream, settings, userId, sent, running)
   const { choices, model } = await upstream.complete(modelRequest, running.signal)
   const response = storableText(choices[0]?.message.content ?? '')

@@ -1,30 +1,36 @@
-import type { SendAnswer } from '../../contract/conversation.ts'
+import type { SendResponse } from '../../contract/conversation.ts'
 import { endpoints } from '../../contract/endpoints.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { StreamEnd } from '../../contract/stream-event.ts'
-import { type Answer, requestIdOf } from '../answer.ts'
-import { AnswerBytes } from '../answer-bytes.ts'
 import { doubtHint, longerTimeout } from '../network-failure.ts'
 import { Expired, type OpenResponse } from '../open-response.ts'
-import { readAnswer } from '../read-answer.ts'
-import { openAnswerStream, type StreamSource } from './answer-stream.ts'
+import { readResponse } from '../read-response.ts'
+import { type ApiResponse, requestIdOf } from '../response.ts'
+import { ResponseBytes } from '../response-bytes.ts'
+import { openReplyStream, type StreamSource } from './reply-stream.ts'
+
+interface CollectReplyOptions {
+  /** Is told the conversation as soon as it is known, for the end may never come. */
+  onContext(id: string): void
+  /** Maximum size of all that the service sends, in MiB (default: 256). */
+  maxBodyMiB: number | undefined
+}
 
 /**
  * Reads a streamed reply to its end, and gives the body that the service would have sent in one piece
  * (docs/interface.md, "Send-message request and response"). A service that does not stream has sent just that.
  *
- * @param onContext is told the conversation as soon as it is known, for the end may never come
- * @throws Failure as `readAnswer`, or why the reply is not complete
+ * @throws Failure as `readResponse`, or why the reply is not complete
  */
-export async function collectAnswer(
+export async function collectReply(
   source: StreamSource,
-  onContext: (id: string) => void,
-): Promise<Answer<SendAnswer>> {
+  { onContext, maxBodyMiB }: CollectReplyOptions,
+): Promise<ApiResponse<SendResponse>> {
   const { delivered } = source
   const { status, headers, request, rest } = delivered
-  const kept = new AnswerBytes(status, request)
+  const kept = new ResponseBytes(status, request, maxBodyMiB)
   kept.add(delivered.bytes)
-  const stream = openAnswerStream({
+  const stream = openReplyStream({
     ...source,
     delivered: { ...delivered, ...(rest && { rest: keeping(kept, rest) }) },
   })
@@ -38,7 +44,7 @@ export async function collectAnswer(
   if (end.isWholeBody || end.failure?.kind === 'unusable_answer') {
     try {
       const answered = { status, headers, bytes: kept.join() }
-      return readAnswer(endpoints.sendMessage, answered, request) as Answer<SendAnswer>
+      return readResponse(endpoints.sendMessage, answered, request) as ApiResponse<SendResponse>
     } catch (error) {
       // A body that does not have the documented shape may still contain a reply.
       const isReadable = end.complete && error instanceof Failure && error.kind === 'unusable_answer'
@@ -50,7 +56,7 @@ export async function collectAnswer(
   return { body: bodyOf(end), status, headers, faults: [], ...(requestId !== undefined && { requestId }) }
 }
 
-function keeping(kept: AnswerBytes, response: OpenResponse): OpenResponse {
+function keeping(kept: ResponseBytes, response: OpenResponse): OpenResponse {
   return {
     ...response,
     cancel: () => response.cancel(),
@@ -62,7 +68,7 @@ function keeping(kept: AnswerBytes, response: OpenResponse): OpenResponse {
   }
 }
 
-function bodyOf({ id, text, contextId, createdAt }: StreamEnd): SendAnswer {
+function bodyOf({ id, text, contextId, createdAt }: StreamEnd): SendResponse {
   return {
     ...(id !== undefined && { id }),
     response: text,

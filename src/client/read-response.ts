@@ -3,13 +3,12 @@ import type { Endpoint } from '../contract/endpoints.ts'
 import { isRecord } from '../contract/exact-json.ts'
 import { type FailedRequest, Failure, type FailureKind, type FailureOptions } from '../contract/failure.ts'
 import { checkShape, type Fault, faultsOf } from '../contract/faults.ts'
-import { type Answer, codingOf, requestIdOf } from './answer.ts'
-import { readComplaint } from './error-answer.ts'
+import { readComplaint, webPageAdvice } from './error-response.ts'
 import { isDeeperThan, readJson } from './json.ts'
 import { mayChange } from './network-failure.ts'
-import { webPageAdvice } from './web-page.ts'
+import { type ApiResponse, codingOf, requestIdOf } from './response.ts'
 
-/** Levels of an answer. JSON can be read at any depth, but whoever checks or shows it recurses. */
+/** Levels of a response. JSON can be read at any depth, but whoever checks or shows it recurses. */
 const deepest = 1000
 
 interface Answered {
@@ -19,19 +18,23 @@ interface Answered {
 }
 
 /**
- * Reads a 2xx answer of a documented endpoint. A 2xx means that it happened: where the document
+ * Reads a 2xx response of a documented endpoint. A 2xx means that it happened: where the document
  * shows no body, nothing in one can make it a failure but the service's own word.
  *
- * @throws Failure `unusable_answer` where the document shows an answer and this is none of use;
+ * @throws Failure `unusable_answer` where the document shows a response and this is none of use;
  *   `rejected` where the body says so itself (`success: false`, or the error body)
  */
-export function readAnswer(endpoint: Endpoint, answered: Answered, request: FailedRequest): Answer<unknown> {
+export function readResponse(
+  endpoint: Endpoint,
+  answered: Answered,
+  request: FailedRequest,
+): ApiResponse<unknown> {
   const { status, headers, bytes } = answered
   const requestId = requestIdOf(headers)
   const about = requestId === undefined ? request : { ...request, id: requestId }
-  const answer: Answer<unknown> = { body: undefined, status, headers, faults: [] }
-  if (headers['location'] !== undefined) answer.location = headers['location']
-  if (requestId !== undefined) answer.requestId = requestId
+  const response: ApiResponse<unknown> = { body: undefined, status, headers, faults: [] }
+  if (headers['location'] !== undefined) response.location = headers['location']
+  if (requestId !== undefined) response.requestId = requestId
   const fail = (
     kind: FailureKind,
     message: string,
@@ -43,37 +46,37 @@ export function readAnswer(endpoint: Endpoint, answered: Answered, request: Fail
   if (denial) {
     const words = denial.message ?? 'the service says that it did not succeed'
     // What it made all the same, it names.
-    const inDoubt = mayChange(request) && (namesId(body) || answer.location !== undefined)
+    const inDoubt = mayChange(request) && (namesId(body) || response.location !== undefined)
     throw fail('rejected', words, { ...denial, inDoubt })
   }
   const tooDeep = isDeeperThan(deepest, body)
-  const isUseless = endpoint.answer !== undefined && !isRecord(body)
+  const isUseless = endpoint.response !== undefined && !isRecord(body)
   if (body === undefined || tooDeep || isUseless) {
     const unread = tooDeep ? 'is nested too deep to be read' : `is not JSON${typeOf(headers)}`
     const noObject = body === undefined || tooDeep ? unread : 'is not a JSON object'
     const what = bytes.length === 0 ? 'has no body' : noObject
-    // Of a change whose answer nobody needs, the status alone says that it is done.
+    // Of a change whose response nobody needs, the status alone says that it is done.
     if (endpoint.method === 'GET' || endpoint.needs) {
       const advice = webPageAdvice(request, headers, bytes)
       throw fail('unusable_answer', `the service's answer ${what}`, { advice })
     }
     if (bytes.length > 0)
-      answer.warning = `the service's answer ${what}; its status ${status} says that it is done`
-    return answer
+      response.warning = `the service's answer ${what}; its status ${status} says that it is done`
+    return response
   }
 
   const useless = uselessness(endpoint, body)
   if (useless !== undefined) throw fail('unusable_answer', `the service's answer ${useless}`)
-  answer.body = body
-  const shape = endpoint.answer
-  if (shape) deferFaults(answer, () => check(shape, body))
-  return answer
+  response.body = body
+  const shape = endpoint.response
+  if (shape) deferFaults(response, () => check(shape, body))
+  return response
 }
 
 /** Whoever reads a thousand pages of history need not look at every field of every message. */
-function deferFaults(answer: Answer<unknown>, find: () => Fault[]): void {
+function deferFaults(response: ApiResponse<unknown>, find: () => Fault[]): void {
   let found: Fault[] | undefined
-  Object.defineProperty(answer, 'faults', {
+  Object.defineProperty(response, 'faults', {
     get: () => {
       found ??= find()
       return found
@@ -82,7 +85,7 @@ function deferFaults(answer: Answer<unknown>, find: () => Fault[]): void {
   })
 }
 
-/** A failure in a 2xx: `success: false`, or the documented error body in the place of an answer. */
+/** A failure in a 2xx: `success: false`, or the documented error body in the place of a response. */
 function readDenial(endpoint: Endpoint, body: unknown): ReturnType<typeof readComplaint> | undefined {
   if (!isRecord(body)) return undefined
   if (body['success'] === false) return readComplaint(body)
@@ -99,7 +102,7 @@ function namesId(body: unknown): boolean {
   return id !== undefined && id !== null && id !== ''
 }
 
-/** Why an answer is of no use to anybody; undefined where it is of some. */
+/** Why a response is of no use to anybody; undefined where it is of some. */
 function uselessness({ needs = {} }: Endpoint, body: unknown): string | undefined {
   const fields = isRecord(body) ? body : {}
   const missing = Object.keys(needs).filter((name) => fields[name] === undefined || fields[name] === null)

@@ -16,7 +16,7 @@ import {
 } from '../support/fault-server.ts'
 import { failureOf, reasonOf } from './capture.ts'
 
-describe('time-outs and aborts', () => {
+describe('timeouts and aborts', () => {
   let server: FaultServer
   let client: Client
 

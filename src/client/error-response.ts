@@ -1,3 +1,4 @@
+import type { Advice } from '../contract/advice.ts'
 import { isNumber, isRecord } from '../contract/exact-json.ts'
 import {
   type FailedRequest,
@@ -7,10 +8,9 @@ import {
   type Help,
   unknownOutcome,
 } from '../contract/failure.ts'
-import { requestIdOf } from './answer.ts'
 import { cutDeeperThan, readJson } from './json.ts'
 import { doubtHint } from './network-failure.ts'
-import { webPageAdvice } from './web-page.ts'
+import { requestIdOf } from './response.ts'
 
 interface Answered {
   status: number
@@ -52,10 +52,10 @@ const unreachedUpstream = 'upstream_unreachable'
 const upstreamHint = 'The service is there, but not the model server behind it: that has to be started.'
 
 /**
- * The failure that an answer outside 2xx means.
+ * The failure that a response outside 2xx means.
  * @param asked milliseconds that the service wants us to wait, where that was too long
  */
-export function answerFailure(
+export function responseFailure(
   answered: Answered,
   request: FailedRequest,
   asked: number | undefined,
@@ -74,13 +74,13 @@ export function answerFailure(
   else if (doubt !== undefined) options.hint = doubt
   else if (wasHeld) options.hint = upstreamHint
   else if (status < 500 && status !== 401) options.advice = webPageAdvice(request, headers, answered.bytes)
-  const failure = new Failure(kindOfStatus(status), complaint.message ?? describeAnswer(answered), options)
+  const failure = new Failure(kindOfStatus(status), complaint.message ?? describeResponse(answered), options)
   // A redirect from a change, which is not followed, does not say whether the change was made.
   return failure.kind === 'rejected' && doubt !== undefined ? unknownOutcome(failure, doubt) : failure
 }
 
 /**
- * Whether a service may have done its work before it gave that answer. It or a gateway before it may
+ * Whether a service may have done its work before it gave that response. It or a gateway before it may
  * have fallen over then; and a 303, as many send a 302 for it, leads to what came of it (RFC 9110
  * section 15.4.4).
  */
@@ -123,7 +123,7 @@ function messageOfDetail(detail: unknown): string | undefined {
   return textOf(isRecord(first) ? first['msg'] : detail)
 }
 
-function describeAnswer({ status, statusText, headers, bytes }: Answered): string {
+function describeResponse({ status, statusText, headers, bytes }: Answered): string {
   const said = `the service answered ${status}${statusText ? ` ${statusText}` : ''}`
   if (!/^text\/plain\b/i.test(headers['content-type'] ?? '')) return said
   const excerpt = new TextDecoder()
@@ -137,4 +137,18 @@ function describeAnswer({ status, statusText, headers, bytes }: Answered): strin
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() === '' ? undefined : value
   return isNumber(value) ? String(value) : undefined
+}
+
+/** What helps where a page for people came, as from a portal, a sign-in or another address below the host. */
+export function webPageAdvice(
+  { method, url }: FailedRequest,
+  headers: Record<string, string>,
+  bytes: Uint8Array,
+): Advice[] {
+  return isWebPage(headers, bytes) ? [{ code: 'web_page', method, url }] : []
+}
+
+function isWebPage(headers: Record<string, string>, bytes: Uint8Array): boolean {
+  if (/^(text\/html|application\/xhtml\+xml)\b/i.test(headers['content-type'] ?? '')) return true
+  return /^\s*(<!doctype html|<html)\b/i.test(new TextDecoder().decode(bytes.subarray(0, 200)))
 }

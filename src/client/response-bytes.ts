@@ -2,7 +2,7 @@ import { type FailedRequest, Failure } from '../contract/failure.ts'
 import { mayChange } from './network-failure.ts'
 
 /** The body of a 2xx response while it arrives, up to a maximum size. */
-export class AnswerBytes {
+export class ResponseBytes {
   readonly #status: number
   readonly #request: FailedRequest
   readonly #maxMiB: number

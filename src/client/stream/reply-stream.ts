@@ -1,15 +1,15 @@
 import { Failure } from '../../contract/failure.ts'
 import type { StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
 import { describeDuration, startTimer } from '../../system/clock.ts'
-import { codingOf } from '../answer.ts'
 import type { Delivered } from '../deliver.ts'
 import { describeInterruption } from '../network-failure.ts'
 import { Expired, Interrupted, type OpenResponse } from '../open-response.ts'
 import { concealFailure, type Redact } from '../redaction.ts'
+import { codingOf } from '../response.ts'
 import { Assembly } from './assembly.ts'
 
 /** A streamed reply. It can be iterated once; leaving the loop early closes the connection. */
-export type AnswerStream = AsyncIterable<StreamEvent> & {
+export type ReplyStream = AsyncIterable<StreamEvent> & {
   /** The HTTP status. */
   status: number
   /** Names are lower case. */
@@ -21,13 +21,13 @@ export const streamAccept = 'text/event-stream, application/x-ndjson;q=.9, appli
 
 /** Milliseconds that we wait for what may follow a finish reason, such as the usage. */
 const afterword = 1000
-/** Milliseconds for the end of a body whose answer is over, so that the connection can serve again. */
+/** Milliseconds for the end of a body whose reply is over, so that the connection can serve again. */
 const farewell = 250
 
 /** @internal */
 export interface StreamSource {
   delivered: Delivered
-  /** What the answer is made of; found out unless said. */
+  /** What the reply is made of; found out unless said. */
   format?: StreamFormat | undefined
   /** Milliseconds between two pieces. */
   idleTimeout: number
@@ -41,7 +41,7 @@ export interface StreamSource {
  * @throws Failure `unusable_answer` for a content coding, since we ask for none
  * @internal
  */
-export function openAnswerStream(source: StreamSource): AnswerStream {
+export function openReplyStream(source: StreamSource): ReplyStream {
   const { status, headers, request, rest } = source.delivered
   const coding = codingOf(headers)
   if (coding !== undefined) {

@@ -2,7 +2,7 @@ import { isNumber, isRecord } from '../contract/exact-json.ts'
 import type { Fault } from '../contract/faults.ts'
 
 /** A successful response (2xx) of a documented endpoint. */
-export interface Answer<T> {
+export interface ApiResponse<T> {
   /**
    * The body as the service sent it, unknown fields included; undefined if it sent none. Nothing but
    * the fields without which a response is useless is guaranteed: see `faults`.
@@ -23,7 +23,7 @@ export interface Answer<T> {
 }
 
 /** Any response to a request of `Client.send` or `Client.request`. */
-export interface RawAnswer {
+export interface RawResponse {
   /** The HTTP status. */
   status: number
   statusText: string
@@ -40,7 +40,7 @@ export interface RawAnswer {
 }
 
 /**
- * The content coding of an answer, undefined for none (RFC 9110 section 8.4: its names know no
+ * The content coding of a response, undefined for none (RFC 9110 section 8.4: its names know no
  * case). We ask for none, so that one that comes is not understood.
  */
 export function codingOf(headers: Record<string, string>): string | undefined {
@@ -61,7 +61,7 @@ const collection = 'users'
  * header (docs/interface.md, "Endpoints", rule 3, does not show the body). Undefined if neither names
  * one: a `Location` may be that of all users.
  */
-export function idOfCreated({ body, location }: Answer<unknown>): string | undefined {
+export function idOfCreated({ body, location }: ApiResponse<unknown>): string | undefined {
   const id = isRecord(body) ? body['id'] : undefined
   if (typeof id === 'string' && id !== '') return id
   if (isNumber(id)) return String(id)

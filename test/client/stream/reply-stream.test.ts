@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Client } from '../../../src/client/client.ts'
 import type { ClientOptions } from '../../../src/client/client-options.ts'
-import type { AnswerStream } from '../../../src/client/stream/answer-stream.ts'
+import type { ReplyStream } from '../../../src/client/stream/reply-stream.ts'
 import type { StreamEnd, StreamEvent } from '../../../src/contract/stream-event.ts'
 import {
   answer,
@@ -37,7 +37,7 @@ describe('streamed answers', () => {
     await server.close()
   })
 
-  async function collect(answer: AnswerStream): Promise<StreamEvent[]> {
+  async function collect(answer: ReplyStream): Promise<StreamEvent[]> {
     const events: StreamEvent[] = []
     for await (const event of answer) events.push(event)
     return events
@@ -167,14 +167,14 @@ describe('streamed answers', () => {
     expect(server.requests).to.have.lengthOf(4)
   })
 
-  it('are bound to their first byte by the time-out', async () => {
+  it('are bound to their first byte by the timeout', async () => {
     await start([silent, stream([], { ending: 'stalled' })], { timeout: 80 })
     for (let turn = 0; turn < 2; turn++) {
       expect((await failureOf(client.chat.stream({ message: 'hi' }))).kind).to.equal('timeout')
     }
   })
 
-  it('are not bound by the time-out after their first byte', async () => {
+  it('are not bound by the timeout after their first byte', async () => {
     await start(sse([...deltas, ...deltas], { pause: 60 }), { timeout: 100, idleTimeout: 2000 })
     expect(await ask()).to.include({ complete: true })
   })
