@@ -29,10 +29,6 @@ const longestPause = 20
 const startsProcesses = [
   // Signals and the state of the process while a sign-in waits.
   'auth/sign-in-waiting.test.ts',
-  // Results go to the stdout of a process.
-  'bulk/import-passwords.test.ts',
-  // Code that a process keeps, and a HOME that is not there.
-  'cli/harsh-machine.test.ts',
   'auth/api-key.test.ts',
   'auth/embedded-service.test.ts',
   'auth/first-browser.test.ts',

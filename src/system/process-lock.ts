@@ -70,7 +70,7 @@ export async function waitForProcessLock(
   }
 }
 
-/** How long, in ms, to wait for other processes that change the same file: hundreds may begin at once. */
+/** In ms: hundreds of processes may begin at once. */
 const patienceForFile = 30_000
 
 /**
@@ -79,12 +79,17 @@ const patienceForFile = 30_000
  *
  * @param path of the file; its directory must exist
  * @param change must not wait for anything, for others wait for it
+ * @param patience how long, in ms, to wait for other processes that change the same file
  * @throws Failure `storage` when another process holds the lock for too long
  */
-export async function withFileLock(path: string, change: () => void): Promise<void> {
+export async function withFileLock(
+  path: string,
+  change: () => void,
+  patience = patienceForFile,
+): Promise<void> {
   const lock = `${path}.lock`
   // A lock that is free is taken before this returns to its caller.
-  const release = tryProcessLock(lock) ?? (await waitForProcessLock(lock, { patience: patienceForFile }))
+  const release = tryProcessLock(lock) ?? (await waitForProcessLock(lock, { patience }))
   if (!release) {
     throw new Failure('storage', `${path} is being changed by another chatctl`, {
       hint: `Try again. It holds ${lock}`,
