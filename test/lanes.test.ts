@@ -45,7 +45,6 @@ const startsProcesses = [
   'commands/settings/recipe.test.ts',
   'commands/users/generated-password.test.ts',
   'commands/users/get.test.ts',
-  'docs/example-world.ts',
   'export/resume.test.ts',
   'files/process-lock.test.ts',
   'service/administration.test.ts',
