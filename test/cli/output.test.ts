@@ -14,6 +14,7 @@ import {
 } from '../support/fault-server.ts'
 import { type Run, type Running, type RunOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { until } from '../support/until.ts'
 
 /** docs/output.md, from the outside. */
 
@@ -426,7 +427,9 @@ describe('output', function () {
         const running = startChatctl(sandbox, ['chat', 'send'], {
           env: { CHATCTL_BASE_URL: 'http://127.0.0.1:9', CHATCTL_API_KEY: 'some-key' },
         })
-        running.stderr.once('data', () => running.interrupt(signal))
+        running.stdin.write('Half of a')
+        await until(() => running.stdin.readableLength === 0)
+        running.interrupt(signal)
         expect(await running.ended).to.include({ exitCode })
       })
     }
