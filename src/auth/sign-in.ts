@@ -6,7 +6,7 @@ import {
   type LoopbackListener,
   type LoopbackOptions,
   listenOnLoopback,
-  type Outcome,
+  type SignInOutcome,
 } from './loopback-listener.ts'
 import { exchangeCode } from './token-endpoint.ts'
 import { createTransport, type TransportOptions } from './transport.ts'
@@ -93,7 +93,7 @@ async function waitForOutcome(
   listener: LoopbackListener,
   authorizationUrl: string,
   options: SignIn,
-): Promise<Outcome> {
+): Promise<SignInOutcome> {
   const { signal } = options.transport
   signal.throwIfAborted()
   const waiting = new AbortController()
@@ -152,7 +152,7 @@ async function readPasted(
   }
 }
 
-function demandGrant(outcome: Outcome, issuer: string): URLSearchParams {
+function demandGrant(outcome: SignInOutcome, issuer: string): URLSearchParams {
   switch (outcome.kind) {
     case 'granted':
       return outcome.parameters

@@ -3,7 +3,7 @@ const patience = 4_000
 
 /**
  * The signal of the requests of a run: while it sends, that comes some time after the one that ends
- * the run, for a request that is cut off is one of which nobody knows what became.
+ * the run, for the outcome of an interrupted request is unknown.
  */
 export class Draining {
   readonly #controller = new AbortController()

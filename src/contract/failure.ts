@@ -45,7 +45,7 @@ export interface FailureOptions {
   status?: number
   details?: unknown
   request?: FailedRequest
-  /** Whether the request may have taken effect all the same: nobody knows. */
+  /** Whether the outcome is unknown: the request may have taken effect. */
   inDoubt?: boolean
   cause?: unknown
 }

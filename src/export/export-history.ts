@@ -2,14 +2,14 @@ import { rmSync } from 'node:fs'
 import type { Directories } from '../system/directories.ts'
 import { DocumentFile } from '../system/document-file.ts'
 import { type Collecting, collectHistory } from './collect-history.ts'
-import { type ExportIdentity, openExportFolder } from './export-folder.ts'
+import { type ExportIdentity, openExportDirectory } from './export-directory.ts'
 import { Spill } from './spill.ts'
-import { type ExportForm, type Write, type Writing, writeDocument } from './write-document.ts'
+import { type ExportFormat, type Write, type Writing, writeDocument } from './write-document.ts'
 
 export interface Export
   extends Pick<Collecting, 'history' | 'since' | 'onFirstAnswer' | 'onPage' | 'onUnsure'>,
     Pick<Writing, 'onWritten' | 'signal'> {
-  form: ExportForm
+  format: ExportFormat
   identity: ExportIdentity
   directories: Directories
   /** The file to replace; undefined for stdout. */
@@ -32,12 +32,12 @@ export interface Export
 export async function exportHistory(options: Export): Promise<number> {
   const { to, identity, signal } = options
   const file = to === undefined ? undefined : new DocumentFile(to)
-  const folder = openExportFolder(options.directories, identity)
-  if (folder.leftBy !== undefined) file?.removeLeftovers(folder.leftBy)
-  const spill = new Spill(folder.path)
+  const directory = openExportDirectory(options.directories, identity)
+  if (directory.leftBy !== undefined) file?.removeLeftovers(directory.leftBy)
+  const spill = new Spill(directory.path)
   // Also where the reader of a pipe has had enough, which ends the program at once.
   const removeIfDone = (exitCode: number): void => {
-    if (exitCode === 0) rmSync(folder.path, { recursive: true, force: true })
+    if (exitCode === 0) rmSync(directory.path, { recursive: true, force: true })
   }
   process.once('exit', removeIfDone)
   try {
@@ -52,13 +52,13 @@ export async function exportHistory(options: Export): Promise<number> {
     signal.throwIfAborted()
     await file?.finish()
     spill.close()
-    rmSync(folder.path, { recursive: true, force: true })
+    rmSync(directory.path, { recursive: true, force: true })
     return written
   } catch (error) {
     await file?.discard()
     spill.close()
     if (spill.messages > 0) options.onKept(spill.messages)
-    else rmSync(folder.path, { recursive: true, force: true })
+    else rmSync(directory.path, { recursive: true, force: true })
     throw error
   } finally {
     process.removeListener('exit', removeIfDone)

@@ -61,8 +61,8 @@ export async function announceRun(
   }
   process.once('exit', removeAtExit)
   return async () => {
-    process.off('exit', removeAtExit)
     for (const file of files) await rm(file, { force: true })
+    process.off('exit', removeAtExit)
   }
 }
 

@@ -73,6 +73,13 @@ describe('what an import knows of a request', function () {
     expect(statuses()).to.deep.equal(['created'])
   })
 
+  it('is told in the results of a row that was skipped, in words that stay the same', async () => {
+    behave = () => reset
+    expect((await run()).exitCode).to.equal(9)
+    await run('--on-unknown', 'skip')
+    expect(rows()[0]).to.have.property('error', 'skipped as --on-unknown said')
+  })
+
   it('stays in doubt where the retry of a create was not done', async () => {
     behave = (_, count) => (count === 1 ? reset : limited({ 'retry-after': '30' }))
     expect((await run()).exitCode).to.equal(9)
@@ -103,7 +110,9 @@ describe('what an import knows of a request', function () {
       expect(done.exitCode).to.equal(2)
       return done.stderr
     }
-    expect(await refusal('--on-unknown', 'created', '--id', 'u2', '--line', '1')).to.contain('3 rows are')
+    expect(await refusal('--on-unknown', 'created', '--id', 'u2', '--line', '1')).to.contain(
+      '3 rows are unknown, and an id can be given for one only',
+    )
     expect(await refusal('--on-unknown', 'created', '--id', '..', '--line', second)).to.contain(
       'the id must not',
     )

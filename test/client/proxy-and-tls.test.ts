@@ -68,7 +68,7 @@ describe('TLS and proxies', () => {
   async function get(baseUrl: string, env: Record<string, string>): Promise<Record<string, unknown>> {
     const program = `
       import { Client } from ${JSON.stringify(new URL('../../src/client/client.ts', import.meta.url).href)}
-      const client = new Client({ baseUrl: ${JSON.stringify(baseUrl)}, credential: ${JSON.stringify(canary)}, retries: 0, timeout: 5000 })
+      const client = new Client({ baseUrl: ${JSON.stringify(baseUrl)}, credential: ${JSON.stringify(canary)}, retries: 0, timeout: 5000, env: process.env })
       const outcome = await client.settings.get().then(({ body }) => ({ body }), ({ kind, message, hint }) => ({ kind, message, hint }))
       process.stdout.write(JSON.stringify(outcome))
       await client.close()`

@@ -31,7 +31,7 @@ describe('an export that is resumed', () => {
     spill.append(0, storedAt([0, 1, 2]) as HistoryMessage[], beforeWalk)
     spill.endPart(0, 'ended')
     const written = await writeDocument({
-      form: 'jsonl',
+      format: 'jsonl',
       spill,
       context: undefined,
       since: Date.UTC(2026, 0, 1, 0, 2),

@@ -61,7 +61,7 @@ export class Journal {
   }
 
   /**
-   * Begins one, or goes on with the one that is there.
+   * Begins one, or resumes the one that is there.
    *
    * @throws Failure `storage`
    */
@@ -192,7 +192,7 @@ export class Journal {
     return this.#file
   }
 
-  /** All of it or nothing: what comes next would go on with half a line. */
+  /** All of it or nothing: what comes next would be added to half a line. */
   #write(file: number, bytes: Buffer): void {
     try {
       for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)

@@ -8,7 +8,7 @@ import { rowKey, type Step, type UserRow } from '../rows/user-row.ts'
 import type { Brake } from './brake.ts'
 import { isOfAllRows, type ServiceHealth } from './service-health.ts'
 
-/** What somebody says of a create of which nobody knows whether it was done. */
+/** What a person says of a create whose outcome is unknown. */
 export type Settlement = { as: 'retry' } | { as: 'skip' } | { as: 'created'; id: string }
 
 export interface RowSending {

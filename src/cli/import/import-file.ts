@@ -23,7 +23,7 @@ const grace = 60_000
 export interface FileOptions
   extends Pick<
       ImportOptions,
-      'file' | 'form' | 'kind' | 'skipInvalid' | 'restart' | 'concurrency' | 'quota' | 'results'
+      'file' | 'format' | 'kind' | 'skipInvalid' | 'restart' | 'concurrency' | 'quota' | 'results'
     >,
     Partial<Pick<ImportOptions, 'makePassword' | 'settlement' | 'place'>> {
   /** Whether no question is asked. */

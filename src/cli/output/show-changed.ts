@@ -1,6 +1,6 @@
 import type { Answer } from '../../client/answer.ts'
 import { isRecord } from '../../contract/exact-json.ts'
-import type { SentDifference } from '../../plan/apply/sent-configuration.ts'
+import type { SentDifference } from '../../plan/plan.ts'
 import { describeChange, sentView } from '../../view/settings-plan.ts'
 import { type View, valueAt } from '../../view/view.ts'
 import type { Context } from '../create-context.ts'

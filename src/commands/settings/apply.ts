@@ -12,8 +12,8 @@ import { expandEnvFlag, settingsFileFlag } from '../../cli/settings-file-flags.t
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
-import type { SentConfiguration } from '../../plan/apply/sent-configuration.ts'
 import type { SettingsSource } from '../../plan/file/read-settings-files.ts'
+import type { SentConfiguration } from '../../plan/plan.ts'
 import { appliedView } from '../../view/settings-plan.ts'
 
 export default class SettingsApply extends BaseCommand {
@@ -92,7 +92,7 @@ export default class SettingsApply extends BaseCommand {
 
   /** What was changed is yet to be verified, so that nothing may go wrong here. */
   async #markApplied(id: string, { directories, output }: Context): Promise<void> {
-    const { markApplied } = await import('../../plan/saved/plan-file.ts')
+    const { markApplied } = await import('../../plan/plan-file.ts')
     try {
       markApplied(directories, id)
     } catch (error) {
@@ -107,7 +107,7 @@ export default class SettingsApply extends BaseCommand {
     flags: { 'expand-env': boolean; refresh: boolean },
     { directories, env }: Context,
   ) {
-    const { isPlanFile, readPlanFile } = await import('../../plan/saved/plan-file.ts')
+    const { isPlanFile, readPlanFile } = await import('../../plan/plan-file.ts')
     const plan = sources.find(({ text }) => isPlanFile(text))
     if (!plan) {
       const { readSettingsFiles } = await import('../../plan/file/read-settings-files.ts')

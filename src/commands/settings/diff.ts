@@ -35,7 +35,7 @@ export default class SettingsDiff extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(SettingsDiff)
     const sources = await readSources([args.file, ...(flags.file ?? [])], context)
-    const { composePlanFile, isPlanFile, savePlan } = await import('../../plan/saved/plan-file.ts')
+    const { composePlanFile, isPlanFile, savePlan } = await import('../../plan/plan-file.ts')
     const plan = sources.find(({ text }) => isPlanFile(text))
     if (plan) {
       throw new Failure('usage', `${plan.name} is a plan, and no settings file`, {

@@ -6,9 +6,17 @@ import type { Settings } from '../../contract/settings.ts'
 import type { Directories } from '../../system/directories.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { leavesOf } from '../leaves.ts'
-import { fileOf, foundAt, isSame, type Managed, type Plan, requestsOf } from '../plan.ts'
+import {
+  fileOf,
+  foundAt,
+  isSame,
+  type Managed,
+  type Plan,
+  requestsOf,
+  type SentConfiguration,
+} from '../plan.ts'
 import { configurationFailure } from './change-failures.ts'
-import { type SentConfiguration, sendConfiguration } from './sent-configuration.ts'
+import { sendConfiguration } from './sent-configuration.ts'
 import { type Changing, changeSettings, verifySettings } from './verify-settings.ts'
 
 /** What applying a plan needs of its surroundings. */

@@ -1,10 +1,10 @@
 import type { Settings as SettingsClient } from '../../client/settings.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
-import { changesOf, type Plan, requestsOf } from '../plan.ts'
+import { changesOf, type Plan, requestsOf, type SentConfiguration } from '../plan.ts'
 import { applyPlan, assertCurrent } from './apply-plan.ts'
 import { describeDoubt, describeSideEffect } from './change-failures.ts'
-import { readSent, type SentConfiguration } from './sent-configuration.ts'
+import { readSent } from './sent-configuration.ts'
 import { type Locking, withSettingsLock } from './settings-lock.ts'
 
 /** What carrying out a plan needs of its surroundings. */

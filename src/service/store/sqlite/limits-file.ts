@@ -1,14 +1,14 @@
 import { closeSync, existsSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { loadSqlite } from '../../system/load-sqlite.ts'
-import { type Ask, countedColumns, countRequests, firstRow, type Taken } from './counters.ts'
+import { loadSqlite } from '../../../system/load-sqlite.ts'
+import { type CountRequest, countedColumns, countRequests, firstRow, type Taken } from '../counters.ts'
 
 /** An open file of counts, which all processes on one data folder share. */
 export interface LimitsFile {
   path: string
   /** @throws what node:sqlite throws; busy at once, for waiting would block the thread */
-  take(asks: readonly Ask[]): Taken[]
+  take(asks: readonly CountRequest[]): Taken[]
   close(): void
 }
 
@@ -61,7 +61,7 @@ export function openLimitsFile(path: string): LimitsFile {
     const count = database.prepare(statement)
     const [begin, commit] = [database.prepare('begin immediate'), database.prepare('commit')]
     // `all` and not `get`, which does not hear whether the commit worked.
-    const takeOne = (ask: Ask) => count.all(...firstRow(ask))[0] as unknown as Taken
+    const takeOne = (ask: CountRequest) => count.all(...firstRow(ask))[0] as unknown as Taken
     return {
       path,
       take(asks) {

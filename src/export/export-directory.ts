@@ -8,7 +8,7 @@ import { makePrivateDirectory } from '../system/private-directory.ts'
 /** Ms: what a run has left is of use for that long. */
 const keptFor = 7 * 86_400_000
 
-/** What makes two exports the same one, whatever form they are written in. */
+/** What makes two exports the same one, whatever format they are written in. */
 export interface ExportIdentity {
   /** Origin and path; undefined for the embedded service. */
   service: string | undefined
@@ -19,19 +19,19 @@ export interface ExportIdentity {
   since: string | undefined
 }
 
-export interface ExportFolder {
+export interface ExportDirectory {
   path: string
   /** The process of the run that left it; undefined where there was none. */
   leftBy: number | undefined
 }
 
 /**
- * The folder where a run keeps its pages. Its name ends with the process that has it: one whose
+ * The directory where a run keeps its pages. Its name ends with the process that has it: one whose
  * process is no more is taken over, so that two runs at the same time never share one.
  *
  * @throws Failure `storage`
  */
-export function openExportFolder({ state }: Directories, identity: ExportIdentity): ExportFolder {
+export function openExportDirectory({ state }: Directories, identity: ExportIdentity): ExportDirectory {
   const all = join(state, 'exports')
   const name = nameOf(identity)
   const path = join(all, `${name}-${process.pid}`)
@@ -48,7 +48,7 @@ export function openExportFolder({ state }: Directories, identity: ExportIdentit
     mkdirSync(path, { mode: 0o700 })
     return { path, leftBy: undefined }
   } catch (cause) {
-    throw folderFailure(all, cause)
+    throw directoryFailure(all, cause)
   }
 }
 
@@ -89,8 +89,8 @@ function isRunning(pid: number): boolean {
 }
 
 /** What to say where the pages of an export cannot be kept. */
-export function folderFailure(folder: string, cause: unknown): Failure {
-  return new Failure('storage', `${folder} cannot be used: ${describeSystemError(cause)}`, {
+export function directoryFailure(directory: string, cause: unknown): Failure {
+  return new Failure('storage', `${directory} cannot be used: ${describeSystemError(cause)}`, {
     hint: 'The pages of an export are kept there until it is whole; XDG_STATE_HOME moves it.',
     cause,
   })

@@ -3,8 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { type Endpoint, endpoints } from '../../contract/endpoints.ts'
 import { createId } from '../domain/identifiers.ts'
-import { Refusal } from '../domain/refusal.ts'
-import { errorBodyOf, statusOf } from './answer/error-answer.ts'
+import { errorBodyOf, Refusal, statusOf } from '../refusal.ts'
 import { isOpenPath } from './open/open-routes.ts'
 
 /** A request that no route took: 405 with Allow where the path exists, else 404. */

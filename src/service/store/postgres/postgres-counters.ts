@@ -1,6 +1,13 @@
 import { CompiledQuery } from 'kysely'
-import type { Database } from '../store/tables.ts'
-import { type Ask, type Counters, countedColumns, countRequests, firstRow, type Taken } from './counters.ts'
+import {
+  type Counters,
+  type CountRequest,
+  countedColumns,
+  countRequests,
+  firstRow,
+  type Taken,
+} from '../counters.ts'
+import type { Database } from '../tables.ts'
 
 /** Two processes that make the table at once: PostgreSQL lets one of them fail. */
 const madeByAnother = ['23505', '42P07']
@@ -42,7 +49,7 @@ export class PostgresCounters implements Counters {
     this.#db = db
   }
 
-  async take(asks: readonly Ask[]): Promise<Taken[]> {
+  async take(asks: readonly CountRequest[]): Promise<Taken[]> {
     this.#made ??= this.#makeTable()
     await this.#made
     const rows = asks.map(firstRow)

@@ -1,44 +1,5 @@
-import type { ErrorBody } from '../../../contract/error-body.ts'
-import { Refusal, type RefusalCode } from '../../domain/refusal.ts'
-import { isBusy, isDamaged, isDiskFull, isUnavailable } from '../../store/storage-failure.ts'
-
-const statuses: Record<RefusalCode, number> = {
-  invalid_request: 400,
-  context_too_long: 400,
-  unauthorized: 401,
-  forbidden: 403,
-  feature_disabled: 403,
-  not_found: 404,
-  context_not_found: 404,
-  model_not_found: 404,
-  user_not_found: 404,
-  method_not_allowed: 405,
-  request_timeout: 408,
-  email_taken: 409,
-  payload_too_large: 413,
-  unsupported_media_type: 415,
-  rate_limited: 429,
-  too_much_at_once: 429,
-  header_too_large: 431,
-  internal_error: 500,
-  storage_damaged: 500,
-  upstream_error: 502,
-  upstream_unreachable: 502,
-  upstream_overloaded: 503,
-  service_stopping: 503,
-  too_busy: 503,
-  storage_busy: 503,
-  storage_unavailable: 503,
-  upstream_timeout: 504,
-  storage_full: 507,
-}
-
-export const statusOf = (refusal: Refusal): number => statuses[refusal.code]
-
-/** docs/interface.md, "Errors". */
-export function errorBodyOf({ code, message, details }: Refusal): ErrorBody {
-  return { error: { code, message, ...(details && { details }) } }
-}
+import { Refusal } from './refusal.ts'
+import { isBusy, isDamaged, isDiskFull, isUnavailable } from './store/storage-failure.ts'
 
 /** Anything thrown while a request is answered, as what the caller is told. A bug tells nothing. */
 export function toRefusal(error: unknown): Refusal {

@@ -1,38 +1,42 @@
-import type { Fault } from '../../contract/faults.ts'
+import type { ErrorBody } from '../contract/error-body.ts'
+import type { Fault } from '../contract/faults.ts'
 
 /**
- * The service's own values of `error.code`: docs/interface.md, "Errors", shows none. docs/service.md lists
- * them.
+ * The service's own values of `error.code`, each with its status: docs/interface.md, "Errors", shows no
+ * code. docs/service.md lists them.
  */
-export type RefusalCode =
-  | 'invalid_request'
-  | 'context_too_long'
-  | 'unauthorized'
-  | 'forbidden'
-  | 'feature_disabled'
-  | 'not_found'
-  | 'context_not_found'
-  | 'model_not_found'
-  | 'user_not_found'
-  | 'method_not_allowed'
-  | 'email_taken'
-  | 'payload_too_large'
-  | 'unsupported_media_type'
-  | 'header_too_large'
-  | 'request_timeout'
-  | 'rate_limited'
-  | 'too_much_at_once'
-  | 'internal_error'
-  | 'upstream_error'
-  | 'upstream_overloaded'
-  | 'upstream_timeout'
-  | 'upstream_unreachable'
-  | 'service_stopping'
-  | 'too_busy'
-  | 'storage_busy'
-  | 'storage_damaged'
-  | 'storage_full'
-  | 'storage_unavailable'
+const statuses = {
+  invalid_request: 400,
+  context_too_long: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  feature_disabled: 403,
+  not_found: 404,
+  context_not_found: 404,
+  model_not_found: 404,
+  user_not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  email_taken: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  rate_limited: 429,
+  too_much_at_once: 429,
+  header_too_large: 431,
+  internal_error: 500,
+  storage_damaged: 500,
+  upstream_error: 502,
+  upstream_unreachable: 502,
+  upstream_overloaded: 503,
+  service_stopping: 503,
+  too_busy: 503,
+  storage_busy: 503,
+  storage_unavailable: 503,
+  upstream_timeout: 504,
+  storage_full: 507,
+}
+
+export type RefusalCode = keyof typeof statuses
 
 /** A request that the service answers with an error, for a reason that the caller may know. */
 export class Refusal extends Error {
@@ -58,6 +62,13 @@ export class Refusal extends Error {
     this.details = options.details
     this.retryAfter = options.retryAfter
   }
+}
+
+export const statusOf = (refusal: Refusal): number => statuses[refusal.code]
+
+/** docs/interface.md, "Errors". */
+export function errorBodyOf({ code, message, details }: Refusal): ErrorBody {
+  return { error: { code, message, ...(details && { details }) } }
 }
 
 /** More would make the response larger than the request. */

@@ -1,19 +1,18 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, lstatSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
-import { parseJson } from '../../contract/exact-json.ts'
-import { Failure } from '../../contract/failure.ts'
-import { checkShape } from '../../contract/faults.ts'
-import { namedSettingsFile } from '../../contract/settings-file.ts'
-import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
-import type { Directories } from '../../system/directories.ts'
-import { replaceDocument } from '../../system/document-file.ts'
-import { makePrivateDirectory } from '../../system/private-directory.ts'
-import type { SettingsSource } from '../file/read-settings-files.ts'
-import { fileOf, type Managed, type Plan } from '../plan.ts'
-import { hashOf } from './canonical-json.ts'
+import { canonicalJson, parseJson } from '../contract/exact-json.ts'
+import { Failure } from '../contract/failure.ts'
+import { checkShape } from '../contract/faults.ts'
+import { namedSettingsFile } from '../contract/settings-file.ts'
+import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../contract/settings-keys.ts'
+import { describeSystemError } from '../system/describe-system-error.ts'
+import type { Directories } from '../system/directories.ts'
+import { replaceDocument } from '../system/document-file.ts'
+import { makePrivateDirectory } from '../system/private-directory.ts'
+import type { SettingsSource } from './file/read-settings-files.ts'
+import { fileOf, type Managed, type Plan } from './plan.ts'
 
 /** A plan that was saved. */
 export interface PlanFile {
@@ -71,6 +70,11 @@ function baseHashOf({ settings, api }: Plan): string {
   const found = (keys: readonly Managed[], prefix: string) =>
     keys.map(({ path, from }) => [prefix + path, from])
   return hashOf([...found(settings, ''), ...found(api?.managed ?? [], 'api.')])
+}
+
+/** SHA-256 of the canonical JSON, 64 hex digits. */
+export function hashOf(value: unknown): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex')
 }
 
 /** Of what `composePlanFile` makes: it tells a plan that was cut off from a settings file. */

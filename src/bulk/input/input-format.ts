@@ -1,8 +1,8 @@
 import { extname } from 'node:path'
 
-export type InputForm = 'csv' | 'jsonl' | 'json' | 'yaml'
+export type InputFormat = 'csv' | 'jsonl' | 'json' | 'yaml'
 
-const endings: Readonly<Record<string, InputForm>> = {
+const endings: Readonly<Record<string, InputFormat>> = {
   '.csv': 'csv',
   '.jsonl': 'jsonl',
   '.ndjson': 'jsonl',
@@ -11,13 +11,13 @@ const endings: Readonly<Record<string, InputForm>> = {
   '.yml': 'yaml',
 }
 
-/** The form that the name of a file says; undefined where it says none. */
-export function formOfEnding(name: string): InputForm | undefined {
+/** The format that the name of a file says; undefined where it says none. */
+export function formatOfExtension(name: string): InputFormat | undefined {
   return endings[extname(name).toLowerCase()]
 }
 
-/** The form that the first characters of a text look like. */
-export function formOfText(text: string): InputForm {
+/** The format that the first characters of a text look like. */
+export function formatOfText(text: string): InputFormat {
   const start = text.replace(/^\ufeff/, '').trimStart()
   if (start.startsWith('[')) return 'json'
   if (start.startsWith('{')) return 'jsonl'

@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isBusy, isDamaged } from '../store/storage-failure.ts'
-import type { Ask, Counters, Taken, Warn } from './counters.ts'
+import {
+  type Counters,
+  type CountRequest,
+  hoursAhead,
+  minutesAhead,
+  type Taken,
+  type Warn,
+} from '../counters.ts'
+import { isBusy, isDamaged } from '../storage-failure.ts'
 import {
   isSuperseded,
   isUnknownForm,
@@ -9,7 +16,6 @@ import {
   newestNumber,
   openLimitsFile,
 } from './limits-file.ts'
-import { MemoryCounters } from './memory-counters.ts'
 
 /** How long, in ms, to try for a file that others hold. */
 const patience = 5_000
@@ -38,7 +44,7 @@ export class SqliteCounters implements Counters {
     this.#warn = warn
   }
 
-  async take(asks: readonly Ask[]): Promise<Taken[]> {
+  async take(asks: readonly CountRequest[]): Promise<Taken[]> {
     if (this.#restsUntil !== undefined && performance.now() < this.#restsUntil) return this.#memory.take(asks)
     try {
       const taken = await this.#takeWaiting(asks)
@@ -61,7 +67,7 @@ export class SqliteCounters implements Counters {
   }
 
   /** SQLite itself would wait by blocking the thread. */
-  async #takeWaiting(asks: readonly Ask[]): Promise<Taken[]> {
+  async #takeWaiting(asks: readonly CountRequest[]): Promise<Taken[]> {
     const deadline = performance.now() + patience
     for (;;) {
       try {
@@ -73,7 +79,7 @@ export class SqliteCounters implements Counters {
     }
   }
 
-  #takeOrGoOn(asks: readonly Ask[]): Taken[] {
+  #takeOrGoOn(asks: readonly CountRequest[]): Taken[] {
     try {
       return this.#open().take(asks)
     } catch (error) {
@@ -101,5 +107,39 @@ export class SqliteCounters implements Counters {
   #closeFile(): void {
     this.#file?.close()
     this.#file = undefined
+  }
+}
+
+/** Counts of this process alone, for as long as those of all processes cannot be written. */
+class MemoryCounters {
+  readonly #rows = new Map<string, Taken>()
+
+  take(asks: readonly CountRequest[]): Taken[] {
+    return asks.map((ask) => this.#takeOne(ask))
+  }
+
+  /** Forgets all counts. */
+  clear(): void {
+    this.#rows.clear()
+  }
+
+  #takeOne({ keyId, wanted, hour, minute, hourlyLimit, minuteLimit }: CountRequest): Taken {
+    const row = this.#rows.get(keyId)
+    const keepsHour = row !== undefined && row.hour >= hour && row.hour <= hour + hoursAhead
+    const keepsMinute = row !== undefined && row.minute >= minute && row.minute <= minute + minutesAhead
+    const hourUsed = keepsHour ? row.hourCount : 0
+    const minuteUsed = keepsMinute ? row.minuteCount : 0
+    const hourLeft = (hourlyLimit ?? Number.POSITIVE_INFINITY) - hourUsed
+    const minuteLeft = (minuteLimit ?? Number.POSITIVE_INFINITY) - minuteUsed
+    const granted = Math.max(0, Math.min(wanted, hourLeft, minuteLeft))
+    const taken = {
+      granted,
+      hour: keepsHour ? row.hour : hour,
+      hourCount: hourUsed + granted,
+      minute: keepsMinute ? row.minute : minute,
+      minuteCount: minuteUsed + granted,
+    }
+    this.#rows.set(keyId, taken)
+    return taken
   }
 }

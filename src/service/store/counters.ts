@@ -21,7 +21,7 @@ export const hoursAhead = 1
 export const minutesAhead = 60
 
 /** Requests of one key that want to be let in. */
-export interface Ask {
+export interface CountRequest {
   keyId: string
   /** How many; 1 or more. */
   wanted: number
@@ -46,7 +46,7 @@ export interface Taken {
 /** What all processes on the same data count in together. Never more than a limit is granted. */
 export interface Counters {
   /** Answers are in the order of the asks, which are for a different key each. */
-  take(asks: readonly Ask[]): Promise<Taken[]>
+  take(asks: readonly CountRequest[]): Promise<Taken[]>
   close(): Promise<void>
 }
 
@@ -66,7 +66,7 @@ export const countedColumns = [
 ] as const
 
 /** An ask as the row of a key that was never seen: all that the limits allow by themselves. */
-export function firstRow({ keyId, wanted, hour, minute, hourlyLimit, minuteLimit }: Ask) {
+export function firstRow({ keyId, wanted, hour, minute, hourlyLimit, minuteLimit }: CountRequest) {
   const hourly = hourlyLimit ?? Number.MAX_SAFE_INTEGER
   const minutely = minuteLimit ?? Number.MAX_SAFE_INTEGER
   const granted = Math.min(wanted, hourly, minutely)
