@@ -20,7 +20,7 @@ export interface Program {
 }
 
 /** Commands that look at all the others. */
-const lookAround = ['complete', 'doctor']
+export const lookAround = ['complete', 'doctor']
 
 /**
  * Runs one command line, as often as one likes in one process.

@@ -15,7 +15,7 @@ import {
   resetMidBody,
   startFaultServer,
 } from '../support/fault-server.ts'
-import { type Run, type RunOptions, runChatctl, startBuilt } from '../support/run-chatctl.ts'
+import { type Run, type RunOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 describe('what an import knows of a request', function () {
@@ -55,12 +55,11 @@ describe('what an import knows of a request', function () {
 
   it('is that a 429 did nothing, also where Ctrl-C ends the pause after it', async () => {
     behave = () => limited({ 'retry-after': '30' })
-    const child = startBuilt(sandbox, args([]), options())
-    const closed = new Promise((resolve) => child.once('close', resolve))
+    const running = startChatctl(sandbox, args([]), options())
     await waitUntil(() => sent() > 0)
     await new Promise((resolve) => setTimeout(resolve, 300))
-    child.kill('SIGINT')
-    expect(await closed).to.equal(130)
+    running.interrupt()
+    expect(await running.ended).to.include({ exitCode: 130 })
     expect(statuses()).to.deep.equal(['skipped'])
   })
 

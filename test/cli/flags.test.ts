@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -17,7 +18,7 @@ import {
 } from '../support/fault-server.ts'
 import { commands } from '../support/manifest.ts'
 import { plantBrowserSession } from '../support/plant-browser-session.ts'
-import { type Run, type RunOptions, runChatctl, startBuilt } from '../support/run-chatctl.ts'
+import { type Run, type RunOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 /** Every flag that is declared changes something that can be seen from outside. */
@@ -663,24 +664,19 @@ async function findFreePort(): Promise<number> {
 
 /** @returns what it logged */
 async function serve(flags: string[], use: (url: string) => Promise<void>): Promise<string> {
-  const child = startBuilt(sandbox, ['service', 'run', ...flags])
-  let logged = ''
-  child.stderr?.on('data', (chunk) => {
-    logged += chunk
-  })
-  const closed = new Promise((resolve) => child.once('close', resolve))
-  const url = await new Promise<string>((resolve) => {
-    child.stdout?.once('data', (chunk) => resolve(String(chunk).trim()))
-    void closed.then(() => resolve(''))
-  })
+  const running = startChatctl(sandbox, ['service', 'run', ...flags])
+  running.stdin.end()
+  const first = once(running.stdout, 'data').then(([chunk]) => String(chunk).trim())
+  const url = await Promise.race([first, running.ended.then(() => '')])
+  const logged = () => running.written().stderr
   try {
-    expect(url, logged).to.match(/^https?:/)
+    expect(url, logged()).to.match(/^https?:/)
     await use(url)
   } finally {
-    child.kill('SIGTERM')
-    await closed
+    running.interrupt('SIGTERM')
+    await running.ended
   }
-  return logged
+  return logged()
 }
 
 /** The shared flags: each on one command, as a flag and as its variable. */

@@ -1,5 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { openSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import {
@@ -13,7 +12,7 @@ import { type FaultServer, json, startFaultServer } from '../support/fault-serve
 import { createJobPool } from '../support/job-pool.ts'
 import { commands } from '../support/manifest.ts'
 import { plantBrowserSession } from '../support/plant-browser-session.ts'
-import { binary, type Run, runChatctl, startBuilt } from '../support/run-chatctl.ts'
+import { type Run, runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 /** Off a terminal nothing asks and nothing hangs; what needs an answer says which flag gives it. */
@@ -138,53 +137,28 @@ describe('off a terminal', function () {
 
   it('no command but those that take a text reads a pipe that stays open', async () => {
     const others = calls.filter(({ name }) => !readsPipe.has(commandOf(name)))
-    const codes = await Promise.all(
+    const runs = await Promise.all(
       others.map(({ name, args }) =>
-        inTurn(async () => ({ name, code: await endOf(startBuilt(sandbox, args, { env })) })),
+        inTurn(async () => ({
+          name,
+          run: await startChatctl(sandbox, args, { env, timeout: 15_000 }).ended,
+        })),
       ),
     )
-    expect(codes.filter(({ code }) => code === null)).to.deep.equal([])
+    for (const { name, run: ended } of runs) expectQuiet(name, ended)
   })
 
   it('a text that is awaited from a silent pipe is named after a while', async () => {
-    const child = startBuilt(sandbox, ['chat', 'send'], { env })
-    let said = ''
-    child.stderr?.on('data', (chunk) => {
-      said += chunk
-      child.stdin?.end('Hello\n')
-    })
-    expect(await endOf(child)).to.equal(0)
-    expect(said).to.equal('Waiting for the text on stdin…\n')
+    const running = startChatctl(sandbox, ['chat', 'send'], { env })
+    running.stderr.once('data', () => running.stdin.end('Hello\n'))
+    expect(await running.ended).to.include({ exitCode: 0, stderr: 'Waiting for the text on stdin…\n' })
   })
 
-  for (const args of [
-    ['chat', 'send', 'Hello'],
-    ['users', 'create'],
-    ['settings', 'set', 'app_name=-'],
-  ]) {
-    it(`${args.join(' ')} ends with stdin closed, and with /dev/null`, async function () {
-      if (process.platform === 'win32') return this.skip()
-      const closed = spawn('sh', ['-c', 'exec "$@" <&-', 'sh', process.execPath, binary, ...args], {
-        env: { ...sandbox.env, ...env },
-        stdio: ['inherit', 'ignore', 'ignore'],
-      })
-      const device = spawn(process.execPath, [binary, ...args], {
-        env: { ...sandbox.env, ...env },
-        stdio: [openSync('/dev/null', 'r'), 'ignore', 'ignore'],
-      })
-      const [one, two] = await Promise.all([endOf(closed), endOf(device)])
-      // 7: this service takes no change.
-      expect(one).to.be.oneOf([0, 2, 3, 7])
-      expect(two).to.equal(one)
-    })
-  }
-
   it('service run serves until it is stopped, and ends in good order', async () => {
-    const child = startBuilt(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])
-    child.stdin?.end()
-    const ended = endOf(child)
-    child.stdout?.once('data', () => child.kill('SIGTERM'))
-    expect(await ended).to.equal(0)
+    const running = startChatctl(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])
+    running.stdin.end()
+    running.stdout.once('data', () => running.interrupt('SIGTERM'))
+    expect(await running.ended).to.include({ exitCode: 0 })
   })
 })
 
@@ -203,14 +177,4 @@ function expectQuiet(name: string, { exitCode, stderr }: Run): void {
   expect(stderr, name).not.to.contain('\u001b')
   expect(stderr, name).not.to.match(/\? *$|\(y\/n\)/i)
   expect(stderr, name).not.to.contain('bug in chatctl')
-}
-
-/** The exit code, or null where it had to be killed. */
-async function endOf(child: ChildProcess): Promise<number | null> {
-  child.stdout?.resume()
-  child.stderr?.resume()
-  const timer = setTimeout(() => child.kill('SIGKILL'), 15_000)
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
-  clearTimeout(timer)
-  return code
 }

@@ -85,7 +85,7 @@ describe('a plan file', () => {
         if (meaningOf(altered) === meaningOf(text)) expect(read(altered).plan).to.deep.equal(plan)
         else expect(thrownFailure(() => read(altered)).kind).to.equal('refused')
       }),
-      { numRuns: 3_000 },
+      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 

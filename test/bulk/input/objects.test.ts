@@ -87,7 +87,7 @@ describe('rows as objects', () => {
           expect(await outcomeOf(textInput(format, mangled, size))).to.deep.equal(expected)
         }),
         // YAML takes ten times as long as the others.
-        { numRuns: format === 'yaml' ? 60 : 300 },
+        { numRuns: (format === 'yaml' ? 0.4 : 1) * (fc.readConfigureGlobal().numRuns ?? 100) },
       )
     })
   }
@@ -198,7 +198,6 @@ describe('rows as objects', () => {
         const faults = await faultsOf('jsonl', `{"email":"a@x","metadata":${text}}`)
         expect(/comes twice in one object/.test(faults.join()), text).to.equal(repeats)
       }),
-      { numRuns: 500 },
     )
   })
 

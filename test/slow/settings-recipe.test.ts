@@ -3,10 +3,10 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
-import { binary, runChatctl, startBuilt } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { binary, runChatctl, startBuilt } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
-const page = readFileSync(resolve(import.meta.dirname, '../../../docs/settings-as-code.md'), 'utf8')
+const page = readFileSync(resolve(import.meta.dirname, '../../docs/settings-as-code.md'), 'utf8')
 
 /** The fenced blocks of a language. */
 function blocks(language: string): string[] {
@@ -112,7 +112,7 @@ describe('the files in docs/settings-as-code.md', () => {
   it('can be read', async () => {
     const files = blocks('yaml').filter((text) => !text.includes('jobs:'))
     expect(files).to.have.length(2)
-    const { readSettingsFiles } = await import('../../../src/plan/file/read-settings-files.ts')
+    const { readSettingsFiles } = await import('../../src/plan/file/read-settings-files.ts')
     for (const text of files) readSettingsFiles([{ name: 'settings.yaml', text }])
   })
 })

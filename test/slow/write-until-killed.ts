@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
+import { TranscriptWriter } from '../../src/talk/transcript/transcript-writer.ts'
 
 /** Appends one number after the other, and tells of each once it is appended. */
 const folder = mkdtempSync(join(tmpdir(), 'chatctl-killed-'))
