@@ -1,7 +1,7 @@
-import type { Context } from './create-context.ts'
+import type { Options } from '../config/resolve-options.ts'
 
 /** A command line to be pasted into a shell, for the same service where this one has named it. */
-export function commandFor({ options }: Context, ...words: readonly string[]): string {
+export function commandFor({ options }: { options: Options }, ...words: readonly string[]): string {
   const { profile, base_url: baseUrl } = options
   const named = [
     ...(profile.source === 'flag' && profile.value ? ['--profile', profile.value] : []),

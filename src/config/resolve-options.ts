@@ -2,7 +2,6 @@ import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
 import { Failure, type FailureOptions, helpOf } from '../contract/failure.ts'
 import { Directories } from '../system/directories.ts'
 import { type Configuration, configurationPath, type Profile, type ProfileKey } from './configuration-file.ts'
-import { type RedirectHost, readPorts, readRedirectHost, readRedirectPath } from './configuration-keys.ts'
 import { parseDuration } from './duration.ts'
 import {
   type DocumentFormat,
@@ -249,4 +248,27 @@ export function readTimeout(text: string): number {
 export function readCount(text: string): number {
   if (!/^\d{1,3}$/.test(text)) throw new Error('is not a whole number from 0 to 999')
   return Number(text)
+}
+
+/** Where the browser may come back to when somebody signs in. */
+export type RedirectHost = '127.0.0.1' | '::1'
+
+export function readRedirectHost(text: string): RedirectHost {
+  const host = text.replace(/^\[(.*)\]$/, '$1')
+  if (host === '127.0.0.1' || host === '::1') return host
+  // RFC 8252 section 8.3: a name can be made to mean another machine.
+  throw new Error('is neither 127.0.0.1 nor ::1, the addresses that only this machine can answer on')
+}
+
+/** @returns ports in the order in which they are tried */
+export function readPorts(text: string): readonly number[] {
+  const ports = text.split(',').map((port) => (/^\s*\d{1,5}\s*$/.test(port) ? Number(port) : Number.NaN))
+  if (ports.every((port) => port <= 65_535)) return ports
+  throw new Error('is not a port from 0 to 65535, or several with commas between')
+}
+
+export function readRedirectPath(text: string): string {
+  // What is sent and what comes back must be the same characters.
+  if (/^\/[\w.~/-]*$/.test(text) && new URL(text, 'http://localhost').pathname === text) return text
+  throw new Error('is not a path such as /callback')
 }

@@ -1,6 +1,6 @@
 import type { CredentialSource } from '../../client/client-options.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { Context } from '../create-context.ts'
+import type { Output } from '../output/output.ts'
 import type { Target } from '../target.ts'
 import type { SignedIn } from './signed-in.ts'
 
@@ -83,7 +83,7 @@ export function credentialOf(
 }
 
 /** Whoever signs in or out with a key in the environment would look for the fault elsewhere. */
-export function sayWhatComesFirst({ env, output }: Context): void {
+export function sayWhatComesFirst({ env, output }: { env: NodeJS.ProcessEnv; output: Output }): void {
   const variable = ['CHATCTL_API_KEY', 'CHATCTL_API_KEY_FILE'].find((name) => env[name])
   if (variable) output.notice(`${variable} is set, and goes on being used: it comes before any sign-in.`)
 }
