@@ -61,7 +61,8 @@ describe('the matrix of what a service may do', function () {
     home = await PreparedHome.make(service.url)
     // Each cell has a service of its own.
     await service.close()
-    const run = createJobPool(4)
+    // Most of them wait for what the service does.
+    const run = createJobPool(16)
     for (const cell of sample) {
       const outcome = run(() => meet(cell, home))
       // Told by the cell's own test.
