@@ -43,7 +43,6 @@ const startsProcesses = [
   'cli/input/encodings.test.ts',
   'cli/input/named-files.test.ts',
   'cli/interrupted-change.test.ts',
-  'cli/no-prompt.test.ts',
   'cli/output.test.ts',
   'client/proxy-and-tls.test.ts',
   'commands/settings/recipe.test.ts',
