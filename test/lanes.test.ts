@@ -39,7 +39,6 @@ const startsProcesses = [
   'bulk/import-doubt.test.ts',
   'bulk/input/open-input.test.ts',
   'cli/completion/shell-line.test.ts',
-  'cli/flags.test.ts',
   'cli/input/encodings.test.ts',
   'cli/input/named-files.test.ts',
   'cli/interrupted-change.test.ts',

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -15,9 +16,10 @@ import {
   silent,
   startFaultServer,
 } from '../support/fault-server.ts'
+import { additions } from '../support/flag-table.ts'
 import { commands } from '../support/manifest.ts'
 import { plantBrowserSession } from '../support/plant-browser-session.ts'
-import { type Run, type RunOptions, runChatctl, startBuilt } from '../support/run-chatctl.ts'
+import { type Run, type RunOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 /** Every flag that is declared changes something that can be seen from outside. */
@@ -54,180 +56,7 @@ function file(name: string, text: string): string {
   return path
 }
 
-type Part = { body?: object; query?: string; headers?: Record<string, string> }
-
-/** What a flag adds to the request: nothing of it is there without the flag. */
-interface Addition {
-  args: string[]
-  flag: string[] | (() => string[])
-  stdin?: string
-  adds: Part
-}
-
-const permissions = ['users', 'permissions', 'assign', 'u1', 'a:b']
 const create = ['users', 'create', '--generate-password']
-
-const additions: Record<string, Addition> = {
-  'api data': { args: ['api', 'POST', '/x'], flag: ['--data', '{"a":1}'], adds: { body: { a: 1 } } },
-  'api field': {
-    args: ['api', 'POST', '/x'],
-    flag: ['-F', 'a=b', '-F', 'c:=[1]'],
-    adds: { body: { a: 'b', c: [1] } },
-  },
-  'api header': {
-    args: ['api', 'POST', '/x'],
-    flag: ['-H', 'X-One: 1', '-H', 'X-Two: 2'],
-    adds: { headers: { 'x-one': '1', 'x-two': '2' } },
-  },
-  'users:create email': { args: create, flag: ['--email', 'a@b'], adds: { body: { email: 'a@b' } } },
-  'users:create name': { args: create, flag: ['--name', 'Ada'], adds: { body: { name: 'Ada' } } },
-  'users:create metadata': {
-    args: create,
-    flag: ['--metadata', 'company=Acme', '--metadata', 'seats:=5'],
-    adds: { body: { metadata: { company: 'Acme', seats: 5 } } },
-  },
-  'users:create password-stdin': {
-    args: ['users', 'create'],
-    flag: ['--password-stdin'],
-    stdin: 'secret word\n',
-    adds: { body: { password: 'secret word' } },
-  },
-  'users:create password-file': {
-    args: ['users', 'create'],
-    flag: () => ['--password-file', file('password', 'other word\n')],
-    adds: { body: { password: 'other word' } },
-  },
-  'users:update name': {
-    args: ['users', 'update', 'u1', '--theme', 'x'],
-    flag: ['--name', 'Ada'],
-    adds: { body: { name: 'Ada' } },
-  },
-  'users:update metadata': {
-    args: ['users', 'update', 'u1', '--theme', 'x'],
-    flag: ['--metadata', 'a=b'],
-    adds: { body: { metadata: { a: 'b' } } },
-  },
-  'users:update theme': {
-    args: ['users', 'update', 'u1', '--name', 'x'],
-    flag: ['--theme', 'dark'],
-    adds: { body: { settings: { theme: 'dark' } } },
-  },
-  'users:update notifications': {
-    args: ['users', 'update', 'u1', '--name', 'x'],
-    flag: ['--notifications', 'off'],
-    adds: { body: { settings: { notifications_enabled: false } } },
-  },
-  'users:settings:set theme': {
-    args: ['users', 'settings', 'set', '--language', 'de'],
-    flag: ['--theme', 'dark'],
-    adds: { body: { theme: 'dark' } },
-  },
-  'users:settings:set language': {
-    args: ['users', 'settings', 'set', '--theme', 'dark'],
-    flag: ['--language', 'de'],
-    adds: { body: { language: 'de' } },
-  },
-  'users:settings:set notification': {
-    args: ['users', 'settings', 'set', '--theme', 'dark'],
-    flag: ['--notification', 'email=off', '--notification', 'push=on'],
-    adds: { body: { notifications: { email: false, push: true } } },
-  },
-  'users:permissions:assign role': {
-    args: permissions,
-    flag: ['-r', 'editor'],
-    adds: { body: { role: 'editor' } },
-  },
-  'settings:api:set version': {
-    args: ['settings', 'api', 'set', '--rate-limiting', 'on'],
-    flag: ['--version', 'v2'],
-    adds: { body: { version: 'v2' } },
-  },
-  'settings:api:set rate-limiting': {
-    args: ['settings', 'api', 'set', '--version', 'v2'],
-    flag: ['--rate-limiting', 'off'],
-    adds: { body: { rate_limiting: { enabled: false } } },
-  },
-  'settings:api:set requests-per-minute': {
-    args: ['settings', 'api', 'set', '--version', 'v2'],
-    flag: ['--requests-per-minute', '5'],
-    adds: { body: { rate_limiting: { requests_per_minute: 5 } } },
-  },
-  'settings:api:set allowed-origin': {
-    args: ['settings', 'api', 'set', '--version', 'v2'],
-    flag: ['--allowed-origin', 'https://a.example', '--allowed-origin', 'https://b.example'],
-    adds: { body: { cors: { allowed_origins: ['https://a.example', 'https://b.example'] } } },
-  },
-  'settings:api:set allowed-method': {
-    args: ['settings', 'api', 'set', '--version', 'v2'],
-    flag: ['--allowed-method', 'GET'],
-    adds: { body: { cors: { allowed_methods: ['GET'] } } },
-  },
-  'settings:api:set file': {
-    args: ['settings', 'api', 'set', '--version', 'v2'],
-    flag: () => ['-f', file('api.yaml', 'version: v1\ncors:\n  allowed_methods: [PUT]\n')],
-    adds: { body: { version: 'v2', cors: { allowed_methods: ['PUT'] } } },
-  },
-  'history:list context': {
-    args: ['history', 'list'],
-    flag: ['-c', 'c 1'],
-    adds: { query: 'context_id=c+1' },
-  },
-  'history:list limit': { args: ['history', 'list'], flag: ['-n', '5'], adds: { query: 'limit=5' } },
-  'history:list before': {
-    args: ['history', 'list'],
-    flag: ['--before', 'm1'],
-    adds: { query: 'before=m1' },
-  },
-  'chat:complete model': {
-    args: ['chat', 'complete', 'x'],
-    flag: ['-m', 'small'],
-    adds: { body: { model: 'small' } },
-  },
-  'chat:complete system': {
-    args: ['chat', 'complete', 'x'],
-    flag: ['-s', 'Be brief'],
-    adds: {
-      body: {
-        messages: [
-          { role: 'system', content: 'Be brief' },
-          { role: 'user', content: 'x' },
-        ],
-      },
-    },
-  },
-  'chat:complete messages': {
-    args: ['chat', 'complete', 'x'],
-    flag: () => ['--messages', file('messages.jsonl', '{"role":"user","content":"a"}\n')],
-    adds: {
-      body: {
-        messages: [
-          { role: 'user', content: 'a' },
-          { role: 'user', content: 'x' },
-        ],
-      },
-    },
-  },
-  'chat:complete temperature': {
-    args: ['chat', 'complete', 'x'],
-    flag: ['-t', '0.5'],
-    adds: { body: { temperature: 0.5 } },
-  },
-  'chat:complete max-tokens': {
-    args: ['chat', 'complete', 'x'],
-    flag: ['--max-tokens', '5'],
-    adds: { body: { max_tokens: 5 } },
-  },
-  'chat:send model': {
-    args: ['chat', 'send', 'x'],
-    flag: ['-m', 'small'],
-    adds: { body: { model: 'small' } },
-  },
-  'chat:send context': {
-    args: ['chat', 'send', 'x'],
-    flag: ['-c', 'c1'],
-    adds: { body: { context_id: 'c1' } },
-  },
-}
 
 /** Flags with an effect of another kind, each with a test of its own below. */
 const others: Record<string, () => Promise<void>> = {
@@ -595,60 +424,6 @@ const others: Record<string, () => Promise<void>> = {
   },
 }
 
-/** Tried with every command that has it by another file. */
-const elsewhere: Record<string, string> = {
-  'chat model': 'test/system/talk-resume.test.ts',
-  'chat context': 'test/system/talk-resume.test.ts',
-  'chat continue': 'test/system/talk-resume.test.ts',
-  'chat resume': 'test/system/talk-resume.test.ts',
-  'chat plain': 'test/system/talk-terminals.test.ts',
-  'chat stream-format': 'test/system/talk-terminals.test.ts',
-  'dry-run': 'test/cli/dry-run.test.ts',
-  'users:get concurrency': 'test/commands/users/get.test.ts',
-  database: 'test/system/postgres/database-flag.test.ts',
-  save: 'test/commands/settings/diff.test.ts',
-  'exit-code': 'test/commands/settings/diff.test.ts',
-  'expand-env': 'test/commands/settings/diff.test.ts',
-  refresh: 'test/commands/settings/apply.test.ts',
-  'settings:diff file': 'test/commands/settings/diff.test.ts',
-  'settings:apply file': 'test/commands/settings/apply.test.ts',
-  'settings:apply yes': 'test/commands/settings/apply.test.ts',
-  'settings:edit yes': 'test/commands/settings/edit.test.ts',
-  'history:export since': 'test/export/export.test.ts',
-  'history:export to': 'test/export/export.test.ts',
-  'auth-url': 'test/auth/sign-in.test.ts',
-  'client-id': 'test/auth/sign-in.test.ts',
-  'token-url': 'test/auth/authorization-request.test.ts',
-  scope: 'test/auth/authorization-request.test.ts',
-  pkce: 'test/auth/authorization-request.test.ts',
-  browser: 'test/auth/sign-in.test.ts',
-  wait: 'test/auth/sign-in-waiting.test.ts',
-  'redirect-host': 'test/auth/authorization-request.test.ts',
-  'redirect-port': 'test/auth/authorization-request.test.ts',
-  'redirect-path': 'test/auth/authorization-request.test.ts',
-  'users:import format': 'test/bulk/import-flags.test.ts',
-  'users:import skip-invalid': 'test/bulk/import-flags.test.ts',
-  'users:import concurrency': 'test/bulk/import-flags.test.ts',
-  'users:import quota': 'test/bulk/import-flags.test.ts',
-  'users:import results': 'test/bulk/import-flags.test.ts',
-  'users:import restart': 'test/bulk/import-flags.test.ts',
-  'users:import close': 'test/bulk/import-flags.test.ts',
-  'users:permissions:assign format': 'test/bulk/import-flags.test.ts',
-  'users:permissions:assign skip-invalid': 'test/bulk/import-flags.test.ts',
-  'users:permissions:assign concurrency': 'test/bulk/import-flags.test.ts',
-  'users:permissions:assign quota': 'test/bulk/import-flags.test.ts',
-  'users:permissions:assign results': 'test/bulk/import-flags.test.ts',
-  'users:permissions:assign restart': 'test/bulk/import-flags.test.ts',
-  'users:permissions:assign close': 'test/bulk/import-flags.test.ts',
-  'users:import yes': 'test/bulk/import.test.ts',
-  'users:permissions:assign yes': 'test/system/import-terminal.test.ts',
-  'users:permissions:assign file': 'test/bulk/import.test.ts',
-  'users:import generate-passwords': 'test/bulk/import.test.ts',
-  'users:import on-unknown': 'test/slow/bulk/import-settling.test.ts',
-  'users:import id': 'test/slow/bulk/import-settling.test.ts',
-  'users:import line': 'test/slow/bulk/import-settling.test.ts',
-}
-
 function dataDirectory(name: string): string {
   return join(sandbox.home, `data-${name}`)
 }
@@ -663,24 +438,17 @@ async function findFreePort(): Promise<number> {
 
 /** @returns what it logged */
 async function serve(flags: string[], use: (url: string) => Promise<void>): Promise<string> {
-  const child = startBuilt(sandbox, ['service', 'run', ...flags])
-  let logged = ''
-  child.stderr?.on('data', (chunk) => {
-    logged += chunk
-  })
-  const closed = new Promise((resolve) => child.once('close', resolve))
-  const url = await new Promise<string>((resolve) => {
-    child.stdout?.once('data', (chunk) => resolve(String(chunk).trim()))
-    void closed.then(() => resolve(''))
-  })
+  const { stdin, stdout, interrupt, ended } = startChatctl(sandbox, ['service', 'run', ...flags])
+  stdin.end()
+  const [chunk = ''] = await Promise.race([once(stdout, 'data'), ended.then(() => [])])
   try {
-    expect(url, logged).to.match(/^https?:/)
+    const url = String(chunk).trim()
+    expect(url).to.match(/^https?:/)
     await use(url)
   } finally {
-    child.kill('SIGTERM')
-    await closed
+    interrupt('SIGTERM')
   }
-  return logged
+  return (await ended).stderr
 }
 
 /** The shared flags: each on one command, as a flag and as its variable. */
@@ -783,6 +551,22 @@ const shared: Record<string, SharedFlag> = {
 /** What only a terminal can show. */
 const onTerminals = ['no-input']
 
+const tests = join(import.meta.dirname, '..')
+const otherTests = globSync('**/*.test.ts', { cwd: tests })
+  .map((path) => path.replaceAll('\\', '/'))
+  .filter((path) => path !== 'cli/flags.test.ts')
+  .map((path) => ({ path, text: readFileSync(join(tests, path), 'utf8') }))
+
+/** Whether a test calls a command, or is about its topic, and names the flag. */
+function isTriedElsewhere(id: string, flag: string): boolean {
+  const words = id.split(':')
+  const calls = new RegExp(`'${words.join("', '")}'|${words.join(' ')} `)
+  const gives = new RegExp(`--(no-)?${flag}(?![\\w-])`)
+  return otherTests.some(
+    ({ path, text }) => (calls.test(text) || path.startsWith(`${words[0]}/`)) && gives.test(text),
+  )
+}
+
 describe('flags', function () {
   this.timeout(60_000)
   before(() => {
@@ -794,21 +578,28 @@ describe('flags', function () {
   })
   after(() => sandbox.remove())
 
-  it('are all in the tables', () => {
-    const tried = new Set(
-      [...Object.keys(additions), ...Object.keys(others)].flatMap((name) => {
+  it('are all tried, here or by another test that calls the command with it', () => {
+    const tried = new Set([
+      ...additions.map(({ name }) => name),
+      ...Object.keys(others).flatMap((name) => {
         const [command, ...flags] = name.split(/,? /)
         return flags.map((flag) => `${command} ${flag}`)
       }),
-    )
+    ])
     const declared = commands.flatMap(({ id, flags }) =>
       Object.values(flags)
-        .filter(({ name, helpGroup }) => helpGroup !== 'GLOBAL' && !(name in elsewhere))
-        .map(({ name }) => `${id} ${name}`)
-        .filter((flag) => !(flag in elsewhere)),
+        .filter(({ helpGroup }) => helpGroup !== 'GLOBAL')
+        .map(({ name, summary }) => ({ id, name, summary })),
     )
-    expect(declared.filter((flag) => !tried.has(flag))).to.deep.equal([])
-    expect([...tried].filter((flag) => !declared.includes(flag))).to.deep.equal([])
+    const isTried = ({ id, name }: { id: string; name: string }) =>
+      tried.has(`${id} ${name}`) || isTriedElsewhere(id, name)
+    // Flags that say the same are declared once, for several commands.
+    const isSame = (one: (typeof declared)[number]) => (other: typeof one) =>
+      other.name === one.name && other.summary === one.summary
+    const untried = declared.filter((flag) => !isTried(flag) && !declared.filter(isSame(flag)).some(isTried))
+    expect(untried).to.deep.equal([])
+    const all = declared.map(({ id, name }) => `${id} ${name}`)
+    expect([...tried].filter((flag) => !all.includes(flag))).to.deep.equal([])
   })
 
   it('that all commands share are all in the tables, and all commands have them', () => {
@@ -820,13 +611,11 @@ describe('flags', function () {
     }
   })
 
-  for (const [name, { args, flag, stdin, adds }] of Object.entries(additions)) {
+  for (const { name, to, words, files = {}, stdin = '', ...adds } of additions) {
     it(`${name} is in the request`, async () => {
-      const more = typeof flag === 'function' ? flag() : flag
-      const [without, given] = [
-        await run(args),
-        await run([...args, ...more], undefined, stdin === undefined ? {} : { stdin }),
-      ]
+      for (const [path, text] of Object.entries(files)) file(path, text)
+      const args = to.split(' ')
+      const [without, given] = [await run(args), await run([...args, ...words], undefined, { stdin })]
       const [before, after] = [without.requests[0], given.requests[0]]
       expect(after, given.stderr).not.to.equal(undefined)
       if (adds.body) {
