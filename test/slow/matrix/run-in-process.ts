@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
-import { type Running, startChatctl } from '../../support/run-chatctl.ts'
+import { type Run, type Running, startChatctl } from '../../support/run-chatctl.ts'
 import type { Call } from './calls.ts'
 import type { Form } from './forms.ts'
 import { patience, type World, type WorldRun } from './world.ts'
@@ -38,13 +38,20 @@ export async function runInProcess(
   // Nobody hears that it is ready.
   const stop = () => running.interrupt('SIGTERM')
   const unheard = call.until && closed.has('>&-') ? setTimeout(stop, 1_000) : undefined
+  let watch: NodeJS.Timeout | undefined
   let hung = false
-  const timer = setTimeout(() => {
-    hung = true
-    stop()
-  }, patience)
-  const ended = await Promise.race([running.ended, giveUp(patience + grace, running)])
-  clearTimeout(timer)
+  let seconds = 0
+  const givenUp = new Promise<Run>((resolve) => {
+    // Ticks rather than time: while other work blocks this process, no run gets on.
+    watch = setInterval(() => {
+      seconds += 1
+      hung = seconds * 1_000 > patience
+      if (hung) stop()
+      if (seconds * 1_000 > patience + grace) resolve({ exitCode: null, ...running.written() })
+    }, 1_000)
+  })
+  const ended = await Promise.race([running.ended, givenUp])
+  clearInterval(watch)
   clearTimeout(unheard)
   return {
     ...ended,
@@ -60,14 +67,6 @@ class NullStream extends Writable {
   override _write(_chunk: unknown, _encoding: BufferEncoding, done: () => void): void {
     done()
   }
-}
-
-async function giveUp(ms: number, { ended, written }: Running): Promise<Awaited<Running['ended']>> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve({ exitCode: null, ...written() }), ms)
-    const forget = () => clearTimeout(timer)
-    ended.then(forget, forget)
-  })
 }
 
 /** A person leaves what asks, talks in a session, and stops a service that is ready. */
