@@ -62,7 +62,7 @@ describe('the matrix of what a service may do', function () {
     // Each cell has a service of its own.
     await service.close()
     // Most of them wait for what the service does.
-    const run = createJobPool(16)
+    const run = createJobPool(8)
     for (const cell of sample) {
       const outcome = run(() => meet(cell, home))
       // Told by the cell's own test.

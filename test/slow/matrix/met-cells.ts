@@ -20,7 +20,7 @@ export function testCells<Cell extends { title: string }>(
   let home: PreparedHome
   let stopPretending: () => void
   const { sample, words } = takeCells(cells, least)
-  const inTurn = createJobPool(12)
+  const inTurn = createJobPool(8)
   const outcomes = new Map<Cell, Promise<void>>()
 
   before(async () => {
