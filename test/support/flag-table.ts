@@ -89,7 +89,7 @@ const byName: Record<string, FlagRow> = {
   target: { valid: 'KEY' },
   temperature: { valid: '0.5', nonsense: 'warm' },
   theme: { valid: 'dark' },
-  timeout: { valid: '5s', nonsense: 'soon' },
+  timeout: { valid: '30s', nonsense: 'soon' },
   'tls-cert': { valid: 'tls.crt', nonsense: 'none.crt' },
   'tls-key': { valid: 'tls.key', nonsense: 'none.key' },
   to: { valid: 'new.db' },
