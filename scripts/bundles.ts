@@ -91,7 +91,7 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
       'apply/settings-lock',
       'apply/verify-settings',
       'file/read-settings-files',
-      'saved/plan-file',
+      'plan-file',
     ]
       .map((name) => `export * from './src/plan/${name}.ts'`)
       .join('\n'),

@@ -9,12 +9,12 @@ import { leanDependencies } from './lean-dependencies.ts'
 const valueExports = `
 export { Client } from './src/client/client.ts'
 export { Failure } from './src/contract/failure.ts'
-export { idOfCreated } from './src/client/answer.ts'
+export { idOfCreated } from './src/client/response.ts'
 `
 
 const typeExports = `
 export type { ClientOptions, CredentialSource } from './src/client/client-options.ts'
-export type { Answer, RawAnswer } from './src/client/answer.ts'
+export type { ApiResponse, RawResponse } from './src/client/response.ts'
 export type { OutgoingRequest, RawRequest } from './src/client/outgoing-request.ts'
 export type { ClientEvent } from './src/client/client-event.ts'
 export type { CollectOptions } from './src/client/endpoint-caller.ts'
@@ -23,18 +23,18 @@ export type { History, HistoryBatch, WalkOptions } from './src/client/history.ts
 export type { HistoryPosition } from './src/client/history-position.ts'
 export type { Settings } from './src/client/settings.ts'
 export type { Users } from './src/client/users.ts'
-export type { AnswerStream } from './src/client/stream/answer-stream.ts'
+export type { ReplyStream } from './src/client/stream/reply-stream.ts'
 export type { StreamEnd, StreamEvent, StreamFormat } from './src/contract/stream-event.ts'
 export type { Advice } from './src/contract/advice.ts'
 export type { FailedRequest, FailureKind } from './src/contract/failure.ts'
 export type { Fault } from './src/contract/faults.ts'
 export type { Choice, Completion, CompletionRequest, Message, Usage } from './src/contract/completion.ts'
 export type { Model, ModelList } from './src/contract/model.ts'
-export type { HistoryMessage, HistoryPage, HistoryQuery, SendAnswer, SendRequest } from './src/contract/conversation.ts'
+export type { HistoryMessage, HistoryPage, HistoryQuery, SendRequest, SendResponse } from './src/contract/conversation.ts'
 export type { Settings as ApplicationSettings, SettingsPatch } from './src/contract/settings.ts'
 export type { ApiConfiguration } from './src/contract/api-configuration.ts'
 export type { Preferences } from './src/contract/preferences.ts'
-export type { Profile, UserSettingsAnswer, UserSettingsRequest } from './src/contract/profile.ts'
+export type { Profile, UserSettingsRequest, UserSettingsResponse } from './src/contract/profile.ts'
 export type { AssignPermissionsRequest, CreateUserRequest, UpdateUserRequest, User } from './src/contract/user.ts'
 `
 

@@ -94,6 +94,12 @@ const statefulFor: Record<string, string> = {
   'terminal/editor/graphemes.ts': 'widths of graphemes, which are the same for everybody',
 }
 
+/** What changes the process, and changes it back before it returns. */
+const changesProcessFor: Record<string, string> = {
+  'system/leave-signals-to-system.ts': 'no handler of ours while one call blocks the thread',
+  'system/load-sqlite.ts': 'no warning of Node about node:sqlite',
+}
+
 /** Layers whose types the command line may use. */
 const spokenOf = ['client', 'plan', 'bulk']
 
@@ -169,6 +175,15 @@ describe('architecture', () => {
     expect(wrong).to.deep.equal([])
   })
 
+  it('changes, signals, and listens to the process nowhere but in boot', () => {
+    // With 0 as the signal, `kill` only asks whether another process is alive.
+    const uses =
+      /process\.(on|once|off|\w+Listeners?|emit|emitWarning|abort|chdir|umask|kill)\b(?!\(pid, 0\))/
+    const wrong = outsideBoot.filter((file) => uses.test(codeOf(file)) && !(file in changesProcessFor))
+    expect(wrong).to.deep.equal([])
+    for (const file of Object.keys(changesProcessFor)) expect(codeOf(file), file).to.match(uses)
+  })
+
   it('names flags and commands on the command line alone', () => {
     const topics = [...new Set(files.filter((file) => file.startsWith('commands/')).map(topicOf))].join('|')
     const names = new RegExp(`(^|[\\s'"\`])--[a-z][a-z-]+(?![\\w-]*:)|\\bchatctl (${topics})\\b`, 'm')
@@ -178,6 +193,8 @@ describe('architecture', () => {
       'service/http/open/status-page.ts',
       // Flags of V8.
       'system/bound-heap.ts',
+      // A text of results files, which scripts read.
+      'bulk/results/row-result.ts',
       // The title of a JSON schema.
       'contract/settings-file.ts',
     ]

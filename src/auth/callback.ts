@@ -51,7 +51,7 @@ interface Foreign {
 }
 
 /** What a callback comes to. Every kind but `ignored` ends the flow. */
-export type Verdict = Ignored | Granted | Denied | Foreign
+export type CallbackVerdict = Ignored | Granted | Denied | Foreign
 
 /** Longest query looked into: a code of `longestCode` with a state, an issuer and some room. */
 const longestQuery = 16_384
@@ -63,7 +63,7 @@ const longestDescription = 500
  * Judges a request to the listener (RFC 6749 section 4.1.2, RFC 9207 section 2.4). The order of the
  * checks counts: what is not for us learns nothing about what would be.
  */
-export function judgeCallback(request: CallbackRequest, expectation: CallbackExpectation): Verdict {
+export function judgeCallback(request: CallbackRequest, expectation: CallbackExpectation): CallbackVerdict {
   // A page under a foreign name that resolves to loopback (DNS rebinding) is told by its Host.
   if (request.host !== expectation.host) return ignored(400, 'it was for another host')
   if (request.method !== 'GET') return ignored(405, 'it was not a GET')
@@ -82,7 +82,10 @@ export function judgeCallback(request: CallbackRequest, expectation: CallbackExp
  * Judges a redirect URL that a person copied from the browser's address bar, by the same rules but
  * without the cookie: here the person vouches for the browser.
  */
-export function judgePastedUrl(text: string, { cookie: _, ...expectation }: CallbackExpectation): Verdict {
+export function judgePastedUrl(
+  text: string,
+  { cookie: _, ...expectation }: CallbackExpectation,
+): CallbackVerdict {
   const trimmed = text.trim()
   if (trimmed.length > 2 * longestQuery) return ignored(400, 'it was too long')
   if (!URL.canParse(trimmed)) return ignored(400, 'it is not a full URL')
@@ -124,7 +127,10 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }
 
-function judgeIssuer(parameters: URLSearchParams, expectation: CallbackExpectation): Verdict | undefined {
+function judgeIssuer(
+  parameters: URLSearchParams,
+  expectation: CallbackExpectation,
+): CallbackVerdict | undefined {
   const [named, ...more] = parameters.getAll('iss')
   if (more.length > 0) return ignored(400, 'it names more than one issuer')
   const { issuer, requiresIssuer } = expectation
@@ -139,7 +145,7 @@ function isSameIssuer(one: string, other: string): boolean {
   return one === other || one === `${other}/` || `${one}/` === other
 }
 
-function judgeAnswer(parameters: URLSearchParams): Verdict {
+function judgeAnswer(parameters: URLSearchParams): CallbackVerdict {
   const [error, ...moreErrors] = parameters.getAll('error')
   if (error !== undefined) {
     const shown = showable(error, longestError)

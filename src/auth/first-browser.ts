@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { carriesCookie, isSame } from './callback.ts'
 
 /** A request for the start page. */
-export interface Visit {
+export interface StartPageRequest {
   cookies: string | undefined
   /** The user at the other end of the connection, as `findPeerUser` returns it. */
   user: number | undefined
@@ -41,7 +41,7 @@ export class FirstBrowser {
     return isSame(target, this.startPath)
   }
 
-  welcome({ cookies, user }: Visit): Welcome {
+  welcome({ cookies, user }: StartPageRequest): Welcome {
     const own = process.getuid?.()
     if (user !== undefined && user !== own && user !== 0) return { kind: 'other-user' }
     if (this.#isRedirected && !carriesCookie(cookies, this.cookie)) return { kind: 'other-browser' }

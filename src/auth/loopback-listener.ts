@@ -2,11 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Page } from '../pages/page.ts'
 import {
   type CallbackExpectation,
+  type CallbackVerdict,
   carriesState,
   type Ignored,
   judgeCallback,
   judgePastedUrl,
-  type Verdict,
 } from './callback.ts'
 import { renderCallbackPage, renderNothing, renderRedirect } from './callback-page.ts'
 import { FirstBrowser } from './first-browser.ts'
@@ -27,7 +27,7 @@ export interface LoopbackListener {
   /** `http://127.0.0.1:53123/callback`; without the port where that is 80. */
   readonly redirectUri: string
   /** What ends the flow. Never settles where nothing came before `close`. */
-  readonly outcome: Promise<Outcome>
+  readonly outcome: Promise<SignInOutcome>
   /**
    * Accepts only the browser that opens the start page first.
    * @returns the address of that page, which leads to the authorization URL
@@ -36,7 +36,7 @@ export interface LoopbackListener {
   /** Accepts any browser again and returns true, unless one has opened the start page. */
   unbind(): boolean
   /** Judges a pasted redirect URL; one that ends the flow settles `outcome`. */
-  paste(url: string): Verdict
+  paste(url: string): CallbackVerdict
   /** Shows the browser that waits whether it worked. Resolves when that was sent, or after 2 s. */
   answer(worked: boolean): Promise<void>
   /** Ends all connections at once. */
@@ -48,7 +48,7 @@ interface Contested {
   kind: 'contested'
 }
 
-export type Outcome = Exclude<Verdict, Ignored> | Contested
+export type SignInOutcome = Exclude<CallbackVerdict, Ignored> | Contested
 
 /** How long, in ms, a browser may take to receive its page. */
 const longestAnswer = 2000
@@ -63,12 +63,12 @@ export async function listenOnLoopback(options: LoopbackOptions): Promise<Loopba
   const { server, port, close } = await openLoopbackServer(options)
   const { host } = new URL(`http://${options.host === '::1' ? '[::1]' : options.host}:${port}`)
   const expectation: CallbackExpectation = { host, path, state, issuer, requiresIssuer }
-  const { promise: outcome, resolve: settle } = Promise.withResolvers<Outcome>()
+  const { promise: outcome, resolve: settle } = Promise.withResolvers<SignInOutcome>()
   let lead: { browser: FirstBrowser; authorizationUrl: string } | undefined
   let over = false
   let waiting: ServerResponse | undefined
 
-  const decide = (verdict: Verdict): Verdict => {
+  const decide = (verdict: CallbackVerdict): CallbackVerdict => {
     if (verdict.kind === 'ignored') return verdict
     if (over) return { kind: 'ignored', status: 400, reason: 'this sign-in has had its answer' }
     over = true

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 /** The two ends of a connection, as its socket names them. */
-interface Connection {
+interface TcpConnection {
   remoteAddress?: string | undefined
   remotePort?: number | undefined
   localPort?: number | undefined
@@ -13,7 +13,7 @@ interface Connection {
  *
  * @returns undefined on other systems, and where the list does not have the connection
  */
-export function findPeerUser({ remoteAddress, remotePort, localPort }: Connection): number | undefined {
+export function findPeerUser({ remoteAddress, remotePort, localPort }: TcpConnection): number | undefined {
   const address = addresses[remoteAddress ?? '']
   if (process.platform !== 'linux' || !address || !remotePort || !localPort) return undefined
   const port = toHex(localPort)

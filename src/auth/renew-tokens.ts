@@ -42,7 +42,7 @@ export async function renewTokens(renewal: Renewal): Promise<StoredCredential> {
   const { directories, owner, transport } = renewal
   return withCredentialLock(directories, owner, transport.signal, async () => {
     const stored = newer(await read(renewal), renewal.held)
-    return isUsable(stored, renewal.rejected) ? stored : refresh(stored, renewal)
+    return isUsable(stored, renewal) ? stored : refresh(stored, renewal)
   })
 }
 
@@ -57,23 +57,24 @@ function newer(stored: StoredCredential, held: StoredCredential): StoredCredenti
   return (held.obtained_at ?? '') > (stored.obtained_at ?? '') ? held : stored
 }
 
-function isUsable(credential: StoredCredential, rejected: string | undefined): boolean {
+function isUsable(credential: StoredCredential, { rejected, transport }: Renewal): boolean {
   if (secretOf(credential) === rejected) return false
-  return credential.kind === 'api_key' || isFresh(credential, Date.now())
+  return credential.kind === 'api_key' || isFresh(credential, transport.clock.now())
 }
 
 async function refresh(stored: StoredCredential, renewal: Renewal): Promise<StoredCredential> {
   const { owner, rejected } = renewal
+  const { clock } = renewal.transport
   if (stored.kind === 'api_key') return stored
   if (stored.refresh_token === undefined) {
-    if (isAlive(stored, Date.now())) return stored
+    if (isAlive(stored, clock.now())) return stored
     throw signedOut(owner, 'has expired')
   }
   try {
     return await refreshAndKeep(stored, stored.refresh_token, renewal)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    const works = stored.access_token !== rejected && isAlive(stored, Date.now())
+    const works = stored.access_token !== rejected && isAlive(stored, clock.now())
     if (error.kind === 'unauthorized') return recover(stored, works, error, renewal)
     if (works) return stored
     if (error.kind !== 'unusable_answer') throw error
@@ -92,7 +93,7 @@ async function recover(
   renewal: Renewal,
 ): Promise<StoredCredential> {
   const now = await read(renewal)
-  if (isUsable(now, renewal.rejected)) return now
+  if (isUsable(now, renewal)) return now
   if (now.kind === 'oauth' && now.refresh_token !== undefined && now.refresh_token !== used.refresh_token) {
     return refreshAndKeep(now, now.refresh_token, renewal)
   }
@@ -105,7 +106,7 @@ async function refreshAndKeep(stored: TokenSet, refreshToken: string, renewal: R
   // The old refresh token is spent as soon as it is sent: the first Ctrl-C waits for the new one to
   // be kept, for as long as any command may take to end.
   const transport = { ...renewal.transport, signal: undefined }
-  const renewed = await refreshTokens(stored, refreshToken, createTransport(transport))
+  const renewed = await refreshTokens(stored, refreshToken, createTransport(transport), transport.clock)
   try {
     await renewal.store.write(renewal.owner, renewed)
   } catch (error) {

@@ -1,12 +1,13 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import { Failure } from '../contract/failure.ts'
 import type { TokenSet } from '../credentials/stored-credential.ts'
+import { unlessAborted } from '../system/unless-aborted.ts'
 import { findAuthorizationServer } from './authorization-server.ts'
 import {
   type LoopbackListener,
   type LoopbackOptions,
   listenOnLoopback,
-  type Outcome,
+  type SignInOutcome,
 } from './loopback-listener.ts'
 import { exchangeCode } from './token-endpoint.ts'
 import { createTransport, type TransportOptions } from './transport.ts'
@@ -77,6 +78,7 @@ export async function signIn<T>(options: SignIn, keep: (tokens: TokenSet) => Pro
       { server, clientId, redirectUri, verifier, scope },
       { code, state },
       transport,
+      options.transport.clock,
     )
     const kept = await keep(tokens)
     await listener.answer(true)
@@ -93,26 +95,18 @@ async function waitForOutcome(
   listener: LoopbackListener,
   authorizationUrl: string,
   options: SignIn,
-): Promise<Outcome> {
-  const { signal } = options.transport
+): Promise<SignInOutcome> {
+  const { signal, clock } = options.transport
   signal.throwIfAborted()
   const waiting = new AbortController()
   await sendToBrowser(listener, authorizationUrl, options, waiting.signal)
-  let stop = (): void => {}
-  const stopped = new Promise<never>((_, reject) => {
-    const timer = setTimeout(() => reject(nobodyCame(options, listener.redirectUri)), options.wait)
-    const onAbort = (): void => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-    stop = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', onAbort)
-      waiting.abort()
-    }
+  const late = clock.sleep(options.wait, waiting.signal).then(() => {
+    throw nobodyCame(options, listener.redirectUri)
   })
   try {
-    return await Promise.race([listener.outcome, stopped])
+    return await unlessAborted(Promise.race([listener.outcome, late]), signal)
   } finally {
-    stop()
+    waiting.abort()
   }
 }
 
@@ -152,7 +146,7 @@ async function readPasted(
   }
 }
 
-function demandGrant(outcome: Outcome, issuer: string): URLSearchParams {
+function demandGrant(outcome: SignInOutcome, issuer: string): URLSearchParams {
   switch (outcome.kind) {
     case 'granted':
       return outcome.parameters

@@ -16,6 +16,7 @@ import {
 import { redactorOf } from '../client/redaction.ts'
 import { bearer } from '../contract/bearer.ts'
 import type { TokenSet } from '../credentials/stored-credential.ts'
+import type { Clock } from '../system/clock.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
 import { tokenFailure } from './token-failure.ts'
 import { createTransport, type Transport, type TransportOptions } from './transport.ts'
@@ -41,6 +42,7 @@ export async function exchangeCode(
   exchange: CodeExchange,
   { code, state }: { code: string; state: string },
   transport: Transport,
+  clock: Clock,
 ): Promise<TokenSet> {
   const { server, clientId, redirectUri, verifier } = exchange
   const [as, client] = [
@@ -65,7 +67,7 @@ export async function exchangeCode(
   return {
     version: 1,
     kind: 'oauth',
-    ...tokensOf(answer),
+    ...tokensOf(answer, clock.now()),
     ...(answer.scope === undefined && exchange.scope !== undefined ? { scope: exchange.scope } : {}),
     client_id: clientId,
     issuer: server.issuer,
@@ -84,6 +86,7 @@ export async function refreshTokens(
   tokens: TokenSet,
   refreshToken: string,
   transport: Transport,
+  clock: Clock,
 ): Promise<TokenSet> {
   const [as, client] = [
     { issuer: issuerOf(tokens), token_endpoint: tokens.token_endpoint },
@@ -96,7 +99,7 @@ export async function refreshTokens(
     return demandUsable(await processRefreshTokenResponse(as, client, await withoutOddMembers(response)))
   })
   const { obtained_at: _, expires_at: __, ...kept } = tokens
-  return { ...kept, ...tokensOf(answer) }
+  return { ...kept, ...tokensOf(answer, clock.now()) }
 }
 
 /**
@@ -176,8 +179,7 @@ function demandUsable(answer: TokenEndpointResponse): TokenEndpointResponse {
   return answer
 }
 
-function tokensOf(answer: TokenEndpointResponse) {
-  const now = Date.now()
+function tokensOf(answer: TokenEndpointResponse, now: number) {
   const lifetime = answer.expires_in
   return {
     access_token: answer.access_token,

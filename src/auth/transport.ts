@@ -1,12 +1,13 @@
 import { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
 import { Failure } from '../contract/failure.ts'
+import type { Clock } from '../system/clock.ts'
 
 /** What requests to an authorization server have in common with all others. */
 export type TransportOptions = Pick<
   ClientOptions,
-  'userAgent' | 'timeout' | 'retries' | 'maxWait' | 'signal' | 'observe' | 'env' | 'clock'
->
+  'userAgent' | 'timeout' | 'retries' | 'maxWait' | 'signal' | 'observe' | 'env'
+> & { clock: Clock }
 
 /** What oauth4webapi asks of `fetch`. */
 interface FetchInit {

@@ -1,5 +1,7 @@
 import { isatty } from 'node:tty'
 
+const cleanups = new Set<(exitCode: number) => void>()
+
 /** What may not end by itself. */
 const running = new Set<() => void>()
 
@@ -9,6 +11,8 @@ const running = new Set<() => void>()
  * program in the place of this one, that ends all threads at once.
  */
 export function endProcess(exitCode: number): never {
+  // Neither a signal nor another program in the place of this one emits `exit`.
+  cleanUp(exitCode)
   for (const stop of running) stop()
   if (exitCode === interrupted && isatty(2)) dieOfInterrupt()
   if (running.size > 0 && process.execve) process.execve('/bin/sh', ['sh', '-c', `exit ${exitCode}`], {})
@@ -25,6 +29,28 @@ const interrupted = 130
 function dieOfInterrupt(): void {
   process.removeAllListeners('SIGINT')
   process.kill(process.pid, 'SIGINT')
+}
+
+/**
+ * Calls `cleanup` when the process ends, except by SIGKILL.
+ *
+ * @returns withdraws it
+ */
+export function onExit(cleanup: (exitCode: number) => void): () => void {
+  // Each is an entry of its own.
+  const entry = (exitCode: number) => cleanup(exitCode)
+  process.off('exit', cleanUp).on('exit', cleanUp)
+  cleanups.add(entry)
+  return () => {
+    cleanups.delete(entry)
+  }
+}
+
+function cleanUp(exitCode: number): void {
+  for (const cleanup of cleanups) {
+    cleanups.delete(cleanup)
+    cleanup(exitCode)
+  }
 }
 
 /**

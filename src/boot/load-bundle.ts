@@ -20,7 +20,7 @@ declare const bundleHashes: Record<string, string>
 interface Loaded {
   script: Script
   exports: unknown
-  /** What this bundle's files in the cache folder begin with. */
+  /** What this bundle's files in the cache directory begin with. */
   key: string
   /** Whether some of what was kept is lost. */
   isDamaged: boolean
@@ -55,7 +55,7 @@ function requireFromBundle(id: string): unknown {
 /**
  * Keeps the compiled code of this run where no earlier run of the same command has. The first run
  * only leaves a note that it was there: a machine that is thrown away after one run, as in CI, would
- * pay for a cache that nobody reads. Nothing here may fail: without a cache folder every start is
+ * pay for a cache that nobody reads. Nothing here may fail: without a cache directory every start is
  * only slower.
  *
  * @param command id of the command that ran

@@ -4,11 +4,11 @@ import { Keychain } from '../credentials/keychain.ts'
 import { systemClock } from '../system/clock.ts'
 import { keepHeapSmall } from './bound-heap.ts'
 import { isStdoutClosed } from './closed-stdout.ts'
-import { untilEnded } from './end-process.ts'
+import { onExit, untilEnded } from './end-process.ts'
 import { watchSignals } from './watch-signals.ts'
 
 /** This process, as the host of one run. Its streams are opened when they are first looked at. */
-export function createProcessHost(): Host {
+export function createProcessHost({ onReaderGone }: Pick<Host, 'onReaderGone'>): Host {
   const { env } = process
   return {
     env,
@@ -35,6 +35,8 @@ export function createProcessHost(): Host {
     },
     isStdoutClosed,
     ...watchSignals(),
+    onExit,
+    onReaderGone,
     untilEnded,
     keepHeapSmall,
     clock: systemClock,

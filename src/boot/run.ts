@@ -20,28 +20,27 @@ export interface Program {
 }
 
 /** Commands that look at all the others. */
-const lookAround = ['complete', 'doctor']
+export const lookAround = ['complete', 'doctor']
 
 /**
  * Runs one command line, as often as one likes in one process.
  *
- * @returns the exit code; as soon as stdout has no reader any more, 0, while the rest comes to its end
+ * @returns the exit code; 0 where stdout had no reader any more, which aborts the run
  */
 export async function run(argv: readonly string[], host: Host, program: Program): Promise<number> {
   const streams = new Streams(host)
-  let stopWatching = () => {}
-  const readEnough = new Promise<number>((resolve) => {
-    stopWatching = streams.watch(() => resolve(0))
-  })
+  const stopWatching = streams.watch()
   try {
-    return await Promise.race([runLine(argv, streams, program), readEnough])
+    const exitCode = await runLine(argv, streams, program)
+    return streams.isUnread ? 0 : exitCode
   } finally {
     stopWatching()
   }
 }
 
 async function runLine(argv: readonly string[], streams: Streams, program: Program): Promise<number> {
-  const { signal, env } = streams.host
+  const { signal } = streams
+  const { env } = streams.host
   const words = normalise(argv)
   try {
     const id = findCommand(words, program.commandIds)

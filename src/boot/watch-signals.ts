@@ -10,7 +10,10 @@ const echo = 50
 const usualGrace = 5_000
 
 /** The first signal ends what runs in good order, a second one at once. */
-export function watchSignals(): Pick<Host, 'signal' | 'takeInterrupts' | 'allowGrace'> {
+export function watchSignals(): Pick<
+  Host,
+  'signal' | 'takeInterrupts' | 'allowGrace' | 'raise' | 'onContinue'
+> {
   const controller = new AbortController()
   let grace = usualGrace
   let interruptTaker: (() => void) | undefined
@@ -36,6 +39,11 @@ export function watchSignals(): Pick<Host, 'signal' | 'takeInterrupts' | 'allowG
       return () => {
         interruptTaker = before
       }
+    },
+    raise: (signal) => void process.kill(signal === 'SIGTSTP' ? 0 : process.pid, signal),
+    onContinue: (resume) => {
+      process.on('SIGCONT', resume)
+      return () => void process.off('SIGCONT', resume)
     },
     allowGrace: (ms) => {
       grace = ms

@@ -1,19 +1,21 @@
+import type { Clock } from '../system/clock.ts'
+
 /** Ms: how long what is under way is waited for when a run is to end. */
 const patience = 4_000
 
 /**
  * The signal of the requests of a run: while it sends, that comes some time after the one that ends
- * the run, for a request that is cut off is one of which nobody knows what became.
+ * the run, for the outcome of an interrupted request is unknown.
  */
 export class Draining {
   readonly #controller = new AbortController()
   #isSending = false
-  #timer: NodeJS.Timeout | undefined
+  readonly #ended = new AbortController()
 
-  constructor(signal: AbortSignal) {
+  constructor({ signal, clock }: { signal: AbortSignal; clock: Clock }) {
     const abort = () => this.#controller.abort(signal.reason)
     const onAbort = () => {
-      if (this.#isSending) this.#timer = setTimeout(abort, patience)
+      if (this.#isSending) clock.sleep(patience, this.#ended.signal).then(abort, () => {})
       else abort()
     }
     if (signal.aborted) onAbort()
@@ -30,6 +32,6 @@ export class Draining {
 
   end(): void {
     this.#isSending = false
-    clearTimeout(this.#timer)
+    this.#ended.abort()
   }
 }

@@ -1,8 +1,9 @@
 import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
 import type { Quota } from '../config/quota.ts'
+import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/directories.ts'
-import type { InputForm } from './input/input-form.ts'
+import type { InputFormat } from './input/input-format.ts'
 import type { Outline } from './outline.ts'
 import type { Report, Reporting } from './results/report-rows.ts'
 import type { RowKind } from './rows/user-row.ts'
@@ -45,7 +46,7 @@ export interface ImportOptions extends SettlingOptions {
   /** Path of the rows; `-` is stdin. */
   file: string
   /** Undefined: as its name or its beginning says. */
-  form: InputForm | undefined
+  format: InputFormat | undefined
   kind: RowKind
   /** Address of the service, for the journal. */
   service: string
@@ -55,6 +56,7 @@ export interface ImportOptions extends SettlingOptions {
   quota: Quota | undefined
   /** Ms. */
   maxWait: number
+  clock: Clock
   /** Path of the file of results. */
   results: string | undefined
   /** Makes a password for every user that has none; undefined: such a user is sent without. */

@@ -2,15 +2,14 @@ import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import { countOf } from '../view/count.ts'
-import { FaultList, faultsFailure } from './fault-list.ts'
 import type { Imported, ImportOptions } from './import-options.ts'
 import { ImportRun } from './import-run.ts'
 import { type CheckedInput, checkInput } from './input/check-input.ts'
 import { type Input, openInput } from './input/input.ts'
-import type { InputRow } from './input/input-row.ts'
+import type { InputRow, RowFault } from './input/input-row.ts'
 import { readRows } from './input/read-rows.ts'
 import type { JournalHeader } from './journal/journal-line.ts'
-import { importsFolder, openJournal, readRowStates } from './journal/open-journal.ts'
+import { importsDirectory, openJournal, readRowStates } from './journal/open-journal.ts'
 import { readSpent } from './journal/spent-quota.ts'
 import { outlineRun } from './outline.ts'
 import { guardPasswords } from './results/prepare-passwords.ts'
@@ -28,13 +27,13 @@ import { readSettling } from './settling.ts'
  *   process imports it; what `confirm` throws
  */
 export async function importRows(options: ImportOptions): Promise<Imported | undefined> {
-  const { file, form, signal, directories, stdin, untilEnded, resolvePath, results, makePassword } = options
+  const { file, format, signal, directories, stdin, untilEnded, resolvePath, results, makePassword } = options
   // What could not be written in the end is better known now.
   if (results !== undefined) openResults(results, makePassword !== undefined)
   const input = await openInput(file, {
-    form,
+    format,
     signal,
-    spoolFolder: importsFolder(directories),
+    spoolDirectory: importsDirectory(directories),
     stdin,
     untilEnded,
     resolvePath,
@@ -101,30 +100,30 @@ async function importChecked(
   checked: CheckedInput,
   options: ImportOptions,
 ): Promise<Imported | undefined> {
-  const { kind, service, quota, restart, results, makePassword, showOutline } = options
-  const folder = importsFolder(options.directories)
+  const { kind, service, quota, restart, results, makePassword, showOutline, clock } = options
+  const directory = importsDirectory(options.directories)
   const { sha256 } = checked
   const header: JournalHeader = {
     v: 1,
     type: 'import',
     kind,
     service,
-    input: { name: input.path ?? input.name, form: input.form, sha256, rows: checked.rows },
-    at: new Date().toISOString(),
+    input: { name: input.path ?? input.name, form: input.format, sha256, rows: checked.rows },
+    at: new Date(clock.now()).toISOString(),
   }
   const rows = () => validRows(input, kind, checked)
   if (showOutline) {
-    const states = await readRowStates({ folder, header, restart, rows })
+    const states = await readRowStates({ directory, header, restart, rows })
     const settling = await readSettling(options, { input, kind, states })
     await showOutline(await outlineRun(input, kind, { checked, states, settling }))
     return undefined
   }
-  const journal = await openJournal({ folder, header, restart, rows })
+  const journal = await openJournal({ directory, header, restart, rows, clock })
   try {
     const settling = await readSettling(options, { input, kind, states: journal.rows })
     await guardPasswords(journal, { results, generates: makePassword !== undefined })
-    const now = Date.now()
-    const spent = quota && (await readSpent(folder, { service, window: quota.window, now }))
+    const now = clock.now()
+    const spent = quota && (await readSpent(directory, { service, window: quota.window, now }))
     return await new ImportRun(input, options, checked, journal, settling, spent).go()
   } finally {
     await journal.close()
@@ -135,4 +134,42 @@ async function* validRows(input: Input, kind: RowKind, { faulty }: CheckedInput)
   for await (const batch of readRows(input, kind)) {
     for (const row of batch) if (!faulty.has(row.index)) yield row
   }
+}
+
+/** A file of a million rows may have as many faults: at most so many are given to a program, and described. */
+const maxShown = 1000
+const maxDescribed = 100
+
+/** What is wrong with a file of rows, each at its place. */
+class FaultList {
+  count = 0
+  /** Of the input. */
+  readonly name: string
+  readonly shown: RowFault[] = []
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  add(fault: RowFault): void {
+    this.count++
+    if (this.shown.length < maxShown) this.shown.push(fault)
+  }
+
+  /** A line for each of the first. */
+  describe(limit = maxDescribed): string {
+    const lines = this.shown
+      .slice(0, limit)
+      .map(({ line, column, message }) => `${this.name}:${line}:${column}: ${message}`)
+    if (this.count > limit) lines.push(`and ${this.count - limit} more`)
+    return lines.join('\n')
+  }
+}
+
+function faultsFailure(faults: FaultList): Failure {
+  const what = faults.count === 1 ? 'a fault' : `${faults.count} faults`
+  return new Failure('refused', `${faults.name} has ${what}; nothing was sent:\n${faults.describe()}`, {
+    advice: [{ code: 'skip_invalid', faults: faults.count }],
+    details: { faults: faults.shown, count: faults.count },
+  })
 }

@@ -1,6 +1,5 @@
 import type { Client } from '../client/client.ts'
 import { Failure, type FailureKind } from '../contract/failure.ts'
-import { systemClock } from '../system/clock.ts'
 import { Draining } from './draining.ts'
 import type { Imported, ImportOptions, Prospect, RowCounts } from './import-options.ts'
 import type { CheckedInput } from './input/check-input.ts'
@@ -8,13 +7,13 @@ import type { Input } from './input/input.ts'
 import type { InputRow } from './input/input-row.ts'
 import { readRows } from './input/read-rows.ts'
 import type { Journal } from './journal/journal.ts'
+import type { Spent } from './journal/spent-quota.ts'
 import { type Outline, outlineRun } from './outline.ts'
 import { preparePasswords, withPasswords } from './results/prepare-passwords.ts'
 import { reportRows } from './results/report-rows.ts'
 import { openPasswords } from './results/stored-passwords.ts'
 import { Brake } from './send/brake.ts'
 import { estimateDuration } from './send/estimate.ts'
-import type { Spent } from './send/known-quota.ts'
 import { runRows } from './send/run-rows.ts'
 import { sendRow } from './send/send-row.ts'
 import { ServiceHealth } from './send/service-health.ts'
@@ -61,16 +60,16 @@ export class ImportRun {
     this.#checked = checked
     this.#journal = journal
     this.#settling = settling
-    this.#draining = new Draining(options.signal)
+    this.#draining = new Draining(options)
     this.#brake = new Brake({
-      clock: systemClock,
+      clock: options.clock,
       maxWait: options.maxWait,
       signal: options.signal,
       quota: options.quota,
       spent,
       onWindow: (window) => {
         const { quota } = options
-        if (quota) journal.noteWindow({ at: Date.now(), length: quota.window, ...window })
+        if (quota) journal.noteWindow({ at: options.clock.now(), length: quota.window, ...window })
       },
       onPause: options.onPause,
       onGo: options.onGo,
@@ -125,10 +124,11 @@ export class ImportRun {
    * @returns ms
    */
   async #probe(client: Client): Promise<number | undefined> {
-    const startedAt = performance.now()
+    const { clock } = this.#options
+    const startedAt = clock.now()
     try {
       await client.users.profile()
-      return performance.now() - startedAt
+      return clock.now() - startedAt
     } catch (error) {
       // A service that is busy now may be ready when the first row is sent.
       const isBusy = error instanceof Failure && busy.includes(error.kind)

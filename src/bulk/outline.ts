@@ -11,7 +11,7 @@ export interface Outline {
   rows: number
   /** Rows that earlier runs have created or updated. */
   done: number
-  /** Rows of which nobody knows, and of which nothing is sent. */
+  /** Rows whose outcome is unknown, and of which nothing is sent. */
   unknown: number
   /** Requests by what they do. */
   steps: Record<Step, number>

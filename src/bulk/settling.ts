@@ -51,7 +51,7 @@ export async function readSettling(
   }
   if (settlement.as === 'created' && meant.length !== 1) {
     const words = meant.length === 0 ? 'No row is' : `${meant.length} rows are`
-    throw new Failure('usage', `${words} unknown, and an id is that of one`, {
+    throw new Failure('usage', `${words} unknown, and an id can be given for one only`, {
       advice: [
         meant.length === 0
           ? { code: 'no_unknown_row' }

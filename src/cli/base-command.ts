@@ -1,6 +1,6 @@
 import type { Input, ParserOutput } from '@oclif/core/interfaces'
 import { profileKeys } from '../config/configuration-file.ts'
-import type { DocumentForm } from '../config/output-forms.ts'
+import type { DocumentFormat } from '../config/output-formats.ts'
 import { Failure, unknownOutcome } from '../contract/failure.ts'
 import { heldRequestView, localChangeView } from '../view/dry-run.ts'
 import type { View } from '../view/view.ts'
@@ -37,7 +37,7 @@ export abstract class BaseCommand extends HostedCommand {
   /** The kind of value of an argument, by the name of the argument, for completion. */
   static completes: Readonly<Record<string, ValueKind>> | undefined
   /** The formats that `--output` offers where the command writes a document rather than rows. */
-  static documentForms: readonly DocumentForm[] | undefined
+  static documentFormats: readonly DocumentFormat[] | undefined
   /** Whether `--dry-run` holds back reading requests too. */
   protected readonly holdsEverything: boolean = false
   /** Whether `--profile` may name one that is not there yet. */
@@ -87,19 +87,19 @@ export abstract class BaseCommand extends HostedCommand {
     const parsed = await this.parse(command)
     // Later it would be too late for a command that changes something.
     const changes = Object.hasOwn(command.flags ?? {}, 'dry-run')
-    const { view: usualView, documentForms } = this.ctor as unknown as typeof BaseCommand
+    const { view: usualView, documentFormats } = this.ctor as unknown as typeof BaseCommand
     const shown = view ? view(parsed.flags) : usualView
     if (shown || changes) this.streams.demandOpenStdout()
     const flags: Values = parsed.flags
     this.#flags = flags
-    if (documentForms && (flags['fields'] !== undefined || flags['jq'] !== undefined)) {
+    if (documentFormats && (flags['fields'] !== undefined || flags['jq'] !== undefined)) {
       throw new Failure('usage', '--fields and --jq choose from rows, and this command writes a document')
     }
     const context = createContext({
       streams: this.streams,
       flags: {
         ...Object.fromEntries(optionNames.flatMap((name) => Object.entries(option(flags, name)))),
-        ...outputForm(flags, parsed.raw),
+        ...outputFormat(flags, parsed.raw),
       },
       fields: text(flags['fields']),
       jq: text(flags['jq']),
@@ -111,7 +111,7 @@ export abstract class BaseCommand extends HostedCommand {
       mayNameNewProfile: this.mayNameNewProfile,
       takesProfileOfAddress: this.takesProfileOfAddress,
       standsBrokenConfiguration: this.standsBrokenConfiguration,
-      documentForms,
+      documentFormats,
       userAgent: `chatctl/${this.config.version}`,
     })
     this.#context = context
@@ -210,7 +210,7 @@ function option(flags: Values, name: string): Record<string, string> {
 }
 
 /** `--json` is `--output json`; both at once must agree. */
-function outputForm(flags: Values, raw: ParserOutput['raw']): Record<string, string> {
+function outputFormat(flags: Values, raw: ParserOutput['raw']): Record<string, string> {
   const said = option(flags, 'output')
   const asked = raw.some((token) => token.type === 'flag' && token.flag === 'json')
   if (asked && said['output'] !== undefined && said['output'] !== 'json') {

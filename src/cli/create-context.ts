@@ -1,10 +1,10 @@
 import type { TransportOptions } from '../auth/transport.ts'
-import type { Answer } from '../client/answer.ts'
 import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
+import type { ApiResponse } from '../client/response.ts'
 import type { Configuration } from '../config/configuration-file.ts'
 import type { ContextOwner } from '../config/last-context.ts'
-import { type DocumentForm, outputForms } from '../config/output-forms.ts'
+import { type DocumentFormat, outputFormats } from '../config/output-formats.ts'
 import { type FlagValues, localProfile, type Options } from '../config/resolve-options.ts'
 import { readBaseUrl } from '../contract/base-url.ts'
 import type { Failure } from '../contract/failure.ts'
@@ -59,7 +59,7 @@ export interface Invocation {
   mayNameNewProfile: boolean
   takesProfileOfAddress: boolean
   standsBrokenConfiguration: boolean
-  documentForms: readonly DocumentForm[] | undefined
+  documentFormats: readonly DocumentFormat[] | undefined
   userAgent: string
 }
 
@@ -103,7 +103,7 @@ export interface Context {
   /** What requests to an authorization server have in common with all others. */
   readonly transport: TransportOptions & { signal: AbortSignal }
   /** Shows the answer of a documented endpoint, and says what is odd about it. */
-  show(view: View, answer: Answer<unknown>, secret?: OneTimeSecret): Promise<void>
+  show(view: View, answer: ApiResponse<unknown>, secret?: OneTimeSecret): Promise<void>
   /** Starts the embedded service, with a record by which commands on this machine find it. */
   startService(
     options: Omit<ServiceOptions, 'dataDir' | 'announce'> & { dataDir?: string | undefined },
@@ -122,14 +122,15 @@ export interface Context {
 export function createContext(invocation: Invocation): Context {
   const { streams } = invocation
   const { host } = streams
-  const { env, signal } = host
+  const { signal } = streams
+  const { env } = host
   const directories = new Directories(env)
   const fromWorkingDirectory = (name: string) => resolvePath(host, name)
   const { configuration, options, failure } = resolveConfiguration(invocation, env, directories)
   const { fields, jq, quiet, noColour, debug } = invocation
   const { value: asked, source } = options.output
   // A document is not the business of `Output`, but whether its errors are JSON is.
-  const form = outputForms.find((known) => known === asked)
+  const form = outputFormats.find((known) => known === asked)
   const output = new Output({ form, isAsked: source === 'flag', fields, jq, quiet, noColour, streams })
   const prompter = new Prompter(streams, invocation)
   const closers: (() => Promise<void>)[] = []
@@ -157,6 +158,7 @@ export function createContext(invocation: Invocation): Context {
       owner,
       store,
       signal,
+      clock: host.clock,
       missing: () => noCredential(to),
       renew: async (held, rejected) => {
         const { renewTokens } = await import('../auth/renew-tokens.ts')
@@ -274,7 +276,7 @@ export function createContext(invocation: Invocation): Context {
     startService: async ({ dataDir, ...rest }) => {
       refuseOtherService(options)
       const { startService } = await import('../service/start-service.ts')
-      const announce = { defaultFolder: defaultDataFolder(directories) }
+      const announce = { defaultFolder: defaultDataFolder(directories), onExit: host.onExit }
       const folder = dataDir === undefined ? directories.data : fromWorkingDirectory(dataDir)
       return startService({ ...rest, dataDir: folder, env, announce, offlineNotice })
     },

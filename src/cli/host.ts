@@ -28,6 +28,23 @@ export interface Host {
    * @returns to be called when it means that again
    */
   takeInterrupts(onInterrupt: () => void): () => void
+  /**
+   * Sends the signal of a key that a terminal in raw mode leaves to the program. SIGTSTP goes to the whole job,
+   * as it does from a terminal.
+   */
+  raise(signal: 'SIGINT' | 'SIGQUIT' | 'SIGTSTP'): void
+  /**
+   * Calls `resume` whenever a suspended process is continued.
+   * @returns stops that
+   */
+  onContinue(resume: () => void): () => void
+  /**
+   * Calls `cleanup` where the process ends before the run does.
+   * @returns withdraws it
+   */
+  onExit(cleanup: (exitCode: number) => void): () => void
+  /** Is told that stdout has no reader any more. Where it returns, the run is aborted and ends with 0. */
+  onReaderGone(): void
   /** Gives the work that is under way so many ms to end in good order; a second signal ends it at once. */
   allowGrace(ms: number): void
   /**

@@ -20,7 +20,7 @@ export function describeClientEvent(event: ClientEvent): string {
       return `> ${about} (attempt ${event.attempt})`
     case 'sent':
       return `> ${about} sent`
-    case 'answer':
+    case 'response':
       return `< ${event.status} ${event.statusText} in ${Math.round(event.elapsed)}ms${event.requestId ? `, id ${event.requestId}` : ''}`
     case 'redirect':
       return `< ${event.status}, on to ${event.to}`

@@ -1,4 +1,4 @@
-import type { Answer } from '../client/answer.ts'
+import type { ApiResponse } from '../client/response.ts'
 import type { Settings } from '../contract/settings.ts'
 import type { Locking } from '../plan/apply/settings-lock.ts'
 import type { Context } from './create-context.ts'
@@ -21,7 +21,7 @@ export function lockingFor({ directories, output, signal }: Context): Locking {
 }
 
 /** The settings in an answer; what is odd about it is said. */
-export async function settingsIn(answer: Answer<Settings>, context: Context): Promise<Settings> {
+export async function settingsIn(answer: ApiResponse<Settings>, context: Context): Promise<Settings> {
   if (answer.faults.length > 0) await context.output.warn(describeFaults(answer.faults))
   if (answer.warning) await context.output.warn(answer.warning)
   return answer.body ?? {}

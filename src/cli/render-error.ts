@@ -89,7 +89,7 @@ function hintOfAddress({ status, request }: Failure): string | undefined {
     : undefined
 }
 
-/** Whatever needs the current folder, to make a path of a name, fails so when it was deleted. */
+/** Whatever needs the current directory, to make a path of a name, fails so when it was deleted. */
 function lostFolder(error: unknown): Failure | undefined {
   if (!(error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd')) return undefined
   return new Failure('storage', 'The working directory no longer exists', {

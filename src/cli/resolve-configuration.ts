@@ -1,5 +1,5 @@
 import { type Configuration, readConfiguration } from '../config/configuration-file.ts'
-import type { DocumentForm } from '../config/output-forms.ts'
+import type { DocumentFormat } from '../config/output-formats.ts'
 import { type FlagValues, type Options, profileNames, resolveOptions } from '../config/resolve-options.ts'
 import { Failure } from '../contract/failure.ts'
 import type { Directories } from '../system/directories.ts'
@@ -10,7 +10,7 @@ interface Asked {
   mayNameNewProfile: boolean
   takesProfileOfAddress: boolean
   standsBrokenConfiguration: boolean
-  documentForms: readonly DocumentForm[] | undefined
+  documentFormats: readonly DocumentFormat[] | undefined
 }
 
 interface Resolution {

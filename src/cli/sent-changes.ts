@@ -38,7 +38,7 @@ export class SentChanges {
     const key = `${method} ${url}`
     if (type === 'sent') this.#unknown.set(key, { method, url })
     if (type === 'redirect') this.#unknown.delete(key)
-    if (type !== 'answer' || !('status' in event)) return
+    if (type !== 'response' || !('status' in event)) return
     const { status } = event
     if (status < 300) this.#confirmed.push({ method, url })
     // A redirect or a server error does not say whether the change was made.

@@ -7,9 +7,9 @@ type Manifest = { commands: Record<string, Omit<Command.Loadable, 'load'>> }
 
 /**
  * The commands as oclif's plugin loader would find them, but read from the manifest alone: no
- * folder is searched and no command module is evaluated but the one that runs.
+ * directory is searched and no command module is evaluated but the one that runs.
  *
- * @param root file URL of the package's folder
+ * @param root file URL of the package's directory
  * @param loadCommand by id, `settings:api:set`
  */
 export function createStaticPlugin(root: URL, loadCommand: (id: string) => Command.Class): Plugin {

@@ -1,12 +1,12 @@
 import type { Dispatcher } from 'undici'
 import { startTimer } from '../system/clock.ts'
-import { AnswerBytes } from './answer-bytes.ts'
 import { type Envelope, Expired, Interrupted, type OpenResponse, openResponse } from './open-response.ts'
+import { ResponseBytes } from './response-bytes.ts'
 
-/** Bytes that are read of an answer that is no success. */
-const mostErrorBytes = 64 * 1024
+/** Bytes that are read of a response that is no success. */
+const maxErrorBytes = 64 * 1024
 
-/** An answer as far as it has been read. */
+/** A response as far as it has been read. */
 export interface Arrival {
   status: number
   statusText: string
@@ -19,7 +19,7 @@ export interface Arrival {
   rest?: OpenResponse
 }
 
-export interface AttemptOptions {
+interface AttemptOptions {
   /** Milliseconds until the last byte; of a stream, until the first. */
   timeout: number
   /** Leave the body of a 2xx to be read as it comes. */
@@ -33,7 +33,7 @@ export interface AttemptOptions {
 
 /**
  * Sends a request once.
- * @throws Interrupted where the network or the time-out ended it; else the signal's reason
+ * @throws Interrupted where the network or the timeout ended it; else the signal's reason
  */
 export async function attempt(
   dispatcher: Dispatcher,
@@ -70,7 +70,7 @@ async function readAll(
   { method, url }: Envelope,
   { maxBodyMiB }: AttemptOptions,
 ): Promise<Uint8Array> {
-  const kept = new AnswerBytes(response.status, { method, url: url.href }, maxBodyMiB)
+  const kept = new ResponseBytes(response.status, { method, url: url.href }, maxBodyMiB)
   try {
     for (let chunk = await response.read(); chunk; chunk = await response.read()) kept.add(chunk)
   } finally {
@@ -87,11 +87,11 @@ async function readSome(response: OpenResponse): Promise<{ bytes: Uint8Array; cu
     for (let chunk = await response.read(); chunk; chunk = await response.read()) {
       chunks.push(chunk)
       length += chunk.length
-      if (length > mostErrorBytes) break
+      if (length > maxErrorBytes) break
     }
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error
   }
   response.cancel()
-  return { bytes: Buffer.concat(chunks).subarray(0, mostErrorBytes), cut: length > mostErrorBytes }
+  return { bytes: Buffer.concat(chunks).subarray(0, maxErrorBytes), cut: length > maxErrorBytes }
 }

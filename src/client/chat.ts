@@ -1,10 +1,10 @@
 import type { Completion, CompletionRequest } from '../contract/completion.ts'
-import type { SendAnswer, SendRequest } from '../contract/conversation.ts'
+import type { SendRequest, SendResponse } from '../contract/conversation.ts'
 import type { ModelList } from '../contract/model.ts'
 import type { StreamFormat } from '../contract/stream-event.ts'
-import type { Answer } from './answer.ts'
 import type { CollectOptions, EndpointCaller } from './endpoint-caller.ts'
-import type { AnswerStream } from './stream/answer-stream.ts'
+import type { ApiResponse } from './response.ts'
+import type { ReplyStream } from './stream/reply-stream.ts'
 
 interface Options {
   /** Aborts this request. */
@@ -31,7 +31,7 @@ export class Chat {
    *
    * @throws Failure `unusable_answer` if the response contains no text
    */
-  complete(body: CompletionRequest, options: Options = {}): Promise<Answer<Completion>> {
+  complete(body: CompletionRequest, options: Options = {}): Promise<ApiResponse<Completion>> {
     return this.#caller.call('createCompletion', { ...options, body })
   }
 
@@ -39,7 +39,7 @@ export class Chat {
    * Sends a message and requests the reply in one piece: POST /api/chat/send (docs/interface.md,
    * "Send-message request and response"). Prefer `collect`, which survives replies that take long.
    */
-  send(request: SendRequest, options: Options = {}): Promise<Answer<SendAnswer>> {
+  send(request: SendRequest, options: Options = {}): Promise<ApiResponse<SendResponse>> {
     const { stream: _, ...body } = request
     return this.#caller.call('sendMessage', { ...options, body })
   }
@@ -48,7 +48,7 @@ export class Chat {
    * Sends a message and streams the reply: POST /api/chat/send with `stream: true`. Resolves when the
    * first byte has arrived. A failure before that rejects; a later one is in the event `end`.
    */
-  stream(request: SendRequest, { format, ...options }: StreamOptions = {}): Promise<AnswerStream> {
+  stream(request: SendRequest, { format, ...options }: StreamOptions = {}): Promise<ReplyStream> {
     return this.#caller.stream('sendMessage', { ...options, body: { ...request, stream: true } }, format)
   }
 
@@ -63,7 +63,7 @@ export class Chat {
   }
 
   /** Lists the models: GET /v1/chat/models (docs/interface.md, "Model"). */
-  models(options: Options = {}): Promise<Answer<ModelList>> {
+  models(options: Options = {}): Promise<ApiResponse<ModelList>> {
     return this.#caller.call('listModels', options)
   }
 }

@@ -15,7 +15,7 @@ export type ClientEvent =
   /** The connection is open and the request leaves: from here on the service may act on it. */
   | (About & { type: 'sent' })
   | (About & {
-      type: 'answer'
+      type: 'response'
       status: number
       statusText: string
       headers: Record<string, string>

@@ -39,7 +39,7 @@ export interface ClientOptions {
   maxWait?: number | undefined
   /** Whether to follow redirects within the origin (default: true). Others are never followed. */
   followRedirects?: boolean | undefined
-  /** Maximum size of a response body that is not streamed, in MiB (default: 256). */
+  /** Maximum size of a response body, in MiB (default: 256); `chat.stream` has none. */
   maxBodyMiB?: number | undefined
   /** Aborts every request and every wait of the client. */
   signal?: AbortSignal | undefined

@@ -1,17 +1,16 @@
 import type { Dispatcher } from 'undici'
 import { readBaseUrl } from '../contract/base-url.ts'
 import { bearer } from '../contract/bearer.ts'
-import type { SendAnswer } from '../contract/conversation.ts'
-import { type AnswerOf, type Endpoint, type EndpointName, endpoints } from '../contract/endpoints.ts'
+import type { SendResponse } from '../contract/conversation.ts'
+import { type Endpoint, type EndpointName, endpoints, type ResponseOf } from '../contract/endpoints.ts'
 import type { StreamFormat } from '../contract/stream-event.ts'
 import { type Clock, systemClock } from '../system/clock.ts'
 import { resolvePath } from './address.ts'
-import { type Answer, type RawAnswer, requestIdOf } from './answer.ts'
 import { Chat } from './chat.ts'
 import type { ClientOptions } from './client-options.ts'
 import { type Delivered, deliver } from './deliver.ts'
 import type { CollectOptions } from './endpoint-caller.ts'
-import { answerFailure } from './error-answer.ts'
+import { responseFailure } from './error-response.ts'
 import { History } from './history.ts'
 import {
   composeRawRequest,
@@ -23,11 +22,12 @@ import {
   replyTimeout,
 } from './outgoing-request.ts'
 import { openPool } from './pool.ts'
-import { readAnswer } from './read-answer.ts'
+import { readResponse } from './read-response.ts'
 import { passwordOf, type Redact, redactorOf, withoutSecret } from './redaction.ts'
+import { type ApiResponse, type RawResponse, requestIdOf } from './response.ts'
 import { Settings } from './settings.ts'
-import { type AnswerStream, openAnswerStream, streamAccept } from './stream/answer-stream.ts'
-import { collectAnswer } from './stream/collect-answer.ts'
+import { collectReply } from './stream/collect-reply.ts'
+import { openReplyStream, type ReplyStream, streamAccept } from './stream/reply-stream.ts'
 import { Users } from './users.ts'
 
 /**
@@ -63,12 +63,14 @@ export class Client {
    *
    * @internal
    */
-  async call<N extends EndpointName>(name: N, input: Input<N> = {}): Promise<Answer<AnswerOf<N>>> {
+  async call<N extends EndpointName>(name: N, input: Input<N> = {}): Promise<ApiResponse<ResponseOf<N>>> {
     const request = composeRequest(name, input, 'application/json')
     const { delivered, redact } = await this.#deliver(request, input.signal, false)
     return withoutSecret(redact, () => {
       this.#assertSuccess(delivered)
-      return readAnswer(endpoints[name] as Endpoint, delivered, delivered.request) as Answer<AnswerOf<N>>
+      return readResponse(endpoints[name] as Endpoint, delivered, delivered.request) as ApiResponse<
+        ResponseOf<N>
+      >
     })
   }
 
@@ -81,9 +83,9 @@ export class Client {
     name: N,
     input: Input<N> = {},
     format?: StreamFormat,
-  ): Promise<AnswerStream> {
+  ): Promise<ReplyStream> {
     const { source, redact } = await this.#openStream(name, input, format)
-    return withoutSecret(redact, () => openAnswerStream(source))
+    return withoutSecret(redact, () => openReplyStream(source))
   }
 
   /**
@@ -94,11 +96,12 @@ export class Client {
   async collect(
     input: Input<'sendMessage'>,
     { onContext = () => {} }: CollectOptions = {},
-  ): Promise<Answer<SendAnswer>> {
+  ): Promise<ApiResponse<SendResponse>> {
     const { source, redact } = await this.#openStream('sendMessage', input)
     // A reply that is not shown as it comes may pause for as long as its first byte may take.
-    const idleTimeout = Math.max(source.idleTimeout, this.#options.timeout ?? replyTimeout)
-    return withoutSecret(redact, () => collectAnswer({ ...source, idleTimeout }, onContext))
+    const { timeout = replyTimeout, maxBodyMiB } = this.#options
+    const idleTimeout = Math.max(source.idleTimeout, timeout)
+    return withoutSecret(redact, () => collectReply({ ...source, idleTimeout }, { onContext, maxBodyMiB }))
   }
 
   async #openStream<N extends EndpointName>(name: N, input: Input<N>, format?: StreamFormat) {
@@ -115,9 +118,9 @@ export class Client {
    * @throws Failure `refused` for a method, path, or header that cannot be sent; the failures of the
    *   network otherwise
    */
-  async send(raw: RawRequest): Promise<RawAnswer> {
+  async send(raw: RawRequest): Promise<RawResponse> {
     const { delivered, redact } = await this.#deliver(composeRawRequest(raw), raw.signal, false)
-    return rawAnswer(delivered, redact)
+    return rawResponse(delivered, redact)
   }
 
   /**
@@ -125,11 +128,11 @@ export class Client {
    *
    * @throws Failure of the kind that the status means (docs/interface.md, "Errors"), or as `send`
    */
-  async request(raw: RawRequest): Promise<RawAnswer> {
+  async request(raw: RawRequest): Promise<RawResponse> {
     const { delivered, redact } = await this.#deliver(composeRawRequest(raw), raw.signal, false)
     return withoutSecret(redact, () => {
       this.#assertSuccess(delivered)
-      return rawAnswer(delivered, redact)
+      return rawResponse(delivered, redact)
     })
   }
 
@@ -217,7 +220,7 @@ export class Client {
 
   #assertSuccess(delivered: Delivered): void {
     if (delivered.status >= 200 && delivered.status <= 299) return
-    throw answerFailure(delivered, delivered.request, delivered.asked, this.#clock.now())
+    throw responseFailure(delivered, delivered.request, delivered.asked, this.#clock.now())
   }
 }
 
@@ -226,7 +229,7 @@ function closed(): Error {
   return Object.assign(new Error('the client was closed'), { code: 'UND_ERR_DESTROYED', stack: '' })
 }
 
-function rawAnswer({ status, statusText, bytes, cut, ...rest }: Delivered, redact: Redact): RawAnswer {
+function rawResponse({ status, statusText, bytes, cut, ...rest }: Delivered, redact: Redact): RawResponse {
   const headers = redact(rest.headers)
   const requestId = requestIdOf(headers)
   const text = new TextDecoder().decode(bytes)

@@ -1,16 +1,16 @@
 import type { Dispatcher } from 'undici'
 import type { FailedRequest } from '../contract/failure.ts'
 import type { Clock } from '../system/clock.ts'
-import { requestIdOf } from './answer.ts'
 import { type Arrival, attempt } from './attempt.ts'
 import type { ClientEvent } from './client-event.ts'
 import { describeInterruption, isHopeless, networkFailure } from './network-failure.ts'
 import { type Envelope, Interrupted } from './open-response.ts'
 import { type Redact, showHeaders, showUrl } from './redaction.ts'
 import { followRedirect } from './redirect.ts'
+import { requestIdOf } from './response.ts'
 import { judge, type Outcome, type RetryPolicy, untried, type Verdict } from './retry.ts'
 
-export interface Delivery {
+interface Delivery {
   dispatcher: Dispatcher
   /** Says which proxy there is, for errors. */
   env: NodeJS.ProcessEnv
@@ -26,7 +26,7 @@ export interface Delivery {
   observe: ((event: ClientEvent) => void) | undefined
 }
 
-/** The answer that counts: after redirects, and after the last attempt. */
+/** The response that counts: after redirects, and after the last attempt. */
 export interface Delivered extends Arrival {
   /** The request that it answers, as it can be shown. */
   request: FailedRequest
@@ -35,7 +35,7 @@ export interface Delivered extends Arrival {
 }
 
 /**
- * Sends a request until an answer counts: again where that is safe (see `judge`), and where a
+ * Sends a request until a response counts: again where that is safe (see `judge`), and where a
  * redirect leads.
  *
  * @throws Failure of the network or a redirect; else the signal's reason
@@ -64,7 +64,7 @@ export async function deliver(first: Envelope, delivery: Delivery): Promise<Deli
         onSent: () => report({ ...about, type: 'sent' }),
       })
       status = arrival.status
-      report(answerEvent(about, arrival, clock.now() - started))
+      report(responseEvent(about, arrival, clock.now() - started))
       const next = delivery.followRedirects ? followRedirect(envelope, arrival, visited) : undefined
       if (next) {
         visited.push(next.url.href)
@@ -93,7 +93,7 @@ export async function deliver(first: Envelope, delivery: Delivery): Promise<Deli
   }
 }
 
-function answerEvent(
+function responseEvent(
   about: { method: string; url: string; attempt: number },
   { status, statusText, headers }: Arrival,
   elapsed: number,
@@ -101,7 +101,7 @@ function answerEvent(
   const requestId = requestIdOf(headers)
   return {
     ...about,
-    type: 'answer',
+    type: 'response',
     status,
     statusText,
     headers: showHeaders(headers),

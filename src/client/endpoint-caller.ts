@@ -1,9 +1,9 @@
-import type { SendAnswer } from '../contract/conversation.ts'
-import type { AnswerOf, EndpointName } from '../contract/endpoints.ts'
+import type { SendResponse } from '../contract/conversation.ts'
+import type { EndpointName, ResponseOf } from '../contract/endpoints.ts'
 import type { StreamFormat } from '../contract/stream-event.ts'
-import type { Answer } from './answer.ts'
 import type { Input } from './outgoing-request.ts'
-import type { AnswerStream } from './stream/answer-stream.ts'
+import type { ApiResponse } from './response.ts'
+import type { ReplyStream } from './stream/reply-stream.ts'
 
 /** Options of `Chat.collect`. */
 export interface CollectOptions {
@@ -17,7 +17,7 @@ export interface CollectOptions {
  * @internal
  */
 export interface EndpointCaller {
-  call<N extends EndpointName>(name: N, input?: Input<N>): Promise<Answer<AnswerOf<N>>>
-  collect(input: Input<'sendMessage'>, options: CollectOptions): Promise<Answer<SendAnswer>>
-  stream<N extends EndpointName>(name: N, input?: Input<N>, format?: StreamFormat): Promise<AnswerStream>
+  call<N extends EndpointName>(name: N, input?: Input<N>): Promise<ApiResponse<ResponseOf<N>>>
+  collect(input: Input<'sendMessage'>, options: CollectOptions): Promise<ApiResponse<SendResponse>>
+  stream<N extends EndpointName>(name: N, input?: Input<N>, format?: StreamFormat): Promise<ReplyStream>
 }

@@ -8,13 +8,13 @@ import {
   orderByTimes,
   timeOf,
 } from '../contract/history-order.ts'
-import type { Answer } from './answer.ts'
 import { type Anchor, beforeWalk, type HistoryPosition } from './history-position.ts'
 import { keysOf, type MessageKeys } from './message-keys.ts'
+import type { ApiResponse } from './response.ts'
 
 /** A page as a walk understands it. */
 export interface PageReading {
-  answer: Answer<HistoryPage>
+  response: ApiResponse<HistoryPage>
   /** All that are messages, and the new ones of them, oldest first. */
   all: readonly HistoryMessage[]
   messages: readonly HistoryMessage[]
@@ -32,12 +32,12 @@ export interface PageReading {
  * @param from where the walk was; undefined for its first page
  */
 export function readPage(
-  answer: Answer<HistoryPage>,
+  response: ApiResponse<HistoryPage>,
   seen: MessageKeys,
   part: number,
   from: HistoryPosition | undefined,
 ): PageReading {
-  const sent: readonly unknown[] = Array.isArray(answer.body?.messages) ? answer.body.messages : []
+  const sent: readonly unknown[] = Array.isArray(response.body?.messages) ? response.body.messages : []
   const page = sent.filter(isRecord as (value: unknown) => value is HistoryMessage)
   const keys = keysOf(page)
   const parts = page.map((_, index) => seen.find(keys, index))
@@ -60,8 +60,8 @@ export function readPage(
     return seen.add(keys, isTurned ? page.length - 1 - index : index, part)
   }
   const messages = all.filter(isWanted)
-  const position = positionAfter({ answer, all, order, assumed, newest, from })
-  return { answer, all, messages, order, met: firstMet >= 0, position }
+  const position = positionAfter({ response, all, order, assumed, newest, from })
+  return { response, all, messages, order, met: firstMet >= 0, position }
 }
 
 /** We walk back: what we have seen is the newer end of a page, what another walk had the older one. */
@@ -82,7 +82,7 @@ function latestOf(messages: readonly HistoryMessage[]): number | undefined {
 }
 
 interface PageRead {
-  answer: Answer<HistoryPage>
+  response: ApiResponse<HistoryPage>
   all: readonly HistoryMessage[]
   order: HistoryOrder | undefined
   assumed: HistoryOrder
@@ -91,7 +91,7 @@ interface PageRead {
 }
 
 function positionAfter({
-  answer,
+  response,
   all,
   order,
   assumed,
@@ -103,7 +103,7 @@ function positionAfter({
     ...(order && { order }),
     assumed,
     ...(newest !== undefined && { newest }),
-    saidMore: answer.body?.has_more === true,
+    saidMore: response.body?.has_more === true,
   }
   if (all.length === 0) return kept
   const time = firstTime(all)

@@ -1,17 +1,17 @@
 import type { HistoryMessage, HistoryPage, HistoryQuery } from '../contract/conversation.ts'
 import { Failure } from '../contract/failure.ts'
 import { type HistoryOrder, timeOf } from '../contract/history-order.ts'
-import type { Answer } from './answer.ts'
 import type { EndpointCaller } from './endpoint-caller.ts'
 import { type PageReading, readPage } from './history-page.ts'
 import { attemptsToStepBack, beforeWalk, type HistoryPosition } from './history-position.ts'
 import { MessageKeys } from './message-keys.ts'
+import type { ApiResponse } from './response.ts'
 
 /** One page of a walk back through the history (`History.pages`). */
 export interface HistoryBatch {
   /** Oldest first; none that an earlier page had. */
   messages: readonly HistoryMessage[]
-  answer: Answer<HistoryPage>
+  response: ApiResponse<HistoryPage>
   /** Where another walk can continue: plain data. */
   position: HistoryPosition
   /** Whether the page contains messages of another walk, which ends this one. */
@@ -58,7 +58,7 @@ export class History {
   }
 
   /** Reads one page, as the service sends it. */
-  page(query: HistoryQuery = {}, options: Options = {}): Promise<Answer<HistoryPage>> {
+  page(query: HistoryQuery = {}, options: Options = {}): Promise<ApiResponse<HistoryPage>> {
     return this.#caller.call('listHistory', { ...options, query })
   }
 
@@ -74,7 +74,7 @@ export class History {
   }
 }
 
-type FetchPage = (query: HistoryQuery) => Promise<Answer<HistoryPage>>
+type FetchPage = (query: HistoryQuery) => Promise<ApiResponse<HistoryPage>>
 
 /**
  * Walks back page by page. The interface shows neither the order within a page nor what `before`
@@ -86,20 +86,20 @@ async function* walkHistory(
   asked: HistoryQuery,
   { position: start, seen = new MessageKeys(), part = 0, since }: WalkOptions,
 ): AsyncGenerator<HistoryBatch> {
-  const read = (answer: Answer<HistoryPage>, at: HistoryPosition | undefined) =>
-    readPage(answer, seen, part, at)
+  const read = (response: ApiResponse<HistoryPage>, at: HistoryPosition | undefined) =>
+    readPage(response, seen, part, at)
   const accept = (reading: PageReading, unsure = false): HistoryBatch => {
-    const { answer, position, met } = reading
+    const { response, position, met } = reading
     const messages = since === undefined ? reading.messages : reading.messages.filter(isSince(since))
-    return { messages, answer, position, met, unsure }
+    return { messages, response, position, met, unsure }
   }
-  const isOver = ({ met, answer: { body }, position: { time } }: PageReading): boolean =>
+  const isOver = ({ met, response: { body }, position: { time } }: PageReading): boolean =>
     met || body?.has_more === false || (since !== undefined && time !== undefined && time < since)
 
   let position = start
   if (!position) {
-    const { answer, withoutLimit } = await fetchFirst(fetchPage, asked)
-    const reading = read(answer, undefined)
+    const { response, withoutLimit } = await fetchFirst(fetchPage, asked)
+    const reading = read(response, undefined)
     if (withoutLimit) reading.position.withoutLimit = true
     if (isOver(reading) || reading.order !== undefined || reading.messages.length < 2) {
       yield accept(reading)
@@ -110,7 +110,7 @@ async function* walkHistory(
       const step = await stepBack(fetchPage, asked, read, reading.position)
       const { assumed } = reading.position
       const again = { ...beforeWalk, ...(step && { order: step.order }), assumed, withoutLimit }
-      yield accept(readPage(answer, new MessageKeys(), part, again))
+      yield accept(readPage(response, new MessageKeys(), part, again))
       if (!step) return
       yield accept(step.reading, step.unsure)
       if (isOver(step.reading)) return
@@ -132,12 +132,12 @@ const isSince = (since: number) => (message: HistoryMessage) => !(timeOf(message
 async function fetchFirst(
   fetchPage: FetchPage,
   query: HistoryQuery,
-): Promise<{ answer: Answer<HistoryPage>; withoutLimit: boolean }> {
+): Promise<{ response: ApiResponse<HistoryPage>; withoutLimit: boolean }> {
   try {
-    return { answer: await fetchPage(query), withoutLimit: false }
+    return { response: await fetchPage(query), withoutLimit: false }
   } catch (error) {
     if (query.limit === undefined || !isRefusal(error)) throw error
-    return { answer: await fetchPage(unlimited(query)), withoutLimit: true }
+    return { response: await fetchPage(unlimited(query)), withoutLimit: true }
   }
 }
 
@@ -155,7 +155,7 @@ interface Step {
 async function stepBack(
   fetchPage: FetchPage,
   asked: HistoryQuery,
-  read: (answer: Answer<HistoryPage>, at: HistoryPosition) => PageReading,
+  read: (response: ApiResponse<HistoryPage>, at: HistoryPosition) => PageReading,
   position: HistoryPosition,
 ): Promise<Step | undefined> {
   const query = position.withoutLimit ? unlimited(asked) : asked
@@ -164,10 +164,10 @@ async function stepBack(
   let repeated = false
   for (const attempt of attemptsToStepBack(position, query.limit)) {
     try {
-      const answer = await fetchPage({ ...query, ...attempt.query })
+      const response = await fetchPage({ ...query, ...attempt.query })
       const from = { ...position, cursor: attempt.field, proven: true }
       if (attempt.order) from.order = attempt.order
-      const reading = read(answer, from)
+      const reading = read(response, from)
       // Read from the wrong end, the page before would have led back to itself.
       const order = reading.order ?? position.assumed
       if (reading.messages.length > 0 || reading.met) {
@@ -176,7 +176,7 @@ async function stepBack(
         return { reading: { ...reading, position: { ...reading.position, order } }, order, unsure }
       }
       // A full page of what is known may be that of a service that heeds no cursor.
-      const { has_more } = answer.body ?? {}
+      const { has_more } = response.body ?? {}
       if (has_more === undefined && reading.all.length > 0 && reading.all.length === query.limit)
         repeated = true
       // An empty page may be what a cursor leads to that is not understood, until it has led on once.

@@ -51,7 +51,7 @@ export function describeInterruption(interrupted: Interrupted): string {
 
 /**
  * The failure that a caller sees for a request that was interrupted for good. `truncated` where
- * an answer had begun, so that only its end is missing.
+ * a response had begun, so that only its end is missing.
  */
 export function networkFailure(
   interrupted: Interrupted,

@@ -7,7 +7,7 @@ import type { Dispatcher } from 'undici'
  */
 export type Stage = 'connect' | 'request' | 'body'
 
-/** A request that the network or a time-out ended. It never leaves `src/client`. */
+/** A request that the network or a timeout ended. It never leaves `src/client`. */
 export class Interrupted extends Error {
   override name = 'Interrupted'
   readonly stage: Stage
@@ -24,7 +24,7 @@ export class Expired extends Error {
   readonly ms: number
 
   constructor(ms: number) {
-    super('time-out')
+    super('timeout')
     this.ms = ms
   }
 }
@@ -37,7 +37,7 @@ export interface Envelope {
   body?: string | Uint8Array
 }
 
-/** An answer whose body has not been read. */
+/** A response whose body has not been read. */
 export interface OpenResponse {
   readonly status: number
   readonly statusText: string
@@ -56,7 +56,7 @@ export interface OpenResponse {
 const highWaterMark = 64 * 1024
 
 /**
- * Sends one request and resolves when the head of its answer has come.
+ * Sends one request and resolves when the head of its response has come.
  *
  * This is a handler of our own on undici's `dispatch`, for two facts that its `request` hides:
  * whether the first byte had left when something failed, and an abort that does not wait for a
@@ -160,7 +160,7 @@ class RunningResponse implements OpenResponse, Dispatcher.DispatchHandler {
   }
 
   /**
-   * Undici frees a connection one turn of the event loop after its answer. Who is told of the end
+   * Undici frees a connection one turn of the event loop after its response. Who is told of the end
    * before that, and sends the next request at once, pays for a second connection.
    */
   onResponseEnd(): void {

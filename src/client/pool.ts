@@ -1,8 +1,6 @@
-import type { Dispatcher, Pool } from 'undici'
+import type { Dispatcher } from 'undici'
 import { isLoopback } from '../contract/base-url.ts'
-
-/** What a pool is given, whether it goes through a proxy or not; times are in ms, and 0 is no bound. */
-export type PoolOptions = Pick<Pool.Options, 'connectTimeout' | 'allowH2' | 'headersTimeout' | 'bodyTimeout'>
+import type { PoolOptions } from './proxied-pool.ts'
 
 /**
  * Opens the one keep-alive pool of a client. Undici is loaded here and not before, and its proxy

@@ -3,7 +3,9 @@ import connect from 'undici/lib/api/api-connect.js'
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import { Failure } from '../contract/failure.ts'
-import type { PoolOptions } from './pool.ts'
+
+/** What a pool is given, whether it goes through a proxy or not. Times are in milliseconds; 0 is no limit. */
+export type PoolOptions = Pick<Pool.Options, 'connectTimeout' | 'allowH2' | 'headersTimeout' | 'bodyTimeout'>
 
 /**
  * Opens a pool that goes through the environment's proxy where that is meant for the address.

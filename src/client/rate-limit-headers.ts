@@ -8,7 +8,7 @@ export interface Quota {
 type Headers = Record<string, string>
 
 /**
- * How long an answer asks us to wait, in milliseconds; undefined where it does not say.
+ * How long a response asks us to wait, in milliseconds; undefined where it does not say.
  * docs/interface.md, "Limits", shows no header for it, so every known one is tried.
  */
 export function readWait(headers: Headers, now: number): number | undefined {

@@ -1,11 +1,11 @@
 import { Failure, unknownOutcome } from '../contract/failure.ts'
-import { mayHaveDone } from './error-answer.ts'
+import { mayHaveDone } from './error-response.ts'
 import { doubtHint } from './network-failure.ts'
 import type { Envelope } from './open-response.ts'
 import { showUrl } from './redaction.ts'
 
 /** Redirects of one request that are followed. */
-const mostRedirects = 5
+const maxRedirects = 5
 
 interface Answered {
   status: number
@@ -13,7 +13,7 @@ interface Answered {
 }
 
 /**
- * The request that a redirect asks for (RFC 9110 section 15.4), or undefined where the answer is
+ * The request that a redirect asks for (RFC 9110 section 15.4), or undefined where the response is
  * none that we follow: 301, 302 and 303 for GET and HEAD, 307 and 308 for every method.
  *
  * @param visited URLs of this request so far, oldest first
@@ -51,8 +51,8 @@ export function followRedirect(
   target.password = ''
   target.hash = ''
   if (visited.includes(target.href)) throw rejected('the service redirects in a circle')
-  if (visited.length > mostRedirects) {
-    throw rejected(`the service redirected more than ${mostRedirects} times`)
+  if (visited.length > maxRedirects) {
+    throw rejected(`the service redirected more than ${maxRedirects} times`)
   }
   return { ...envelope, url: target }
 }

@@ -15,7 +15,7 @@ export interface RetryPolicy {
 }
 
 /** What one request has used up so far. */
-export interface RetryCounts {
+interface RetryCounts {
   retries: number
   limits: number
   /** Milliseconds that the service asked for. */
@@ -31,7 +31,7 @@ export type Verdict =
 
 /**
  * PUT and GET mean the same twice (RFC 9110 section 9.2.2), as does HEAD. DELETE does too, but
- * the interface has none, so that we know nothing of what its second answer would say.
+ * the interface has none, so that we know nothing of what its second response would say.
  */
 const repeatable = new Set(['GET', 'PUT', 'HEAD'])
 

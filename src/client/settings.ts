@@ -1,8 +1,8 @@
 import type { ApiConfiguration } from '../contract/api-configuration.ts'
 import type { Preferences } from '../contract/preferences.ts'
 import type { Settings as ApplicationSettings, SettingsPatch } from '../contract/settings.ts'
-import type { Answer } from './answer.ts'
 import type { EndpointCaller } from './endpoint-caller.ts'
+import type { ApiResponse } from './response.ts'
 
 /** Settings of the application (docs/interface.md, "Endpoints": the rows below /v1/settings). */
 export class Settings {
@@ -14,7 +14,7 @@ export class Settings {
   }
 
   /** Reads the application settings: GET /v1/settings. */
-  get(): Promise<Answer<ApplicationSettings>> {
+  get(): Promise<ApiResponse<ApplicationSettings>> {
     return this.#caller.call('getSettings')
   }
 
@@ -24,17 +24,17 @@ export class Settings {
    *
    * @throws Failure with `inDoubt` if the change may have been made
    */
-  update(body: SettingsPatch): Promise<Answer<unknown>> {
+  update(body: SettingsPatch): Promise<ApiResponse<unknown>> {
     return this.#caller.call('updateSettings', { body })
   }
 
   /** Reads the user preferences: GET /v1/settings/preferences. */
-  preferences(): Promise<Answer<Preferences>> {
+  preferences(): Promise<ApiResponse<Preferences>> {
     return this.#caller.call('getPreferences')
   }
 
   /** Sets the API configuration, which cannot be read: POST /v1/settings/api. */
-  setApi(body: ApiConfiguration): Promise<Answer<unknown>> {
+  setApi(body: ApiConfiguration): Promise<ApiResponse<unknown>> {
     return this.#caller.call('setApiConfiguration', { body })
   }
 }

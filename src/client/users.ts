@@ -1,12 +1,12 @@
-import type { Profile, UserSettingsAnswer, UserSettingsRequest } from '../contract/profile.ts'
+import type { Profile, UserSettingsRequest, UserSettingsResponse } from '../contract/profile.ts'
 import type {
   AssignPermissionsRequest,
   CreateUserRequest,
   UpdateUserRequest,
   User,
 } from '../contract/user.ts'
-import type { Answer } from './answer.ts'
 import type { EndpointCaller } from './endpoint-caller.ts'
+import type { ApiResponse } from './response.ts'
 
 /** Users and permissions (docs/interface.md, "Endpoints": the rows below /v1/users and /api/user). */
 export class Users {
@@ -23,32 +23,32 @@ export class Users {
    *
    * @throws Failure with `inDoubt` if the user may have been created
    */
-  create(body: CreateUserRequest): Promise<Answer<unknown>> {
+  create(body: CreateUserRequest): Promise<ApiResponse<unknown>> {
     return this.#caller.call('createUser', { body })
   }
 
   /** Reads a user: GET /v1/users/{id}. */
-  get(id: string): Promise<Answer<User>> {
+  get(id: string): Promise<ApiResponse<User>> {
     return this.#caller.call('getUser', { params: { id } })
   }
 
   /** Changes a user: PATCH /v1/users/{id}. Only the fields of `body` are sent. */
-  update(id: string, body: UpdateUserRequest): Promise<Answer<unknown>> {
+  update(id: string, body: UpdateUserRequest): Promise<ApiResponse<unknown>> {
     return this.#caller.call('updateUser', { params: { id }, body })
   }
 
   /** Sends permissions and a role: POST /v1/users/{id}/permissions. */
-  assignPermissions(id: string, body: AssignPermissionsRequest): Promise<Answer<unknown>> {
+  assignPermissions(id: string, body: AssignPermissionsRequest): Promise<ApiResponse<unknown>> {
     return this.#caller.call('assignPermissions', { params: { id }, body })
   }
 
   /** Reads the user to whom the credential belongs: GET /api/user/profile. */
-  profile(): Promise<Answer<Profile>> {
+  profile(): Promise<ApiResponse<Profile>> {
     return this.#caller.call('getProfile')
   }
 
   /** Sets the settings of the user to whom the credential belongs: PUT /api/user/settings. */
-  updateSettings(body: UserSettingsRequest): Promise<Answer<UserSettingsAnswer>> {
+  updateSettings(body: UserSettingsRequest): Promise<ApiResponse<UserSettingsResponse>> {
     return this.#caller.call('updateUserSettings', { body })
   }
 }

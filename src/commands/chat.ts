@@ -55,7 +55,7 @@ export default class Chat extends BaseCommand {
     jq: { ...sharedFlags.jq, hidden: true },
     timeout: replyTimeoutFlag,
   }
-  static override documentForms = ['text'] as const
+  static override documentFormats = ['text'] as const
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(Chat)

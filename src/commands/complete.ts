@@ -63,6 +63,7 @@ async function findModels(said: { profile?: string; base_url?: string }, host: H
       retries: 0,
       maxWait: 0,
       env: host.env,
+      clock: host.clock,
       signal: AbortSignal.timeout(patience),
     })
     const { body } = await client.chat.models()

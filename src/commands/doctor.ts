@@ -1,6 +1,6 @@
 import { BaseCommand } from '../cli/base-command.ts'
 import type { Surroundings } from '../cli/doctor/surroundings.ts'
-import { speaksUnicode } from '../cli/output/speaks-unicode.ts'
+import { speaksUnicode } from '../cli/doctor/terminal.ts'
 import { calls } from '../cli/requests.ts'
 import { profileKeys } from '../config/configuration-file.ts'
 import { checksView } from '../view/config.ts'
@@ -45,7 +45,7 @@ export default class Doctor extends BaseCommand {
       },
       readQuota: (headers) => {
         const limit = readPolicy(headers)?.limit
-        return { ...(limit === undefined ? {} : { limit }), ...readQuota(headers, Date.now()) }
+        return { ...(limit === undefined ? {} : { limit }), ...readQuota(headers, context.host.clock.now()) }
       },
       findUnfinishedImports: async () => {
         const { findUnfinishedImports } = await import('../bulk/journal/unfinished-imports.ts')

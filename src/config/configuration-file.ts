@@ -97,25 +97,31 @@ function readText(path: string): string | undefined {
  * Replaces the file as a whole, aside and renamed, 0600 in a 0700 folder.
  *
  * @param change is given the file as it is at that moment
+ * @param patience how long, in ms, to wait for another process that changes it
  */
 export async function changeConfiguration(
   directories: Directories,
   change: (configuration: Configuration) => Configuration,
+  patience?: number,
 ): Promise<void> {
   const path = configurationPath(directories)
   try {
     demandConfigurationFolder(directories)
     const { default: Conf } = await import('conf')
-    await withFileLock(path, () => {
-      const configuration = change(readConfiguration(directories))
-      const file = new Conf<Configuration>({
-        cwd: directories.config,
-        configName: 'config',
-        configFileMode: 0o600,
-        clearInvalidConfig: false,
-      })
-      file.store = configuration
-    })
+    await withFileLock(
+      path,
+      () => {
+        const configuration = change(readConfiguration(directories))
+        const file = new Conf<Configuration>({
+          cwd: directories.config,
+          configName: 'config',
+          configFileMode: 0o600,
+          clearInvalidConfig: false,
+        })
+        file.store = configuration
+      },
+      patience,
+    )
   } catch (cause) {
     if (cause instanceof Failure) throw cause
     throw unwritable(path, cause)

@@ -1,6 +1,7 @@
 import { Failure } from '../contract/failure.ts'
+import { nearest } from '../contract/nearest-word.ts'
 import { type Configuration, type Profile, type ProfileKey, profileKeys } from './configuration-file.ts'
-import { outputForms, readOutputForm } from './output-forms.ts'
+import { outputFormats, readOutputFormat } from './output-formats.ts'
 import {
   localProfile,
   readAddress,
@@ -24,7 +25,7 @@ const readers: Partial<Record<ProfileKey, (text: string) => unknown>> = {
   redirect_host: readRedirectHost,
   redirect_port: readPorts,
   redirect_path: readRedirectPath,
-  output: (text) => readOutputForm(text, outputForms),
+  output: (text) => readOutputFormat(text, outputFormats),
   timeout: readTimeout,
   retries: readCount,
   max_wait: readDuration,
@@ -100,8 +101,7 @@ function judge(key: ProfileKey, value: string): void {
   }
 }
 
-/** Readers of where the browser comes back to when somebody signs in; flags, variables and stored values alike. */
-
+/** Where the browser may come back to when somebody signs in. */
 export type RedirectHost = '127.0.0.1' | '::1'
 
 export function readRedirectHost(text: string): RedirectHost {
@@ -122,4 +122,13 @@ export function readRedirectPath(text: string): string {
   // What is sent and what comes back must be the same characters.
   if (/^\/[\w.~/-]*$/.test(text) && new URL(text, 'http://localhost').pathname === text) return text
   throw new Error('is not a path such as /callback')
+}
+
+/** @throws Failure `usage` naming the nearest known key */
+export function demandConfigurationKey(key: string): string {
+  if (configurationKeys.includes(key)) return key
+  const meant = nearest(key, configurationKeys)
+  throw new Failure('usage', `There is no configuration key "${key}"`, {
+    hint: meant ? `Did you mean ${meant}?` : `Known: ${configurationKeys.join(', ')}`,
+  })
 }

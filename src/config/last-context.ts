@@ -33,7 +33,7 @@ export function lastContextTime({ state }: Directories): number {
   return statSync(join(state, `${fileName}.json`), { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
-/** @throws Error when the state folder cannot be written; the conversation itself is safe on the service. */
+/** @throws Error when the state directory cannot be written; the conversation itself is safe on the service. */
 export async function rememberLastContext(
   { state }: Directories,
   owner: ContextOwner,

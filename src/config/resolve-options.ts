@@ -4,7 +4,13 @@ import { Directories } from '../system/directories.ts'
 import { type Configuration, configurationPath, type Profile, type ProfileKey } from './configuration-file.ts'
 import { type RedirectHost, readPorts, readRedirectHost, readRedirectPath } from './configuration-keys.ts'
 import { parseDuration } from './duration.ts'
-import { type DocumentForm, formsFrom, type OutputForm, offeredForm, readOutputForm } from './output-forms.ts'
+import {
+  type DocumentFormat,
+  formatsFrom,
+  type OutputFormat,
+  offeredFormat,
+  readOutputFormat,
+} from './output-formats.ts'
 
 export type Source = 'flag' | 'environment' | 'profile' | 'default'
 
@@ -35,7 +41,7 @@ export interface Options {
   redirect_port: Resolved<readonly number[]>
   redirect_path: Resolved<string>
   model: Resolved<string | undefined>
-  output: Resolved<OutputForm | DocumentForm | undefined>
+  output: Resolved<OutputFormat | DocumentFormat | undefined>
   /** Milliseconds. */
   timeout: Resolved<number>
   retries: Resolved<number>
@@ -49,7 +55,7 @@ interface Usage {
   /** Whether a base URL alone means the profile that has it. */
   takesProfileOfAddress: boolean
   /** The forms of a command that writes a document. */
-  documentForms?: readonly DocumentForm[] | undefined
+  documentFormats?: readonly DocumentFormat[] | undefined
 }
 
 /**
@@ -64,7 +70,7 @@ export function resolveOptions(
   flags: FlagValues,
   env: NodeJS.ProcessEnv,
   configuration: () => Configuration,
-  { mayNameNewProfile, takesProfileOfAddress, documentForms }: Usage,
+  { mayNameNewProfile, takesProfileOfAddress, documentFormats }: Usage,
 ): Options {
   const place = () => configurationPath(new Directories(env))
   const given = (name: OptionName): Resolved<string> | undefined => {
@@ -133,8 +139,8 @@ export function resolveOptions(
     model: text('model'),
     output: read(
       'output',
-      offeredForm(pick('output'), documentForms),
-      (text) => readOutputForm(text, formsFrom(pick('output')?.source, documentForms)),
+      offeredFormat(pick('output'), documentFormats),
+      (text) => readOutputFormat(text, formatsFrom(pick('output')?.source, documentFormats)),
       undefined,
     ),
     timeout: read('timeout', pick('timeout'), readTimeout, 60_000),

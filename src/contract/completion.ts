@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { answer, type Maybe, type Received, request } from './shapes.ts'
+import { type Maybe, type Received, request, response } from './shapes.ts'
 
 const roles = ['system', 'user', 'assistant'] as const
 
@@ -38,7 +38,7 @@ export interface Usage extends Received {
   total_tokens?: Maybe<number>
 }
 
-const usage = answer<Usage>(() => ({
+const usage = response<Usage>(() => ({
   prompt_tokens: z.int(),
   completion_tokens: z.int(),
   total_tokens: z.int(),
@@ -58,8 +58,8 @@ export interface ChoiceMessage extends Received {
   content?: Maybe<string>
 }
 
-const choice = answer<Choice>(() => ({
-  message: answer<ChoiceMessage>(() => ({ role: z.string(), content: z.string() })),
+const choice = response<Choice>(() => ({
+  message: response<ChoiceMessage>(() => ({ role: z.string(), content: z.string() })),
   finish_reason: z.string(),
   index: z.int(),
 }))
@@ -78,7 +78,7 @@ export interface Completion extends Received {
 }
 
 /** @internal */
-export const completion = answer<Completion>(() => ({
+export const completion = response<Completion>(() => ({
   id: z.string(),
   object: z.string(),
   created: z.int(),

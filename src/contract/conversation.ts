@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { answer, type Maybe, type Received, request } from './shapes.ts'
+import { type Maybe, type Received, request, response } from './shapes.ts'
 
 /** docs/interface.md, "Send-message request and response". */
 export interface SendRequest {
@@ -22,7 +22,7 @@ export const sendRequest = request<SendRequest>(() => ({
 }))
 
 /** A reply (docs/interface.md, "Send-message request and response"). */
-export interface SendAnswer extends Received {
+export interface SendResponse extends Received {
   id?: Maybe<string>
   /** The text of the reply. */
   response?: Maybe<string>
@@ -33,7 +33,7 @@ export interface SendAnswer extends Received {
 }
 
 /** @internal */
-export const sendAnswer = answer<SendAnswer>(() => ({
+export const sendResponse = response<SendResponse>(() => ({
   id: z.string(),
   response: z.string(),
   context_id: z.string(),
@@ -67,7 +67,7 @@ export interface HistoryMessage extends Received {
   created_at?: Maybe<string>
 }
 
-const historyMessage = answer<HistoryMessage>(() => ({
+const historyMessage = response<HistoryMessage>(() => ({
   id: z.string(),
   content: z.string(),
   role: z.string(),
@@ -81,7 +81,7 @@ export interface HistoryPage extends Received {
 }
 
 /** @internal */
-export const historyPage = answer<HistoryPage>(() => ({
+export const historyPage = response<HistoryPage>(() => ({
   messages: z.array(historyMessage),
   has_more: z.boolean(),
 }))

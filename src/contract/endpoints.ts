@@ -1,10 +1,10 @@
 import * as z from 'zod/mini'
 import { apiConfiguration } from './api-configuration.ts'
 import { completion, completionRequest } from './completion.ts'
-import { historyPage, historyQuery, sendAnswer, sendRequest } from './conversation.ts'
+import { historyPage, historyQuery, sendRequest, sendResponse } from './conversation.ts'
 import { modelList } from './model.ts'
 import { preferences } from './preferences.ts'
-import { profile, userSettingsAnswer, userSettingsRequest } from './profile.ts'
+import { profile, userSettingsRequest, userSettingsResponse } from './profile.ts'
 import { settings, settingsPatch } from './settings.ts'
 import { assignPermissionsRequest, createUserRequest, updateUserRequest, user } from './user.ts'
 
@@ -20,10 +20,10 @@ export interface Endpoint {
   query?: z.ZodMiniType
   request?: z.ZodMiniType
   /** Absent where the document says "not shown". */
-  answer?: z.ZodMiniType
+  response?: z.ZodMiniType
   /**
-   * The fields without which an answer is of no use to anybody, and as what. Anything else that
-   * departs from `answer` is a fault that is told but forgiven.
+   * The fields without which a response is of no use to anybody, and as what. Anything else that
+   * departs from `response` is a fault that is told but forgiven.
    */
   needs?: Readonly<Record<string, z.ZodMiniType>>
 }
@@ -40,14 +40,14 @@ export const endpoints = {
     path: '/v1/chat/completions',
     family: '/v1',
     request: completionRequest,
-    answer: completion,
+    response: completion,
     needs: { choices },
   },
   listModels: {
     method: 'GET',
     path: '/v1/chat/models',
     family: '/v1',
-    answer: modelList,
+    response: modelList,
     needs: { data: list },
   },
   sendMessage: {
@@ -55,7 +55,7 @@ export const endpoints = {
     path: '/api/chat/send',
     family: '/api',
     request: sendRequest,
-    answer: sendAnswer,
+    response: sendResponse,
     needs: { response: z.string() },
   },
   listHistory: {
@@ -63,20 +63,20 @@ export const endpoints = {
     path: '/api/chat/history',
     family: '/api',
     query: historyQuery,
-    answer: historyPage,
+    response: historyPage,
     needs: { messages: list },
   },
-  getProfile: { method: 'GET', path: '/api/user/profile', family: '/api', answer: profile },
+  getProfile: { method: 'GET', path: '/api/user/profile', family: '/api', response: profile },
   updateUserSettings: {
     method: 'PUT',
     path: '/api/user/settings',
     family: '/api',
     request: userSettingsRequest,
-    answer: userSettingsAnswer,
+    response: userSettingsResponse,
   },
-  getSettings: { method: 'GET', path: '/v1/settings', family: '/v1', answer: settings },
+  getSettings: { method: 'GET', path: '/v1/settings', family: '/v1', response: settings },
   updateSettings: { method: 'PATCH', path: '/v1/settings', family: '/v1', request: settingsPatch },
-  getPreferences: { method: 'GET', path: '/v1/settings/preferences', family: '/v1', answer: preferences },
+  getPreferences: { method: 'GET', path: '/v1/settings/preferences', family: '/v1', response: preferences },
   setApiConfiguration: {
     method: 'POST',
     path: '/v1/settings/api',
@@ -84,7 +84,7 @@ export const endpoints = {
     request: apiConfiguration,
   },
   createUser: { method: 'POST', path: '/v1/users', family: '/v1', request: createUserRequest },
-  getUser: { method: 'GET', path: '/v1/users/{id}', family: '/v1', answer: user },
+  getUser: { method: 'GET', path: '/v1/users/{id}', family: '/v1', response: user },
   updateUser: { method: 'PATCH', path: '/v1/users/{id}', family: '/v1', request: updateUserRequest },
   assignPermissions: {
     method: 'POST',
@@ -105,8 +105,8 @@ export type RequestOf<N extends EndpointName> = Inferred<(typeof endpoints)[N], 
 /** What an endpoint takes as its query; undefined for none. */
 export type QueryOf<N extends EndpointName> = Inferred<(typeof endpoints)[N], 'query'>
 /** What an endpoint answers; unknown where the document does not show it. */
-export type AnswerOf<N extends EndpointName> = (typeof endpoints)[N] extends {
-  answer: infer S extends z.ZodMiniType
+export type ResponseOf<N extends EndpointName> = (typeof endpoints)[N] extends {
+  response: infer S extends z.ZodMiniType
 }
   ? z.infer<S>
   : unknown

@@ -1,8 +1,8 @@
 import * as z from 'zod/mini'
-import { answer } from './shapes.ts'
+import { response } from './shapes.ts'
 
 /** docs/interface.md, "Errors". `code` values and the content of `details` are the service's own. */
 export const errorBody = z.looseObject({
-  error: answer(() => ({ code: z.string(), message: z.string(), details: z.unknown() })),
+  error: response(() => ({ code: z.string(), message: z.string(), details: z.unknown() })),
 })
 export type ErrorBody = z.infer<typeof errorBody>

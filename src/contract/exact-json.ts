@@ -92,6 +92,17 @@ export function canonicalNumber(value: number | ExactNumber): string {
   return power === 0n ? `${sign}${significant}` : `${sign}${significant}e${power}`
 }
 
+/** JSON of a JSON value in one form alone: no white space, names in the order of their UTF-16 units. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (isNumber(value)) return canonicalNumber(value)
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const fields = Object.entries(value)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, inner]) => `${JSON.stringify(name)}:${canonicalJson(inner)}`)
+  return `{${fields.join(',')}}`
+}
+
 /**
  * A value with doubles in the place of its exact numbers, to be checked by a schema: what is an
  * integer stays one, however large. The value itself where it has none.

@@ -1,9 +1,6 @@
 import type { Advice } from './advice.ts'
 
-/**
- * Why something failed, in the words of docs/exit-codes.md. A layer says the kind; only
- * `cli/exit-codes.ts` knows which exit code that is.
- */
+/** Why something failed (docs/exit-codes.md). Only `cli/exit-codes.ts` knows the exit code of a kind. */
 export type FailureKind =
   | 'usage'
   | 'refused'
@@ -37,15 +34,15 @@ export interface FailedRequest {
 export interface FailureOptions {
   /** The next step, in one sentence. Only the command line may name flags and commands in it. */
   hint?: string | undefined
-  /** What else may help, as data for the command line to put into words after the hint. */
+  /** What else may help: codes with data, which only the command line puts into words. */
   advice?: readonly Advice[] | undefined
   /** The service's own machine-readable code, where it sent one. */
   code?: string
-  /** HTTP status of the answer. */
+  /** HTTP status of the response. */
   status?: number
   details?: unknown
   request?: FailedRequest
-  /** Whether the request may have taken effect all the same: nobody knows. */
+  /** Whether the outcome is unknown: the request may have taken effect. */
   inDoubt?: boolean
   cause?: unknown
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { answer, type Maybe, type Received } from './shapes.ts'
+import { type Maybe, type Received, response } from './shapes.ts'
 
 /** docs/interface.md, "Model". */
 export interface Model extends Received {
@@ -12,7 +12,7 @@ export interface Model extends Received {
   owned_by?: Maybe<string>
 }
 
-const model = answer<Model>(() => ({
+const model = response<Model>(() => ({
   id: z.string(),
   created: z.int(),
   object: z.string(),
@@ -25,4 +25,4 @@ export interface ModelList extends Received {
 }
 
 /** @internal */
-export const modelList = answer<ModelList>(() => ({ data: z.array(model) }))
+export const modelList = response<ModelList>(() => ({ data: z.array(model) }))

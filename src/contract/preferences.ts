@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { answer, type Maybe, type Received } from './shapes.ts'
+import { type Maybe, type Received, response } from './shapes.ts'
 
 /** docs/interface.md, "User preferences" (GET /v1/settings/preferences). */
 export interface Preferences extends Received {
@@ -23,9 +23,9 @@ export interface DisplayPreferences extends Received {
 }
 
 /** @internal */
-export const preferences = answer<Preferences>(() => ({
+export const preferences = response<Preferences>(() => ({
   language: z.string(),
   timezone: z.string(),
-  notifications: answer<NotificationPreferences>(() => ({ email: z.boolean(), push: z.boolean() })),
-  display: answer<DisplayPreferences>(() => ({ theme: z.string(), font_size: z.string() })),
+  notifications: response<NotificationPreferences>(() => ({ email: z.boolean(), push: z.boolean() })),
+  display: response<DisplayPreferences>(() => ({ theme: z.string(), font_size: z.string() })),
 }))

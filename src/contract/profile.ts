@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { answer, type Maybe, type Received, request } from './shapes.ts'
+import { type Maybe, type Received, request, response } from './shapes.ts'
 
 const freeForm = () => z.record(z.string(), z.unknown())
 
@@ -17,7 +17,7 @@ export interface Profile extends Received {
 }
 
 /** @internal */
-export const profile = answer<Profile>(() => ({
+export const profile = response<Profile>(() => ({
   id: z.string(),
   email: z.string(),
   name: z.string(),
@@ -41,13 +41,13 @@ export const userSettingsRequest = request<UserSettingsRequest>(() => ({
 }))
 
 /** The response of PUT /api/user/settings. `success: false` rejects instead. */
-export interface UserSettingsAnswer extends Received {
+export interface UserSettingsResponse extends Received {
   success?: Maybe<boolean>
   settings?: Maybe<Record<string, unknown>>
 }
 
 /** @internal */
-export const userSettingsAnswer = answer<UserSettingsAnswer>(() => ({
+export const userSettingsResponse = response<UserSettingsResponse>(() => ({
   success: z.boolean(),
   settings: freeForm(),
 }))

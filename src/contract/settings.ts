@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { answer, type Maybe, type Received, request } from './shapes.ts'
+import { type Maybe, type Received, request, response } from './shapes.ts'
 
 const colour = () => z.string().check(z.regex(/^#[0-9a-fA-F]{6}$/, 'must have the form #RRGGBB'))
 
@@ -89,9 +89,9 @@ export interface Limits extends Received {
  *
  * @internal
  */
-export const settings = answer<Settings>(() => ({
+export const settings = response<Settings>(() => ({
   app_name: z.string(),
-  theme: answer<Theme>(() => ({ ...theme(), primary_color: z.string() })),
-  features: answer<Features>(features),
-  limits: answer<Limits>(limits),
+  theme: response<Theme>(() => ({ ...theme(), primary_color: z.string() })),
+  features: response<Features>(features),
+  limits: response<Limits>(limits),
 }))

@@ -43,7 +43,7 @@ export function request<T>(
  *
  * @internal
  */
-export function answer<T>(fields: () => FieldsOf<T>): z.ZodMiniObject<Nullish<FieldsOf<T>>, z.core.$loose> {
+export function response<T>(fields: () => FieldsOf<T>): z.ZodMiniObject<Nullish<FieldsOf<T>>, z.core.$loose> {
   return object(() => mapFields(fields(), z.nullish), anything) as never
 }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { answer, type Maybe, type Received, request } from './shapes.ts'
+import { type Maybe, type Received, request, response } from './shapes.ts'
 
 export const emailForm = /^[^\s@]+@[^\s@]+$/
 export const emailWords = 'must be an e-mail address'
@@ -56,13 +56,13 @@ export interface UserSettings extends Received {
 }
 
 /** @internal */
-export const user = answer<User>(() => ({
+export const user = response<User>(() => ({
   id: z.string(),
   email: z.string(),
   name: z.string(),
   created_at: z.string(),
   metadata: metadata(),
-  settings: answer<UserSettings>(userSettings),
+  settings: response<UserSettings>(userSettings),
 }))
 
 export const permissionForm = /^[^\s:]+:[^\s:]+$/

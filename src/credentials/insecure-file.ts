@@ -23,7 +23,7 @@ const nonBlocking = constants.O_NONBLOCK ?? 0
 
 /**
  * A file for each credential, in plain text: only for those who asked for it. 0600 in a 0700
- * folder, both ours alone; what is any wider, or a link, is refused rather than mended, for
+ * directory, both ours alone; what is any wider, or a link, is refused rather than mended, for
  * somebody else may have read or put it there.
  */
 export class InsecureFile implements CredentialStore {

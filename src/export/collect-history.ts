@@ -1,6 +1,6 @@
-import type { Answer } from '../client/answer.ts'
 import type { History, HistoryBatch } from '../client/history.ts'
 import { keysOf, MessageKeys } from '../client/message-keys.ts'
+import type { ApiResponse } from '../client/response.ts'
 import type { HistoryMessage, HistoryPage, HistoryQuery } from '../contract/conversation.ts'
 import { parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
@@ -12,7 +12,7 @@ export interface Collecting {
   /** Ms. */
   since: number | undefined
   spill: Spill
-  onFirstAnswer(answer: Answer<HistoryPage>): void | Promise<void>
+  onFirstAnswer(answer: ApiResponse<HistoryPage>): void | Promise<void>
   /** Is told of every page when it is on disk. */
   onPage(page: { messages: number; oldest: number | undefined }): void
   /** More messages are of one time than the service shows of it. */
@@ -58,7 +58,7 @@ async function walkPart(part: number, seen: MessageKeys, collecting: Collecting)
   let met = false
   for await (const batch of oneAhead(history.pages(query, { position, seen, part, since }))) {
     spill.append(part, batch.messages, batch.position)
-    if (isFirst) await collecting.onFirstAnswer(batch.answer)
+    if (isFirst) await collecting.onFirstAnswer(batch.response)
     isFirst = false
     if (batch.unsure) collecting.onUnsure()
     met = batch.met

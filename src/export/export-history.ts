@@ -2,19 +2,23 @@ import { rmSync } from 'node:fs'
 import type { Directories } from '../system/directories.ts'
 import { DocumentFile } from '../system/document-file.ts'
 import { type Collecting, collectHistory } from './collect-history.ts'
-import { type ExportIdentity, openExportFolder } from './export-folder.ts'
+import { type ExportIdentity, openExportDirectory } from './export-directory.ts'
 import { Spill } from './spill.ts'
-import { type ExportForm, type Write, type Writing, writeDocument } from './write-document.ts'
+import { type ExportFormat, type Write, type Writing, writeDocument } from './write-document.ts'
 
 export interface Export
   extends Pick<Collecting, 'history' | 'since' | 'onFirstAnswer' | 'onPage' | 'onUnsure'>,
     Pick<Writing, 'onWritten' | 'signal'> {
-  form: ExportForm
+  format: ExportFormat
   identity: ExportIdentity
   directories: Directories
   /** The file to replace; undefined for stdout. */
   to: string | undefined
   writeToStdout: Write
+  /** Whether the reader of stdout has seen enough, so that nothing is to be kept. */
+  hasReadEnough(): boolean
+  /** Calls `cleanup` where the process ends before the export does; returns what withdraws it. */
+  onExit(cleanup: (exitCode: number) => void): () => void
   /** Is told how many messages an earlier run has left. */
   onGoingOn(messages: number): void
   /** Is told that what an earlier run has left is of no use any more. */
@@ -32,14 +36,13 @@ export interface Export
 export async function exportHistory(options: Export): Promise<number> {
   const { to, identity, signal } = options
   const file = to === undefined ? undefined : new DocumentFile(to)
-  const folder = openExportFolder(options.directories, identity)
-  if (folder.leftBy !== undefined) file?.removeLeftovers(folder.leftBy)
-  const spill = new Spill(folder.path)
+  const directory = openExportDirectory(options.directories, identity)
+  if (directory.leftBy !== undefined) file?.removeLeftovers(directory.leftBy)
+  const spill = new Spill(directory.path)
   // Also where the reader of a pipe has had enough, which ends the program at once.
-  const removeIfDone = (exitCode: number): void => {
-    if (exitCode === 0) rmSync(folder.path, { recursive: true, force: true })
-  }
-  process.once('exit', removeIfDone)
+  const withdrawCleanup = options.onExit((exitCode) => {
+    if (exitCode === 0) rmSync(directory.path, { recursive: true, force: true })
+  })
   try {
     if (spill.messages > 0) options.onGoingOn(spill.messages)
     await collect(options, spill)
@@ -52,16 +55,16 @@ export async function exportHistory(options: Export): Promise<number> {
     signal.throwIfAborted()
     await file?.finish()
     spill.close()
-    rmSync(folder.path, { recursive: true, force: true })
+    rmSync(directory.path, { recursive: true, force: true })
     return written
   } catch (error) {
     await file?.discard()
     spill.close()
-    if (spill.messages > 0) options.onKept(spill.messages)
-    else rmSync(folder.path, { recursive: true, force: true })
+    if (spill.messages > 0 && !options.hasReadEnough()) options.onKept(spill.messages)
+    else rmSync(directory.path, { recursive: true, force: true })
     throw error
   } finally {
-    process.removeListener('exit', removeIfDone)
+    withdrawCleanup()
   }
 }
 

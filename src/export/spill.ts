@@ -13,7 +13,7 @@ import { crc32 } from 'node:zlib'
 import type { HistoryPosition } from '../client/history-position.ts'
 import type { HistoryMessage } from '../contract/conversation.ts'
 import { firstTime } from '../contract/history-order.ts'
-import { folderFailure } from './export-folder.ts'
+import { directoryFailure } from './export-directory.ts'
 
 /** One page: its messages stand in the file of pages as lines of JSON, the oldest first. */
 export interface SpilledPage {
@@ -55,18 +55,18 @@ export class Spill {
   readonly parts: Part[] = []
   readonly #pagesFile: number
   readonly #indexFile: number
-  readonly #folder: string
+  readonly #directory: string
   #size = 0
   #syncedAt = Date.now()
   /** A buffer for each page would be garbage faster than it is collected. */
   #scratch = Buffer.allocUnsafe(64 * 1024)
 
   /** @throws Failure `storage` */
-  constructor(folder: string) {
-    this.#folder = folder
+  constructor(directory: string) {
+    this.#directory = directory
     ;[this.#pagesFile, this.#indexFile] = this.#guard(() => [
-      openOwn(join(folder, 'pages')),
-      openOwn(join(folder, 'index')),
+      openOwn(join(directory, 'pages')),
+      openOwn(join(directory, 'index')),
     ])
     this.#guard(() => this.#restore())
   }
@@ -199,7 +199,7 @@ export class Spill {
     try {
       return work()
     } catch (cause) {
-      throw folderFailure(this.#folder, cause)
+      throw directoryFailure(this.#directory, cause)
     }
   }
 }

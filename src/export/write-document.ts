@@ -3,13 +3,13 @@ import { parseJson } from '../contract/exact-json.ts'
 import { timeOf } from '../contract/history-order.ts'
 import type { Spill, SpilledPage } from './spill.ts'
 
-export type ExportForm = 'jsonl' | 'json' | 'md' | 'html'
+export type ExportFormat = 'jsonl' | 'json' | 'md' | 'html'
 
 /** Takes the next bytes of a document, and resolves when there is room for more. */
 export type Write = (bytes: Uint8Array) => Promise<void>
 
 export interface Writing {
-  form: ExportForm
+  format: ExportFormat
   spill: Spill
   context: string | undefined
   /** Ms. */
@@ -25,7 +25,7 @@ export async function writeDocument(writing: Writing): Promise<number> {
   const { spill, since, signal, onWritten } = writing
   const pages = pagesInOrder(spill)
   const total = pages.reduce((sum, page) => sum + page.messages, 0)
-  const shape = await loadShape(writing.form, writing.context)
+  const shape = await loadShape(writing.format, writing.context)
   const chunks = new Chunks(writing.write)
   let written = 0
   await chunks.add(Buffer.from(shape.head))
@@ -103,9 +103,9 @@ interface Shape {
   tail(isEmpty: boolean): string
 }
 
-async function loadShape(form: ExportForm, context: string | undefined): Promise<Shape> {
-  if (form === 'jsonl') return { head: '', page: (lines) => lines, tail: () => '' }
-  if (form === 'json') {
+async function loadShape(format: ExportFormat, context: string | undefined): Promise<Shape> {
+  if (format === 'jsonl') return { head: '', page: (lines) => lines, tail: () => '' }
+  if (format === 'json') {
     return {
       head: '{"messages":[',
       page: (lines, isFirst) => {
@@ -116,7 +116,7 @@ async function loadShape(form: ExportForm, context: string | undefined): Promise
     }
   }
   const { head, message, tail } =
-    form === 'md'
+    format === 'md'
       ? (await import('./markdown-document.ts')).markdownDocument
       : (await import('./html-document.ts')).htmlDocument
   return {

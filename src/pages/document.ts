@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Html, html } from './html.ts'
 
-interface Head {
+interface DocumentHead {
   title: string
   /** CSS. The only style that the policy allows. */
   style: string
@@ -12,7 +12,7 @@ interface Head {
 }
 
 /** Everything before the content of `<main>`. */
-export function openDocument({ title, style, className, isFile = false }: Head): string {
+export function openDocument({ title, style, className, isFile = false }: DocumentHead): string {
   const { text } = html`<!doctype html>
 <html lang="en">
 <head>

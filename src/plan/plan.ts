@@ -1,11 +1,10 @@
 import type { ApiConfiguration } from '../contract/api-configuration.ts'
+import { canonicalJson } from '../contract/exact-json.ts'
 import type { Settings, SettingsPatch } from '../contract/settings.ts'
 import type { SettingsFile } from '../contract/settings-file.ts'
 import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../contract/settings-keys.ts'
 import { valueAt } from '../view/view.ts'
-import type { SentConfiguration } from './apply/sent-configuration.ts'
 import { leavesOf, patchOf } from './leaves.ts'
-import { canonicalJson } from './saved/canonical-json.ts'
 
 /** A key that is to change, or has changed. */
 export interface Change {
@@ -32,6 +31,13 @@ export interface Plan {
     comparedAt: string
     managed: readonly Managed[]
   }
+}
+
+/** The API configuration that was last sent to a service from here. */
+export interface SentConfiguration {
+  /** ISO 8601, UTC. */
+  sentAt: string
+  configuration: ApiConfiguration
 }
 
 /**
@@ -137,4 +143,24 @@ export function resultOf(plan: Plan): { changes: PrintedChange[] } {
 /** What a plan covers, whether it changes or not. */
 export function coverageOf({ settings, api }: Plan): { managed: number; sentAt: string | null } {
   return { managed: settings.length + (api?.managed.length ?? 0), sentAt: api?.sentAt ?? null }
+}
+
+/** What one configuration says otherwise than the one sent before it. */
+export interface SentDifference {
+  sentAt: string
+  changes: PrintedChange[]
+  /** Paths, `api.` before each, that were sent then and are not now: what becomes of them is the service's choice. */
+  left: string[]
+}
+
+export function compareSent(before: SentConfiguration, configuration: ApiConfiguration): SentDifference {
+  const plan = makePlan('', { settings: {}, api: configuration }, {}, before)
+  const named = leavesOf(configuration)
+  return {
+    sentAt: before.sentAt,
+    changes: resultOf(plan).changes,
+    left: [...leavesOf(before.configuration).keys()]
+      .filter((path) => !named.has(path))
+      .map((path) => `api.${path}`),
+  }
 }

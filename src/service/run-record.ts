@@ -27,6 +27,13 @@ export interface OtherRun {
   place: string
 }
 
+export interface Announcement {
+  /** The data directory of commands that name none, which gets a record too. */
+  defaultFolder?: string | undefined
+  /** Calls `cleanup` where the process ends before the service does; returns what withdraws it. */
+  onExit?(cleanup: () => void): () => void
+}
+
 /**
  * One file for each process, so that of two services on one directory neither hides the other. In the
  * user's default data directory a record with the name `elsewhere-…` is of a service on another one.
@@ -35,13 +42,12 @@ const recordName = /^(running|elsewhere)-\d+\.json$/
 
 /**
  * Records in the data directory that this process serves it, and drops the records of dead processes.
- * @param defaultFolder the data directory of commands that name none, which gets a record too
  * @returns removes the records
  */
 export async function announceRun(
   folder: string,
   said: Pick<WrittenRecord, 'url' | 'admin_url' | 'version' | 'place'>,
-  defaultFolder?: string,
+  { defaultFolder, onExit }: Announcement,
 ): Promise<() => Promise<void>> {
   const record: WrittenRecord = { ...said, pid: process.pid, started_at: new Date().toISOString() }
   const files = [await writeRecord(folder, 'running', record)]
@@ -52,17 +58,16 @@ export async function announceRun(
     // The service of a container or of a system user may have no home that it can write to.
   }
   // For a process that ends before the service does: the reader of its stdout is gone, or a second Ctrl-C came.
-  const removeAtExit = () => {
+  const withdrawCleanup = onExit?.(() => {
     try {
       for (const file of files) rmSync(file, { force: true })
     } catch {
       // Readers of the record see that this process is gone.
     }
-  }
-  process.once('exit', removeAtExit)
+  })
   return async () => {
-    process.off('exit', removeAtExit)
     for (const file of files) await rm(file, { force: true })
+    withdrawCleanup?.()
   }
 }
 

@@ -2,17 +2,15 @@ import { resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { generateKey, hashKey } from './domain/access/keys.ts'
-import { Refusal } from './domain/refusal.ts'
 import type { LogOptions } from './http/create-logger.ts'
 import { createServer } from './http/create-server.ts'
-import { type ExposureOptions, readExposure } from './http/listening/exposure.ts'
-import { issuerOf, noSignIn } from './http/listening/issuer.ts'
+import { type ExposureOptions, issuerOf, noSignIn, readExposure } from './http/listening/exposure.ts'
 import { listenFailure } from './http/listening/listen-failure.ts'
 import { type AdminServer, startAdminServer } from './http/open/admin-server.ts'
 import { Readiness } from './http/open/readiness.ts'
-import type { Metrics } from './metrics/metrics.ts'
-import { observeUpstream } from './metrics/observe-upstream.ts'
-import { announceRun } from './run-record.ts'
+import { type Metrics, observeUpstream } from './metrics/metrics.ts'
+import { Refusal } from './refusal.ts'
+import { type Announcement, announceRun } from './run-record.ts'
 import { openStore } from './store/open-store.ts'
 import { storageFailure } from './store/storage-failure.ts'
 import type { Upstream } from './upstream/upstream.ts'
@@ -39,7 +37,7 @@ export interface ServiceOptions extends ExposureOptions {
    * Writes a record into the data directory, by which commands on this machine find this service, and
    * another into the default data directory when that is not the same.
    */
-  announce?: { defaultFolder?: string | undefined } | undefined
+  announce?: Announcement | undefined
   /** Where `/metrics` is served, and `/healthz` and `/readyz` too; nowhere when not given. */
   admin?: { port: number | undefined } | undefined
   /** Of the program, for whoever asks what runs here. */
@@ -98,7 +96,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const adminUrl = admin?.url
     const { place } = store
     const said = { url, admin_url: adminUrl ?? null, version: version ?? null, place }
-    const withdraw = announce && (await announceRun(dataDir, said, announce.defaultFolder))
+    const withdraw = announce && (await announceRun(dataDir, said, announce))
     if (issuerOf(exposure, url) === undefined) logger?.warn(noSignIn)
     logger?.info({ url, admin: adminUrl, data: dataDir, database: place }, 'listening')
 

@@ -81,7 +81,7 @@ function faultOf(bytes: Uint8Array): string | undefined {
   return bytes.includes(0) ? 'not text: it has a NUL character' : undefined
 }
 
-/** Has cmd.exe not look for the editor in the folder one stands in. */
+/** Has cmd.exe not look for the editor in the working directory. */
 const onPathAlone = { NoDefaultCurrentDirectoryInExePath: '1' }
 
 async function run(

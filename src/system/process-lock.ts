@@ -70,7 +70,7 @@ export async function waitForProcessLock(
   }
 }
 
-/** How long, in ms, to wait for other processes that change the same file: hundreds may begin at once. */
+/** In ms: hundreds of processes may begin at once. */
 const patienceForFile = 30_000
 
 /**
@@ -79,12 +79,28 @@ const patienceForFile = 30_000
  *
  * @param path of the file; its directory must exist
  * @param change must not wait for anything, for others wait for it
- * @throws Failure `storage` when another process holds the lock for too long
+ * @param patience how long, in ms, to wait for other processes that change the same file
+ * @throws Failure `storage` when another process holds the lock for too long, or when it cannot be
+ *   opened; Error of the system where the directory cannot be written
  */
-export async function withFileLock(path: string, change: () => void): Promise<void> {
+export async function withFileLock(
+  path: string,
+  change: () => void,
+  patience = patienceForFile,
+): Promise<void> {
   const lock = `${path}.lock`
-  // A lock that is free is taken before this returns to its caller.
-  const release = tryProcessLock(lock) ?? (await waitForProcessLock(lock, { patience: patienceForFile }))
+  let release: (() => void) | undefined
+  try {
+    // A lock that is free is taken before this returns to its caller.
+    release = tryProcessLock(lock) ?? (await waitForProcessLock(lock, { patience }))
+  } catch (cause) {
+    if ((cause as { errcode?: number }).errcode === undefined) throw cause
+    // SQLite's error is of the file, as when root was killed while it held the lock.
+    throw new Failure('storage', `The lock ${lock} cannot be opened`, {
+      hint: 'If no other chatctl is running, remove it.',
+      cause,
+    })
+  }
   if (!release) {
     throw new Failure('storage', `${path} is being changed by another chatctl`, {
       hint: `Try again. It holds ${lock}`,

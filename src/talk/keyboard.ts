@@ -1,8 +1,10 @@
+import { Editor } from '../terminal/editor/editor.ts'
 import type { EditorEvent, EditorOptions } from '../terminal/editor/editor-options.ts'
-import type { SessionInput } from '../terminal/input.ts'
+import { KeyDecoder } from '../terminal/editor/key-decoder.ts'
+import { Recall } from '../terminal/editor/recall.ts'
+import { LineInput, type SessionInput } from '../terminal/input.ts'
 import { composeFooter, type Screen } from '../terminal/screen/screen.ts'
 import type { Status } from '../terminal/screen/status.ts'
-import { openInput } from './open-input.ts'
 import type { SessionOptions, SessionStyle } from './session-options.ts'
 import type { Voice } from './voice.ts'
 
@@ -211,5 +213,32 @@ export class Keyboard {
     this.#mayLeaveUntil = Date.now() + leaveWithin
     if (session.isStill) session.voice.note(leaveHint)
     else session.status.briefly(leaveHint, leaveWithin)
+  }
+}
+
+type Hooks = Pick<EditorOptions, 'complete' | 'onEvent' | 'onChange'>
+
+/** The editor, where the terminal lets us draw one. */
+function openInput(options: SessionOptions, style: SessionStyle, hooks: Hooks): SessionInput {
+  const { terminal, recallPath } = options
+  if (!terminal.addressable) return new LineInput(hooks.onEvent)
+  const recall = Recall.open(recallPath)
+  const editor = new Editor({ ...hooks, recall, style })
+  const decoder = new KeyDecoder((key) => editor.handle(key))
+  return {
+    get text() {
+      return editor.text
+    },
+    setText(text) {
+      editor.setText(text)
+      return true
+    },
+    offer(text) {
+      editor.offer(text)
+      return true
+    },
+    feed: (typed) => decoder.push(typed),
+    view: (columns, rows) => editor.view(columns, rows),
+    close: () => decoder.close(),
   }
 }

@@ -1,5 +1,6 @@
 import type { ClientEvent } from '../client/client-event.ts'
 import { Failure } from '../contract/failure.ts'
+import { loadHighlight } from '../terminal/markdown/highlight.ts'
 import { countOf } from '../view/count.ts'
 import { sendPrompt } from './answer/answer-prompt.ts'
 import type { Entry } from './keyboard.ts'
@@ -26,7 +27,11 @@ export async function runSession(options: SessionOptions): Promise<void> {
   signal.addEventListener('abort', onAbort)
   try {
     session.client = await options.connect((event) => showClientEvent(session, event))
-    if (!options.isPlain) void loadHighlight(session)
+    if (!options.isPlain) {
+      void loadHighlight().then((highlight) => {
+        session.highlight = highlight
+      })
+    }
     await session.stoppable(async (stop) => {
       const begun = await findConversation(session, begin, stop)
       session.begin(begun)
@@ -67,11 +72,6 @@ async function takeEntry(session: Session, { text, isShown }: Entry): Promise<vo
     voice.sayFailure(error)
     screen.separate()
   }
-}
-
-async function loadHighlight(session: Session): Promise<void> {
-  const { loadHighlight } = await import('../terminal/markdown/highlight.ts')
-  session.highlight = await loadHighlight()
 }
 
 function sayGoodbye({ recorder, options, voice }: Session): void {

@@ -36,7 +36,7 @@ export interface SessionOptions {
   streamFormat: StreamFormat | undefined
   /** Raw text, and nothing that moves. */
   isPlain: boolean
-  /** Undefined without colour. */
+  /** Undefined without color. */
   style: SessionStyle | undefined
   /** An address as the terminal shows it best. */
   link: ((text: string, url: string) => string) | undefined
@@ -48,7 +48,7 @@ export interface SessionOptions {
   env: NodeJS.ProcessEnv
   /** Where relative names of files are looked for; undefined for the working directory of the process. */
   cwd: string | undefined
-  /** Folder of the transcripts. */
+  /** Directory of the transcripts. */
   sessionsDirectory: string
   /** File of what was typed before. */
   recallPath: string

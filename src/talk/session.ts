@@ -7,6 +7,7 @@ import { type AnswerWriter, PlainWriter } from '../terminal/markdown/plain-write
 import { plainStyle } from '../terminal/markdown/text-style.ts'
 import { Screen } from '../terminal/screen/screen.ts'
 import { Status } from '../terminal/screen/status.ts'
+import type { UnsentPrompt } from './answer/answer-prompt.ts'
 import { Recorder } from './answer/recorder.ts'
 import type { CutAnswer } from './answer/recover-answer.ts'
 import { stopped } from './answer/take-turn.ts'
@@ -30,13 +31,12 @@ export class Session implements KeyboardHost {
   /** Both are there as soon as the session has begun. */
   recorder!: Recorder
   client!: Client
-  /** What could not be sent, and whether it was to take the place of the last question. */
-  unsent: { prompt: string; replacesLastPrompt: boolean } | undefined
+  unsent: UnsentPrompt | undefined
   /** The last answer, where it did not come whole. */
   cutAnswer: CutAnswer | undefined
   /** Whether what is sent next takes the place of the last question. */
   replacesLastPrompt = false
-  /** Until it is there, code is shown without colours. */
+  /** Until it is there, code is shown without colors. */
   highlight: Highlight | undefined
   #work: AbortController | undefined
 

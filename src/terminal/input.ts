@@ -1,5 +1,4 @@
-import type { EditorEvent } from './editor/editor-options.ts'
-import type { Footer } from './screen/screen.ts'
+import type { EditorEvent, EditorView } from './editor/editor-options.ts'
 
 /** Where the person types: the editor, or the lines of a terminal that edits them itself. */
 export interface SessionInput {
@@ -12,7 +11,7 @@ export interface SessionInput {
   /** Takes what the terminal sent, as it came. */
   feed(typed: string): void
   /** Undefined where the terminal shows it. */
-  view(columns: number, rows: number): Footer | undefined
+  view(columns: number, rows: number): EditorView | undefined
   close(): void
 }
 

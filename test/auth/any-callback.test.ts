@@ -36,7 +36,7 @@ describe('any callback', () => {
         if (verdict.kind === 'denied') expect(rightIssuer && errors.length === 1).to.equal(true)
         if (verdict.kind === 'foreign') expect(rightIssuer || issuersSent.length > 1).to.equal(false)
       }),
-      { numRuns: 3000 },
+      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 
@@ -98,7 +98,7 @@ describe('any callback', () => {
         }
         expect(carriesState(sent.target, state)).to.equal(false)
       }),
-      { numRuns: 2000 },
+      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
     // A handful of fixed sentences, however many requests there were.
     expect(reasons.size).to.be.below(8)

@@ -3,8 +3,9 @@ import { owner, startBearerService } from '../support/bearer-service.ts'
 import { expectNothingStored, readCredential, readProfiles } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { deadUrl, type FaultServer, failing, startFaultServer } from '../support/fault-server.ts'
-import { type Run, runChatctl, startBuilt } from '../support/run-chatctl.ts'
+import { type Run, runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { until } from '../support/until.ts'
 
 describe('signing in with an API key', () => {
   let service: FaultServer
@@ -92,9 +93,11 @@ describe('signing in with an API key', () => {
   it('Ctrl-C while stdin stays open is 130, and nothing is stored', async function () {
     if (process.platform === 'win32') return this.skip()
     const flags = ['--with-api-key', '-p', 'work', '--base-url', service.url, '--insecure-storage']
-    const child = startBuilt(sandbox, ['auth', 'login', ...flags])
-    setTimeout(() => child.kill('SIGINT'), 1000)
-    expect(await new Promise((resolve) => child.once('close', resolve))).to.equal(130)
+    const running = startChatctl(sandbox, ['auth', 'login', ...flags])
+    running.stdin.write('half of a key')
+    await until(() => running.stdin.readableLength === 0)
+    running.interrupt()
+    expect(await running.ended).to.include({ exitCode: 130, stdout: '' })
     expectNothingStored(sandbox)
   })
 

@@ -2,9 +2,9 @@ import { expect } from 'chai'
 import {
   type CallbackExpectation,
   type CallbackRequest,
+  type CallbackVerdict,
   judgeCallback,
   judgePastedUrl,
-  type Verdict,
 } from '../../src/auth/callback.ts'
 import { encode, issuer, judge, ours, state } from './expected-callback.ts'
 
@@ -13,7 +13,7 @@ const request = (query: string): CallbackRequest => ({
   host: ours.host,
   target: `/callback?${query}`,
 })
-function expectIgnored(verdict: Verdict, status: number, reason: RegExp | string): void {
+function expectIgnored(verdict: CallbackVerdict, status: number, reason: RegExp | string): void {
   if (verdict.kind !== 'ignored') throw new Error(`it was ${verdict.kind}`)
   expect(verdict.status).to.equal(status)
   if (typeof reason === 'string') expect(verdict.reason).to.equal(reason)
@@ -94,7 +94,7 @@ describe('what a callback comes to', () => {
     expectIgnored(judge('code=a&state=', { state: '' }), 400, /state/)
   })
 
-  const issuers: [string, string | undefined, Partial<CallbackExpectation>, Verdict['kind']][] = [
+  const issuers: [string, string | undefined, Partial<CallbackExpectation>, CallbackVerdict['kind']][] = [
     ['the known one', issuer, {}, 'granted'],
     ['the known one with a slash more', `${issuer}/`, {}, 'granted'],
     ['the known one with a slash less', issuer, { issuer: `${issuer}/` }, 'granted'],

@@ -5,7 +5,7 @@ import { Browser } from '../service/oauth/browser.ts'
 import { failing, json, startFaultServer } from '../support/fault-server.ts'
 import { startLogin } from '../support/login-process.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { createUser, makeKey, runService, type ServiceProcess } from '../support/run-service.ts'
+import { createUser, makeKey, serveInProcess } from '../support/run-service.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { openPage } from '../support/sign-in-by-http.ts'
 
@@ -14,10 +14,10 @@ const person = { email: 'ada@example.com', password: 'correct horse battery' }
 describe('signing in to the embedded service', function () {
   this.timeout(60_000)
   let sandbox: Sandbox
-  let service: ServiceProcess
+  let service: Awaited<ReturnType<typeof serveInProcess>>
   before(async () => {
     sandbox = createSandbox()
-    service = await runService(sandbox)
+    service = await serveInProcess(sandbox)
     await createUser(sandbox, service.url, { ...person, role: 'editor' })
   })
   after(async () => {

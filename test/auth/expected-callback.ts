@@ -1,4 +1,4 @@
-import { type CallbackExpectation, judgeCallback, type Verdict } from '../../src/auth/callback.ts'
+import { type CallbackExpectation, type CallbackVerdict, judgeCallback } from '../../src/auth/callback.ts'
 
 export const state = 'kq0XbW2tVn4Zr8sYpLhGf3DcAeUo7JiM1N5B6v9wExT'
 export const issuer = 'https://id.example'
@@ -13,7 +13,7 @@ export const ours: CallbackExpectation = {
 }
 
 /** What a browser that comes back with this query comes to. */
-export function judge(query: string, expectation: Partial<CallbackExpectation> = {}): Verdict {
+export function judge(query: string, expectation: Partial<CallbackExpectation> = {}): CallbackVerdict {
   const request = { method: 'GET', host: ours.host, target: `/callback?${query}` }
   return judgeCallback(request, { ...ours, ...expectation })
 }

@@ -6,7 +6,7 @@ import { startBearerService } from '../support/bearer-service.ts'
 import { expectNothingStored } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { type FaultServer, silent, startFaultServer } from '../support/fault-server.ts'
-import { type BuiltLogin, startBuiltLogin } from '../support/login-process.ts'
+import { type Login, startLogin } from '../support/login-process.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { loginFlags } from '../support/sign-in.ts'
 import { agreeByHttp, signInByHttp } from '../support/sign-in-by-http.ts'
@@ -31,8 +31,8 @@ describe('while a sign-in waits', () => {
     sandbox.remove()
   })
 
-  const start = (...more: string[]): BuiltLogin =>
-    startBuiltLogin(sandbox, [
+  const start = (...more: string[]): Login =>
+    startLogin(sandbox, [
       ...loginFlags({ server, service }),
       ...['--scope', 'chat:write', '--no-browser', ...more],
     ])
@@ -50,10 +50,10 @@ describe('while a sign-in waits', () => {
   ] as const) {
     it(`${signal} ends it with ${exitCode}, and the port is closed`, async function () {
       if (process.platform === 'win32') return this.skip()
-      const { address, child, ended } = start()
+      const { address, interrupt, ended } = start()
       const redirectUri = (await address()).searchParams.get('redirect_uri') ?? ''
       expect(await listens(redirectUri)).to.equal(true)
-      child.kill(signal)
+      interrupt(signal)
       const run = await ended
       expect(run).to.include({ exitCode, stdout: '' })
       expect(run.stderr).not.to.match(/bug|Error:/)
@@ -65,10 +65,10 @@ describe('while a sign-in waits', () => {
     if (process.platform === 'win32') return this.skip()
     const silence = await startFaultServer(silent)
     const token = ['--token-url', `${silence.url}/token`]
-    const { address, child, ended } = start(...token)
+    const { address, interrupt, ended } = start(...token)
     const page = signInByHttp((await address()).href)
     while (silence.requests.length === 0) await sleep(10)
-    child.kill('SIGINT')
+    interrupt('SIGINT')
     expect(await ended).to.include({ exitCode: 130, stdout: '' })
     expect((await page).text).to.contain('<title>Not signed in')
     await silence.close()
@@ -99,7 +99,11 @@ describe('while a sign-in waits', () => {
   })
 
   it('nothing but one GET of the redirect with one code is taken for an answer', async () => {
-    const { address, child, ended } = start()
+    const { address, interrupt, ended } = start()
+    let isOver = false
+    const whenOver = ended.then(() => {
+      isOver = true
+    })
     const redirect = new URL(await agreeByHttp((await address()).href))
     const statuses: number[] = []
     for (const [path, method] of [
@@ -113,9 +117,9 @@ describe('while a sign-in waits', () => {
       statuses.push(response.status)
     }
     for (const status of statuses) expect(status).to.be.within(400, 499)
-    expect(child.exitCode).to.equal(null)
-    child.kill('SIGTERM')
-    await ended
+    expect(isOver).to.equal(false)
+    interrupt('SIGTERM')
+    await whenOver
   })
 })
 

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect } from 'chai'
 import { signIn as signInThrough } from '../../src/auth/sign-in.ts'
+import { systemClock } from '../../src/system/clock.ts'
 import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts'
 import { startBearerService, tokensSeen } from '../support/bearer-service.ts'
 import { findCredentials, readCredential, readProfiles } from '../support/credential-files.ts'
@@ -138,7 +139,12 @@ describe('signing in', () => {
         pkce: true,
         redirect: { host: '127.0.0.1', ports: [0], path: '/callback' },
         wait: 10_000,
-        transport: { timeout: 10_000, retries: 0, signal: new AbortController().signal },
+        transport: {
+          timeout: 10_000,
+          retries: 0,
+          signal: new AbortController().signal,
+          clock: systemClock,
+        },
         openBrowser: async (startUrl) => {
           const { authorizationUrl, cookie } = await openStartPage(startUrl)
           void agreeByHttp(authorizationUrl).then((redirect) => openPage(redirect, cookie))

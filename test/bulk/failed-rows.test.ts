@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { InputForm } from '../../src/bulk/input/input-form.ts'
+import type { InputFormat } from '../../src/bulk/input/input-format.ts'
 import type { InputRow } from '../../src/bulk/input/input-row.ts'
 import { FailedRows } from '../../src/bulk/results/failed-rows.ts'
 import { rowsOf, textInput } from './input/text-input.ts'
 
-const inputs: Record<InputForm, string> = {
+const inputs: Record<InputFormat, string> = {
   csv: 'email,name,password,metadata.a\r\na@x,"A, ""B""\nC",pw,1\r\n,"x,y",,\nb@x,,,"open\n"c@x",,,\nd@x,é😀,pw,2\ne@x,,,"\n',
   jsonl:
     '{"email":"a@x","name":"A","password":"pw","metadata":{"a":[1]}}\r\n{"emial":1}\n{"a":\n{"email":"b@x","role":"r"}',
@@ -26,23 +26,23 @@ describe('the file of failed rows', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
   async function rewrite(
-    form: InputForm,
+    format: InputFormat,
     rows: readonly InputRow[],
     idOf: (row: InputRow) => string | undefined = () => undefined,
   ): Promise<InputRow[]> {
-    const failed = new FailedRows(path, form)
+    const failed = new FailedRows(path, format)
     for (const row of rows) await failed.add(row, idOf(row))
     expect(failed.count).to.equal(rows.length)
     await failed.finish()
-    return rowsOf(textInput(form, readFileSync(path)))
+    return rowsOf(textInput(format, readFileSync(path)))
   }
 
-  for (const [form, text] of Object.entries(inputs) as [InputForm, string][]) {
-    it(`holds the same rows, the broken ones too: ${form}`, async () => {
-      const all = await rowsOf(textInput(form, text))
+  for (const [format, text] of Object.entries(inputs) as [InputFormat, string][]) {
+    it(`holds the same rows, the broken ones too: ${format}`, async () => {
+      const all = await rowsOf(textInput(format, text))
       await fc.assert(
         fc.asyncProperty(fc.subarray(all, { minLength: 1 }), async (rows) => {
-          const again = await rewrite(form, rows)
+          const again = await rewrite(format, rows)
           expect(again.map(({ row }) => row)).to.deep.equal(rows.map(({ row }) => row))
           expect(again.map(({ faults }) => faults.length > 0)).to.deep.equal(
             rows.map(({ faults }) => faults.length > 0),
@@ -52,9 +52,9 @@ describe('the file of failed rows', () => {
       )
     })
 
-    it(`has the id of a user that was created, and no password: ${form}`, async () => {
-      const rows = (await rowsOf(textInput(form, text))).filter(({ faults }) => faults.length === 0)
-      const again = await rewrite(form, rows, ({ index }) =>
+    it(`has the id of a user that was created, and no password: ${format}`, async () => {
+      const rows = (await rowsOf(textInput(format, text))).filter(({ faults }) => faults.length === 0)
+      const again = await rewrite(format, rows, ({ index }) =>
         index === rows[0]?.index ? 'new "1",' : undefined,
       )
       const [first, ...others] = rows.map(({ row }) => row)

@@ -15,7 +15,7 @@ import {
   resetMidBody,
   startFaultServer,
 } from '../support/fault-server.ts'
-import { type Run, type RunOptions, runChatctl, startBuilt } from '../support/run-chatctl.ts'
+import { type Run, type RunOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 describe('what an import knows of a request', function () {
@@ -55,12 +55,11 @@ describe('what an import knows of a request', function () {
 
   it('is that a 429 did nothing, also where Ctrl-C ends the pause after it', async () => {
     behave = () => limited({ 'retry-after': '30' })
-    const child = startBuilt(sandbox, args([]), options())
-    const closed = new Promise((resolve) => child.once('close', resolve))
+    const running = startChatctl(sandbox, args([]), options())
     await waitUntil(() => sent() > 0)
     await new Promise((resolve) => setTimeout(resolve, 300))
-    child.kill('SIGINT')
-    expect(await closed).to.equal(130)
+    running.interrupt()
+    expect(await running.ended).to.include({ exitCode: 130 })
     expect(statuses()).to.deep.equal(['skipped'])
   })
 
@@ -72,6 +71,13 @@ describe('what an import knows of a request', function () {
     const settled = await run('--on-unknown', 'created', '--id', 'usr_1', '--retries', '0')
     expect(settled.exitCode, settled.stderr).to.equal(0)
     expect(statuses()).to.deep.equal(['created'])
+  })
+
+  it('is told in the results of a row that was skipped, in words that stay the same', async () => {
+    behave = () => reset
+    expect((await run()).exitCode).to.equal(9)
+    await run('--on-unknown', 'skip')
+    expect(rows()[0]).to.have.property('error', 'skipped as --on-unknown said')
   })
 
   it('stays in doubt where the retry of a create was not done', async () => {
@@ -104,7 +110,9 @@ describe('what an import knows of a request', function () {
       expect(done.exitCode).to.equal(2)
       return done.stderr
     }
-    expect(await refusal('--on-unknown', 'created', '--id', 'u2', '--line', '1')).to.contain('3 rows are')
+    expect(await refusal('--on-unknown', 'created', '--id', 'u2', '--line', '1')).to.contain(
+      '3 rows are unknown, and an id can be given for one only',
+    )
     expect(await refusal('--on-unknown', 'created', '--id', '..', '--line', second)).to.contain(
       'the id must not',
     )

@@ -1,11 +1,9 @@
-import { execFile } from 'node:child_process'
 import { globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import { expectFailure } from '../support/expect-failure.ts'
-import { binary, type Run, runBuilt } from '../support/run-chatctl.ts'
+import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { UsersServer } from '../support/users-server.ts'
 
@@ -31,10 +29,10 @@ describe('passwords that an import makes up', function () {
     return path
   }
   const importing = (path: string, ...flags: string[]): Promise<Run> =>
-    runBuilt(
+    runChatctl(
       sandbox,
       ['users', 'import', path, '--yes', '--generate-passwords', '--results', results, ...flags],
-      { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' }, timeout: 50_000 },
+      { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' } },
     )
   const sent = () => new Map([...server.report().users.values()].map((user) => [user.email, user.password]))
   const kept = () => parse(readFileSync(results), { columns: true, bom: true }) as Record<string, string>[]
@@ -82,7 +80,7 @@ describe('passwords that an import makes up', function () {
   it('are offered where the file has none', async () => {
     const path = file('users.csv', 'email,password\na@example.com,\nb@example.com,pw\n')
     const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' }
-    const { stderr } = await runBuilt(sandbox, ['users', 'import', path, '--yes'], { env })
+    const { stderr } = await runChatctl(sandbox, ['users', 'import', path, '--yes'], { env })
     expect(stderr).to.contain(
       'Warning: 1 new user without a password; where the service wants one: --generate-passwords',
     )
@@ -98,19 +96,13 @@ describe('passwords that an import makes up', function () {
     expect(kept()).to.deep.equal(before)
   })
 
-  it('are not sent to what is no file, which takes other results', async function () {
+  it('are not sent to what is no file', async function () {
     if (process.platform === 'win32') this.skip()
-    const path = file('users.csv', 'email,password\na@example.com,an-own-one\n')
+    const path = file('users.csv', 'email\na@example.com\n')
     results = join(sandbox.home, 'out.jsonl')
-    symlinkSync('/dev/stdout', results)
+    symlinkSync('/dev/null', results)
     expectFailure(await importing(path), 2, 'is no file')
-    // What a test gives as stdout is a socket, which nobody can open.
-    const command = [process.execPath, binary, 'users', 'import', path, '--yes', '--results', results]
-    const { stdout } = await promisify(execFile)('sh', ['-c', '"$@" | cat', 'sh', ...command], {
-      env: { ...sandbox.env, CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },
-      timeout: 20_000,
-    })
-    expect(stdout).to.contain('"email":"a@example.com"')
+    expect(sent().size).to.equal(0)
   })
 
   it('are not replaced by the rows that failed', async () => {

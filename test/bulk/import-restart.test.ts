@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { expectFailure } from '../support/expect-failure.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { UsersServer, type UsersServerOptions } from '../support/users-server.ts'
@@ -45,6 +46,16 @@ describe('users import --restart', function () {
     expect((await importing('--restart', '--yes')).exitCode).to.equal(0)
     expect((await importing('--yes')).exitCode).to.equal(0)
     expect(server.report().users.size).to.equal(4)
+  })
+
+  it('says where the journal cannot be locked, with --dry-run and with --close too', async () => {
+    await begin({ fates: { lost: 1 } })
+    expect((await importing('--yes')).exitCode).to.equal(9)
+    const imports = join(sandbox.home, '.local/state/chatctl/state/imports')
+    const [journal = ''] = readdirSync(imports).filter((name) => name.endsWith('.jsonl'))
+    mkdirSync(join(imports, `${journal}.lock`))
+    for (const flag of ['--yes', '--dry-run', '--close'])
+      expectFailure(await importing(flag), 1, `${imports} cannot be used: unable to open database file`)
   })
 
   it('is not in the command that settles a row', async () => {

@@ -23,9 +23,9 @@ describe('the passwords of a file of results', () => {
       fc.asyncProperty(
         fc.array(error, { minLength: 1, maxLength: 5 }),
         fc.constantFrom('csv' as const, 'jsonl' as const),
-        async (errors, form) => {
-          const path = join(folder, `results.${form}`)
-          const writer = new ResultsWriter(new DocumentFile(path), { form, hasPasswords: true })
+        async (errors, format) => {
+          const path = join(folder, `results.${format}`)
+          const writer = new ResultsWriter(new DocumentFile(path), { format, hasPasswords: true })
           const emailOf = (index: number) => `user${index}@example.com`
           await writer.write(
             errors.map((error, index) => ({

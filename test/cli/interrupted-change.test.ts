@@ -8,7 +8,7 @@ import {
   silent,
   startFaultServer,
 } from '../support/fault-server.ts'
-import { startBuilt } from '../support/run-chatctl.ts'
+import { type Running, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
 const settings = { app_name: 'Chat', theme: { mode: 'light' } }
@@ -51,30 +51,23 @@ describe('a signal', () => {
   async function interrupt(
     args: readonly string[],
     isAwaited: (request: RecordedRequest, index: number) => boolean,
-    signal: NodeJS.Signals = 'SIGINT',
+    signal: 'SIGINT' | 'SIGTERM' = 'SIGINT',
   ) {
-    let child: ReturnType<typeof startBuilt> | undefined
+    let running: Running | undefined
     const kill: Behaviour = (request, response, incoming) => {
-      child?.kill(signal)
+      running?.interrupt(signal)
       return silent(request, response, incoming)
     }
     const server = await startFaultServer({
       choose: (request, index) => (isAwaited(request, index) ? kill : json(200, settings)),
     })
-    child = startBuilt(sandbox, args, {
+    running = startChatctl(sandbox, args, {
       env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' },
     })
-    child.stdin?.end()
-    const said = { stdout: '', stderr: '' }
-    child.stdout?.on('data', (chunk) => {
-      said.stdout += chunk
-    })
-    child.stderr?.on('data', (chunk) => {
-      said.stderr += chunk
-    })
-    const exitCode = await new Promise<number | null>((resolve) => child.once('close', resolve))
+    running.stdin.end()
+    const run = await running.ended
     await server.close()
-    return { exitCode, ...said, url: server.url }
+    return { ...run, url: server.url }
   }
 
   const isChange = ({ method }: RecordedRequest) => method !== 'GET'

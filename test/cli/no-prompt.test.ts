@@ -144,6 +144,13 @@ describe('off a terminal', function () {
     )
     expect((await Promise.all(reading)).flat()).to.deep.equal([])
   })
+
+  it('service run serves until it is stopped, and ends in good order', async () => {
+    const running = startChatctl(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])
+    running.stdin.end()
+    running.stdout.once('data', () => running.interrupt('SIGTERM'))
+    expect(await running.ended).to.include({ exitCode: 0 })
+  })
 })
 
 function findCall(method: string, path: string): ServiceCall | undefined {

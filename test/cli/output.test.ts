@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { expect } from 'chai'
 import { parse as parseYaml } from 'yaml'
 import { type ServiceCall, serviceCalls } from '../support/command-lines.ts'
@@ -13,8 +12,9 @@ import {
   startFaultServer,
   stream,
 } from '../support/fault-server.ts'
-import { type Run, type RunOptions, runChatctl, startBuilt } from '../support/run-chatctl.ts'
+import { type Run, type Running, type RunOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { until } from '../support/until.ts'
 
 /** docs/output.md, from the outside. */
 
@@ -391,20 +391,15 @@ describe('output', function () {
     it('a reader that has seen enough is success', async () => {
       const many = { data: Array.from({ length: 50_000 }, (_, index) => ({ id: `model-${index}` })) }
       server = await startFaultServer(json(200, many))
-      const child = startBuilt(sandbox, ['chat', 'models'], {
+      const running = startChatctl(sandbox, ['chat', 'models'], {
         env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
       })
-      let stderr = ''
-      child.stderr?.on('data', (chunk) => {
-        stderr += chunk
-      })
-      child.stdin?.end()
-      child.stdout?.once('data', () => child.stdout?.destroy())
-      const [code] = await once(child, 'close')
-      expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
+      running.stdin.end()
+      running.stdout.once('data', () => running.stdout.destroy())
+      expect(await running.ended).to.include({ exitCode: 0, stderr: '' })
     })
 
-    for (const [signal, code] of [
+    for (const [signal, exitCode] of [
       ['SIGINT', 130],
       ['SIGTERM', 143],
     ] as const) {
@@ -413,34 +408,29 @@ describe('output', function () {
         ['users', 'profile', '--json'],
         ['chat', 'send', 'x', '--stream'],
       ]) {
-        it(`${signal} while waiting for ${args.join(' ')} is ${code}, at once`, async () => {
-          let child: ReturnType<typeof startBuilt> | undefined
+        it(`${signal} while waiting for ${args.join(' ')} is ${exitCode}, at once`, async () => {
+          let running: Running | undefined
           const kill: Behaviour = (request, response, incoming) => {
-            setTimeout(() => child?.kill(signal), 50)
+            running?.interrupt(signal)
             return silent(request, response, incoming)
           }
           server = await startFaultServer(kill)
-          child = startBuilt(sandbox, args, {
+          running = startChatctl(sandbox, args, {
             env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
           })
-          let said = ''
-          for (const one of [child.stdout, child.stderr]) {
-            one?.on('data', (chunk) => {
-              said += chunk
-            })
-          }
-          child.stdin?.end()
-          expect((await once(child, 'close'))[0]).to.equal(code)
-          expect(said).to.equal('')
+          running.stdin.end()
+          expect(await running.ended).to.deep.equal({ exitCode, stdout: '', stderr: '' })
         })
       }
 
-      it(`${signal} while waiting for stdin is ${code}`, async () => {
-        const child = startBuilt(sandbox, ['chat', 'send'], {
+      it(`${signal} while waiting for stdin is ${exitCode}`, async () => {
+        const running = startChatctl(sandbox, ['chat', 'send'], {
           env: { CHATCTL_BASE_URL: 'http://127.0.0.1:9', CHATCTL_API_KEY: 'some-key' },
         })
-        child.stderr?.once('data', () => child.kill(signal))
-        expect((await once(child, 'close'))[0]).to.equal(code)
+        running.stdin.write('Half of a')
+        await until(() => running.stdin.readableLength === 0)
+        running.interrupt(signal)
+        expect(await running.ended).to.include({ exitCode })
       })
     }
 

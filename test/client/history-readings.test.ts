@@ -59,7 +59,7 @@ describe('the history of any service', function () {
     return { messages, unsure }
   }
 
-  const runs = { numRuns: 1.5 * (fc.readConfigureGlobal().numRuns ?? 100) }
+  const runs = { numRuns: 0.5 * (fc.readConfigureGlobal().numRuns ?? 100) }
 
   it('is walked without a gap, a double or a wrong order', async () => {
     // A page holds more than are of one time: what fills a page can be hidden by the service.

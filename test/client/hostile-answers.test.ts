@@ -155,4 +155,13 @@ describe('answers that nobody should send', () => {
       expect(hintOf(await failureOf(client.users.create({})))).to.equal(undefined)
     })
   })
+
+  for (const call of ['send', 'collect'] as const) {
+    it(`are given up by chat.${call} when they are longer than maxBodyMiB`, async () => {
+      await start(json(200, { response: 'x'.repeat(2 * 1024 * 1024) }), { maxBodyMiB: 1 })
+      const failure = await failureOf(client.chat[call]({ message: 'hi' }))
+      expect(failure.kind).to.equal('unusable_answer')
+      expect(failure.message).to.equal(`The response from ${server.url} is longer than 1 MiB`)
+    })
+  }
 })

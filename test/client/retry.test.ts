@@ -84,7 +84,7 @@ describe('retries', () => {
     })
   }
 
-  it('never sends a POST again after a time-out, and says that it may have taken effect', async () => {
+  it('never sends a POST again after a timeout, and says that it may have taken effect', async () => {
     await start(silent, { timeout: 60 })
     const failure = await failureOf(client.users.create({ email: 'a@example.com' }))
     expect(failure.kind).to.equal('timeout')
@@ -92,7 +92,7 @@ describe('retries', () => {
     expect(server.requests).to.have.lengthOf(1)
   })
 
-  it('sends a GET again after a time-out', async () => {
+  it('sends a GET again after a timeout', async () => {
     await start([silent, json(200, { app_name: 'x' })], { timeout: 100 })
     expect((await client.settings.get()).body).to.deep.equal({ app_name: 'x' })
   })

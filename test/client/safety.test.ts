@@ -111,7 +111,7 @@ describe('safety', () => {
       const client = connect({ baseUrl: server.url })
       await client.send({ method: 'GET', path: '/x', headers: { 'X-Api-Key': 'canary-header' } })
       expect(server.requests[0]?.headers['x-api-key']).to.equal('canary-header')
-      expect(events.map((event) => event.type)).to.deep.equal(['request', 'sent', 'answer'])
+      expect(events.map((event) => event.type)).to.deep.equal(['request', 'sent', 'response'])
       expect(everythingIn(events)).not.to.include('canary')
     })
   })

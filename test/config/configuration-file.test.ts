@@ -1,6 +1,9 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { changeConfiguration } from '../../src/config/configuration-file.ts'
+import type { Failure } from '../../src/contract/failure.ts'
+import { Directories } from '../../src/system/directories.ts'
 import { tryProcessLock } from '../../src/system/process-lock.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
@@ -126,11 +129,13 @@ describe('the configuration file', () => {
   it('is left alone while another process changes it, and says which lock is meant', async () => {
     write('{}')
     const release = tryProcessLock(`${file}.lock`)
-    const held = await runChatctl(sandbox, ['config', 'set', 'model', 'm'], { timeout: 60_000 })
+    const directories = new Directories(sandbox.env)
+    const held = await changeConfiguration(directories, () => ({}), 50).catch((error: Failure) => error)
     release?.()
-    expectFailure(held, 1, 'another chatctl', `${file}.lock`)
+    expect(held).to.include({ kind: 'storage', message: `${file} is being changed by another chatctl` })
+    expect(held).to.have.property('hint').that.contains(`${file}.lock`)
     expect(readFileSync(file, 'utf8')).to.equal('{}')
-  }).timeout(60_000)
+  })
 
   const refused: [args: string[], ...words: string[]][] = [
     [['base_ur', 'https://x'], 'no configuration key "base_ur"', 'Did you mean base_url?'],

@@ -92,9 +92,9 @@ describe('the embedded service against the contract', () => {
 })
 
 /** The document says "not shown" where this service answers with the resource. */
-function shapeOf(name: EndpointName): Endpoint['answer'] {
+function shapeOf(name: EndpointName): Endpoint['response'] {
   const endpoint: Endpoint = endpoints[name]
-  if (endpoint.answer) return endpoint.answer
+  if (endpoint.response) return endpoint.response
   if (name === 'updateSettings') return settings
   if (name === 'createUser' || name === 'updateUser') return user
   return undefined

@@ -15,7 +15,7 @@ describe('JSON with exact numbers', () => {
       fc.property(anyJsonText, (text) => {
         expect(JSON.stringify(parseJson(text))).to.equal(text)
       }),
-      { numRuns: 2_000 },
+      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 
@@ -30,7 +30,7 @@ describe('JSON with exact numbers', () => {
           expect(JSON.stringify(parseJson(text))).to.equal(shape.replace('N', () => number))
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 

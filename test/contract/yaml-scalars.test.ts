@@ -24,7 +24,7 @@ describe('YAML', () => {
         expect(document.errors).to.deep.equal([])
         expect(withOneSpelling(document.toJS())).to.equal(withOneSpelling(parseJson(text)))
       }),
-      { numRuns: 1_000 },
+      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 
@@ -41,7 +41,7 @@ describe('YAML', () => {
           const found = load(write(parseJson(text)), { schema })
           expect(JSON.stringify(found)).to.equal(JSON.stringify(wanted))
         }),
-        { numRuns: 1_000 },
+        { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
       )
     })
   }
@@ -62,7 +62,7 @@ describe('YAML', () => {
         const file = String(settingsFileView.text?.({ app_name: text }))
         expect(readSettingsFiles([{ name: 's.yaml', text: file }]).settings).to.deep.equal({ app_name: text })
       }),
-      { numRuns: 1_000 },
+      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 

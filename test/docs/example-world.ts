@@ -1,14 +1,23 @@
-import { spawn } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, writeFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { TranscriptWriter } from '../../src/talk/transcript/transcript-writer.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { freePort } from '../support/free-port.ts'
 import { plantBrowserSession } from '../support/plant-browser-session.ts'
-import { binary, type Run, runBuilt } from '../support/run-chatctl.ts'
-import { runService, type ServiceProcess } from '../support/run-service.ts'
+import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { changesSignIn, files, type Names, needsStoppedService, substitutions } from './example-tables.ts'
+
+/** What types the examples of a world. */
+export interface Typist {
+  /** Puts programs there that the examples call. */
+  prepare?(sandbox: Sandbox): void
+  /** Whether it can type an example. */
+  knows(text: string): boolean
+  /** Types an example, to its end or until it has written anything. */
+  type(sandbox: Sandbox, text: string, until: 'end' | 'first output'): Promise<Run>
+  startService(sandbox: Sandbox, port: number): Promise<{ url: string; stop(): Promise<void> }>
+}
 
 type Things = Omit<Names, 'url' | 'home' | 'number'>
 
@@ -16,49 +25,35 @@ type Things = Omit<Names, 'url' | 'home' | 'number'>
 export class ExampleWorld {
   readonly #sandbox: Sandbox
   readonly #things: Things
-  readonly #env: NodeJS.ProcessEnv
-  #service: ServiceProcess | undefined
+  readonly #typist: Typist
+  #service: Awaited<ReturnType<Typist['startService']>> | undefined
   #port = 0
   #number = 0
   #isSignedIn = false
 
-  private constructor(sandbox: Sandbox, things: Things) {
-    this.#sandbox = sandbox
-    this.#things = things
-    const { home, env } = sandbox
-    const browser = join(import.meta.dirname, 'agree-in-browser.ts')
-    this.#env = {
-      ...env,
-      PATH: [join(home, 'bin'), env['PATH']].join(delimiter),
+  private constructor(typist: Typist, sandbox: Sandbox, things: Things) {
+    this.#typist = typist
+    this.#sandbox = {
+      ...sandbox,
       // Whoever is asked agrees.
-      CHATCTL_YES: '1',
-      EDITOR: 'sed -i.old s/app_name/app_name/',
-      BROWSER: `${process.execPath} ${browser} ada@example.com ${files['password.txt']?.trim()}`,
+      env: { ...sandbox.env, CHATCTL_YES: '1', EDITOR: 'sed -i.old s/app_name/app_name/' },
     }
+    this.#things = things
   }
 
   /** The world from which those of the documents are copied. */
-  static async makeFirst(): Promise<ExampleWorld> {
+  static async makeFirst(typist: Typist): Promise<ExampleWorld> {
     const sandbox = createSandbox()
-    const bin = join(sandbox.home, 'bin')
-    mkdirSync(bin)
-    for (const [name, line] of Object.entries({
-      chatctl: `exec '${process.execPath}' '${binary}' "$@"`,
-      git: 'echo "+ one more line"',
-      less: 'exec cat',
-    })) {
-      writeFileSync(join(bin, name), `#!/bin/sh\n${line}\n`)
-      chmodSync(join(bin, name), 0o755)
-    }
+    typist.prepare?.(sandbox)
     mkdirSync(join(sandbox.home, '.config/fish/completions'), { recursive: true })
-    return new ExampleWorld(sandbox, await fill(sandbox))
+    return new ExampleWorld(typist, sandbox, await fill(sandbox))
   }
 
   /** A copy, with its own service. */
   async begin(): Promise<ExampleWorld> {
     const sandbox = createSandbox()
     cpSync(this.#sandbox.home, sandbox.home, { recursive: true })
-    const world = new ExampleWorld(sandbox, this.#things)
+    const world = new ExampleWorld(this.#typist, sandbox, this.#things)
     world.#port = await freePort()
     await world.#start()
     for (const [name, text] of Object.entries(files)) {
@@ -81,10 +76,10 @@ export class ExampleWorld {
     const name = /^# (\S+\.sh),/.exec(text)?.[1]
     if (name !== undefined) writeFileSync(join(this.#sandbox.home, name), typed)
     if (!this.#isSignedIn) await this.#signIn()
-    if (prepare !== undefined) await this.#bash(prepare)
+    for (const line of prepare?.split(' && ') ?? []) await this.#type(line)
     const stops = needsStoppedService.test(text)
     if (stops) await this.#stop()
-    const run = await this.#bash(typed, /\bservice run\b/.test(text))
+    const run = await this.#type(typed, /\bservice run\b/.test(text) ? 'first output' : 'end')
     if (stops) await this.#start()
     if (changesSignIn.test(text)) this.#isSignedIn = false
     return { ...run, typed }
@@ -96,7 +91,7 @@ export class ExampleWorld {
   }
 
   async #start(): Promise<void> {
-    this.#service = await runService(this.#sandbox, ['--port', `${this.#port}`])
+    this.#service = await this.#typist.startService(this.#sandbox, this.#port)
   }
 
   async #stop(): Promise<void> {
@@ -107,35 +102,15 @@ export class ExampleWorld {
   async #signIn(): Promise<void> {
     const words =
       'chatctl auth login --profile work --base-url https://chat.example --with-api-key --no-verify'
-    const { exitCode, stderr } = await this.#bash(
-      `${this.substitute(words)} < key.txt && chatctl auth use work`,
-    )
-    if (exitCode !== 0) throw new Error(stderr)
+    for (const line of [`${this.substitute(words)} < key.txt`, 'chatctl auth use work']) {
+      const { exitCode, stderr } = await this.#type(line)
+      if (exitCode !== 0) throw new Error(stderr)
+    }
     this.#isSignedIn = true
   }
 
-  #bash(script: string, isServer = false): Promise<Run> {
-    const words = ['-c', isServer ? `exec ${script}` : `set -eo pipefail\n${script}`]
-    const child = spawn('bash', words, {
-      env: this.#env,
-      cwd: this.#sandbox.home,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    const run: Run = { exitCode: null, stdout: '', stderr: '' }
-    child.stdout.on('data', (chunk) => {
-      run.stdout += chunk
-      if (isServer) child.kill('SIGTERM')
-    })
-    child.stderr.on('data', (chunk) => {
-      run.stderr += chunk
-    })
-    const timer = setTimeout(() => child.kill('SIGKILL'), 40_000)
-    return new Promise((done) => {
-      child.once('close', (exitCode) => {
-        clearTimeout(timer)
-        done({ ...run, exitCode })
-      })
-    })
+  #type(text: string, until: 'end' | 'first output' = 'end'): Promise<Run> {
+    return this.#typist.type(this.#sandbox, text, until)
   }
 }
 
@@ -144,7 +119,7 @@ async function fill(sandbox: Sandbox): Promise<Things> {
   const { home } = sandbox
   const data = join(home, '.local/share/chatctl')
   const json = async (stdin: string, ...args: string[]) => {
-    const { stdout, stderr } = await runBuilt(sandbox, [...args, '--json'], { stdin })
+    const { stdout, stderr } = await runChatctl(sandbox, [...args, '--json'], { stdin })
     if (stdout === '') throw new Error(`${args.join(' ')}: ${stderr}`)
     return JSON.parse(stdout)
   }

@@ -1,4 +1,5 @@
 import { readHelpExamples } from './read-examples.ts'
 import { runExamples } from './run-examples.ts'
+import { typeInProcess } from './type-in-process.ts'
 
-runExamples('what the help tells to type', readHelpExamples())
+runExamples('what the help tells to type', readHelpExamples(), typeInProcess)

@@ -1,22 +1,28 @@
 import { expect } from 'chai'
 import { elsewhere, preparations, promisedCodes } from './example-tables.ts'
-import { ExampleWorld } from './example-world.ts'
+import { ExampleWorld, type Typist } from './example-world.ts'
 import type { Example } from './read-examples.ts'
 
 /** Declares a test for each example, in its order, in a world of its own for each document. */
-export function runExamples(title: string, documents: ReadonlyMap<string, readonly Example[]>): void {
+export function runExamples(
+  title: string,
+  documents: ReadonlyMap<string, readonly Example[]>,
+  typist: Typist,
+): void {
   describe(title, function () {
     this.timeout(60_000)
     let first: ExampleWorld
     before(async function () {
       // The examples are lines of a POSIX shell.
       if (process.platform === 'win32') return this.skip()
-      first = await ExampleWorld.makeFirst()
+      first = await ExampleWorld.makeFirst(typist)
     })
     after(() => first?.end())
 
     for (const [document, examples] of documents) {
-      const runnable = examples.filter(({ text }) => !elsewhere.some((one) => one.text === text))
+      const runnable = examples.filter(
+        ({ text }) => typist.knows(text) && !elsewhere.some((one) => one.text === text),
+      )
       if (runnable.length === 0) continue
       describe(document, () => {
         let world: ExampleWorld

@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
 import { expect } from 'chai'
 import {
   type FaultServer,
@@ -19,8 +20,9 @@ import {
   startFaultServer,
 } from '../support/fault-server.ts'
 import { historyService, plainReading, type StoredMessage, storedAt } from '../support/history-service.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-import { idsOf, readLines, runExport } from './export-run.ts'
+import { exportEnvironment, idsOf, readLines, runExport } from './export-run.ts'
 
 /** As many messages as fill some pages, a minute apart. */
 const stored = storedAt(Array.from({ length: 450 }, (_, index) => index))
@@ -44,6 +46,17 @@ describe('history export', () => {
 
   const stateDirectory = () => join(sandbox.home, '.local', 'state', 'chatctl', 'state', 'exports')
   const left = () => (existsSync(stateDirectory()) ? readdirSync(stateDirectory()) : [])
+
+  it('keeps nothing where the reader of stdout has seen enough', async () => {
+    const url = await start(historyService(plainReading, stored))
+    const stdout = new Writable({
+      write: (_, __, done) => done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
+    })
+    const host = { stdout: stdout as unknown as NodeJS.WriteStream }
+    const run = await runChatctl(sandbox, ['history', 'export'], { env: exportEnvironment(url), host })
+    expect(run).to.include({ exitCode: 0, stderr: '' })
+    expect(left()).to.deep.equal([])
+  })
 
   it('writes everything, oldest first, each message as it was sent', async () => {
     const odd: StoredMessage[] = stored.map((message, index) => ({

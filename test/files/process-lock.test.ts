@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -122,6 +123,17 @@ describe('a process lock', () => {
     }
     expect(await withFileLock(file, change).catch((error) => error)).to.have.property('message', 'no')
     expect(readdirSync(directory)).to.deep.equal([])
+  })
+
+  it('is named where it cannot be opened, as one that another user has left', async () => {
+    const file = join(directory, 'number')
+    mkdirSync(`${file}.lock`)
+    const failure = await withFileLock(file, () => {}).catch((error) => error)
+    expect(failure).to.include({
+      kind: 'storage',
+      message: `The lock ${file}.lock cannot be opened`,
+      hint: 'If no other chatctl is running, remove it.',
+    })
   })
 
   it('is the error of the system in a directory that is read-only', function () {

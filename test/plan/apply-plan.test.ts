@@ -10,6 +10,7 @@ import { applyPlan, assertCurrent } from '../../src/plan/apply/apply-plan.ts'
 import { readSent } from '../../src/plan/apply/sent-configuration.ts'
 import { changeAndVerify } from '../../src/plan/apply/verify-settings.ts'
 import { type Change, changesOf, makePlan } from '../../src/plan/plan.ts'
+import { systemClock } from '../../src/system/clock.ts'
 import { failureOf, hurriedClock, reasonOf } from '../client/capture.ts'
 import {
   answer,
@@ -88,8 +89,11 @@ describe('applying settings', () => {
     service: server.url,
     signal: abort.signal,
     check: 'chatctl settings get theme.mode',
-    pause: async (ms: number) => {
-      told.pauses.push(ms)
+    clock: {
+      ...systemClock,
+      sleep: async (ms: number) => {
+        told.pauses.push(ms)
+      },
     },
     onDoubt: (failure: Failure) => {
       told.doubts.push(failure)
@@ -511,9 +515,8 @@ describe('applying settings', () => {
 
   it('ends with an interruption while it waits to read again', async () => {
     await begin(ignored)
-    const { pause: _, ...without } = applying()
     setTimeout(() => abort.abort(new Error('ended')), 50)
-    const reason = await reasonOf(changeAndVerify(dark, without))
+    const reason = await reasonOf(changeAndVerify(dark, { ...applying(), clock: systemClock }))
     expect(reason).to.equal(abort.signal.reason)
   })
 

@@ -4,15 +4,15 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { hintOf } from '../../src/cli/hints.ts'
 import { type Change, makePlan, type Plan } from '../../src/plan/plan.ts'
-import { hashOf } from '../../src/plan/saved/canonical-json.ts'
 import {
   composePlanFile,
+  hashOf,
   isApplied,
   isPlanFile,
   markApplied,
   type PlanContext,
   readPlanFile,
-} from '../../src/plan/saved/plan-file.ts'
+} from '../../src/plan/plan-file.ts'
 import { Directories } from '../../src/system/directories.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 import { anyConfiguration, anyPatch, anySettings, anySubset, someSettings } from './any-settings.ts'
@@ -85,7 +85,7 @@ describe('a plan file', () => {
         if (meaningOf(altered) === meaningOf(text)) expect(read(altered).plan).to.deep.equal(plan)
         else expect(thrownFailure(() => read(altered)).kind).to.equal('refused')
       }),
-      { numRuns: 3_000 },
+      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 

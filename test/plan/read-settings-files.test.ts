@@ -288,7 +288,7 @@ them: {}
           expect(isSyntax && !failure?.includes('twice'), failure).to.equal(!isJson(text))
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 

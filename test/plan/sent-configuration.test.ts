@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import type { Answer } from '../../src/client/answer.ts'
+import type { ApiResponse } from '../../src/client/response.ts'
 import { Failure } from '../../src/contract/failure.ts'
 import { readSent, sendConfiguration } from '../../src/plan/apply/sent-configuration.ts'
 import { reasonOf } from '../client/capture.ts'
@@ -9,11 +9,16 @@ import { useStateFolder } from './state-folder.ts'
 
 const service = 'https://chat.example/'
 const quiet = new AbortController().signal
-const done = async (): Promise<Answer<unknown>> => ({ body: {}, status: 200, headers: {}, faults: [] })
+const done = async (): Promise<ApiResponse<unknown>> => ({ body: {}, status: 200, headers: {}, faults: [] })
 
 describe('what was last sent of the API configuration', () => {
   const state = useStateFolder()
-  function send(version: string, act: () => Promise<Answer<unknown>> = done, signal = quiet, to = service) {
+  function send(
+    version: string,
+    act: () => Promise<ApiResponse<unknown>> = done,
+    signal = quiet,
+    to = service,
+  ) {
     return sendConfiguration(state.directories, to, { version }, act, signal)
   }
   const folder = () => join(state.path(), 'api-configuration')

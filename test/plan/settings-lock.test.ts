@@ -6,6 +6,7 @@ import { Failure } from '../../src/contract/failure.ts'
 import { type CarryingOut, carryOut } from '../../src/plan/apply/carry-out.ts'
 import { withSettingsLock } from '../../src/plan/apply/settings-lock.ts'
 import { makePlan } from '../../src/plan/plan.ts'
+import { systemClock } from '../../src/system/clock.ts'
 import { hurriedClock, reasonOf } from '../client/capture.ts'
 import { barrier } from '../support/barrier.ts'
 import { type FaultServer, startFaultServer } from '../support/fault-server.ts'
@@ -41,7 +42,7 @@ describe('two changes of the settings of one service at the same time', () => {
     makePlan(server.url, { settings: { theme: { mode } }, api: {} }, someSettings, undefined)
   const carry = (mode: string, agree: () => Promise<void>, more: Partial<CarryingOut> = {}) =>
     carryOut(planOf(mode), {
-      ...{ settings: client.settings, check: 'chatctl settings get', agree, ...locking },
+      ...{ settings: client.settings, clock: systemClock, check: 'chatctl settings get', agree, ...locking },
       ...more,
     })
   const patches = () => server.requests.filter(({ method }) => method === 'PATCH').map(({ body }) => body)

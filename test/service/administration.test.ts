@@ -8,7 +8,7 @@ import { Failure } from '../../src/contract/failure.ts'
 import { type Administration, openAdministration } from '../../src/service/administration/administration.ts'
 import { type DataPlace, openStore } from '../../src/service/store/open-store.ts'
 import { sharedPostgres } from '../support/postgres.ts'
-import { runChatctl, startBuilt } from '../support/run-chatctl.ts'
+import { runChatctl, startBuilt, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { caller, onEachEngine, withPlace, withService } from './temporary-service.ts'
 
@@ -230,9 +230,9 @@ describe('a service that says where it runs to nobody', () => {
   it('takes that back when it ends of it', async () => {
     const sandbox = createSandbox()
     try {
-      const child = startBuilt(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])
-      child.stdout?.destroy()
-      await once(child, 'exit')
+      const running = startChatctl(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])
+      running.stdout.destroy()
+      await running.ended
       const files = readdirSync(join(sandbox.home, '.local/share/chatctl'))
       expect(files).to.include('chatctl.db')
       expect(files.filter((name) => name.startsWith('running'))).to.deep.equal([])

@@ -45,8 +45,8 @@ const typedScript = `
 import { Client, type User, idOfCreated } from 'chatctl/client'
 
 const client = new Client({ baseUrl: 'https://chat.example', timeout: 5000 })
-const answer = await client.users.get('usr_1')
-const user: User | undefined = answer.body
+const response = await client.users.get('usr_1')
+const user: User | undefined = response.body
 const email: string | null | undefined = user?.email
 const id: string | undefined = idOfCreated(await client.users.create({ email: email ?? '' }))
 for await (const { messages } of client.history.pages({ limit: 10 })) messages[0]?.content?.trim()

@@ -1,47 +1,40 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
+import { openSync } from 'node:fs'
 import { expect } from 'chai'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
 import { binary } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
-/** What only a process can have: no stdin at all, or a device in its place. */
-
-describe('without a stdin', function () {
-  this.timeout(60_000)
+describe('stdin that is closed or has nothing', () => {
   let sandbox: Sandbox
   let server: FaultServer
-  before(async function () {
-    if (process.platform === 'win32') return this.skip()
+  let env: NodeJS.ProcessEnv
+  before(async () => {
     sandbox = createSandbox()
-    server = await startFaultServer(json(200, { response: 'Hello yourself' }))
+    server = await startFaultServer(json(200, { id: 'm1', response: 'Hi', context_id: 'c1' }))
+    env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' }
   })
   after(async () => {
-    await server?.close()
-    sandbox?.remove()
+    await server.close()
+    sandbox.remove()
   })
-
-  const start = (command: string, words: readonly string[], stdin: 'inherit' | number): ChildProcess =>
-    spawn(command, words, {
-      env: { ...sandbox.env, CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
-      stdio: [stdin, 'ignore', 'ignore'],
-    })
 
   for (const args of [
     ['chat', 'send', 'Hello'],
     ['users', 'create'],
     ['settings', 'set', 'app_name=-'],
   ]) {
-    it(`${args.join(' ')} ends with stdin closed, and with /dev/null`, async () => {
-      const line = [process.execPath, binary, ...args] as const
-      const device = openSync('/dev/null', 'r')
-      const children = [
-        start('sh', ['-c', 'exec "$@" <&-', 'sh', ...line], 'inherit'),
-        start(line[0], line.slice(1), device),
-      ]
-      const [one, two] = await Promise.all(children.map(endOf))
-      closeSync(device)
+    it(`${args.join(' ')} ends with stdin closed, and with /dev/null`, async function () {
+      if (process.platform === 'win32') return this.skip()
+      const closed = spawn('sh', ['-c', 'exec "$@" <&-', 'sh', process.execPath, binary, ...args], {
+        env: { ...sandbox.env, ...env },
+        stdio: ['inherit', 'ignore', 'ignore'],
+      })
+      const device = spawn(process.execPath, [binary, ...args], {
+        env: { ...sandbox.env, ...env },
+        stdio: [openSync('/dev/null', 'r'), 'ignore', 'ignore'],
+      })
+      const [one, two] = await Promise.all([endOf(closed), endOf(device)])
       // 7: this service takes no change.
       expect(one).to.be.oneOf([0, 2, 3, 7])
       expect(two).to.equal(one)
@@ -52,7 +45,7 @@ describe('without a stdin', function () {
 /** The exit code, or null where it had to be killed. */
 async function endOf(child: ChildProcess): Promise<number | null> {
   const timer = setTimeout(() => child.kill('SIGKILL'), 15_000)
-  const [code] = await once(child, 'close')
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
   clearTimeout(timer)
   return code
 }

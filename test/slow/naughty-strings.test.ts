@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import { CORE_SCHEMA, load, YAML11_SCHEMA } from 'js-yaml'
 import yaml from 'yaml'
-import type { InputForm } from '../../src/bulk/input/input-form.ts'
+import type { InputFormat } from '../../src/bulk/input/input-format.ts'
 import { parseKeyValues } from '../../src/cli/input/key-values.ts'
 import { filterWithJq } from '../../src/cli/output/jq.ts'
 import { parseJson } from '../../src/contract/exact-json.ts'
@@ -52,7 +52,7 @@ describe('the Big List of Naughty Strings', () => {
     expect(cells).to.deep.equal(grid.rows)
   })
 
-  const forms: [InputForm, () => Promise<string> | string][] = [
+  const forms: [InputFormat, () => Promise<string> | string][] = [
     [
       'csv',
       () =>

@@ -5,6 +5,7 @@ import { findAuthorizationServer } from '../../src/auth/authorization-server.ts'
 import { exchangeCode } from '../../src/auth/token-endpoint.ts'
 import { createTransport } from '../../src/auth/transport.ts'
 import { Client } from '../../src/client/client.ts'
+import { systemClock } from '../../src/system/clock.ts'
 import { failureOf } from '../client/capture.ts'
 import { type Behaviour, type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
 import { startBuilt } from '../support/run-chatctl.ts'
@@ -41,18 +42,18 @@ describe('what has no end', function () {
 
   it('is given up after 1 MiB where it is the metadata of an authorization server', async () => {
     server = await startFaultServer(flood)
-    const transport = createTransport({ retries: 0 })
+    const transport = createTransport({ retries: 0, clock: systemClock })
     const failure = await failureOf(findAuthorizationServer(server.url, undefined, transport))
     expect(failure.message).to.equal(`The response from ${server.url} is longer than 1 MiB`)
   })
 
   it('is given up after 1 MiB where it is the response of a token endpoint', async () => {
     server = await startFaultServer(flood)
-    const transport = createTransport({ retries: 0 })
+    const transport = createTransport({ retries: 0, clock: systemClock })
     const endpoint = await findAuthorizationServer(server.url, `${server.url}/token`, transport)
     const redirectUri = 'http://127.0.0.1:1/callback'
     const exchange = { server: endpoint, clientId: 'c', redirectUri, verifier: undefined, scope: undefined }
-    const failure = await failureOf(exchangeCode(exchange, { code: 'c', state: 's' }, transport))
+    const failure = await failureOf(exchangeCode(exchange, { code: 'c', state: 's' }, transport, systemClock))
     expect(failure.message).to.equal(`The response from ${server.url} is longer than 1 MiB`)
   })
 

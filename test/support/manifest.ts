@@ -24,7 +24,7 @@ export interface CommandEntry {
   flags: Record<string, FlagEntry>
   requests?: { calls: EndpointName[]; note?: string }
   view?: { columns: { path: string }[] }
-  documentForms?: string[]
+  documentFormats?: string[]
 }
 
 const manifest: { commands: Record<string, CommandEntry> } = JSON.parse(

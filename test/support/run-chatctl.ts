@@ -88,6 +88,12 @@ export function startChatctl(
         takeInterrupt = before
       }
     },
+    raise: (signal) => {
+      if (signal === 'SIGINT') interrupt()
+    },
+    onContinue: () => () => {},
+    onExit: () => () => {},
+    onReaderGone: () => {},
     allowGrace: () => {},
     untilEnded: () => () => {},
     keepHeapSmall: () => {},

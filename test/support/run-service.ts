@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import { type ProcessOptions, runChatctl, startBuilt } from './run-chatctl.ts'
+import { type HostOptions, type ProcessOptions, runChatctl, startBuilt, startChatctl } from './run-chatctl.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** `chatctl service run` as a process of its own. */
@@ -24,9 +24,7 @@ export async function runService(
   args: readonly string[] = [],
   options: ProcessOptions = {},
 ): Promise<ServiceProcess> {
-  const port = args.includes('--port') ? [] : ['--port', '0']
-  const words = ['service', 'run', ...port, '--admin-port', 'off', '--json', '--log-level', 'warn']
-  const child = startBuilt(sandbox, [...words, ...args], options)
+  const child = startBuilt(sandbox, [...wordsOf(args), ...args], options)
   let errors = ''
   child.stderr?.on('data', (chunk) => {
     errors += chunk
@@ -44,6 +42,35 @@ export async function runService(
       await ended
     },
   }
+}
+
+/** The same in this process. */
+export async function serveInProcess(
+  sandbox: Sandbox,
+  args: readonly string[] = [],
+  options: HostOptions = {},
+): Promise<Omit<ServiceProcess, 'child'>> {
+  const running = startChatctl(sandbox, [...wordsOf(args), ...args], { timeout: 600_000, ...options })
+  running.stdin.end()
+  const [line] = await Promise.race([
+    once(createInterface({ input: running.stdout }), 'line'),
+    running.ended.then(() => [undefined]),
+  ])
+  const log = () => running.written().stderr
+  if (line === undefined) throw new Error(`the service did not start:\n${log()}`)
+  return {
+    url: JSON.parse(line).url,
+    log,
+    async stop() {
+      running.interrupt('SIGTERM')
+      await running.ended
+    },
+  }
+}
+
+function wordsOf(args: readonly string[]): string[] {
+  const port = args.includes('--port') ? [] : ['--port', '0']
+  return ['service', 'run', ...port, '--admin-port', 'off', '--json', '--log-level', 'warn']
 }
 
 /** A key made on the machine, in full. */

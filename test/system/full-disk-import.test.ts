@@ -1,8 +1,11 @@
-import { rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectExactlyOnce, expectSettled } from '../slow/bulk/expect-settled.ts'
 import { ImportTrial } from '../slow/bulk/import-trial.ts'
+import { expectFailure } from '../support/expect-failure.ts'
+import { runBuilt } from '../support/run-chatctl.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { mountSmallDisk } from './small-disk.ts'
 
 /** Needs root, to mount. */
@@ -40,5 +43,29 @@ describe('an import whose journal is on a disk that is full', function () {
     expect(last.exitCode, last.stderr).to.equal(9)
     // Outcomes that found no room are as after a kill.
     expectSettled(trial, 1)
+  })
+})
+
+/** Needs root, to mount. */
+describe('an import whose temporary directory is full', function () {
+  this.timeout(60_000)
+
+  it('says so before anything is sent, and leaves no file there', async () => {
+    const sandbox = createSandbox()
+    const disk = mountSmallDisk(sandbox, '1m')
+    try {
+      const path = join(sandbox.home, 'users.csv')
+      const emails = Array.from({ length: 100_000 }, (_, row) => `${'a'.repeat(200)}-${row}@example.com\n`)
+      writeFileSync(path, `email\n${emails.join('')}`)
+      const run = await runBuilt(sandbox, ['users', 'import', path, '--yes'], {
+        env: { TMPDIR: disk.path, CHATCTL_BASE_URL: 'http://127.0.0.1:9', CHATCTL_API_KEY: 'some-api-key' },
+        timeout: 50_000,
+      })
+      expectFailure(run, 1, 'The temporary directory cannot be used: database or disk is full', 'TMPDIR')
+      expect(readdirSync(disk.path)).to.deep.equal([])
+    } finally {
+      disk.unmount()
+      sandbox.remove()
+    }
   })
 })

@@ -1,4 +1,13 @@
-import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
@@ -41,6 +50,16 @@ describe('files that the user may not touch', () => {
       'XDG_CONFIG_HOME',
     )
     expect(readdirSync(home)).to.deep.equal([])
+  })
+
+  it('a lock that root has left is named, with what to do', () => {
+    expect(run(['config', 'set', 'model', 'x']).exitCode).to.equal(0)
+    const lock = join(home, '.config/chatctl/config.json.lock')
+    writeFileSync(lock, '', { mode: 0o600 })
+    const hint = 'Hint: If no other chatctl is running, remove it.'
+    expectFailure(run(['config', 'set', 'model', 'y']), 1, `The lock ${lock} cannot be opened`, hint)
+    rmSync(lock)
+    expect(run(['config', 'set', 'model', 'y']).exitCode).to.equal(0)
   })
 
   it('a home that may not even be read ends no command that has its address and key in the environment', async () => {

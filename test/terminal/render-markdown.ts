@@ -1,5 +1,5 @@
+import type { MarkdownOptions } from '../../src/terminal/markdown/blocks.ts'
 import { MarkdownWriter } from '../../src/terminal/markdown/markdown-writer.ts'
-import type { MarkdownOptions } from '../../src/terminal/markdown/text-style.ts'
 
 /** A whole text as {@link MarkdownWriter} shows it while it comes. */
 export function renderMarkdown(text: string, options: MarkdownOptions): string {

@@ -20,7 +20,7 @@ describe('delimited output', () => {
         const records = parse(await renderCsv(grid), { record_delimiter: '\n' })
         expect(records).to.deep.equal([grid.header, ...grid.rows])
       }),
-      { numRuns: 1_000 },
+      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 
@@ -30,7 +30,7 @@ describe('delimited output', () => {
         const records = parse(await renderCsv(grid), { record_delimiter: ['\n', '\r\n', '\r'] })
         expect(records).to.deep.equal([grid.header, ...grid.rows])
       }),
-      { numRuns: 1_000 },
+      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 
@@ -53,7 +53,7 @@ describe('delimited output', () => {
         )
         expect(cells).to.deep.equal(grid.rows)
       }),
-      { numRuns: 1_000 },
+      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 })

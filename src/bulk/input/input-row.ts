@@ -7,7 +7,7 @@ export interface Place {
   column: number
 }
 
-/** UTF-16 units. A row is held as a whole, and a file that is none of its form looks like one row. */
+/** UTF-16 units. A row is held as a whole, and a file that is none of its format looks like one row. */
 export const largestRow = 1024 * 1024
 
 /** What is wrong with a row, and where. */
@@ -31,7 +31,7 @@ export interface InputRow {
   csv?: { names: readonly string[]; cells: readonly string[] }
 }
 
-/** Makes rows of a text of one form that comes in pieces. */
+/** Makes rows of a text of one format that comes in pieces. */
 export interface RowReader {
   /** @param isLast nothing comes after this */
   take(text: string, isLast: boolean): InputRow[]

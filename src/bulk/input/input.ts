@@ -3,7 +3,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
-import { formOfEnding, formOfText, type InputForm } from './input-form.ts'
+import { formatOfExtension, formatOfText, type InputFormat } from './input-format.ts'
 import { type OpenFile, spool } from './spool.ts'
 
 /** Bytes that are read at once. */
@@ -15,7 +15,7 @@ const readSize = 64 * 1024
  */
 const chunkSize = 16 * 1024
 
-/** Enough of the beginning to see the form by. */
+/** Enough of the beginning to see the format by. */
 const beginning = 4096
 
 /** A file of rows, or what came through a pipe, which may be read as often as one likes. */
@@ -24,7 +24,7 @@ export interface Input {
   name: string
   /** Absolute, with links followed; undefined for a pipe. */
   path: string | undefined
-  form: InputForm
+  format: InputFormat
   /**
    * All of it from the beginning. A chunk is good until the next one is asked for.
    * @throws Failure `conflict` when the file was changed since it was opened
@@ -35,11 +35,11 @@ export interface Input {
 
 export interface InputOptions {
   /** Whatever the ending of the name says. */
-  form?: InputForm | undefined
+  format?: InputFormat | undefined
   /** Ends the wait for what comes through a pipe. */
   signal: AbortSignal
   /** Where stdin and pipes are kept while they are used. */
-  spoolFolder: string
+  spoolDirectory: string
   stdin: AsyncIterable<Uint8Array>
   /** Says that something may not end by itself. @returns to be called when it has ended */
   untilEnded(): () => void
@@ -53,10 +53,10 @@ export interface InputOptions {
  *   signal's reason when that comes first
  */
 export async function openInput(name: string, options: InputOptions): Promise<Input> {
-  const { signal, spoolFolder } = options
+  const { signal, spoolDirectory } = options
   signal.throwIfAborted()
   if (name === '-') {
-    const file = await spool(options.stdin, spoolFolder, signal)
+    const file = await spool(options.stdin, spoolDirectory, signal)
     return inputOf('stdin', undefined, file, options)
   }
   try {
@@ -81,7 +81,10 @@ export async function openInput(name: string, options: InputOptions): Promise<In
 }
 
 /** A thread of Node's pool waits for the other end of the pipe, and may wait longer than this process. */
-async function spoolPipe(path: string, { signal, spoolFolder, untilEnded }: InputOptions): Promise<OpenFile> {
+async function spoolPipe(
+  path: string,
+  { signal, spoolDirectory, untilEnded }: InputOptions,
+): Promise<OpenFile> {
   const release = untilEnded()
   try {
     const opening = open(path, 'r')
@@ -94,7 +97,7 @@ async function spoolPipe(path: string, { signal, spoolFolder, untilEnded }: Inpu
     })
     const stream = handle.createReadStream()
     try {
-      return await spool(stream, spoolFolder, signal)
+      return await spool(stream, spoolDirectory, signal)
     } finally {
       stream.destroy()
     }
@@ -107,7 +110,7 @@ async function inputOf(
   name: string,
   path: string | undefined,
   { handle, remove }: OpenFile,
-  { form }: InputOptions,
+  { format }: InputOptions,
 ): Promise<Input> {
   const close = (): void => {
     handle.close().then(remove, remove)
@@ -115,8 +118,8 @@ async function inputOf(
   try {
     const opened = await handle.stat({ bigint: true })
     const read = (): AsyncIterable<Uint8Array> => readWhole(name, handle, opened)
-    const known = form ?? formOfEnding(name) ?? formOfText(await readBeginning(handle))
-    return { name, path, form: known, read, close }
+    const known = format ?? formatOfExtension(name) ?? formatOfText(await readBeginning(handle))
+    return { name, path, format: known, read, close }
   } catch (error) {
     close()
     throw error

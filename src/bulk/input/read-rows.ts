@@ -33,11 +33,11 @@ export async function* readRows(
 }
 
 async function readerOf(
-  { name, form }: Input,
+  { name, format }: Input,
   kind: RowKind,
   more: JudgeMore | undefined,
 ): Promise<RowReader> {
-  switch (form) {
+  switch (format) {
     case 'csv':
       return new CsvRows(name, kind, more)
     case 'jsonl':

@@ -20,12 +20,12 @@ export interface OpenFile {
  */
 export async function spool(
   source: AsyncIterable<Uint8Array>,
-  folder: string,
+  directory: string,
   signal: AbortSignal,
 ): Promise<OpenFile> {
-  const path = join(folder, `spool-${process.pid}-${Math.random().toString(36).slice(2)}`)
-  const handle = await guard(folder, async () => {
-    makePrivateDirectory(folder)
+  const path = join(directory, `spool-${process.pid}-${Math.random().toString(36).slice(2)}`)
+  const handle = await guard(directory, async () => {
+    makePrivateDirectory(directory)
     return open(path, 'wx+', 0o600)
   })
   const isRemoved = process.platform !== 'win32'
@@ -36,7 +36,7 @@ export async function spool(
     for (;;) {
       const { value: chunk, done } = await unlessAborted(chunks.next(), signal)
       if (done) break
-      await guard(folder, async () => {
+      await guard(directory, async () => {
         for (let at = 0; at < chunk.length; ) at += (await handle.write(chunk, at)).bytesWritten
       })
     }
@@ -48,11 +48,11 @@ export async function spool(
   return { handle, remove: isRemoved ? () => {} : remove }
 }
 
-async function guard<T>(folder: string, work: () => Promise<T>): Promise<T> {
+async function guard<T>(directory: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (cause) {
-    throw new Failure('storage', `${folder} cannot be used: ${describeSystemError(cause)}`, {
+    throw new Failure('storage', `${directory} cannot be used: ${describeSystemError(cause)}`, {
       hint: 'What comes through a pipe is kept there while it is used; XDG_STATE_HOME moves it.',
       cause,
     })

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
+import { type Clock, systemClock } from '../../system/clock.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { syncDirectory } from '../../system/replace-file.ts'
 import { RowSet } from '../input/row-set.ts'
@@ -20,6 +21,8 @@ import { RowStates } from './row-states.ts'
 export interface JournalOpening {
   path: string
   header: JournalHeader
+  /** Of what is appended (default: the system's). */
+  clock?: Clock
   /** Passes over the one that is there. */
   restart?: boolean
   /** What earlier journals of the file have written. */
@@ -39,6 +42,7 @@ export class Journal {
   readonly rows: RowStates
   readonly #path: string
   readonly #header: JournalHeader
+  readonly #clock: Clock
   readonly #onBegin: (() => void) | undefined
   readonly #release: () => void
   #file: number | undefined
@@ -54,6 +58,7 @@ export class Journal {
   private constructor(opening: JournalOpening) {
     this.#path = opening.path
     this.#header = opening.header
+    this.#clock = opening.clock ?? systemClock
     this.rows = new RowStates(opening.header.input.rows)
     this.#onBegin = opening.onBegin
     this.#release = opening.release
@@ -61,7 +66,7 @@ export class Journal {
   }
 
   /**
-   * Begins one, or goes on with the one that is there.
+   * Begins one, or resumes the one that is there.
    *
    * @throws Failure `storage`
    */
@@ -101,7 +106,7 @@ export class Journal {
    * @param key of the row's content
    */
   intend(row: number, step: Step, id: string | undefined, key: string): Promise<void> {
-    this.#append({ row, step, at: Date.now(), key, ...(id !== undefined && { id }) })
+    this.#append({ row, step, at: this.#clock.now(), key, ...(id !== undefined && { id }) })
     this.#requested.add(row)
     return this.sync()
   }
@@ -114,7 +119,7 @@ export class Journal {
   /** Ends the journal until something is sent again. A run that has sent nothing has none to end. */
   end(type: EndLine['type']): void {
     if (this.#size === 0 || (type === 'finished' && this.#isFinished)) return
-    this.#append({ type, at: new Date().toISOString() })
+    this.#append({ type, at: new Date(this.#clock.now()).toISOString() })
   }
 
   /** What became of a step. It outlasts the process at once, the machine with the next `sync`. */
@@ -192,7 +197,7 @@ export class Journal {
     return this.#file
   }
 
-  /** All of it or nothing: what comes next would go on with half a line. */
+  /** All of it or nothing: what comes next would be added to half a line. */
   #write(file: number, bytes: Buffer): void {
     try {
       for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
+import type { Clock } from '../../system/clock.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/directories.ts'
 import { makePrivateDirectory } from '../../system/private-directory.ts'
@@ -19,14 +20,14 @@ interface Found {
 }
 
 /** Where the journals are. */
-export function importsFolder({ state }: Directories): string {
+export function importsDirectory({ state }: Directories): string {
   return join(state, 'imports')
 }
 
 /** What is imported, and how its journal is opened. */
 export interface JournalRequest {
   /** Where the journals are. */
-  folder: string
+  directory: string
   header: JournalHeader
   /** Forgets what was done of the file, whatever it held then, once something is sent. */
   restart: boolean
@@ -40,16 +41,22 @@ export interface JournalRequest {
  * @throws Failure `conflict` where another process has it, or where a row that was sent was edited or
  *   removed; `storage`
  */
-export async function openJournal({ folder, header, restart, rows }: JournalRequest): Promise<Journal> {
+export async function openJournal({
+  directory,
+  header,
+  restart,
+  rows,
+  clock,
+}: JournalRequest & { clock: Clock }): Promise<Journal> {
   try {
-    makePrivateDirectory(folder)
-    const path = pathOf(folder, header)
+    makePrivateDirectory(directory)
+    const path = pathOf(directory, header)
     const locks = [lock(path, header)]
     const release = () => {
       for (const unlock of locks) unlock()
     }
     try {
-      const changed = findChanged(folder, header)
+      const changed = findChanged(directory, header)
       for (const old of changed) locks.push(lock(old.path, old.header))
       const carried = restart ? undefined : await carryAllOver(changed, { header, path, rows })
       if (carried?.hasRows) for (const old of changed) retire(old.path)
@@ -57,14 +64,14 @@ export async function openJournal({ folder, header, restart, rows }: JournalRequ
         for (const old of changed) retire(old.path)
         retire(path)
       }
-      return Journal.open({ path, header, restart, onBegin, release, files: carried?.lists })
+      return Journal.open({ path, header, clock, restart, onBegin, release, files: carried?.lists })
     } catch (error) {
       release()
       throw error
     }
   } catch (cause) {
     if (cause instanceof Failure) throw cause
-    throw new Failure('storage', `${folder} cannot be used: ${describeSystemError(cause)}`, { cause })
+    throw unusable(directory, cause)
   }
 }
 
@@ -73,12 +80,17 @@ export async function openJournal({ folder, header, restart, rows }: JournalRequ
  *
  * @throws Failure as `openJournal` does
  */
-export async function readRowStates({ folder, header, restart, rows }: JournalRequest): Promise<RowStates> {
-  const path = pathOf(folder, header)
+export async function readRowStates({
+  directory,
+  header,
+  restart,
+  rows,
+}: JournalRequest): Promise<RowStates> {
+  const path = pathOf(directory, header)
   if (!restart && existsSync(path)) return readJournal({ path, header }, (journal) => journal.rows)
   const states = new RowStates(header.input.rows)
-  if (restart || !existsSync(folder)) return states
-  for (const old of findChanged(folder, header)) {
+  if (restart || !existsSync(directory)) return states
+  for (const old of findChanged(directory, header)) {
     await readJournal(old, async (journal) => {
       for await (const line of carryOver({ ...old, journal }, rows)) states.take(line, 0)
     })
@@ -145,16 +157,26 @@ async function carryAllOver(
   }
 }
 
+/** @throws Failure `conflict` where another process has it; `storage` */
 function lock(path: string, { input }: JournalHeader): () => void {
-  const release = tryProcessLock(`${path}.lock`)
+  let release: (() => void) | undefined
+  try {
+    release = tryProcessLock(`${path}.lock`)
+  } catch (cause) {
+    throw unusable(dirname(path), cause)
+  }
   if (release) return release
   throw new Failure('conflict', `Another chatctl is importing ${input.name}`, {
     hint: 'Wait until it is done: what it leaves, the same command goes on with.',
   })
 }
 
-function pathOf(folder: string, header: JournalHeader): string {
-  return join(folder, `${nameOf(header)}${extension}`)
+function unusable(directory: string, cause: unknown): Failure {
+  return new Failure('storage', `${directory} cannot be used: ${describeSystemError(cause)}`, { cause })
+}
+
+function pathOf(directory: string, header: JournalHeader): string {
+  return join(directory, `${nameOf(header)}${extension}`)
 }
 
 function nameOf({ kind, service, input }: JournalHeader): string {
@@ -166,13 +188,13 @@ function nameOf({ kind, service, input }: JournalHeader): string {
 }
 
 /** Journals of the same path that held something else then, unless what it holds now has its own. */
-function findChanged(folder: string, header: JournalHeader): Found[] {
+function findChanged(directory: string, header: JournalHeader): Found[] {
   if (header.input.name === 'stdin') return []
   const own = `${nameOf(header)}${extension}`
-  const entries = readdirSync(folder).filter((entry) => entry.endsWith(extension))
+  const entries = readdirSync(directory).filter((entry) => entry.endsWith(extension))
   if (entries.includes(own)) return []
   return entries.flatMap((entry) => {
-    const path = join(folder, entry)
+    const path = join(directory, entry)
     const other = readHeader(path)
     const isSame =
       other?.kind === header.kind &&

@@ -82,7 +82,7 @@ export class RowStates {
   }
 }
 
-/** A create is not sent again of which nobody knows whether it was done. */
+/** Whether the outcome of a create is unknown: it is not sent again. */
 export function isUnsettled(state: RowState | undefined): boolean {
   if (state?.step !== 'create') return false
   return state.phase === 'unknown' || state.phase === 'intended' || state.phase === 'nameless'

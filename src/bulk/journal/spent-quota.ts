@@ -1,8 +1,13 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readFileLines } from '../read-file-lines.ts'
-import type { Spent } from '../send/known-quota.ts'
 import { readJournalLine } from './journal-line.ts'
+
+/** Requests that have left since the window began, in milliseconds since the epoch. */
+export interface Spent {
+  since: number
+  requests: number
+}
 
 /**
  * What all imports of this machine have sent to a service in the window that is open, for a quota
@@ -14,12 +19,12 @@ import { readJournalLine } from './journal-line.ts'
  * @returns undefined where no window is open
  */
 export async function readSpent(
-  folder: string,
+  directory: string,
   { service, window, now }: { service: string; window: number; now: number },
 ): Promise<Spent | undefined> {
   const events: Sent[] = []
-  for (const name of readdirSync(folder)) {
-    const path = join(folder, name)
+  for (const name of readdirSync(directory)) {
+    const path = join(directory, name)
     if (!/\.jsonl(\.old)?$/.test(name)) continue
     try {
       if (statSync(path).mtimeMs <= now - window) continue

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import type { Directories } from '../../system/directories.ts'
 import { readFileLines } from '../read-file-lines.ts'
 import { type EndLine, type JournalHeader, readJournalLine } from './journal-line.ts'
-import { closeJournal, importsFolder } from './open-journal.ts'
+import { closeJournal, importsDirectory } from './open-journal.ts'
 import { isUnsettled, RowStates } from './row-states.ts'
 
 /** An import that was begun and is not known to be done. */
@@ -17,16 +17,16 @@ export interface UnfinishedImport {
   rows: number
   /** Rows of which something was sent. The others may be faulty ones, which are never sent. */
   tried: number
-  /** Rows of which nobody knows whether their user was created. */
+  /** Rows to be created whose outcome is unknown. */
   unknown: number
 }
 
 /** Looks at the journals without their locks: an import that runs is not disturbed. What is no journal is passed over. */
 export async function findUnfinishedImports(directories: Directories): Promise<UnfinishedImport[]> {
   const found: UnfinishedImport[] = []
-  const folder = importsFolder(directories)
-  for (const name of journals(folder)) {
-    const path = join(folder, name)
+  const directory = importsDirectory(directories)
+  for (const name of journals(directory)) {
+    const path = join(directory, name)
     const read = await readStates(path).catch(() => undefined)
     if (!read) continue
     const { header, states, ended } = read
@@ -74,9 +74,9 @@ export async function closeImports(
   return closed
 }
 
-function journals(folder: string): string[] {
+function journals(directory: string): string[] {
   try {
-    return readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
+    return readdirSync(directory).filter((name) => name.endsWith('.jsonl'))
   } catch {
     return []
   }

@@ -1,6 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import { DocumentFile } from '../../system/document-file.ts'
-import type { InputForm } from '../input/input-form.ts'
+import type { InputFormat } from '../input/input-format.ts'
 import type { InputRow } from '../input/input-row.ts'
 import type { RowList } from './row-list-file.ts'
 
@@ -16,14 +16,14 @@ export class FailedRows implements RowList {
   /** Why there is no file; `storage`. */
   trouble: Failure | undefined
   readonly #path: string
-  readonly #form: InputForm
+  readonly #format: InputFormat
   #file: DocumentFile | undefined
   #held = ''
 
   /** @param path is replaced when it is whole; without a row it is left as it is */
-  constructor(path: string, form: InputForm) {
+  constructor(path: string, format: InputFormat) {
     this.#path = path
-    this.#form = form
+    this.#format = format
   }
 
   get isNeeded(): boolean {
@@ -35,7 +35,7 @@ export class FailedRows implements RowList {
    *   and no password
    */
   async add(row: InputRow, id: string | undefined): Promise<void> {
-    if (!this.trouble) this.#held += failedRowText(row, id, this.#form, this.count === 0)
+    if (!this.trouble) this.#held += failedRowText(row, id, this.#format, this.count === 0)
     this.count++
     if (this.#held.length > heldText) await this.#guard(() => this.#write())
   }
@@ -43,7 +43,7 @@ export class FailedRows implements RowList {
   /** Puts the file in its place. */
   async finish(): Promise<void> {
     if (this.count === 0) return
-    if (this.#form === 'json') this.#held += '\n]\n'
+    if (this.#format === 'json') this.#held += '\n]\n'
     await this.#guard(async () => {
       await this.#write()
       await this.#file?.finish()
@@ -78,8 +78,8 @@ export class FailedRows implements RowList {
  * The text of a row in a file of rows that failed, with its separators.
  * @param isFirst of the file, which may need more before it
  */
-function failedRowText(row: InputRow, id: string | undefined, form: InputForm, isFirst: boolean): string {
-  switch (form) {
+function failedRowText(row: InputRow, id: string | undefined, format: InputFormat, isFirst: boolean): string {
+  switch (format) {
     case 'csv':
       return csvText(row, id, isFirst)
     case 'json':

@@ -7,7 +7,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { RowKind } from '../rows/user-row.ts'
 import { describePlace } from '../settling.ts'
 import { FailedRows } from './failed-rows.ts'
-import { formOfResults, ResultsWriter, type WrittenResult } from './results-file.ts'
+import { formatOfResults, ResultsWriter, type WrittenResult } from './results-file.ts'
 import { keepRowList, type RowListName, rowListPath } from './row-list-file.ts'
 import { type RowResult, type RowStatus, resultOf, rowStatuses, standingOf } from './row-result.ts'
 import { openPasswords } from './stored-passwords.ts'
@@ -110,7 +110,7 @@ class ReportCount {
       failed: rowListPath('failed', input, journal),
       unknown: rowListPath('unknown', input, journal),
     }
-    this.#failed = new FailedRows(this.#paths.failed, input.form)
+    this.#failed = new FailedRows(this.#paths.failed, input.format)
     this.#unknown = new UnknownRows(this.#paths.unknown)
   }
 
@@ -172,5 +172,5 @@ function unsettled(row: InputRow, journal: Journal): Unsettled {
 }
 
 export function openResults(path: string, hasPasswords: boolean): ResultsWriter {
-  return new ResultsWriter(new DocumentFile(path), { form: formOfResults(path), hasPasswords })
+  return new ResultsWriter(new DocumentFile(path), { format: formatOfResults(path), hasPasswords })
 }

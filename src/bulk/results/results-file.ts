@@ -2,10 +2,10 @@ import { Failure } from '../../contract/failure.ts'
 import type { DocumentFile } from '../../system/document-file.ts'
 import type { RowResult } from './row-result.ts'
 
-export type ResultsForm = 'csv' | 'jsonl'
+export type ResultsFormat = 'csv' | 'jsonl'
 
-/** @throws Failure `usage` for a name that says neither form */
-export function formOfResults(path: string): ResultsForm {
+/** @throws Failure `usage` for a name that says neither format */
+export function formatOfResults(path: string): ResultsFormat {
   if (/\.csv$/i.test(path)) return 'csv'
   if (/\.(jsonl|ndjson)$/i.test(path)) return 'jsonl'
   throw new Failure('usage', `The name of the results file ${path} says no form`, {
@@ -21,19 +21,22 @@ const columns = ['line', 'email', 'id', 'status', 'error'] as const
 /** Writes results row by row: a million of them are never held. */
 export class ResultsWriter {
   readonly #file: DocumentFile
-  readonly #form: ResultsForm
+  readonly #format: ResultsFormat
   readonly #columns: readonly (keyof WrittenResult)[]
   #isBegun = false
 
-  constructor(file: DocumentFile, { form, hasPasswords }: { form: ResultsForm; hasPasswords: boolean }) {
+  constructor(
+    file: DocumentFile,
+    { format, hasPasswords }: { format: ResultsFormat; hasPasswords: boolean },
+  ) {
     this.#file = file
-    this.#form = form
+    this.#format = format
     this.#columns = hasPasswords ? [...columns, 'password'] : columns
   }
 
   async write(results: readonly WrittenResult[]): Promise<void> {
     await this.#file.write(
-      Buffer.from(this.#form === 'csv' ? await this.#csvOf(results) : this.#jsonlOf(results)),
+      Buffer.from(this.#format === 'csv' ? await this.#csvOf(results) : this.#jsonlOf(results)),
     )
   }
 

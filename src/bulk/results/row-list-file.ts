@@ -29,12 +29,12 @@ export function rowListPath(list: RowListName, input: Input, journal: Journal): 
  * `users.failed.csv` beside `users.csv`; in the working directory where the directory of that one
  * cannot be written, or for what came through a pipe. Links are followed.
  */
-export function rowListPlace(list: RowListName, { path = 'stdin', form }: Input, number = 1): string {
+export function rowListPlace(list: RowListName, { path = 'stdin', format }: Input, number = 1): string {
   const extension = extname(path)
   const isBeside = path !== 'stdin' && isWritable(dirname(path))
   const count = number === 1 ? '' : `-${number}`
-  // Failed rows are given again in the form of the input.
-  const ownExtension = list === 'failed' ? extension || `.${form}` : '.csv'
+  // Failed rows are given again in the format of the input.
+  const ownExtension = list === 'failed' ? extension || `.${format}` : '.csv'
   const name = `${basename(path, extension)}.${list}${count}${ownExtension}`
   return join(isBeside ? dirname(path) : realpathSync('.'), name)
 }
@@ -72,9 +72,9 @@ function markOf(path: string): string | undefined {
   }
 }
 
-function isWritable(folder: string): boolean {
+function isWritable(directory: string): boolean {
   try {
-    accessSync(folder, constants.W_OK)
+    accessSync(directory, constants.W_OK)
     return true
   } catch {
     return false

@@ -72,7 +72,7 @@ function explain(
   { status, remains }: Standing,
 ): string {
   const isBehindCreate = row?.id === undefined && state !== undefined && state.step !== 'create'
-  if (status === 'skipped' && !remains) return 'skipped as requested'
+  if (status === 'skipped' && !remains) return 'skipped as --on-unknown said'
   if (status === 'skipped') {
     if (isBehindCreate || (row?.id === undefined && state?.phase === 'took')) {
       return 'it was created; the rest of it is not sent yet'

@@ -6,7 +6,7 @@ import { CsvRecords } from '../input/csv-records.ts'
 import type { InputRow } from '../input/input-row.ts'
 import type { Journal } from '../journal/journal.ts'
 import { readFileLines } from '../read-file-lines.ts'
-import { formOfResults } from './results-file.ts'
+import { formatOfResults } from './results-file.ts'
 
 /** What a file of results says of a row. */
 interface StoredRow {
@@ -47,7 +47,7 @@ export async function holdsPasswords(path: string): Promise<boolean> {
 }
 
 async function* readResultRows(path: string): AsyncIterable<Record<string, unknown>> {
-  if (formOfResults(path) === 'jsonl') {
+  if (formatOfResults(path) === 'jsonl') {
     for await (const line of readFileLines(path)) if (line !== '') yield readObject(line)
     return
   }

@@ -37,7 +37,7 @@ export class UnknownRows implements RowList {
   }
 
   async #write(): Promise<void> {
-    this.#writer ??= new ResultsWriter(new DocumentFile(this.#path), { form: 'csv', hasPasswords: false })
+    this.#writer ??= new ResultsWriter(new DocumentFile(this.#path), { format: 'csv', hasPasswords: false })
     await this.#writer.write(this.#held)
     this.#held = []
   }

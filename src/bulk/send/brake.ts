@@ -3,8 +3,9 @@ import { readWait, readWindows } from '../../client/rate-limit-headers.ts'
 import type { Quota } from '../../config/quota.ts'
 import { Failure, type Help } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
+import type { Spent } from '../journal/spent-quota.ts'
 import { Bell } from './bell.ts'
-import { type KnownQuota, QuotaCount, QuotaHeaders, type Spent, tighterOf } from './known-quota.ts'
+import { type KnownQuota, QuotaCount, QuotaHeaders, tighterOf } from './known-quota.ts'
 
 /** The maximum wait that can be set, in ms: what a timer of Node can wait, less an hour. */
 const longestWait = 2 ** 31 - 1 - 3_600_000
@@ -101,7 +102,7 @@ export class Brake {
   observe(event: ClientEvent): void {
     // The client's own further attempts have not come through here.
     if (event.type === 'request' && event.attempt > 1) this.#count?.take(this.#now())
-    if (event.type !== 'answer') return
+    if (event.type !== 'response') return
     this.#headers.read(event.headers, this.#now())
     const spent = this.#count?.align(readWindows(event.headers, this.#now()), this.#now())
     if (spent) this.#options.onWindow?.(spent)

@@ -1,6 +1,6 @@
 import { expandPath } from '../../client/address.ts'
-import type { Answer } from '../../client/answer.ts'
 import type { Client } from '../../client/client.ts'
+import type { ApiResponse } from '../../client/response.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { User } from '../../contract/user.ts'
 import type { Brake } from './brake.ts'
@@ -13,7 +13,7 @@ export interface AskedId {
   place?: string
 }
 
-export type Got = { id: string; answer: Answer<User> } | { id: string; failure: Failure }
+export type Got = { id: string; answer: ApiResponse<User> } | { id: string; failure: Failure }
 
 /** @throws Failure `refused` for an id that names another resource or none */
 export function checkId({ id, place }: AskedId): void {

@@ -1,5 +1,6 @@
 import { readPolicy, readQuota, type Quota as SaidQuota } from '../../client/rate-limit-headers.ts'
 import type { Quota } from '../../config/quota.ts'
+import type { Spent } from '../journal/spent-quota.ts'
 
 /** Ms by which the times of one window may differ: responses name whole seconds, and may be late. */
 const tolerance = 1500
@@ -30,12 +31,6 @@ export function tighterOf(one: KnownQuota, other: KnownQuota): KnownQuota {
 function lowerOf(one: KnownQuota, other: KnownQuota, field: 'limit' | 'remaining'): KnownQuota {
   const [first = Number.POSITIVE_INFINITY, second = Number.POSITIVE_INFINITY] = [one[field], other[field]]
   return second < first ? other : one
-}
-
-/** Requests that have left since the window began, in milliseconds since the epoch. */
-export interface Spent {
-  since: number
-  requests: number
 }
 
 /** A quota that was given, kept by counting. All times are milliseconds since the epoch. */

@@ -1,4 +1,4 @@
-import { type Answer, idOfCreated } from '../../client/answer.ts'
+import { type ApiResponse, idOfCreated } from '../../client/response.ts'
 import type { Users } from '../../client/users.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Journal } from '../journal/journal.ts'
@@ -8,7 +8,7 @@ import { rowKey, type Step, type UserRow } from '../rows/user-row.ts'
 import type { Brake } from './brake.ts'
 import { isOfAllRows, type ServiceHealth } from './service-health.ts'
 
-/** What somebody says of a create of which nobody knows whether it was done. */
+/** What a person says of a create whose outcome is unknown. */
 export type Settlement = { as: 'retry' } | { as: 'skip' } | { as: 'created'; id: string }
 
 export interface RowSending {
@@ -89,7 +89,7 @@ async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string |
   const recordUnsent = (error: string | undefined): void =>
     isRetried(sent) ? record('unknown', sent.id, error ?? inDoubtStill) : record('unsent', sent.id, error)
   let isUnderWay = false
-  let answer: Answer<unknown>
+  let answer: ApiResponse<unknown>
   try {
     answer = await brake.through(
       async () => {
@@ -142,7 +142,7 @@ function isRetried({ step, isRetry }: Sent): boolean {
   return isRetry && step === 'create'
 }
 
-function request(users: RowSending['users'], { row, step, id = '' }: Sent): Promise<Answer<unknown>> {
+function request(users: RowSending['users'], { row, step, id = '' }: Sent): Promise<ApiResponse<unknown>> {
   const { email, password, name, metadata, settings, role, permissions } = row
   switch (step) {
     case 'create':

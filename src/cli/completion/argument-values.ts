@@ -80,8 +80,8 @@ async function suggestConfigurationValues(line: TypedLine, live: LiveValues): Pr
     case 'model':
       return candidates(await live.models(serviceOf(line)))
     case 'output': {
-      const { outputForms } = await import('../../config/output-forms.ts')
-      return candidates(outputForms)
+      const { outputFormats } = await import('../../config/output-formats.ts')
+      return candidates(outputFormats)
     }
     case 'redirect_host':
       return candidates(['127.0.0.1', '::1'])

@@ -16,7 +16,7 @@ export async function suggestFlagValue(
     case 'profile':
       return suggestProfiles(live)
     case 'output':
-      return candidates(line.command?.documentForms ?? (await outputForms()))
+      return candidates(line.command?.documentFormats ?? (await outputFormats()))
     case 'fields':
       return suggestFields(word, line.command)
     case 'model':
@@ -94,9 +94,9 @@ export function serviceOf({ flags }: TypedLine): { profile?: string; base_url?: 
   }
 }
 
-async function outputForms(): Promise<readonly string[]> {
-  const { outputForms } = await import('../../config/output-forms.ts')
-  return outputForms
+async function outputFormats(): Promise<readonly string[]> {
+  const { outputFormats } = await import('../../config/output-formats.ts')
+  return outputFormats
 }
 
 /** The last name of a list with commas: each is offered once, and another may follow. */

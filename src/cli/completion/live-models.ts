@@ -39,7 +39,7 @@ export async function findModels(
   host: Host,
   ask: AskForModels,
 ): Promise<readonly string[]> {
-  const { env } = host
+  const { env, clock } = host
   const directories = new Directories(env)
   const configuration = once(() => readConfiguration(directories))
   const options = resolveOptions(said, env, configuration, {
@@ -53,15 +53,15 @@ export async function findModels(
   const cache = directories.cache
   const path = cachePath(cache, target)
   const kept = readKept(cache, path)
-  if (kept && Math.abs(Date.now() - kept.at) < life) return kept.models
+  if (kept && Math.abs(clock.now() - kept.at) < life) return kept.models
   try {
     const secret = target.fromEnvironment?.secret ?? (await storedSecret(target, configuration, host))
     const models = secret === undefined ? (kept?.models ?? []) : await ask(target.baseUrl, secret)
-    keep(cache, path, { at: Date.now(), models })
+    keep(cache, path, { at: clock.now(), models })
     return models
   } catch {
     const models = kept?.models ?? []
-    keep(cache, path, { at: Date.now() - life + pause, models })
+    keep(cache, path, { at: clock.now() - life + pause, models })
     return models
   }
 }
@@ -78,7 +78,7 @@ async function storedSecret(
     ? new InsecureFile(new Directories(host.env))
     : host.openKeychain({ patience, onWait: () => {}, mayAsk: false })
   const stored = await store.read(ownerOf(profile, baseUrl))
-  if (!stored || (stored.kind === 'oauth' && !isFresh(stored, Date.now()))) return undefined
+  if (!stored || (stored.kind === 'oauth' && !isFresh(stored, host.clock.now()))) return undefined
   return secretOf(stored)
 }
 

@@ -2,7 +2,7 @@ import type { ShellLine } from './shell-line.ts'
 import type { Candidate, Suggestions } from './suggestions.ts'
 
 /**
- * What the scripts read: first a line with `words`, `files` or `folders`, and in bash `open` where no
+ * What the scripts read: first a line with `words`, `files` or `directories`, and in bash `open` where no
  * space is to follow; then a line for each candidate, quoted as that shell has to be given it.
  */
 

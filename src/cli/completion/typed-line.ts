@@ -20,7 +20,7 @@ export type ValueKind =
 export type DeclaredCommand = Command.Loadable & {
   view?: Pick<View, 'columns'>
   completes?: Readonly<Record<string, ValueKind>>
-  documentForms?: readonly string[]
+  documentFormats?: readonly string[]
 }
 
 /** What a command line says, as far as it has been typed. */

@@ -12,7 +12,7 @@ export async function examineCredential({ context }: Surroundings): Promise<Exam
   const kind = used.kind === 'oauth' ? 'a sign-in' : 'an API key'
   const end = used.expires_at === null ? '' : `, good until ${used.expires_at}`
   const words = `${used.credential} (${kind}${end})`
-  const isOver = used.expires_at !== null && Date.parse(used.expires_at) < Date.now()
+  const isOver = used.expires_at !== null && Date.parse(used.expires_at) < context.host.clock.now()
   if (!isOver) return [ok('credential', words)]
   const stored = await signedIn?.stored()
   if (stored?.kind === 'oauth' && stored.refresh_token === undefined) {

@@ -52,14 +52,14 @@ export async function examineData({ context }: Surroundings): Promise<Examined[]
   return [warning('data', `${words}; the service at ${url}, pid ${pid}, says ${health}`, look)]
 }
 
-/** @throws Failure `storage` where the folder could not be made */
+/** @throws Failure `storage` where the directory could not be made */
 function demandPlaceFor(folder: string): void {
   const obstacle = obstacleTo(folder)
   if (obstacle === undefined) return
   throw new Failure('storage', obstacle, { hint: 'Set XDG_DATA_HOME to a directory that you can write to.' })
 }
 
-/** Bytes, of the nearest folder that is there; undefined where the system does not say. */
+/** Bytes, of the nearest directory that is there; undefined where the system does not say. */
 function freeSpace(folder: string): number | undefined {
   try {
     const { bavail, bsize } = statfsSync(nearestThere(folder))

@@ -7,7 +7,7 @@ import { quoteWord } from '../command-line.ts'
 import { describeBytes, type Examined, ok, warning } from './finding.ts'
 import type { Surroundings } from './surroundings.ts'
 
-/** What the sessions of this machine take. @throws Error of the system where their folder cannot be read */
+/** What the sessions of this machine take. @throws Error of the system where their directory cannot be read */
 export function examineTranscripts({ context }: Surroundings): Examined[] {
   const folder = context.directories.sessions
   const { files, bytes } = measure(folder, (name) => name.endsWith('.jsonl'))

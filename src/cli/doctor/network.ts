@@ -18,7 +18,7 @@ export async function examineNetwork({ context, probeNetwork }: Surroundings): P
   const secured =
     tls === undefined ? '' : `, ${tls.protocol}, certificate until ${tls.validTo.toISOString().slice(0, 10)}`
   const words = `${way}, connected in ${Math.round(connectMs)} ms${secured}`
-  const left = tls === undefined ? Number.POSITIVE_INFINITY : tls.validTo.getTime() - Date.now()
+  const left = tls === undefined ? Number.POSITIVE_INFINITY : tls.validTo.getTime() - context.host.clock.now()
   if (left > renewalTime) return [ok('network', words)]
   const days = Math.max(0, Math.floor(left / day))
   return [

@@ -10,7 +10,7 @@ import type { Surroundings } from './surroundings.ts'
 /** Files that are named at most. */
 const enough = 5
 
-/** Whether what is ours can be used by us alone: 0600 in 0700 folders. */
+/** Whether what is ours can be used by us alone: 0600 in 0700 directories. */
 export function examineModes({ context: { directories } }: Surroundings): Examined[] {
   if (process.getuid === undefined) return [skipped('permissions', 'this system has no modes of files')]
   const { config, data, sessions, state } = directories
@@ -43,7 +43,7 @@ function filesIn(folder: string): string[] {
   }
 }
 
-/** What is not there, or whose folder cannot be searched, is nobody else's. */
+/** What is not there, or whose directory cannot be searched, is nobody else's. */
 function isWide(path: string): boolean {
   try {
     const stats = lstatSync(path)

@@ -1,5 +1,5 @@
-import type { Answer } from '../../client/answer.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
+import type { ApiResponse } from '../../client/response.ts'
 import { roundDuration } from '../../config/duration.ts'
 import { Failure } from '../../contract/failure.ts'
 import { commandFor } from '../command-line.ts'
@@ -20,7 +20,7 @@ export async function examineService(surroundings: Surroundings): Promise<Examin
   }
   const heard: { headers?: Record<string, string>; elapsed?: number } = {}
   const observe = (event: ClientEvent): void => {
-    if (event.type !== 'answer') return
+    if (event.type !== 'response') return
     heard.headers = event.headers
     heard.elapsed ??= event.elapsed
   }
@@ -29,7 +29,7 @@ export async function examineService(surroundings: Surroundings): Promise<Examin
     const profile = await client.users.profile()
     const elapsed = Math.round(heard.elapsed ?? 0)
     const who = profile.body?.email ?? profile.body?.id ?? 'somebody'
-    const clock = examineClock(profile.headers['date'], Date.now())
+    const clock = examineClock(profile.headers['date'], context.host.clock.now())
     const models = await examineModels(surroundings, () => client.chat.models())
     const quota = examineQuota(surroundings, heard.headers ?? profile.headers)
     return [
@@ -42,14 +42,14 @@ export async function examineService(surroundings: Surroundings): Promise<Examin
     const isRefused = error instanceof Failure && error.status === 401
     return [
       failed('service', error, isRefused ? context.refusalHint() : undefined),
-      examineClock(heard.headers?.['date'], Date.now()),
+      examineClock(heard.headers?.['date'], context.host.clock.now()),
       examineQuota(surroundings, heard.headers),
       skipped('models', 'the service does not answer as it should'),
     ]
   }
 }
 
-function describeProfile({ faults }: Answer<unknown>, words: string): Examined {
+function describeProfile({ faults }: ApiResponse<unknown>, words: string): Examined {
   if (faults.length === 0) return ok('service', words)
   const odd = faults.map(({ path, message }) => `${path} ${message}`).join('; ')
   return warning('service', `${words}. Its answer departs from the interface: ${odd}`)

@@ -1,5 +1,4 @@
 import { wantsColour } from '../output/colours.ts'
-import { speaksUnicode } from '../output/speaks-unicode.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
 import type { Surroundings } from './surroundings.ts'
 
@@ -21,4 +20,14 @@ export function examineTerminal({ env, context }: Surroundings): Examined[] {
   }
   if (stdout.columns < narrow) return [ok('terminal', `${words}: -o jsonl is read better than a table there`)]
   return [ok('terminal', words)]
+}
+
+/**
+ * Whether a terminal may be shown more than ASCII. POSIX, 8.2: the first of these that is set and not empty. Windows says it nowhere,
+ * and is UTF-8 to Node.
+ */
+export function speaksUnicode(env: NodeJS.ProcessEnv): boolean {
+  if (process.platform === 'win32') return true
+  const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || ''
+  return /utf-?8/i.test(locale)
 }

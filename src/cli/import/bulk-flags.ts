@@ -1,5 +1,5 @@
 import * as Flags from '@oclif/core/flags'
-import type { InputForm } from '../../bulk/input/input-form.ts'
+import type { InputFormat } from '../../bulk/input/input-format.ts'
 import type { Quota } from '../../config/quota.ts'
 import { integerFlag, quotaFlag, textFlag } from '../flag-types.ts'
 import { yesFlag } from '../shared-flags.ts'
@@ -60,7 +60,7 @@ export function bulkFlags(...dependsOn: string[]) {
 }
 
 interface BulkFlags {
-  format: InputForm | undefined
+  format: InputFormat | undefined
   'skip-invalid': boolean
   concurrency: number | undefined
   quota: Quota | undefined
@@ -70,7 +70,7 @@ interface BulkFlags {
 }
 
 /** What they say, as an import takes it. */
-export function readBulkFlags({ format: form, 'skip-invalid': skipInvalid, ...rest }: BulkFlags) {
+export function readBulkFlags({ format, 'skip-invalid': skipInvalid, ...rest }: BulkFlags) {
   const { concurrency = usualConcurrency, quota, results, restart, yes } = rest
-  return { form, skipInvalid, concurrency, quota, results, restart, yes }
+  return { format, skipInvalid, concurrency, quota, results, restart, yes }
 }

@@ -23,7 +23,7 @@ const grace = 60_000
 export interface FileOptions
   extends Pick<
       ImportOptions,
-      'file' | 'form' | 'kind' | 'skipInvalid' | 'restart' | 'concurrency' | 'quota' | 'results'
+      'file' | 'format' | 'kind' | 'skipInvalid' | 'restart' | 'concurrency' | 'quota' | 'results'
     >,
     Partial<Pick<ImportOptions, 'makePassword' | 'settlement' | 'place'>> {
   /** Whether no question is asked. */
@@ -66,6 +66,7 @@ export async function importFile(
       service: serviceOf(context),
       showOutline: context.dryRun ? (outline) => showOutline(context, outline) : undefined,
       maxWait: context.options.max_wait.value,
+      clock: host.clock,
       signal: context.signal,
     })
   } finally {
@@ -152,7 +153,7 @@ function mendedCommand(context: Context, kind: FileOptions['kind'], path: string
 function onlyFirstRetry(): (event: ClientEvent) => boolean {
   let isKnown = false
   return ({ type }) => {
-    if (type === 'answer') isKnown = false
+    if (type === 'response') isKnown = false
     if (type !== 'retry') return true
     const isNew = !isKnown
     isKnown = true

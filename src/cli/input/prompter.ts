@@ -11,7 +11,7 @@ export class Prompter {
   constructor(streams: Streams, { noInput }: { noInput: boolean }) {
     this.#allowed = !noInput && streams.isInteractive
     this.#streams = streams
-    this.#signal = streams.host.signal
+    this.#signal = streams.signal
   }
 
   /** @throws Failure `input_needed` off a terminal, naming `instead` */

@@ -1,4 +1,5 @@
 import { on } from 'node:events'
+import type { Host } from '../host.ts'
 import type { Streams } from '../output/streams.ts'
 import { type Typed, TypedLines } from './typed-lines.ts'
 
@@ -13,7 +14,7 @@ export async function* readLines(streams: Streams, signal: AbortSignal): AsyncIt
   const { stdin } = streams.host
   const isRaw = stdin.isTTY === true
   const lines = new TypedLines({ maxLength, isRaw })
-  const leaveRawMode = isRaw ? enterRawMode(stdin, signal) : () => {}
+  const leaveRawMode = isRaw ? enterRawMode(streams.host, signal) : () => {}
   try {
     for await (const [chunk] of on(stdin, 'data', { signal, close: ['end', 'close'] })) {
       const typed = lines.feed(chunk)
@@ -33,30 +34,27 @@ export async function* readLines(streams: Streams, signal: AbortSignal): AsyncIt
 }
 
 /** @returns leaves it again, as the signal does at once: what follows may ask a question */
-function enterRawMode(stdin: NodeJS.ReadStream, signal: AbortSignal): () => void {
+function enterRawMode({ stdin, onContinue }: Host, signal: AbortSignal): () => void {
   const leave = (): void => {
     signal.removeEventListener('abort', leave)
-    process.off('SIGCONT', enter)
+    stopListening()
     stdin.setRawMode(false)
   }
   // The shell has set the terminal to its own mode while this process was suspended.
   const enter = (): void => void stdin.setRawMode(true)
   signal.addEventListener('abort', leave, { once: true })
-  process.on('SIGCONT', enter)
+  const stopListening = onContinue(enter)
   enter()
   return leave
 }
 
-const signals = { interrupt: 'SIGINT', quit: 'SIGQUIT' } as const
+const signals = { interrupt: 'SIGINT', quit: 'SIGQUIT', suspend: 'SIGTSTP' } as const
 
 function act({ echo, keys }: Typed, streams: Streams): void {
   if (echo !== '' && streams.isWatched) streams.echoTyped(echo)
   for (const key of keys) {
     if (key === 'end') continue
-    if (key !== 'suspend') process.kill(process.pid, signals[key])
-    else {
-      streams.host.stdin.setRawMode(false)
-      process.kill(0, 'SIGTSTP')
-    }
+    if (key === 'suspend') streams.host.stdin.setRawMode(false)
+    streams.host.raise(signals[key])
   }
 }

@@ -1,6 +1,8 @@
+import * as Flags from '@oclif/core/flags'
 import { Failure } from '../../contract/failure.ts'
 import { maxSettingsBytes } from '../../system/read-named-file.ts'
 import type { Context } from '../create-context.ts'
+import { textFlag } from '../flag-types.ts'
 import { readStdin, readTextFile } from './read-input.ts'
 
 /**
@@ -31,3 +33,18 @@ export async function readSources(
   }
   return sources
 }
+
+/** One layer of a settings file over those before it. */
+export const settingsFileFlag = () =>
+  textFlag({
+    char: 'f',
+    helpValue: '<file>',
+    multiple: true,
+    multipleNonGreedy: true,
+    summary: 'Settings file over those before it; repeatable.',
+  })
+
+export const expandEnvFlag = Flags.boolean({
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is meant as it stands
+  summary: 'Replace ${NAME} in texts by what the environment has.',
+})

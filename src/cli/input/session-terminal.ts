@@ -62,7 +62,7 @@ export class SessionTerminal {
   open(listener: Listener): void {
     this.#listener = listener
     const streams = this.#streams
-    const { stdin, stdout, takeInterrupts } = streams.host
+    const { stdin, stdout, takeInterrupts, onExit } = streams.host
     const raw = this.addressable
     const releaseInterrupts = takeInterrupts(() => listener.onInterrupt())
     // They may carry colours of ours, which the session has of its own.
@@ -84,9 +84,9 @@ export class SessionTerminal {
     stdin.resume()
     stdout.on('resize', listener.onRedraw)
     // However this process ends, the shell gets its terminal back.
-    process.on('exit', restore)
+    const withdrawCleanup = onExit(restore)
     this.#restore = () => {
-      process.off('exit', restore)
+      withdrawCleanup()
       stdout.off('resize', listener.onRedraw)
       stdin.off('data', listener.onInput)
       stdin.off('end', onEnd)
@@ -117,16 +117,17 @@ export class SessionTerminal {
 
   suspend(): void {
     this.close()
+    const { onContinue, raise } = this.#streams.host
     const resume = (): void => {
       clearTimeout(timer)
-      process.off('SIGCONT', resume)
+      stopListening()
       if (this.isOpen || !this.#listener) return
       this.open(this.#listener)
       this.#listener.onRedraw()
     }
-    process.on('SIGCONT', resume)
+    const stopListening = onContinue(resume)
     // Where nobody could continue us the signal does nothing, and nobody does.
     const timer = setTimeout(resume, 50)
-    process.kill(0, 'SIGTSTP')
+    raise('SIGTSTP')
   }
 }

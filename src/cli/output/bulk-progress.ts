@@ -26,13 +26,14 @@ export class BulkProgress {
   readonly #line: ProgressLine
   readonly #timer: NodeJS.Timeout
   #tally: RowCounts = { done: 0, failed: 0, unknown: 0 }
-  #pace = new Pace(Date.now(), 0)
+  #pace: Pace
   #pause: Pause | undefined
 
   constructor(output: Output, options: BulkProgressOptions) {
     this.#output = output
     this.#options = options
     this.#line = new ProgressLine(output)
+    this.#pace = new Pace(this.#now(), 0)
     this.#timer = setInterval(() => this.#show(), tick)
     this.#timer.unref()
   }
@@ -51,7 +52,7 @@ export class BulkProgress {
   pause(pause: Pause): void {
     this.#pause = pause
     // Where lines stay, one is enough for as long as it takes.
-    const isLong = pause.until - Date.now() >= worthALine
+    const isLong = pause.until - this.#now() >= worthALine
     if (isLong && !this.#output.drawsOver) this.#output.progress(this.#describe())
   }
 
@@ -67,7 +68,7 @@ export class BulkProgress {
 
   #show(): void {
     if (this.#pause && !this.#output.drawsOver) return
-    this.#pace.measure(Date.now(), this.#settled)
+    this.#pace.measure(this.#now(), this.#settled)
     const { total } = this.#options
     const part = total === undefined ? undefined : this.#settled / Math.max(1, total)
     this.#line.show(() => this.#describe(), part)
@@ -75,17 +76,21 @@ export class BulkProgress {
 
   #describe(): string {
     const { noun, total, estimate } = this.#options
-    const perSecond = this.#pace.measure(Date.now(), this.#settled)
+    const perSecond = this.#pace.measure(this.#now(), this.#settled)
     const left =
       total === undefined || perSecond === 0
         ? undefined
         : estimate(Math.max(0, total - this.#settled), perSecond)
-    return describeBulk({ noun, total, tally: this.#tally, perSecond, left, pause: this.#pause })
+    return describeBulk({ noun, total, tally: this.#tally, perSecond, left, pause: this.#pause }, this.#now())
   }
 
   /** A pause would count as slowness. */
   #restart(): void {
-    this.#pace = new Pace(Date.now(), this.#settled)
+    this.#pace = new Pace(this.#now(), this.#settled)
+  }
+
+  #now(): number {
+    return this.#output.streams.host.clock.now()
   }
 
   get #settled(): number {

@@ -17,10 +17,7 @@ export interface BulkState {
 }
 
 /** One line for the state of the work on many rows. */
-export function describeBulk(
-  { noun, total, tally, perSecond, left, pause }: BulkState,
-  now = Date.now(),
-): string {
+export function describeBulk({ noun, total, tally, perSecond, left, pause }: BulkState, now: number): string {
   const { done, failed, unknown } = tally
   const counts = [
     `${total === undefined ? countOf(done, noun) : `${groupDigits(done)} of ${countOf(total, noun)}`} done`,
@@ -45,7 +42,7 @@ function describePause({ until, why }: Pause, now: number): string {
  * with its date where that is another.
  * @param at milliseconds since the epoch
  */
-export function describeTime(at: number, now = Date.now()): string {
+export function describeTime(at: number, now: number): string {
   const then = new Date(at)
   const two = (value: number) => String(value).padStart(2, '0')
   const time = [then.getHours(), then.getMinutes(), ...(at - now < 120_000 ? [then.getSeconds()] : [])]

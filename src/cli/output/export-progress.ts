@@ -1,3 +1,4 @@
+import type { Clock } from '../../system/clock.ts'
 import { countOf } from '../../view/count.ts'
 import type { Output } from './output.ts'
 import { ProgressLine } from './progress-line.ts'
@@ -6,7 +7,8 @@ import { ProgressLine } from './progress-line.ts'
 export class ExportProgress {
   readonly #line: ProgressLine
   readonly #since: number | undefined
-  readonly #startedAt = Date.now()
+  readonly #clock: Clock
+  readonly #startedAt: number
   #messages = 0
   #earlier = 0
   #newest: number | undefined
@@ -15,6 +17,8 @@ export class ExportProgress {
   constructor(output: Output, since: number | undefined) {
     this.#line = new ProgressLine(output)
     this.#since = since
+    this.#clock = output.streams.host.clock
+    this.#startedAt = this.#clock.now()
   }
 
   /** @param messages that an earlier run has left */
@@ -27,7 +31,7 @@ export class ExportProgress {
     this.#messages += messages
     this.#newest ??= oldest
     this.#line.show(() => {
-      const rate = Math.round((this.#messages * 1000) / Math.max(1, Date.now() - this.#startedAt))
+      const rate = Math.round((this.#messages * 1000) / Math.max(1, this.#clock.now() - this.#startedAt))
       const back = oldest === undefined ? '' : `, back to ${new Date(oldest).toISOString().slice(0, 10)}`
       return `${countOf(this.#earlier + this.#messages, 'message')}, ${rate}/s${back}`
     }, this.#part(oldest))

@@ -1,4 +1,4 @@
-import type { OutputForm } from '../../config/output-forms.ts'
+import type { OutputFormat } from '../../config/output-formats.ts'
 import { Failure } from '../../contract/failure.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { parseFields, selectFields, undocumentedFields } from '../../view/select-fields.ts'
@@ -13,7 +13,7 @@ import type { Streams } from './streams.ts'
 
 export interface OutputOptions {
   /** Absent where nothing was said: a table on a terminal, TSV in a pipe, text where the view has one. */
-  form: OutputForm | undefined
+  form: OutputFormat | undefined
   /** Whether the form was asked for in this command line, rather than being a default. */
   isAsked: boolean
   fields: string | undefined
@@ -173,7 +173,7 @@ export class Output {
     })
   }
 
-  #formFor(view: View): OutputForm | 'text' {
+  #formFor(view: View): OutputFormat | 'text' {
     const { form, jq } = this.#options
     if (form !== undefined) return form
     if (jq !== undefined) return 'json'
@@ -234,6 +234,6 @@ export class Output {
   }
 }
 
-function isJsonForm(form: OutputForm | undefined): boolean {
+function isJsonForm(form: OutputFormat | undefined): boolean {
   return form === 'json' || form === 'jsonl'
 }

@@ -10,7 +10,7 @@ export class ProgressLine {
   #dueAt: number
   #isShown = false
 
-  constructor(output: Output, now = Date.now()) {
+  constructor(output: Output, now = output.streams.host.clock.now()) {
     this.#output = output
     this.#isDrawn = output.drawsOver
     // Off a terminal what is soon over says nothing.
@@ -21,7 +21,7 @@ export class ProgressLine {
    * @param describe is asked only when something is shown
    * @param part 0 to 1, for a bar; a pipe or a file gets none
    */
-  show(describe: () => string, part?: number, now = Date.now()): void {
+  show(describe: () => string, part?: number, now = this.#output.streams.host.clock.now()): void {
     if (now < this.#dueAt) return
     this.#dueAt = now + (this.#isDrawn ? intervals.drawn : intervals.lines)
     if (!this.#isDrawn) {

@@ -1,4 +1,4 @@
-import type { OutputForm } from '../../config/output-forms.ts'
+import type { OutputFormat } from '../../config/output-formats.ts'
 import { yamlWriting } from '../../contract/yaml-scalars.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { renderCsv, renderTsv } from '../../view/delimited.ts'
@@ -9,7 +9,7 @@ import { absentField } from './field-failures.ts'
 import { filterWithJq } from './jq.ts'
 
 export interface Rendering {
-  form: OutputForm | 'text'
+  form: OutputFormat | 'text'
   /** The paths asked for; undefined for all that the view shows. */
   fields: readonly string[] | undefined
   jq: string | undefined
@@ -77,7 +77,7 @@ export async function renderRow(
 /** The forms that have no end, so that a row can be written as soon as it is there. */
 export type RowForm = 'jsonl' | 'csv' | 'tsv'
 
-export function isRowForm(form: OutputForm | 'text'): form is RowForm {
+export function isRowForm(form: OutputFormat | 'text'): form is RowForm {
   return form === 'jsonl' || form === 'csv' || form === 'tsv'
 }
 

@@ -1,6 +1,6 @@
-import type { Answer } from '../../client/answer.ts'
+import type { ApiResponse } from '../../client/response.ts'
 import { isRecord } from '../../contract/exact-json.ts'
-import type { SentDifference } from '../../plan/apply/sent-configuration.ts'
+import type { SentDifference } from '../../plan/plan.ts'
 import { describeChange, sentView } from '../../view/settings-plan.ts'
 import { type View, valueAt } from '../../view/view.ts'
 import type { Context } from '../create-context.ts'
@@ -24,7 +24,7 @@ export interface Changed {
  */
 export async function showChanged(
   view: View,
-  answer: Answer<unknown>,
+  answer: ApiResponse<unknown>,
   { done, resource, id, secret }: Changed,
   context: Context,
 ): Promise<void> {

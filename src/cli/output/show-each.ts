@@ -1,4 +1,4 @@
-import type { Answer } from '../../client/answer.ts'
+import type { ApiResponse } from '../../client/response.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Fault } from '../../contract/faults.ts'
 import type { View } from '../../view/view.ts'
@@ -8,7 +8,7 @@ import type { BulkProgress } from './bulk-progress.ts'
 import type { Output } from './output.ts'
 import { RowFailures } from './row-failures.ts'
 
-type Result = { id: string } & ({ answer: Answer<unknown> } | { failure: Failure })
+type Result = { id: string } & ({ answer: ApiResponse<unknown> } | { failure: Failure })
 
 /** More would be a description of the interface that the service has instead. */
 const mostFaults = 100
@@ -44,7 +44,7 @@ export async function showEach(
         for (const fault of some) {
           if (faults.size < mostFaults) faults.set(`${fault.path} ${fault.message}`, fault)
         }
-        if (writer) await unlessInterrupted(writer.write(body), output.streams.host.signal)
+        if (writer) await unlessInterrupted(writer.write(body), output.streams.signal)
         else bodies.push(body)
       }
       progress.update({ done: failures.rows - failures.failed, failed: failures.failed, unknown: 0 })

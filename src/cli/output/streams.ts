@@ -7,12 +7,24 @@ const eraseLine = '\r\u001b[2K'
 /** stdout is data, stderr is conversation: all that a run writes to either goes through here. */
 export class Streams {
   readonly host: Host
+  readonly #ending = new AbortController()
+  #isUnread = false
   #lineTaker: ((text: string) => void) | undefined
   #statusLine = ''
   #stdoutError: NodeJS.ErrnoException | undefined
 
   constructor(host: Host) {
     this.host = host
+  }
+
+  /** Aborted when the host's signal is, and when stdout has no reader any more. */
+  get signal(): AbortSignal {
+    return this.#ending.signal
+  }
+
+  /** Whether the reader of stdout, such as `head`, has seen enough: nothing more is said then. */
+  get isUnread(): boolean {
+    return this.#isUnread
   }
 
   /** Whether a person can answer: questions are read from stdin and asked on stderr. */
@@ -80,6 +92,7 @@ export class Streams {
 
   /** For lines that carry our own colours; whatever they quote was stripped before. */
   sayStyled(text: string): void {
+    if (this.#isUnread) return
     const { stderr } = this.host
     if (this.#lineTaker) this.#lineTaker(text)
     else if (this.#statusLine === '') stderr.write(`${text}\n`)
@@ -104,6 +117,7 @@ export class Streams {
 
   /** Draws over the last line of a terminal on stderr; what is said meanwhile goes above it. */
   drawStatus(text: string): void {
+    if (this.#isUnread) return
     this.#statusLine = stripControls(text)
     this.host.stderr.write(`${eraseLine}${this.#statusLine}`)
   }
@@ -118,24 +132,34 @@ export class Streams {
   }
 
   /**
-   * A reader that has seen enough, such as `head`, is no failure; what else goes wrong with stdout
-   * `writeData` throws. Nobody listens to a closed stderr.
+   * Follows the host's signal and the errors of stdout and stderr. A reader that has seen enough is no
+   * failure, and ends the run; what else goes wrong with stdout `writeData` throws. Nobody listens to a
+   * closed stderr.
    *
-   * @param onEnough is called when stdout has no reader any more
    * @returns stops watching
    */
-  watch(onEnough: () => void): () => void {
-    const { stdout, stderr } = this.host
+  watch(): () => void {
+    const { stdout, stderr, signal } = this.host
     const onError = (error: NodeJS.ErrnoException): void => {
-      if (error.code === 'EPIPE') onEnough()
+      if (error.code === 'EPIPE') this.#abandon()
       else this.#stdoutError = error
     }
+    const onAbort = () => this.#ending.abort(signal.reason)
+    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', onAbort, { once: true })
     const ignore = () => {}
     stdout.on('error', onError)
     stderr.on('error', ignore)
     return () => {
       stdout.off('error', onError)
       stderr.off('error', ignore)
+      signal.removeEventListener('abort', onAbort)
     }
+  }
+
+  #abandon(): void {
+    this.host.onReaderGone()
+    this.#isUnread = true
+    this.#ending.abort(new Failure('storage', 'stdout has no reader any more'))
   }
 }

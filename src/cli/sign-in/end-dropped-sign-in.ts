@@ -35,7 +35,7 @@ export async function endDroppedSignIn(
   kept?: StoredCredential,
 ): Promise<void> {
   const { output, transport, signal } = context
-  if (tokens.refresh_token === undefined && !isAlive(tokens, Date.now())) return
+  if (tokens.refresh_token === undefined && !isAlive(tokens, transport.clock.now())) return
   const server = tokens.issuer ?? new URL(tokens.token_endpoint).origin
   const stays = `${subject} may stay valid at ${server} until it expires`
   if (tokens.revocation_endpoint === undefined) {

@@ -2,6 +2,7 @@ import type { CredentialSource } from '../../client/client-options.ts'
 import type { Failure } from '../../contract/failure.ts'
 import type { CredentialOwner, CredentialStore, Storage } from '../../credentials/credential-store.ts'
 import { isFresh, type StoredCredential, secretOf } from '../../credentials/stored-credential.ts'
+import type { Clock } from '../../system/clock.ts'
 import { once } from '../once.ts'
 import type { Output } from '../output/output.ts'
 
@@ -11,6 +12,7 @@ export interface SignedInOptions {
   /** Nobody is signed in. */
   missing: () => Failure
   signal: AbortSignal
+  clock: Clock
   /** Gives another credential in place of one that has expired or was rejected. */
   renew: (held: StoredCredential, rejected: string | undefined) => Promise<StoredCredential>
 }
@@ -49,7 +51,8 @@ export class SignedIn {
     this.#current ??= this.#demand()
     const credential = await this.#current
     const isRejected = secretOf(credential) === rejected
-    if (credential.kind === 'api_key' || (!isRejected && isFresh(credential, Date.now()))) return credential
+    if (credential.kind === 'api_key' || (!isRejected && isFresh(credential, this.#options.clock.now())))
+      return credential
     this.#current = this.#options.renew(credential, isRejected ? rejected : undefined)
     return this.#current
   }

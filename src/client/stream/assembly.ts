@@ -1,6 +1,6 @@
 import { type FailedRequest, Failure, type FailureKind } from '../../contract/failure.ts'
 import type { StreamEnd, StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
-import type { Complaint } from '../error-answer.ts'
+import type { Complaint } from '../error-response.ts'
 import { EventStreamDecoder } from './event-stream-decoder.ts'
 import { type Form, FormDetector, isJson, isJsonLines } from './form.ts'
 import { type Frame, readFrame, readTextFrame } from './frame.ts'
@@ -17,11 +17,11 @@ interface About {
 }
 
 /**
- * Puts a streamed answer together: bytes in, events out. Pure: what the bytes are split into
+ * Puts a streamed reply together: bytes in, events out. Pure: what the bytes are split into
  * makes no difference to what comes out but in how many pieces.
  */
 export class Assembly {
-  /** Whether the service has said that the answer is finished: `now`, nothing more will come. */
+  /** Whether the service has said that the reply is finished: `now`, nothing more will come. */
   ended: 'no' | 'soon' | 'now' = 'no'
   readonly #about: About
   readonly #utf8 = new TextDecoder()
@@ -35,11 +35,11 @@ export class Assembly {
   #seen: { id?: string; contextId?: string; createdAt?: string; model?: string; finishReason?: string } = {}
   /** Frames that are JSON objects: their kind of stream says when it is finished. */
   #objects = 0
-  /** Whether one of them held a part of the answer. */
+  /** Whether one of them held a part of the reply. */
   #framed = false
   /** The last event, where it was bare text without a name. */
   #bare: string | undefined
-  /** Whether the answer was bare text between events of another kind. */
+  /** Whether the reply was bare text between events of another kind. */
   #hadBare = false
   #broken = false
   /** Whether a frame could not be read and others came after it. */
@@ -112,7 +112,7 @@ export class Assembly {
     return events
   }
 
-  /** Between frames of JSON, bare data is no part of the answer. */
+  /** Between frames of JSON, bare data is no part of the reply. */
   #readText(text: string, event: string | undefined): Frame {
     const frame = readTextFrame(text, event)
     if (this.#framed && frame.text !== undefined) return {}

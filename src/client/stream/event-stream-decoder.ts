@@ -11,7 +11,7 @@ const aliveNames = /^(ping|heartbeat|keep-?alive)$/i
 
 /**
  * Decodes server-sent events. What their data is, JSON or bare text, is settled by the first
- * event that holds a part of the answer and kept: a model's text may well be `42`, `null` or
+ * event that holds a part of the reply and kept: a model's text may well be `42`, `null` or
  * `"quoted"`.
  */
 export class EventStreamDecoder implements Decoder {
@@ -32,7 +32,7 @@ export class EventStreamDecoder implements Decoder {
     },
   })
 
-  /** @param holdsText whether a JSON value holds a part of the answer */
+  /** @param holdsText whether a JSON value holds a part of the reply */
   constructor(holdsText: (value: unknown) => boolean) {
     this.#holdsText = holdsText
   }
@@ -77,7 +77,7 @@ export class EventStreamDecoder implements Decoder {
     } else if (this.#data !== 'text' && (this.#ending ? /^[{["]/ : /^[{[]\s*["{[]/).test(trimmed)) {
       this.#units.push({ type: 'broken' })
     } else if (this.#data === 'unknown' && this.#foundJson && aliveNames.test(trimmed)) {
-      // Between frames of JSON it is no part of the answer.
+      // Between frames of JSON it is no part of the reply.
     } else if (this.#data !== 'json' || event !== undefined) {
       if (this.#data === 'unknown' && data !== '') this.#data = 'text'
       this.#units.push({ type: 'text', text: data, ...named })

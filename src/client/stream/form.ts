@@ -2,7 +2,7 @@ import type { StreamFormat } from '../../contract/stream-event.ts'
 import { JsonProbe } from './json-probe.ts'
 
 /**
- * What a streamed answer is made of. docs/interface.md, "Endpoints", rule 2, does not show it. `page`
+ * What a streamed reply is made of. docs/interface.md, "Endpoints", rule 2, does not show it. `page`
  * is a web page, and `noise` what was announced as JSON and is none.
  */
 export type Form = 'events' | 'json' | 'text' | 'page' | 'noise'
@@ -37,9 +37,9 @@ const forms: Record<Exclude<StreamFormat, 'auto'>, Form> = {
 }
 
 /**
- * Tells the form of an answer from its content type where that can be true, else from how it
+ * Tells the form of a reply from its content type where that can be true, else from how it
  * begins. Text is told at its first character that fits nothing else, so that it can be shown as
- * it comes. Each character is looked at once, however the answer is split.
+ * it comes. Each character is looked at once, however the reply is split.
  */
 export class FormDetector {
   /** The one that was sent, or that says what a person said. */

@@ -1,10 +1,10 @@
 import type { Usage } from '../../contract/completion.ts'
 import { isRecord } from '../../contract/exact-json.ts'
-import { type Complaint, readComplaint } from '../error-answer.ts'
+import { type Complaint, readComplaint } from '../error-response.ts'
 import { cutDeeperThan } from '../json.ts'
 
 /**
- * Where a text was found. A `delta` adds to what came before; a `whole` field is the answer in
+ * Where a text was found. A `delta` adds to what came before; a `whole` field is the reply in
  * documented bodies; either may hold a piece, or all so far.
  */
 type TextSource = 'delta' | 'whole' | 'plain'
@@ -23,7 +23,7 @@ export interface Frame {
   usage?: Usage
   finishReason?: string
   /**
-   * It says that the answer is finished: by a finish reason, after which other frames may come
+   * It says that the reply is finished: by a finish reason, after which other frames may come
    * (`soon`), or by `done: true` or an event of that name, after which none does (`now`).
    */
   ends?: 'soon' | 'now'
@@ -36,7 +36,7 @@ const endNames =
   /^((message|response|chat|stream|completion|answer)[._:-])?(done|end|ended|finish|finished|complete|completed|stop)$/i
 const errorNames = /^((message|response|chat|stream|completion|answer)[._:-])?(error|failed)$/i
 
-/** Whether an event of that name ends an answer. */
+/** Whether an event of that name ends a reply. */
 export function isEndName(name: string): boolean {
   return endNames.test(name)
 }
@@ -61,7 +61,7 @@ export function readFrame(value: unknown, event?: string): Frame {
     textOf(value['done_reason']) ??
     textOf(value['stop_reason']) ??
     textOf(inside(value['delta'], 'stop_reason'))
-  // Some announce the whole answer first, or repeat it last, as an object of its own.
+  // Some announce the whole reply first, or repeat it last, as an object of its own.
   const inner = [value['message'], value['response']].find(isRecord)
   assign(frame, 'id', textOf(value['id']) ?? textOf(inner?.['id']))
   assign(frame, 'contextId', textOf(value['context_id']) ?? textOf(inner?.['context_id']))
@@ -98,7 +98,7 @@ function findText(
 
 function firstChoice(value: Record<string, unknown>): Record<string, unknown> | undefined {
   const choices = Array.isArray(value['choices']) ? value['choices'].filter(isRecord) : []
-  // Another answer to the same question, of which we asked for none, comes in frames of its own.
+  // Another reply to the same question, of which we asked for none, comes in frames of its own.
   return choices.find((choice) => Number(choice['index'] ?? 0) === 0)
 }
 

@@ -2,7 +2,7 @@
 const tellingLength = 8
 
 /**
- * Puts an answer together from pieces that may each be the next part or all so far: fields such
+ * Puts a reply together from pieces that may each be the next part or all so far: fields such
  * as `response` are used both ways. Each call returns what is new.
  *
  * Two short pieces can look like either ("ha", "haha"), so that the second is held back until the
@@ -29,7 +29,7 @@ export class GrowingText {
 
   /**
    * The next part or all so far.
-   * @param last whether its frame ends the answer, and may repeat all of it
+   * @param last whether its frame ends the reply, and may repeat all of it
    */
   offer(piece: string, last: boolean): string {
     if (piece === '') return ''

@@ -14,7 +14,7 @@ const frameKeys = [
 
 /**
  * Tells JSON by its first whole value: a model's text may begin with a brace or a quotation mark,
- * too, and a text that is JSON may be the answer.
+ * too, and a text that is JSON may be the reply.
  */
 export class JsonProbe {
   readonly #opening: string
@@ -87,7 +87,7 @@ function isFrame(value: Record<string, unknown>): boolean {
   return frameKeys.some((key) => Object.hasOwn(value, key))
 }
 
-/** Whether a value on its own can be an answer, rather than what an answer is about. */
+/** Whether a value on its own can be a reply, rather than what a reply is about. */
 function saysSomething(value: unknown): boolean {
   const { text, error, ends, continues } = readFrame(value)
   return text !== undefined || error !== undefined || ends !== undefined || continues === true

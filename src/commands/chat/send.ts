@@ -112,7 +112,8 @@ async function showStream(
   { output, asText, onContext }: { output: Output; asText: boolean; onContext(id: string): void },
 ): Promise<StreamEnd> {
   const { streams } = output
-  const { signal, stdout } = streams.host
+  const { signal } = streams
+  const { stdout } = streams.host
   let end: StreamEnd | undefined
   let printed = ''
   try {

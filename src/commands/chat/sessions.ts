@@ -19,7 +19,7 @@ export default class ChatSessions extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ChatSessions)
-    const { describeSummary } = await import('../../talk/transcript/describe-summary.ts')
+    const { describeSummary } = await import('../../talk/transcript/list-transcripts.ts')
     const { listTranscripts } = await import('../../talk/transcript/list-transcripts.ts')
     const summaries = listTranscripts(
       context.directories.sessions,

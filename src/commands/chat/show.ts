@@ -28,7 +28,7 @@ export default class ChatShow extends BaseCommand {
     output: { ...sharedFlags.output, summary: 'text, md, json or jsonl.' },
   }
 
-  static override documentForms = forms
+  static override documentFormats = forms
 
   async run(): Promise<void> {
     const { args, context } = await this.start(ChatShow)

@@ -1,8 +1,8 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { demandConfigurationKey } from '../../cli/input/configuration-key.ts'
 import { listOptions } from '../../cli/list-options.ts'
 import { localWork } from '../../cli/requests.ts'
+import { demandConfigurationKey } from '../../config/configuration-keys.ts'
 import { valueView } from '../../view/value.ts'
 
 export default class ConfigGet extends BaseCommand {

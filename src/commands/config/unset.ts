@@ -1,11 +1,10 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { demandConfigurationKey } from '../../cli/input/configuration-key.ts'
 import { localWork } from '../../cli/requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { adviseSignOut } from '../../cli/sign-in/sign-out-profile.ts'
 import { changeConfiguration } from '../../config/configuration-file.ts'
-import { withoutValue } from '../../config/configuration-keys.ts'
+import { demandConfigurationKey, withoutValue } from '../../config/configuration-keys.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { configValueView } from '../../view/config.ts'
 

@@ -9,7 +9,7 @@ import { parseMoment } from '../../config/moment.ts'
 import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/count.ts'
 
-const forms = ['jsonl', 'json', 'md', 'html'] as const
+const formats = ['jsonl', 'json', 'md', 'html'] as const
 
 export default class HistoryExport extends BaseCommand {
   static override summary = 'Write all past messages, oldest first.'
@@ -27,16 +27,16 @@ export default class HistoryExport extends BaseCommand {
     to: textFlag({ helpValue: '<file>', summary: 'Replace this file when all is there; - is stdout.' }),
     output: { ...sharedFlags.output, summary: 'jsonl, json, md or html (as the file is named, else jsonl).' },
   }
-  static override documentForms = forms
+  static override documentFormats = formats
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(HistoryExport)
     const { output, signal, options } = context
-    const since = flags.since === undefined ? undefined : readSince(flags.since)
-    const asked = forms.find((form) => form === options.output.value)
-    const named = forms.find((form) => flags.to?.toLowerCase().endsWith(`.${form}`))
+    const since = flags.since === undefined ? undefined : readSince(flags.since, context.host.clock.now())
+    const asked = formats.find((format) => format === options.output.value)
+    const named = formats.find((format) => flags.to?.toLowerCase().endsWith(`.${format}`))
     if (asked === undefined && named === undefined) refuseForeignEnding(flags.to)
-    const form = (options.output.source === 'flag' ? asked : (named ?? asked)) ?? 'jsonl'
+    const format = (options.output.source === 'flag' ? asked : (named ?? asked)) ?? 'jsonl'
 
     const to = flags.to === undefined || flags.to === '-' ? undefined : context.resolvePath(flags.to)
     const client = await context.connect()
@@ -48,11 +48,13 @@ export default class HistoryExport extends BaseCommand {
       const written = await exportHistory({
         directories: context.directories,
         history: client.history,
-        form,
+        format,
         identity: { ...identify(context), context: flags.context, since: flags.since },
         since,
         to,
         signal,
+        hasReadEnough: () => context.streams.isUnread,
+        onExit: context.host.onExit,
         writeToStdout: (bytes) => output.showBytes(bytes),
         onGoingOn: (messages) => {
           progress.goOn(messages)
@@ -101,8 +103,8 @@ function refuseForeignEnding(file: string | undefined): void {
   })
 }
 
-function readSince(text: string): number {
-  const moment = parseMoment(text, Date.now())
+function readSince(text: string, now: number): number {
+  const moment = parseMoment(text, now)
   if (moment !== undefined) return moment
   throw new Failure('usage', `--since: "${text}" is neither a date, such as 2026-01-31, nor a time ago`, {
     hint: 'Say 7d, 24h, 2026-01-31 or 2026-01-31T08:00:00Z.',

@@ -5,15 +5,14 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/create-context.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
-import { readSources } from '../../cli/input/read-sources.ts'
+import { expandEnvFlag, readSources, settingsFileFlag } from '../../cli/input/read-sources.ts'
 import { lockingFor, serviceOf, settingsIn } from '../../cli/plan-service.ts'
 import { calls } from '../../cli/requests.ts'
-import { expandEnvFlag, settingsFileFlag } from '../../cli/settings-file-flags.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
-import type { SentConfiguration } from '../../plan/apply/sent-configuration.ts'
 import type { SettingsSource } from '../../plan/file/read-settings-files.ts'
+import type { SentConfiguration } from '../../plan/plan.ts'
 import { appliedView } from '../../view/settings-plan.ts'
 
 export default class SettingsApply extends BaseCommand {
@@ -68,6 +67,7 @@ export default class SettingsApply extends BaseCommand {
     const held = new HeldRequests()
     const done = await carryOut(plan, {
       settings: client.settings,
+      clock: context.host.clock,
       ...lockingFor(context),
       check: checkCommand(files, saved !== undefined, flags['expand-env'], context),
       agree: (shown) => {
@@ -92,7 +92,7 @@ export default class SettingsApply extends BaseCommand {
 
   /** What was changed is yet to be verified, so that nothing may go wrong here. */
   async #markApplied(id: string, { directories, output }: Context): Promise<void> {
-    const { markApplied } = await import('../../plan/saved/plan-file.ts')
+    const { markApplied } = await import('../../plan/plan-file.ts')
     try {
       markApplied(directories, id)
     } catch (error) {
@@ -107,7 +107,7 @@ export default class SettingsApply extends BaseCommand {
     flags: { 'expand-env': boolean; refresh: boolean },
     { directories, env }: Context,
   ) {
-    const { isPlanFile, readPlanFile } = await import('../../plan/saved/plan-file.ts')
+    const { isPlanFile, readPlanFile } = await import('../../plan/plan-file.ts')
     const plan = sources.find(({ text }) => isPlanFile(text))
     if (!plan) {
       const { readSettingsFiles } = await import('../../plan/file/read-settings-files.ts')

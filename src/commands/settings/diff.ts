@@ -4,10 +4,9 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import { differenceExitCode } from '../../cli/exit-codes.ts'
 import { textFlag } from '../../cli/flag-types.ts'
-import { readSources } from '../../cli/input/read-sources.ts'
+import { expandEnvFlag, readSources, settingsFileFlag } from '../../cli/input/read-sources.ts'
 import { serviceOf, settingsIn } from '../../cli/plan-service.ts'
 import { calls } from '../../cli/requests.ts'
-import { expandEnvFlag, settingsFileFlag } from '../../cli/settings-file-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import { appliedView, differenceView } from '../../view/settings-plan.ts'
 
@@ -35,7 +34,7 @@ export default class SettingsDiff extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(SettingsDiff)
     const sources = await readSources([args.file, ...(flags.file ?? [])], context)
-    const { composePlanFile, isPlanFile, savePlan } = await import('../../plan/saved/plan-file.ts')
+    const { composePlanFile, isPlanFile, savePlan } = await import('../../plan/plan-file.ts')
     const plan = sources.find(({ text }) => isPlanFile(text))
     if (plan) {
       throw new Failure('usage', `${plan.name} is a plan, and no settings file`, {

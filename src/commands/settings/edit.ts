@@ -53,6 +53,7 @@ export default class SettingsEdit extends BaseCommand {
     try {
       await carryOut(plan, {
         settings: client.settings,
+        clock: context.host.clock,
         ...lockingFor(context),
         check: commandFor(context, 'settings', 'get'),
         agree: (shown) => agreeToPlan({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),

@@ -42,6 +42,7 @@ export default class SettingsSet extends BaseCommand {
       changeAndVerify(patch, {
         settings,
         signal: context.signal,
+        clock: context.host.clock,
         check: commandFor(context, 'settings', 'get', ...(others.length === 0 ? [path] : [])),
         onDoubt: (failure) => context.output.warn(describeDoubt(failure)),
         onSideEffect: (changes) => context.output.warn(describeSideEffect(changes)),

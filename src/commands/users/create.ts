@@ -8,7 +8,7 @@ import { generatePassword, readPassword } from '../../cli/input/read-password.ts
 import { showChanged } from '../../cli/output/show-changed.ts'
 import { calls } from '../../cli/requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
-import { type Answer, idOfCreated } from '../../client/answer.ts'
+import { type ApiResponse, idOfCreated } from '../../client/response.ts'
 import { newUserView, userView } from '../../view/users.ts'
 
 export default class UsersCreate extends BaseCommand {
@@ -67,7 +67,7 @@ export default class UsersCreate extends BaseCommand {
       email,
       service: context.contextOwner().baseUrl,
     })
-    let answer: Answer<unknown>
+    let answer: ApiResponse<unknown>
     try {
       answer = await this.change(client.users.create(user))
     } catch (error) {
@@ -81,7 +81,7 @@ export default class UsersCreate extends BaseCommand {
     file.remove()
   }
 
-  async #show(answer: Answer<unknown>, context: Context, generated?: string): Promise<void> {
+  async #show(answer: ApiResponse<unknown>, context: Context, generated?: string): Promise<void> {
     const id = idOfCreated(answer)
     const secret = generated === undefined ? undefined : { name: 'generated_password', value: generated }
     const done = id === undefined ? 'Created a user' : `Created user ${id}`

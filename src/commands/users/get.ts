@@ -10,7 +10,6 @@ import { showEach } from '../../cli/output/show-each.ts'
 import { calls } from '../../cli/requests.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
 import { Failure } from '../../contract/failure.ts'
-import { systemClock } from '../../system/clock.ts'
 import { userView } from '../../view/users.ts'
 
 export default class UsersGet extends BaseCommand {
@@ -59,7 +58,7 @@ export default class UsersGet extends BaseCommand {
       estimate: (requests, perSecond) => estimateDuration({ requests, perSecond, quota: brake.known }),
     })
     const brake: Brake = new Brake({
-      clock: systemClock,
+      clock: context.host.clock,
       maxWait: context.options.max_wait.value,
       signal: context.signal,
       onPause: (pause) => progress.pause(pause),

@@ -1,4 +1,4 @@
-import type { Answer } from '../../client/answer.ts'
+import type { ApiResponse } from '../../client/response.ts'
 import type { Settings as SettingsClient } from '../../client/settings.ts'
 import type { ApiConfiguration } from '../../contract/api-configuration.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -6,9 +6,17 @@ import type { Settings } from '../../contract/settings.ts'
 import type { Directories } from '../../system/directories.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { leavesOf } from '../leaves.ts'
-import { fileOf, foundAt, isSame, type Managed, type Plan, requestsOf } from '../plan.ts'
+import {
+  fileOf,
+  foundAt,
+  isSame,
+  type Managed,
+  type Plan,
+  requestsOf,
+  type SentConfiguration,
+} from '../plan.ts'
 import { configurationFailure } from './change-failures.ts'
-import { type SentConfiguration, sendConfiguration } from './sent-configuration.ts'
+import { sendConfiguration } from './sent-configuration.ts'
 import { type Changing, changeSettings, verifySettings } from './verify-settings.ts'
 
 /** What applying a plan needs of its surroundings. */
@@ -90,7 +98,7 @@ async function applyConfiguration(
   configuration: ApiConfiguration,
   afterSettings: boolean,
   { directories, service, settings, signal, onTaken, onWarning }: Applying,
-): Promise<Answer<unknown>> {
+): Promise<ApiResponse<unknown>> {
   try {
     const send = () => settings.setApi(configuration)
     const answer = await sendConfiguration(directories, service, configuration, send, signal)

@@ -1,15 +1,17 @@
 import type { Settings as SettingsClient } from '../../client/settings.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
-import { changesOf, type Plan, requestsOf } from '../plan.ts'
+import type { Clock } from '../../system/clock.ts'
+import { changesOf, type Plan, requestsOf, type SentConfiguration } from '../plan.ts'
 import { applyPlan, assertCurrent } from './apply-plan.ts'
 import { describeDoubt, describeSideEffect } from './change-failures.ts'
-import { readSent, type SentConfiguration } from './sent-configuration.ts'
+import { readSent } from './sent-configuration.ts'
 import { type Locking, withSettingsLock } from './settings-lock.ts'
 
 /** What carrying out a plan needs of its surroundings. */
 export interface CarryingOut extends Locking {
   settings: Pick<SettingsClient, 'get' | 'update' | 'setApi'>
+  clock: Clock
   /** The command that shows what the settings are, for a hint. */
   check: string
   /** Shows the plan and asks; throws for no. */
@@ -64,7 +66,7 @@ async function sendIfCurrent(plan: Plan, mayRenew: boolean, work: CarryingOut): 
 }
 
 async function send(plan: Plan, current: Settings, work: CarryingOut): Promise<void> {
-  const { directories, settings, signal, check, hold, warn, onTaken } = work
+  const { directories, settings, signal, clock, check, hold, warn, onTaken } = work
   if (hold) {
     const { patch, configuration } = requestsOf(plan)
     if (patch) await hold(() => settings.update(patch))
@@ -78,6 +80,7 @@ async function send(plan: Plan, current: Settings, work: CarryingOut): Promise<v
       settings,
       service: plan.service,
       signal,
+      clock,
       check,
       onDoubt: (failure) => warn(describeDoubt(failure)),
       onSideEffect: (changes) => warn(describeSideEffect(changes)),

@@ -1,4 +1,4 @@
-import type { Answer } from '../../client/answer.ts'
+import type { ApiResponse } from '../../client/response.ts'
 import type { Advice } from '../../contract/advice.ts'
 import { Failure, unknownOutcome } from '../../contract/failure.ts'
 import type { Settings } from '../../contract/settings.ts'
@@ -8,7 +8,7 @@ import { type Change, foundAt, isSame } from '../plan.ts'
 /** What came of a request that changes something: a response, or a failure that may have changed it too. */
 export interface Outcome {
   what: 'PATCH' | 'POST'
-  answer?: Answer<unknown>
+  answer?: ApiResponse<unknown>
   failure?: Failure
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { lstatSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
-import type { Answer } from '../../client/answer.ts'
+import type { ApiResponse } from '../../client/response.ts'
 import { type ApiConfiguration, apiConfiguration } from '../../contract/api-configuration.ts'
 import { parseJson } from '../../contract/exact-json.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -12,15 +12,7 @@ import type { Directories } from '../../system/directories.ts'
 import { replaceDocument } from '../../system/document-file.ts'
 import { makePrivateDirectory } from '../../system/private-directory.ts'
 import { syncDirectory } from '../../system/replace-file.ts'
-import { leavesOf } from '../leaves.ts'
-import { makePlan, type PrintedChange, resultOf } from '../plan.ts'
-
-/** The API configuration that was last sent to a service from here. */
-export interface SentConfiguration {
-  /** ISO 8601, UTC. */
-  sentAt: string
-  configuration: ApiConfiguration
-}
+import type { SentConfiguration } from '../plan.ts'
 
 const record = z.strictObject({
   sent_at: z.string().check(z.regex(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)),
@@ -47,19 +39,19 @@ export function readSent(directories: Directories, service: string): SentConfigu
  * leaves "not known" and never a wrong "last sent"; it comes back where nothing can have changed.
  *
  * @param send what sends it
- * @param signal that ends the sending: after it nobody knows whether it arrived
+ * @param signal that ends the sending: after it the outcome is unknown
  * @throws Failure `storage` before anything is sent, where an old record cannot be forgotten
  */
 export async function sendConfiguration(
   directories: Directories,
   service: string,
   configuration: ApiConfiguration,
-  send: () => Promise<Answer<unknown>>,
+  send: () => Promise<ApiResponse<unknown>>,
   signal: AbortSignal,
-): Promise<Answer<unknown>> {
+): Promise<ApiResponse<unknown>> {
   const before = readSent(directories, service)
   forget(directories, service)
-  let answer: Answer<unknown>
+  let answer: ApiResponse<unknown>
   try {
     answer = await send()
   } catch (error) {
@@ -68,7 +60,7 @@ export async function sendConfiguration(
     throw error
   }
   const trouble = await keep(directories, service, { sentAt: new Date().toISOString(), configuration })
-  // A state folder that is read-only must not make a failure of what is done.
+  // A state directory that is read-only must not make a failure of what is done.
   if (trouble !== undefined) answer.warning ??= `what was sent cannot be kept for the next diff: ${trouble}`
   return answer
 }
@@ -122,24 +114,4 @@ function folder(directories: Directories): string {
 function pathOf(directories: Directories, service: string): string {
   const name = createHash('sha256').update(service).digest('hex').slice(0, 24)
   return join(folder(directories), `${name}.json`)
-}
-
-/** What one configuration says otherwise than the one sent before it. */
-export interface SentDifference {
-  sentAt: string
-  changes: PrintedChange[]
-  /** Paths, `api.` before each, that were sent then and are not now: what becomes of them is the service's choice. */
-  left: string[]
-}
-
-export function compareSent(before: SentConfiguration, configuration: ApiConfiguration): SentDifference {
-  const plan = makePlan('', { settings: {}, api: configuration }, {}, before)
-  const named = leavesOf(configuration)
-  return {
-    sentAt: before.sentAt,
-    changes: resultOf(plan).changes,
-    left: [...leavesOf(before.configuration).keys()]
-      .filter((path) => !named.has(path))
-      .map((path) => `api.${path}`),
-  }
 }

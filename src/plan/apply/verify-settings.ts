@@ -1,9 +1,9 @@
-import type { Answer } from '../../client/answer.ts'
+import type { ApiResponse } from '../../client/response.ts'
 import type { Settings as SettingsClient } from '../../client/settings.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Settings, SettingsPatch } from '../../contract/settings.ts'
 import { settingsKeys } from '../../contract/settings-keys.ts'
-import { systemClock } from '../../system/clock.ts'
+import type { Clock } from '../../system/clock.ts'
 import { type Leaves, leavesOf } from '../leaves.ts'
 import { type Change, foundAt, isSame } from '../plan.ts'
 import { didNotTake, mayStillTake, notReadBack, type Outcome, type Reading } from './change-failures.ts'
@@ -14,8 +14,7 @@ export interface Changing {
   signal: AbortSignal
   /** The command that shows what the settings are, for a hint. */
   check: string
-  /** Milliseconds; a real wait unless given. */
-  pause?(ms: number): Promise<void>
+  clock: Clock
   /** Told where the settings are as wanted although the request failed. */
   onDoubt(failure: Failure): void | Promise<void>
   /** Told of keys that nobody named and that have changed alongside. */
@@ -38,7 +37,7 @@ export interface Changing {
 export async function changeAndVerify(
   patch: SettingsPatch,
   changing: Changing,
-): Promise<{ read: Settings; answer?: Answer<unknown> }> {
+): Promise<{ read: Settings; answer?: ApiResponse<unknown> }> {
   const outcome = await changeSettings(patch, changing)
   // A refusal is taken at its word: what was right already proves nothing.
   if (outcome.failure && !outcome.failure.inDoubt) throw outcome.failure
@@ -55,7 +54,7 @@ export async function changeSettings(
   patch: SettingsPatch,
   { settings, signal, onTaken }: Changing,
 ): Promise<Outcome> {
-  let answer: Answer<unknown>
+  let answer: ApiResponse<unknown>
   try {
     answer = await settings.update(patch)
   } catch (failure) {
@@ -103,7 +102,7 @@ export async function verifySettings(
   for (const ms of open ? patientPauses : pauses) {
     if (reading.untaken.length === 0) break
     if (failure && !open && isAsBefore(managed, before, read)) throw failure
-    await pause(ms, changing)
+    await changing.clock.sleep(ms, changing.signal)
     read = await readBack(outcome, changing, read)
     reading = compare(managed, before, read)
   }
@@ -113,10 +112,6 @@ export async function verifySettings(
   if (reading.untaken.length > 0) throw (open ? mayStillTake : didNotTake)(reading, outcome, changing.check)
   if (failure) await changing.onDoubt(failure)
   return read
-}
-
-function pause(ms: number, changing: Changing): Promise<void> {
-  return changing.pause ? changing.pause(ms) : systemClock.sleep(ms, changing.signal)
 }
 
 /** @param last what an earlier reading found, which has to do where this one fails */

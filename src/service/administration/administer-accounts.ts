@@ -1,14 +1,14 @@
 import { Failure } from '../../contract/failure.ts'
+import { hashPassword, passwordLength } from '../domain/access/passwords.ts'
+import { noteChange, onMachine } from '../domain/audit.ts'
+import { createUser, lockUser, storePassword } from '../domain/users.ts'
+import { validate } from '../http/request/validate.ts'
+import { forgiveAccount } from '../oauth/attempt-throttle.ts'
+import { endSignIns } from '../oauth/sessions.ts'
+import { Refusal } from '../refusal.ts'
 import type { Database } from '../store/tables.ts'
-import {
-  type Account,
-  checkNewAdmin,
-  createAdmin,
-  findAccount,
-  listAccounts,
-  resetAccount,
-} from './accounts.ts'
 import type { DataAccess } from './data-access.ts'
+import { findPerson, lookUpPerson, type Person } from './find-person.ts'
 
 /** What is done to accounts on the service's own machine. */
 export interface AccountAdministration {
@@ -46,4 +46,102 @@ export function administerAccounts({ open, openExisting, guarded }: DataAccess):
     findAccount: (user) => withData(user, (db) => findAccount(db, user)),
     resetAccount: (user, password) => withData(user, (db) => resetAccount(db, user, password)),
   }
+}
+
+/** A user, as what is done on the machine shows one. */
+interface Account {
+  id: string
+  email: string
+  name: string
+  role: string
+  created_at: string
+}
+
+const accountFields = ['id', 'email', 'name', 'role', 'created_at'] as const
+
+/** A password that any user might have, for what is checked before there is one. */
+const soundPassword = 'x'.repeat(passwordLength.least)
+
+/**
+ * @param db undefined where there is no data yet
+ * @throws Failure `refused` for an email, a name or a password that no user may have, `conflict`
+ * where the email is taken
+ */
+async function checkNewAdmin(
+  db: Database | undefined,
+  { email, name, password = soundPassword }: { email: string; name: string; password?: string },
+): Promise<void> {
+  checkUser({ email, name, password })
+  const person = await lookUpPerson(db, email)
+  if (person) throw emailTaken(email, person)
+}
+
+/** @throws as `checkNewAdmin` */
+async function createAdmin(
+  db: Database,
+  { email, name, password }: { email: string; name: string; password: string },
+): Promise<Account> {
+  await checkNewAdmin(db, { email, name, password })
+  try {
+    const as = { role: 'admin', action: 'admin.create' } as const
+    const { id } = await createUser(db, { email, name, password }, onMachine, as)
+    return await readAccount(db, String(id))
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'email_taken') throw emailTaken(email)
+    throw error
+  }
+}
+
+/** All users, in the order in which they were made. */
+function listAccounts(db: Database): Promise<Account[]> {
+  return db.selectFrom('users').select(accountFields).orderBy('created_at').orderBy('id').execute()
+}
+
+/** A user by id or email. @throws Failure `not_found` */
+async function findAccount(db: Database, user: string): Promise<Account> {
+  return readAccount(db, (await findPerson(db, user)).id)
+}
+
+/**
+ * The way back in: a new password, no second factor, no failed attempts, and no sign-in that was there before.
+ * @throws as `findAccount`, and Failure `refused` for the password
+ */
+async function resetAccount(db: Database, user: string, password: string): Promise<Account> {
+  const account = await findAccount(db, user)
+  const { id } = account
+  checkUser({ email: 'any@example.com', password })
+  const hash = await hashPassword(password)
+  return db.transaction().execute(async (transaction) => {
+    await lockUser(transaction, id)
+    await storePassword(transaction, id, hash)
+    await transaction.deleteFrom('second_factors').where('user_id', '=', id).execute()
+    await endSignIns(transaction, id)
+    await forgiveAccount(transaction, account.email)
+    const after = { password_changed: true, second_factor: false, signed_in: false }
+    await noteChange(transaction, onMachine, { action: 'user.reset', target: id, before: null, after })
+    return readAccount(transaction, id)
+  })
+}
+
+function readAccount(db: Database, id: string): Promise<Account> {
+  return db.selectFrom('users').select(accountFields).where('id', '=', id).executeTakeFirstOrThrow()
+}
+
+/** The rules are those of POST /v1/users. */
+function checkUser(user: { email: string; password: string; name?: string }): void {
+  try {
+    validate('createUser', user, {})
+  } catch (error) {
+    throw error instanceof Refusal ? new Failure('refused', error.message, { details: error.details }) : error
+  }
+}
+
+function emailTaken(email: string, person?: Person): Failure {
+  return new Failure('conflict', `There is already a user with the email ${email}`, {
+    advice: [
+      person === undefined || person.role === 'admin'
+        ? { code: 'reset_password', email }
+        : { code: 'make_admin', userId: person.id },
+    ],
+  })
 }

@@ -2,14 +2,13 @@ import { resolve } from 'node:path'
 import { sql } from 'kysely'
 import { Failure } from '../../contract/failure.ts'
 import { findOtherRuns, findRuns, type OtherRun, type RunRecord } from '../run-record.ts'
-import { type DataPlace, describePlace, openExistingStore, openStore } from '../store/open-store.ts'
+import { type DataPlace, describePlace } from '../store/open-store.ts'
 import { type Backup, backUp, checkBackup, type Restored, restore } from '../store/sqlite/back-up.ts'
-import { storageFailure } from '../store/storage-failure.ts'
 import type { Store } from '../store/store.ts'
 import { type AccountAdministration, administerAccounts } from './administer-accounts.ts'
 import { administerKeys, type KeyAdministration } from './administer-keys.ts'
 import { administerSessions, type SessionAdministration } from './administer-sessions.ts'
-import { askHealth } from './ask-health.ts'
+import { accessData } from './data-access.ts'
 import { type AuditAdministration, readAuditLog } from './read-audit-log.ts'
 
 interface RunningStatus extends RunRecord {
@@ -72,25 +71,8 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
   const folder = resolve(given.dataDir)
   const where = { ...given, dataDir: folder, statementTimeout }
   const place = await describePlace(where)
-  let opened: Store | undefined
-  const open = async () => {
-    opened ??= await openStore(where)
-    return opened
-  }
-  const openExisting = async () => {
-    opened ??= await openExistingStore(where)
-    return opened
-  }
-
-  const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
-    try {
-      return await work()
-    } catch (error) {
-      throw storageFailure(error, folder, place)
-    }
-  }
-
-  const access = { open, openExisting, guarded }
+  const data = accessData(where, place)
+  const { openExisting, guarded } = data
 
   const demandStopped = async () => {
     const running = await findRuns(folder, place)
@@ -102,10 +84,10 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
   }
 
   return {
-    ...administerKeys(access),
-    ...administerAccounts(access),
-    ...administerSessions(access),
-    ...readAuditLog(access),
+    ...administerKeys(data),
+    ...administerAccounts(data),
+    ...administerSessions(data),
+    ...readAuditLog(data),
     status: () =>
       guarded(async () => {
         const store = await openExisting()
@@ -138,10 +120,7 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
       await demandStopped()
       return restore(folder, file)
     },
-    async close() {
-      await opened?.close()
-      opened = undefined
-    },
+    close: () => data.close(),
   }
 }
 
@@ -171,4 +150,50 @@ function requireSqlite({ database }: DataPlace): void {
   throw new Failure('usage', 'The data lies in PostgreSQL, which has backups of its own', {
     advice: [{ code: 'back_up_postgres' }],
   })
+}
+
+/** How long, in ms, a service may take to say how it is: it asks its database first. */
+const patience = 3_000
+
+/**
+ * How a service on this machine says that it is: `ready`, or the `error.code` that it gives for not
+ * being so; `unknown` when it says neither.
+ * @param origin of the service or of its admin port
+ */
+function askHealth(origin: string): Promise<string> {
+  const url = new URL('/readyz', origin)
+  // Nothing secret is sent, and the certificate may be for a name that is not this machine's.
+  const request =
+    url.protocol === 'https:'
+      ? process.getBuiltinModule('node:https').get(url, { rejectUnauthorized: false, agent: false })
+      : process.getBuiltinModule('node:http').get(url, { agent: false })
+  return new Promise((resolve) => {
+    const settle = (health: string) => {
+      resolve(health)
+      request.destroy()
+    }
+    request.setTimeout(patience, () => settle('unknown'))
+    request.on('error', () => settle('unknown'))
+    request.on('response', (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('error', () => settle('unknown'))
+      response.on('data', (chunk: string) => {
+        text += chunk
+        if (text.length > 10_000) settle('unknown')
+      })
+      response.on('end', () => settle(read(response.statusCode, text)))
+    })
+  })
+}
+
+function read(status: number | undefined, text: string): string {
+  if (status === 200) return 'ready'
+  try {
+    const { error } = JSON.parse(text)
+    if (status === 503 && typeof error?.code === 'string') return error.code
+  } catch {
+    // Something else listens there.
+  }
+  return 'unknown'
 }

@@ -1,6 +1,8 @@
+import { type DataPlace, openExistingStore, openStore } from '../store/open-store.ts'
+import { storageFailure } from '../store/storage-failure.ts'
 import type { Store } from '../store/store.ts'
 
-/** How what is done on the service's own machine gets at the data. */
+/** How what is done on the service's own machine gets at the data, which is opened at the first use. */
 export interface DataAccess {
   /** Makes the data when there is none. */
   open(): Promise<Store>
@@ -8,4 +10,31 @@ export interface DataAccess {
   openExisting(): Promise<Store | undefined>
   /** @throws Failure `storage` where the work fails because of the data */
   guarded<T>(work: () => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+/** @param place the database in words, as `Store.place` has it */
+export function accessData(where: DataPlace, place: string): DataAccess {
+  let opened: Store | undefined
+  return {
+    async open() {
+      opened ??= await openStore(where)
+      return opened
+    },
+    async openExisting() {
+      opened ??= await openExistingStore(where)
+      return opened
+    },
+    async guarded(work) {
+      try {
+        return await work()
+      } catch (error) {
+        throw storageFailure(error, where.dataDir, place)
+      }
+    },
+    async close() {
+      await opened?.close()
+      opened = undefined
+    },
+  }
 }

@@ -8,9 +8,9 @@ import {
   listChanges,
 } from '../domain/audit.ts'
 import type { Database } from '../store/tables.ts'
+import { unknownKey } from './administer-keys.ts'
 import type { DataAccess } from './data-access.ts'
 import { findPerson } from './find-person.ts'
-import { unknownKey } from './plan-key.ts'
 
 /** Which entries, as a person names them: actor and target may be an email, `action` may be `key` for all of them. */
 type AuditQuery = Omit<AuditFilter, 'actions'> & { action?: string | undefined }

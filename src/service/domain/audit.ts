@@ -1,6 +1,6 @@
 import { isRecord, parseJson } from '../../contract/exact-json.ts'
 import type { AuditRow, Database } from '../store/tables.ts'
-import type { Caller } from './access/caller.ts'
+import type { Caller } from './access/callers.ts'
 import type { Plain } from './merge.ts'
 
 /** Who made a change, and by what. */
@@ -31,7 +31,7 @@ export const auditActions = [
 export type AuditAction = (typeof auditActions)[number]
 
 /** One administrative change, as it is handed in. */
-export interface Change {
+export interface AuditedChange {
   action: AuditAction
   /** The id of what was changed, or its name. */
   target: string
@@ -54,7 +54,7 @@ export const originOf = ({ userId, keyId }: Caller, requestId: string): Origin =
  * Writes a change into the log; must run inside the transaction that makes it. Of two states only
  * the parts that differ are kept, and where none does there is no entry.
  */
-export async function noteChange(transaction: Database, by: Origin, change: Change): Promise<void> {
+export async function noteChange(transaction: Database, by: Origin, change: AuditedChange): Promise<void> {
   const { action, target } = change
   const parts = changedParts(change.before, change.after)
   if (!parts) return

@@ -1,6 +1,7 @@
 import { parseJson } from '../../contract/exact-json.ts'
 import type { Profile } from '../../contract/profile.ts'
 import type { CreateUserRequest, UpdateUserRequest, User } from '../../contract/user.ts'
+import { invalidRequest, Refusal } from '../refusal.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import { isUniqueViolation } from '../store/storage-failure.ts'
 import type { Database, UserRow } from '../store/tables.ts'
@@ -17,7 +18,6 @@ import {
   readPreferences,
   userSettingsOf,
 } from './preferences.ts'
-import { invalidRequest, Refusal } from './refusal.ts'
 
 /** The most that a user's metadata may hold, in bytes of JSON. */
 export const mostMetadata = 65_536

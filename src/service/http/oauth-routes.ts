@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { paths } from '../oauth/metadata.ts'
 import type { OAuth } from '../oauth/open-oauth.ts'
-import { toRefusal } from './answer/error-answer.ts'
+import { toRefusal } from '../to-refusal.ts'
 
 /** What the sign-in answers by itself: without a key, and with pages rather than JSON. */
 const routes = [

@@ -1,10 +1,9 @@
-import type { AnswerOf, EndpointName, QueryOf, RequestOf } from '../../contract/endpoints.ts'
+import type { EndpointName, QueryOf, RequestOf, ResponseOf } from '../../contract/endpoints.ts'
 import { assignPermissions } from '../domain/access/assign-permissions.ts'
-import type { Caller } from '../domain/access/caller.ts'
+import type { Caller } from '../domain/access/callers.ts'
 import type { Origin } from '../domain/audit.ts'
-import { sendMessage } from '../domain/chat/chat.ts'
+import { complete, listModels, sendMessage } from '../domain/chat/chat.ts'
 import { streamMessage } from '../domain/chat/chat-stream.ts'
-import { complete, listModels } from '../domain/chat/completions.ts'
 import { listHistory } from '../domain/chat/history.ts'
 import type { LiveSettings } from '../domain/live-settings.ts'
 import { readPreferences, updateOwnSettings } from '../domain/preferences.ts'
@@ -50,7 +49,9 @@ export class Created<Body> {
 
 /** One handler for every row of the contract's table: a missing one does not compile. */
 type Handlers = {
-  readonly [N in EndpointName]: (call: Call<N>) => Promise<AnswerOf<N> | Created<AnswerOf<N>> | EventStream>
+  readonly [N in EndpointName]: (
+    call: Call<N>,
+  ) => Promise<ResponseOf<N> | Created<ResponseOf<N>> | EventStream>
 }
 
 export const handlers: Handlers = {

@@ -1,6 +1,6 @@
 import {
-  type Ask,
   type Counters,
+  type CountRequest,
   hourLength,
   hourOf,
   hoursAhead,
@@ -9,10 +9,10 @@ import {
   minutesAhead,
   secondsLeft,
   type Taken,
-} from './counters.ts'
+} from '../store/counters.ts'
 
 /** Requests per clock hour and clock minute; null for no limit. */
-export interface Limits {
+export interface RequestLimits {
   hourly: number | null
   minute: number | null
 }
@@ -31,14 +31,14 @@ export interface Admission {
   minute: WindowState | undefined
 }
 
-interface Waiting {
+interface WaitingRequest {
   settle(admission: Admission): void
   fail(error: unknown): void
 }
 
 /** The requests of one key since the last time that was counted. */
-interface Queue extends Limits {
-  waiting: Waiting[]
+interface Queue extends RequestLimits {
+  waiting: WaitingRequest[]
 }
 
 /** Keys whose spent windows are remembered; a refused key beyond that asks the counters again. */
@@ -62,7 +62,7 @@ export class Limiter {
   }
 
   /** Costs the key one request, if it is admitted. @throws what the counters throw */
-  admit(keyId: string, { hourly, minute }: Limits): Promise<Admission> {
+  admit(keyId: string, { hourly, minute }: RequestLimits): Promise<Admission> {
     const now = this.#now()
     const spent = this.#spent.get(keyId)
     if (spent && isSpent(spent, { hourly, minute }, now)) {
@@ -105,7 +105,7 @@ export class Limiter {
   async #count(queues: Map<string, Queue>): Promise<void> {
     const asked = this.#now()
     const [hour, minute] = [hourOf(asked), minuteOf(asked)]
-    const asks: Ask[] = []
+    const asks: CountRequest[] = []
     for (const [keyId, { hourly, minute: minuteLimit, waiting }] of queues) {
       asks.push({ keyId, wanted: waiting.length, hour, minute, hourlyLimit: hourly, minuteLimit })
     }
@@ -134,7 +134,11 @@ export class Limiter {
 }
 
 /** Whether a window that is still in force has nothing left. */
-function isSpent({ hour, hourCount, minute, minuteCount }: Taken, limits: Limits, now: number): boolean {
+function isSpent(
+  { hour, hourCount, minute, minuteCount }: Taken,
+  limits: RequestLimits,
+  now: number,
+): boolean {
   const isInForce = (window: number, current: number, ahead: number) =>
     window >= current && window <= current + ahead
   return (
@@ -150,7 +154,7 @@ function isSpent({ hour, hourCount, minute, minuteCount }: Taken, limits: Limits
 /** @param behind how many requests were counted that came after this one */
 function admissionOf(
   { hour, hourCount, minute, minuteCount }: Taken,
-  limits: Limits,
+  limits: RequestLimits,
   now: number,
   isAdmitted: boolean,
   behind: number,

@@ -1,3 +1,6 @@
+import { Refusal } from '../refusal.ts'
+import type { ModelRequest, Piece, Upstream } from '../upstream/upstream.ts'
+
 /**
  * What the service counts about itself. Every label has few values, all of them ours: never a path,
  * a user, a key or a model, which callers choose.
@@ -31,7 +34,68 @@ export interface RequestEnd {
   seconds: number
 }
 
-export type UpstreamOperation = 'models' | 'completion' | 'stream'
+type UpstreamOperation = 'models' | 'completion' | 'stream'
 
 /** `cancelled`: the client went away, or the service stops. */
-export type UpstreamOutcome = 'ok' | 'error' | 'timeout' | 'cancelled'
+type UpstreamOutcome = 'ok' | 'error' | 'timeout' | 'cancelled'
+
+/** The same upstream, with all that it is asked counted. */
+export function observeUpstream(upstream: Upstream, metrics: Metrics): Upstream {
+  const timed = async <T>(operation: UpstreamOperation, signal: AbortSignal, work: Promise<T>) => {
+    const begun = performance.now()
+    let outcome: UpstreamOutcome = 'ok'
+    try {
+      return await work
+    } catch (error) {
+      outcome = outcomeOf(error, signal)
+      throw error
+    } finally {
+      metrics.observeUpstream(operation, outcome, since(begun))
+    }
+  }
+  return {
+    defaultModel: (signal) => upstream.defaultModel(signal),
+    listModels: (signal) => timed('models', signal, upstream.listModels(signal)),
+    async complete(modelRequest, signal) {
+      const result = await timed('completion', signal, upstream.complete(modelRequest, signal))
+      metrics.countTokens(result.usage.prompt_tokens, result.usage.completion_tokens)
+      return result
+    },
+    stream: (modelRequest, signal) => observeStream(upstream, metrics, modelRequest, signal),
+    close: () => upstream.close(),
+  }
+}
+
+async function* observeStream(
+  upstream: Upstream,
+  metrics: Metrics,
+  modelRequest: ModelRequest,
+  signal: AbortSignal,
+): AsyncGenerator<Piece> {
+  const begun = performance.now()
+  // What is left early, by whoever reads it, never says so here.
+  let outcome: UpstreamOutcome = 'cancelled'
+  let pieces = 0
+  try {
+    for await (const piece of upstream.stream(modelRequest, signal)) {
+      if (pieces++ === 0) metrics.observeFirstPiece(since(begun))
+      if (piece.kind === 'finish') {
+        outcome = 'ok'
+        if (piece.usage) metrics.countTokens(piece.usage.prompt_tokens, piece.usage.completion_tokens)
+      }
+      yield piece
+    }
+  } catch (error) {
+    outcome = outcomeOf(error, signal)
+    throw error
+  } finally {
+    metrics.observeUpstream('stream', outcome, since(begun))
+  }
+}
+
+const since = (begun: number) => (performance.now() - begun) / 1000
+
+function outcomeOf(error: unknown, signal: AbortSignal): UpstreamOutcome {
+  if (signal.aborted) return 'cancelled'
+  return error instanceof Refusal && error.code === 'upstream_timeout' ? 'timeout' : 'error'
+}

@@ -24,9 +24,9 @@ import {
   takeCode,
 } from './second-factor.ts'
 import { endAll, endOthers, listSessions, sessionIdOf } from './sessions.ts'
-import { type Desk, formToken, readForm, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
+import { formToken, type OAuthServer, readForm, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
 
-interface Person {
+interface SignedInPerson {
   user: UserRow
   session: BrowserSession
   /** The public id of the session. */
@@ -34,29 +34,34 @@ interface Person {
 }
 
 /** The page of the person who is signed in, or the way to sign in. */
-export async function showAccount(desk: Desk, visit: Visit): Promise<void> {
-  const person = await findPerson(desk, visit)
+export async function showAccount(server: OAuthServer, visit: Visit): Promise<void> {
+  const person = await findSignedInPerson(server, visit)
   if (!person) return redirect(visit.response, paths.signIn)
-  await keepSession(desk.provider, visit, person.session)
-  await show(desk, visit, person, {})
+  await keepSession(server.provider, visit, person.session)
+  await show(server, visit, person, {})
 }
 
 /** What a form of the page asks for. */
-export async function takeAccount(desk: Desk, visit: Visit): Promise<void> {
-  const person = await findPerson(desk, visit)
+export async function takeAccount(server: OAuthServer, visit: Visit): Promise<void> {
+  const person = await findSignedInPerson(server, visit)
   if (!person) return redirect(visit.response, paths.signIn)
-  const form = await readForm(desk, visit, person.session.uid)
+  const form = await readForm(server, visit, person.session.uid)
   const action = form.get('do') ?? ''
   if (action === 'sign-out') {
-    await closeSession(desk.provider, visit, person.session)
+    await closeSession(server.provider, visit, person.session)
     return sendPage(visit.response, signedOutPage())
   }
   const act = Object.hasOwn(actions, action) ? actions[action] : undefined
   if (!act) throw new Unwelcome(400, 'This form is not from here', 'Go back and load the page anew.')
-  await show(desk, visit, person, await act(desk, visit, person, form))
+  await show(server, visit, person, await act(server, visit, person, form))
 }
 
-type Act = (desk: Desk, visit: Visit, person: Person, form: URLSearchParams) => Promise<Notice>
+type Act = (
+  server: OAuthServer,
+  visit: Visit,
+  person: SignedInPerson,
+  form: URLSearchParams,
+) => Promise<Notice>
 
 const actions: Record<string, Act> = {
   async end({ db }, _visit, { user }, form) {
@@ -70,17 +75,17 @@ const actions: Record<string, Act> = {
     await db.transaction().execute((transaction) => endOthers(transaction, user.id, sessionId))
     return { done: 'All other sessions have ended.' }
   },
-  async password(desk, visit, person, form) {
+  async password(server, visit, person, form) {
     const wanted = form.get('new') ?? ''
     const { least, most } = passwordLength
     if ([...wanted].length < least || [...wanted].length > most) {
       return { alert: `The new password must have ${least} to ${most.toLocaleString('en')} characters.` }
     }
-    const refused = await demandPassword(desk, person, form)
+    const refused = await demandPassword(server, person, form)
     if (refused) return refused
     const hash = await hashPassword(wanted)
     const { user, session, sessionId } = person
-    await desk.db.transaction().execute(async (transaction) => {
+    await server.db.transaction().execute(async (transaction) => {
       await storePassword(transaction, user.id, hash)
       await endOthers(transaction, user.id, sessionId)
       await noteChange(transaction, originOf(visit, user), {
@@ -90,14 +95,14 @@ const actions: Record<string, Act> = {
         after: { password_changed: true },
       })
     })
-    await renewSession(desk.provider, visit, session)
+    await renewSession(server.provider, visit, session)
     return { done: 'The password is changed, and all other sessions have ended.' }
   },
-  async 'factor-begin'(desk, _visit, person, form) {
+  async 'factor-begin'(server, _visit, person, form) {
     // Who finds a browser open could else lock its person out for good.
-    const refused = await demandPassword(desk, person, form)
+    const refused = await demandPassword(server, person, form)
     if (refused) return refused
-    await beginSecondFactor(desk.db, desk.seal, person.user.id)
+    await beginSecondFactor(server.db, server.seal, person.user.id)
     return {}
   },
   async 'factor-cancel'({ db }, _visit, { user }) {
@@ -115,11 +120,11 @@ const actions: Record<string, Act> = {
     await confirmSecondFactor(db, user.id, originOf(visit, user))
     return { done: 'The second factor is on.' }
   },
-  async 'factor-off'(desk, visit, person, form) {
-    const refused = await demandPassword(desk, person, form)
+  async 'factor-off'(server, visit, person, form) {
+    const refused = await demandPassword(server, person, form)
     if (refused) return refused
     const { user } = person
-    await removeSecondFactor(desk.db, user.id, originOf(visit, user))
+    await removeSecondFactor(server.db, user.id, originOf(visit, user))
     return { done: 'The second factor is off.' }
   },
 }
@@ -133,8 +138,8 @@ const originOf = ({ response }: Visit, { id }: UserRow): Origin => ({
 
 /** @returns why not; undefined where the password of the form is the person's */
 async function demandPassword(
-  { db, now }: Desk,
-  { user, session }: Person,
+  { db, now }: OAuthServer,
+  { user, session }: SignedInPerson,
   form: URLSearchParams,
 ): Promise<Notice | undefined> {
   const attempt = await beginAttempt(db, sessionSubjects(user.email, session.uid, 'password'), now())
@@ -147,7 +152,10 @@ async function demandPassword(
   return undefined
 }
 
-async function findPerson({ db, provider }: Desk, visit: Visit): Promise<Person | undefined> {
+async function findSignedInPerson(
+  { db, provider }: OAuthServer,
+  visit: Visit,
+): Promise<SignedInPerson | undefined> {
   const session = await findSession(provider, visit)
   if (!session) return undefined
   const user = await db
@@ -158,8 +166,13 @@ async function findPerson({ db, provider }: Desk, visit: Visit): Promise<Person 
   return user && { user, session, sessionId: sessionIdOf(digestOf(session.uid)) }
 }
 
-async function show(desk: Desk, visit: Visit, person: Person, notice: Notice): Promise<void> {
-  const { db, seal, formKey } = desk
+async function show(
+  server: OAuthServer,
+  visit: Visit,
+  person: SignedInPerson,
+  notice: Notice,
+): Promise<void> {
+  const { db, seal, formKey } = server
   const { user, session, sessionId } = person
   const page = accountPage({
     email: user.email,

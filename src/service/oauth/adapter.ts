@@ -4,7 +4,7 @@ import type { Database } from '../store/tables.ts'
 import { type BrowserInteractions, isAnonymous } from './browser-interactions.ts'
 import { isTooOld, unixNow } from './lifetimes.ts'
 import { digest, digestOf, readPayload, writePayload } from './references.ts'
-import { endedSession, endGrants } from './revoke.ts'
+import { endedSession, endGrants } from './sessions.ts'
 import { createSweeper } from './sweep.ts'
 import type { Visit } from './visit.ts'
 

@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { KoaContextWithOIDC } from 'oidc-provider'
 import type { Page } from '../../pages/page.ts'
-import { statusOf, toRefusal } from '../http/answer/error-answer.ts'
+import { statusOf } from '../refusal.ts'
 import type { Database } from '../store/tables.ts'
+import { toRefusal } from '../to-refusal.ts'
 import { showAccount, takeAccount } from './account.ts'
 import { currentVisit } from './adapter.ts'
 import { createProvider } from './create-provider.ts'
@@ -11,11 +13,10 @@ import { FactorSeal } from './factor-seal.ts'
 import { metadataOf, paths } from './metadata.ts'
 import { errorPage } from './pages/oauth-page.ts'
 import { scopeNames, standardScope } from './scopes.ts'
-import { sharedSecret } from './shared-secret.ts'
 import { beginSignIn, showSignIn, takeSignIn } from './sign-in.ts'
 import { StartLimit } from './start-limit.ts'
 import { createSweeper } from './sweep.ts'
-import { type Desk, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
+import { type OAuthServer, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
 
 interface OAuthParts {
   db: Database
@@ -64,7 +65,7 @@ export async function openOAuth({
   ;(provider as EventEmitter).on('error', onError)
   const formKey = await sharedSecret(db, 'form_key')
   const seal = new FactorSeal(dataDir)
-  const desk: Desk = { db, seal, provider, issuer, formKey, starts: new StartLimit(now), sweep, now }
+  const server: OAuthServer = { db, seal, provider, issuer, formKey, starts: new StartLimit(now), sweep, now }
   const serve = provider.callback()
   return async (request, response, address) => {
     const agent = (request.headers['user-agent'] ?? '').slice(0, 200)
@@ -74,9 +75,9 @@ export async function openOAuth({
     return currentVisit.run(visit, async () => {
       try {
         if (isMisnamed) return redirect(response, visit.url.href)
-        if (!isProviders(visit)) return await answer(desk, visit)
+        if (!isProviders(visit)) return await answer(server, visit)
         if (visit.url.pathname === paths.authorize) {
-          desk.starts.take(address)
+          server.starts.take(address)
           prepareRequest(request, visit)
         }
         await serve(request, response)
@@ -147,20 +148,38 @@ function pageOf(error: unknown, onError: (error: unknown) => void): Page {
 
 const isProviders = ({ url }: Visit) => /^\/oauth\/(authorize(\/|$)|token$|revoke$)/.test(url.pathname)
 
-async function answer(desk: Desk, visit: Visit): Promise<void> {
+async function answer(server: OAuthServer, visit: Visit): Promise<void> {
   const { request, response, url } = visit
   const isForm = request.method === 'POST'
   if (url.pathname === paths.metadata) {
-    const body = JSON.stringify(metadataOf(desk.issuer))
+    const body = JSON.stringify(metadataOf(server.issuer))
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache' }).end(body)
     return
   }
-  if (url.pathname === paths.signIn) return beginSignIn(desk, visit)
-  if (url.pathname === paths.account) return isForm ? takeAccount(desk, visit) : showAccount(desk, visit)
-  return isForm ? takeSignIn(desk, visit) : showSignIn(desk, visit)
+  if (url.pathname === paths.signIn) return beginSignIn(server, visit)
+  if (url.pathname === paths.account) return isForm ? takeAccount(server, visit) : showAccount(server, visit)
+  return isForm ? takeSignIn(server, visit) : showSignIn(server, visit)
 }
 
 const wordsOf = (error: string, description: string | undefined) =>
   description === undefined
     ? `The request was refused: ${error}.`
     : `The request was refused: ${description} (${error}).`
+
+/**
+ * A secret that all processes of one database share: 256 random bits, made by whichever comes
+ * first.
+ */
+async function sharedSecret(db: Database, name: string): Promise<string> {
+  await db
+    .insertInto('service_secrets')
+    .values({ name, value: randomBytes(32).toString('base64url'), created_at: new Date().toISOString() })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  const { value } = await db
+    .selectFrom('service_secrets')
+    .select('value')
+    .where('name', '=', name)
+    .executeTakeFirstOrThrow()
+  return value
+}

@@ -1,6 +1,6 @@
-import type { Database } from '../store/tables.ts'
+import type { ExpressionBuilder } from 'kysely'
+import type { Database, Tables } from '../store/tables.ts'
 import { unixNow } from './lifetimes.ts'
-import { endGrants, endSessions } from './revoke.ts'
 
 /** A sign-in that lasts: of a browser, or of a program that a person let act for them. */
 export interface SignInSession {
@@ -22,7 +22,7 @@ export interface SignInSession {
 }
 
 /** The whole digest stays inside: with it alone a session can be ended. */
-type Found = SignInSession & { hash: string }
+type StoredSession = SignInSession & { hash: string }
 
 /** How much of a digest tells sessions apart: 80 bits, hex. */
 const idLength = 20
@@ -30,7 +30,7 @@ const idLength = 20
 export const sessionIdOf = (hash: string): string => `ses_${hash.slice(0, idLength)}`
 
 /** All sessions, or those of one person, in the order in which they began. */
-export async function listSessions(db: Database, userId?: string): Promise<Found[]> {
+export async function listSessions(db: Database, userId?: string): Promise<StoredSession[]> {
   const rows = await db
     .selectFrom('oauth_records as record')
     .innerJoin('users', 'users.id', 'record.user_id')
@@ -42,7 +42,7 @@ export async function listSessions(db: Database, userId?: string): Promise<Found
     .execute()
   const read = rows.map((row) => ({ ...row, written: JSON.parse(row.payload) as Written }))
   const byGrant = Map.groupBy(read, (row) => row.grant_hash)
-  const found: Found[] = []
+  const found: StoredSession[] = []
   for (const { model, id_hash: idHash, uid_hash: uidHash, ...row } of read) {
     const { written } = row
     if (model === 'Session' && uidHash !== null) {
@@ -74,13 +74,13 @@ interface Row {
 function present(
   row: Row & {
     hash: string
-    kind: Found['kind']
+    kind: StoredSession['kind']
     begun: number | undefined
     last: Row[]
     user_id: string | null
     email: string
   },
-): Found {
+): StoredSession {
   const { hash, kind, begun, last, user_id: userId, email, written } = row
   const { seen } = last.map((token) => token.written).reduce((a, b) => (b.seen.at > a.seen.at ? b : a))
   // A program's sign-in ends with its grant, or when none of its tokens can be used any more.
@@ -108,7 +108,7 @@ const moment = (seconds: number): string => new Date(seconds * 1000).toISOString
  */
 export async function endAll(
   db: Database,
-  sessions: readonly Found[],
+  sessions: readonly StoredSession[],
   also: (transaction: Database) => Promise<void> = async () => {},
 ): Promise<void> {
   await db.transaction().execute(async (transaction) => {
@@ -126,9 +126,101 @@ export async function endOthers(transaction: Database, userId: string, kept: str
   )
 }
 
-async function endWithin(transaction: Database, sessions: readonly Found[]): Promise<void> {
-  const hashes = (kind: Found['kind']) =>
+async function endWithin(transaction: Database, sessions: readonly StoredSession[]): Promise<void> {
+  const hashes = (kind: StoredSession['kind']) =>
     sessions.filter((session) => session.kind === kind).map(({ hash }) => hash)
   await endSessions(transaction, hashes('browser'))
   await endGrants(transaction, hashes('program'))
+}
+
+/** The longest that a session can still be written by a request that was under way when it was ended. */
+const memory = 86_400
+
+/** Marks a session as ended, by the digest of its uid. */
+const endedModel = 'EndedSession'
+
+/** A mark that the session of a record was ended: a subquery for `not exists`. */
+export function endedSession<T extends string>(eb: ExpressionBuilder<Tables, never> | object, uid: T) {
+  const { selectFrom } = eb as ExpressionBuilder<Tables, 'oauth_records'>
+  return selectFrom('oauth_records as ended')
+    .select('ended.model')
+    .where('ended.model', '=', endedModel)
+    .whereRef('ended.id_hash', '=', uid as never)
+}
+
+/** Ends grants with all their codes and tokens. A token that is written later finds no grant. */
+export async function endGrants(db: Database, hashes: readonly string[]): Promise<void> {
+  if (hashes.length === 0) return
+  await db
+    .deleteFrom('oauth_records')
+    .where((eb) =>
+      eb.or([
+        eb('grant_hash', 'in', hashes),
+        eb.and([eb('model', '=', 'Grant'), eb('id_hash', 'in', hashes)]),
+      ]),
+    )
+    .execute()
+}
+
+/**
+ * Ends sessions of browsers, by the digests of their uids, with all grants that were made in them.
+ * A request that is under way may still write them; the mark makes nothing of that. Must run inside
+ * a transaction.
+ */
+async function endSessions(db: Database, uidHashes: readonly string[]): Promise<void> {
+  if (uidHashes.length === 0) return
+  const now = new Date()
+  await db
+    .insertInto('oauth_records')
+    .values(
+      uidHashes.map((hash) => ({
+        model: endedModel,
+        id_hash: hash,
+        payload: '{}',
+        uid_hash: null,
+        user_code_hash: null,
+        grant_hash: null,
+        user_id: null,
+        consumed_at: null,
+        expires_at: Math.floor(now.getTime() / 1000) + memory,
+        created_at: now.toISOString(),
+      })),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  const grants = await db
+    .selectFrom('oauth_records')
+    .select('grant_hash')
+    .distinct()
+    .where('uid_hash', 'in', uidHashes)
+    .where('grant_hash', 'is not', null)
+    .execute()
+  await endGrants(
+    db,
+    grants.flatMap(({ grant_hash: hash }) => hash ?? []),
+  )
+  await db.deleteFrom('oauth_records').where('uid_hash', 'in', uidHashes).execute()
+}
+
+/**
+ * Ends all that a person signed in to, and every sign-in of theirs that is half done: whoever has
+ * shown the password has it in an interaction for an hour. Must run inside a transaction.
+ */
+export async function endSignIns(db: Database, userId: string): Promise<void> {
+  const sessions = await db
+    .selectFrom('oauth_records')
+    .select('uid_hash')
+    .where('model', '=', 'Session')
+    .where('user_id', '=', userId)
+    .execute()
+  await endSessions(
+    db,
+    sessions.flatMap(({ uid_hash: hash }) => hash ?? []),
+  )
+  await db.deleteFrom('oauth_records').where('user_id', '=', userId).execute()
+  await db
+    .deleteFrom('oauth_records')
+    .where('model', '=', 'Interaction')
+    .where('payload', 'like', `%"${userId}"%`)
+    .execute()
 }

@@ -1,6 +1,6 @@
 import type { InteractionResults } from 'oidc-provider'
 import { verifyPassword } from '../domain/access/passwords.ts'
-import { Refusal } from '../domain/refusal.ts'
+import { Refusal } from '../refusal.ts'
 import type { Database, UserRow } from '../store/tables.ts'
 import { beginAttempt, codeSubjects, type Guess, passwordSubjects } from './attempt-throttle.ts'
 import { findKnownBrowser, openSession, rememberBrowser, setCookie } from './browser-cookies.ts'
@@ -10,15 +10,15 @@ import { askToWait, type Notice } from './pages/oauth-page.ts'
 import { codePage, consentPage, type SignInForm, signInPage } from './pages/sign-in-page.ts'
 import { scopeNames, scopes } from './scopes.ts'
 import { hasSecondFactor, takeCode } from './second-factor.ts'
-import { type Desk, formToken, readForm, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
+import { formToken, type OAuthServer, readForm, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
 
-type Interaction = Awaited<ReturnType<Desk['provider']['interactionDetails']>>
+type Interaction = Awaited<ReturnType<OAuthServer['provider']['interactionDetails']>>
 
 /** Milliseconds between password and code. */
 const longestPause = 5 * 60_000
 
 /** A sign-in by itself, for `/account`: an interaction that no program has begun. */
-export async function beginSignIn({ provider, issuer, starts }: Desk, visit: Visit): Promise<void> {
+export async function beginSignIn({ provider, issuer, starts }: OAuthServer, visit: Visit): Promise<void> {
   starts.take(visit.address)
   const life = 3600
   const uid = crypto.randomUUID()
@@ -32,40 +32,41 @@ export async function beginSignIn({ provider, issuer, starts }: Desk, visit: Vis
 }
 
 /** The page of a sign-in as far as it has come: password, code, or consent. */
-export async function showSignIn(desk: Desk, visit: Visit): Promise<void> {
-  const interaction = await findInteraction(desk, visit)
-  await showStep(desk, visit, interaction, {}, '')
+export async function showSignIn(server: OAuthServer, visit: Visit): Promise<void> {
+  const interaction = await findInteraction(server, visit)
+  await showStep(server, visit, interaction, {}, '')
 }
 
 /** What a page of a sign-in sent. */
-export async function takeSignIn(desk: Desk, visit: Visit): Promise<void> {
-  const interaction = await findInteraction(desk, visit)
-  const form = await readForm(desk, visit, interaction.uid)
+export async function takeSignIn(server: OAuthServer, visit: Visit): Promise<void> {
+  const interaction = await findInteraction(server, visit)
+  const form = await readForm(server, visit, interaction.uid)
   const program = programOf(interaction)
-  if (form.get('decision') === 'deny' && program !== undefined) return deny(desk, visit, interaction, program)
-  if (interaction.prompt.name === 'consent') return agree(desk, visit, interaction)
-  const pending = await pendingUser(desk, interaction)
-  if (pending) return takeSecondStep(desk, visit, interaction, pending, form.get('code') ?? '')
-  await takeFirstStep(desk, visit, interaction, form.get('email') ?? '', form.get('password') ?? '')
+  if (form.get('decision') === 'deny' && program !== undefined)
+    return deny(server, visit, interaction, program)
+  if (interaction.prompt.name === 'consent') return agree(server, visit, interaction)
+  const pending = await pendingUser(server, interaction)
+  if (pending) return takeSecondStep(server, visit, interaction, pending, form.get('code') ?? '')
+  await takeFirstStep(server, visit, interaction, form.get('email') ?? '', form.get('password') ?? '')
 }
 
 async function takeFirstStep(
-  desk: Desk,
+  server: OAuthServer,
   visit: Visit,
   interaction: Interaction,
   email: string,
   password: string,
 ): Promise<void> {
-  const { db, provider } = desk
-  desk.sweep()
-  const attempt = await beginAttempt(db, passwordSubjects(guessOf(desk, visit, email)), desk.now())
-  if ('wait' in attempt) return showStep(desk, visit, interaction, askToWait(attempt.wait), email)
+  const { db, provider } = server
+  server.sweep()
+  const attempt = await beginAttempt(db, passwordSubjects(guessOf(server, visit, email)), server.now())
+  if ('wait' in attempt) return showStep(server, visit, interaction, askToWait(attempt.wait), email)
   const user = await attempt.judge(checkPassword(db, email, password))
   if (!user) {
-    return showStep(desk, visit, interaction, { alert: 'The email or the password is not right.' }, email)
+    return showStep(server, visit, interaction, { alert: 'The email or the password is not right.' }, email)
   }
   await attempt.succeed()
-  if (!(await hasSecondFactor(db, user.id))) return complete(desk, visit, interaction, user, ['pwd'])
+  if (!(await hasSecondFactor(db, user.id))) return complete(server, visit, interaction, user, ['pwd'])
   const pending = { pending: { user: user.id, at: Date.now() } }
   const { request, response } = visit
   await provider.interactionResult(request, response, pending, { mergeWithLastSubmission: false })
@@ -87,31 +88,31 @@ async function checkPassword(db: Database, email: string, password: string): Pro
 }
 
 async function takeSecondStep(
-  desk: Desk,
+  server: OAuthServer,
   visit: Visit,
   interaction: Interaction,
   user: UserRow,
   code: string,
 ): Promise<void> {
-  const { db, seal } = desk
-  const attempt = await beginAttempt(db, codeSubjects(guessOf(desk, visit, user.email)), desk.now())
-  if ('wait' in attempt) return showStep(desk, visit, interaction, askToWait(attempt.wait), '')
+  const { db, seal } = server
+  const attempt = await beginAttempt(db, codeSubjects(guessOf(server, visit, user.email)), server.now())
+  if ('wait' in attempt) return showStep(server, visit, interaction, askToWait(attempt.wait), '')
   if (await attempt.judge(takeCode(db, seal, user.id, code))) {
     await attempt.succeed()
-    return complete(desk, visit, interaction, user, ['pwd', 'otp'])
+    return complete(server, visit, interaction, user, ['pwd', 'otp'])
   }
   const alert = 'That code is not right, or it was used before. Wait for the next one.'
-  await showStep(desk, visit, interaction, { alert }, '')
+  await showStep(server, visit, interaction, { alert }, '')
 }
 
 async function complete(
-  desk: Desk,
+  server: OAuthServer,
   visit: Visit,
   interaction: Interaction,
   user: UserRow,
   methods: string[],
 ): Promise<void> {
-  rememberBrowser(desk.provider, visit, user.email)
+  rememberBrowser(server.provider, visit, user.email)
   const login = { accountId: user.id, amr: methods }
   if (interaction.session && interaction.session.accountId !== user.id) {
     // The browser was somebody else's until now, whose session ends with this.
@@ -119,29 +120,29 @@ async function complete(
     interaction.result = { login }
     await interaction.save(interaction.exp - unixNow())
   }
-  await openSession(desk.provider, visit, user.id, methods)
+  await openSession(server.provider, visit, user.id, methods)
   if (programOf(interaction) === undefined) {
     await interaction.destroy()
     return redirect(visit.response, paths.account)
   }
-  await finish(desk, visit, { login })
+  await finish(server, visit, { login })
 }
 
 /** Each consent is a grant of its own, so that signing out on one machine leaves the others. */
-async function agree(desk: Desk, visit: Visit, { params, session, lastSubmission }: Interaction) {
-  const grant = new desk.provider.Grant({
+async function agree(server: OAuthServer, visit: Visit, { params, session, lastSubmission }: Interaction) {
+  const grant = new server.provider.Grant({
     accountId: session?.accountId,
     clientId: String(params['client_id']),
   })
   grant.addOIDCScope(String(params['scope']))
-  await finish(desk, visit, { ...lastSubmission, consent: { grantId: await grant.save() } })
+  await finish(server, visit, { ...lastSubmission, consent: { grantId: await grant.save() } })
 }
 
 /**
  * Tells the program that the person said no (RFC 6749 section 4.1.2.1). Not as a result of the
  * interaction: that would be stored, and anyone can say no.
  */
-async function deny({ issuer }: Desk, { response }: Visit, interaction: Interaction, program: string) {
+async function deny({ issuer }: OAuthServer, { response }: Visit, interaction: Interaction, program: string) {
   const { state } = interaction.params
   await interaction.destroy()
   const address = new URL(program)
@@ -151,17 +152,20 @@ async function deny({ issuer }: Desk, { response }: Visit, interaction: Interact
   redirect(response, address.href)
 }
 
-const guessOf = (desk: Desk, visit: Visit, email: string): Guess => ({
+const guessOf = (server: OAuthServer, visit: Visit, email: string): Guess => ({
   email,
   address: visit.address,
-  browser: findKnownBrowser(desk.provider, visit, email),
+  browser: findKnownBrowser(server.provider, visit, email),
 })
 
-function finish({ provider }: Desk, { request, response }: Visit, result: InteractionResults) {
+function finish({ provider }: OAuthServer, { request, response }: Visit, result: InteractionResults) {
   return provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false })
 }
 
-async function findInteraction({ provider }: Desk, { request, response, url }: Visit): Promise<Interaction> {
+async function findInteraction(
+  { provider }: OAuthServer,
+  { request, response, url }: Visit,
+): Promise<Interaction> {
   const interaction = await provider.interactionDetails(request, response).catch((error: Error) => {
     if (error.name === 'SessionNotFound') return undefined
     throw error
@@ -171,7 +175,7 @@ async function findInteraction({ provider }: Desk, { request, response, url }: V
 }
 
 /** Who has shown the password and not yet the code. */
-async function pendingUser({ db }: Desk, { result }: Interaction): Promise<UserRow | undefined> {
+async function pendingUser({ db }: OAuthServer, { result }: Interaction): Promise<UserRow | undefined> {
   const pending = result?.['pending'] as { user: string; at: number } | undefined
   if (!pending || Date.now() - pending.at > longestPause) return undefined
   return db.selectFrom('users').selectAll().where('id', '=', pending.user).executeTakeFirst()
@@ -184,7 +188,7 @@ function programOf({ params }: Interaction): string | undefined {
 }
 
 async function showStep(
-  desk: Desk,
+  server: OAuthServer,
   visit: Visit,
   interaction: Interaction,
   notice: Notice,
@@ -193,15 +197,15 @@ async function showStep(
   const { uid, prompt, params, session } = interaction
   const form: SignInForm = {
     action: `${paths.signIn}/${uid}`,
-    token: formToken(desk.formKey, uid),
+    token: formToken(server.formKey, uid),
     leadsTo: programOf(interaction),
     ...notice,
   }
   if (prompt.name !== 'consent') {
-    const page = (await pendingUser(desk, interaction)) ? codePage(form) : signInPage(form, email)
+    const page = (await pendingUser(server, interaction)) ? codePage(form) : signInPage(form, email)
     return sendPage(visit.response, page)
   }
-  const user = await desk.db
+  const user = await server.db
     .selectFrom('users')
     .select('email')
     .where('id', '=', session?.accountId ?? '')

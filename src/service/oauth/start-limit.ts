@@ -1,4 +1,4 @@
-import { Refusal } from '../domain/refusal.ts'
+import { Refusal } from '../refusal.ts'
 import { networkOf } from './attempt-throttle.ts'
 
 /** How many sign-ins a network may begin at once, and how many per second after that. */

@@ -1,12 +1,12 @@
-import type { Caller } from '../domain/access/caller.ts'
+import type { Caller } from '../domain/access/callers.ts'
 import { tierLimits } from '../domain/access/keys.ts'
 import { includes, rightsOfUser } from '../domain/access/permissions.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'
 import { unixNow } from './lifetimes.ts'
 import { digest } from './references.ts'
-import { endedSession } from './revoke.ts'
 import { permissionsOf, scopeNames, scopesWith } from './scopes.ts'
+import { endedSession } from './sessions.ts'
 
 /**
  * Whom an access token acts for. Read at each request: a token whose grant or session was ended is

@@ -9,7 +9,7 @@ export interface DataPlace {
   dataDir: string
   /** `postgres://…`; SQLite in the data folder when not given. */
   database?: string | undefined
-  /** Says where libpq's file of passwords is. */
+  /** Says where libpq's file of passwords is (default: `~/.pgpass`). pg itself reads `PGHOST` and the like from the process. */
   env?: NodeJS.ProcessEnv | undefined
   /** How long, in ms, one statement of PostgreSQL may take; 3,000 when not given. */
   statementTimeout?: number | undefined

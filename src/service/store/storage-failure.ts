@@ -1,8 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import * as postgres from './postgres/postgres-errors.ts'
-import { postgresFailure } from './postgres/postgres-failure.ts'
 import * as sqlite from './sqlite/sqlite-errors.ts'
-import { sqliteFailure } from './sqlite/sqlite-failure.ts'
 
 /** What an error of either engine means: each error tells by itself which engine it is from. */
 
@@ -28,5 +26,5 @@ export const isUnavailable = (error: unknown): boolean => postgres.isUnavailable
  */
 export function storageFailure(error: unknown, folder: string, place: string): unknown {
   if (error instanceof Failure) return error
-  return postgresFailure(error, place) ?? sqliteFailure(error, folder, place)
+  return postgres.postgresFailure(error, place) ?? sqlite.sqliteFailure(error, folder, place)
 }

@@ -1,4 +1,4 @@
-import type { Counters, Warn } from '../limits/counters.ts'
+import type { Counters, Warn } from './counters.ts'
 import type { Database } from './tables.ts'
 
 /** The data of a service, on whichever engine. */

@@ -1,9 +1,8 @@
 import type { Readable } from 'node:stream'
 import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser'
-import { messageIn, messageOf } from './error-message.ts'
 import { readUsage } from './lenient-answers.ts'
-import type { Piece, Usage } from './upstream.ts'
-import { unusable } from './upstream-refusal.ts'
+import type { Piece, TokenCounts } from './upstream.ts'
+import { messageIn, messageOf, unusable } from './upstream-refusal.ts'
 
 /** The most text that one stream may hold, in characters. */
 const maxText = 4 * 1024 * 1024
@@ -72,7 +71,7 @@ function readOut(body: Readable): void {
 class StreamedAnswer {
   model: string
   reason: string | undefined
-  usage: Usage | undefined
+  usage: TokenCounts | undefined
   /** `[DONE]` came. */
   isDone = false
   readonly #hidden: readonly string[]

@@ -1,8 +1,7 @@
 import * as z from 'zod/mini'
 import type { Model } from '../../contract/model.ts'
-import { messageIn } from './error-message.ts'
-import type { CompletionResult, Usage } from './upstream.ts'
-import { unusable } from './upstream-refusal.ts'
+import type { CompletionResult, TokenCounts } from './upstream.ts'
+import { messageIn, unusable } from './upstream-refusal.ts'
 
 /**
  * What this service needs of a model server's answer; anything else that is odd or missing is left
@@ -72,7 +71,7 @@ export function readCompletion(body: unknown, asked: string, hidden: readonly st
 }
 
 /** Counts of tokens, of which one that is missing is 0. Undefined where a server gave none at all. */
-export function readUsage(given: unknown): Usage | undefined {
+export function readUsage(given: unknown): TokenCounts | undefined {
   // Nearly every piece of a stream has none.
   if (typeof given !== 'object' || given === null) return undefined
   const counts = usage.safeParse(given).data

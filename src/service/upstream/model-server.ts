@@ -1,8 +1,13 @@
 import { buildConnector, type Dispatcher, Pool } from 'undici'
 import { unlessAborted } from '../../system/unless-aborted.ts'
-import { type FailedAnswer, readFailure, refuseStatus } from './refuse-status.ts'
 import { findUpstream, type UpstreamOptions } from './upstream-address.ts'
-import { unusable, upstreamRefusal } from './upstream-refusal.ts'
+import {
+  type FailedAnswer,
+  readFailure,
+  refuseStatus,
+  unusable,
+  upstreamRefusal,
+} from './upstream-refusal.ts'
 
 /** All in ms. */
 export interface UpstreamTimeouts {
@@ -53,7 +58,7 @@ export async function connectModelServer(
     ...(key !== undefined && { authorization: `Bearer ${key}` }),
   }
   const withBody = { ...own, 'content-type': 'application/json' }
-  const connections = openConnections(base.origin, timeouts)
+  const connections = openOriginConnections(base.origin, timeouts)
   let takesUsageRequest = true
 
   /** An answer outside of 2xx is read to its end. */
@@ -124,7 +129,7 @@ const refusesUsageRequest = (answer: Dispatcher.ResponseData | FailedAnswer) =>
   /stream_options|include_usage/.test(answer.text)
 
 /** Connections to one origin, each kept for the next request when an answer is over. */
-interface Connections {
+interface OriginConnections {
   request(options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData>
   close(): Promise<void>
 }
@@ -135,7 +140,10 @@ interface Connections {
  * not asked again, for the request may be what broke it.
  * @param timeouts in ms: to connect, and between two pieces of a body
  */
-function openConnections(origin: string, timeouts: { connect: number; idle: number }): Connections {
+function openOriginConnections(
+  origin: string,
+  timeouts: { connect: number; idle: number },
+): OriginConnections {
   /** Failures of connections over which something had come before. */
   const outlived = new WeakSet<object>()
   const connect = buildConnector({ allowH2: false, timeout: timeouts.connect })

@@ -1,5 +1,5 @@
-import { Refusal } from '../domain/refusal.ts'
-import type { CompletionResult, Order, Upstream, Usage } from './upstream.ts'
+import { Refusal } from '../refusal.ts'
+import type { CompletionResult, ModelRequest, TokenCounts, Upstream } from './upstream.ts'
 
 const offlineModel = 'offline'
 
@@ -16,31 +16,34 @@ export function createOffline(notice = ''): Upstream {
   return {
     listModels: async () => [{ id: offlineModel, created, object: 'model', owned_by: 'chatctl' }],
     defaultModel: async () => offlineModel,
-    async complete(order) {
-      const { pieces, reason } = answer(order, notice)
+    async complete(modelRequest) {
+      const { pieces, reason } = answer(modelRequest, notice)
       const result: CompletionResult = {
         created: Math.floor(Date.now() / 1000),
         model: offlineModel,
-        usage: count(order, pieces),
+        usage: count(modelRequest, pieces),
         choices: [
           { index: 0, message: { role: 'assistant', content: pieces.join('') }, finish_reason: reason },
         ],
       }
       return result
     },
-    async *stream(order, signal) {
-      const { pieces, reason } = answer(order, notice)
+    async *stream(modelRequest, signal) {
+      const { pieces, reason } = answer(modelRequest, notice)
       for (const text of pieces) {
         signal.throwIfAborted()
         yield { kind: 'delta', text, model: offlineModel }
       }
-      yield { kind: 'finish', reason, model: offlineModel, usage: count(order, pieces) }
+      yield { kind: 'finish', reason, model: offlineModel, usage: count(modelRequest, pieces) }
     },
     close: async () => {},
   }
 }
 
-function answer({ model, messages, max_tokens: most = Number.POSITIVE_INFINITY }: Order, notice: string) {
+function answer(
+  { model, messages, max_tokens: most = Number.POSITIVE_INFINITY }: ModelRequest,
+  notice: string,
+) {
   if (model !== offlineModel) {
     throw new Refusal('model_not_found', `There is no model ${model}; this service has only ${offlineModel}`)
   }
@@ -50,7 +53,7 @@ function answer({ model, messages, max_tokens: most = Number.POSITIVE_INFINITY }
   return { pieces: cut, reason: cut.length < pieces.length ? 'length' : 'stop' }
 }
 
-function count({ messages }: Order, pieces: readonly string[]): Usage {
+function count({ messages }: ModelRequest, pieces: readonly string[]): TokenCounts {
   const prompt = messages.reduce((sum, { content }) => sum + countWords(content), 0)
   return {
     prompt_tokens: prompt,

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { Model } from '../../contract/model.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
-import { Refusal } from '../domain/refusal.ts'
+import { Refusal } from '../refusal.ts'
 import { readPieces } from './completion-stream.ts'
 import { readCompletion, readModels } from './lenient-answers.ts'
 import {
@@ -11,7 +11,7 @@ import {
   type ModelServer,
   type UpstreamTimeouts,
 } from './model-server.ts'
-import type { Order, Piece, Upstream } from './upstream.ts'
+import type { ModelRequest, Piece, Upstream } from './upstream.ts'
 import type { UpstreamOptions } from './upstream-address.ts'
 import { unusable, upstreamRefusal } from './upstream-refusal.ts'
 
@@ -34,11 +34,11 @@ export async function createOpenAiCompatible(
   return {
     listModels,
     defaultModel: rememberFirstModel(() => listModels(closing.signal)),
-    async complete(order, signal) {
-      const answer = await server.post('/chat/completions', bodyOf(order, false), signal)
-      return readCompletion(await read(answer, signal), order.model, server.hidden)
+    async complete(modelRequest, signal) {
+      const answer = await server.post('/chat/completions', bodyOf(modelRequest, false), signal)
+      return readCompletion(await read(answer, signal), modelRequest.model, server.hidden)
     },
-    stream: (order, signal) => stream(server, order, signal),
+    stream: (modelRequest, signal) => stream(server, modelRequest, signal),
     close() {
       closing.abort()
       return server.close()
@@ -47,17 +47,21 @@ export async function createOpenAiCompatible(
 }
 
 /** Left early, the body is destroyed by what iterates it, and the server stops generating. */
-async function* stream(server: ModelServer, order: Order, signal: AbortSignal): AsyncGenerator<Piece> {
-  const answer = await server.post('/chat/completions', bodyOf(order, true), signal)
+async function* stream(
+  server: ModelServer,
+  modelRequest: ModelRequest,
+  signal: AbortSignal,
+): AsyncGenerator<Piece> {
+  const answer = await server.post('/chat/completions', bodyOf(modelRequest, true), signal)
   try {
     if (String(answer.headers['content-type']).includes('text/event-stream')) {
-      yield* readPieces(answer.body, order.model, server.hidden)
+      yield* readPieces(answer.body, modelRequest.model, server.hidden)
       return
     }
     // Some servers know no streaming and send the whole answer at once.
     const { choices, model, usage } = readCompletion(
       await readJsonBody(answer.body),
-      order.model,
+      modelRequest.model,
       server.hidden,
     )
     const { message, finish_reason } = choices[0] ?? { message: { content: '' }, finish_reason: 'stop' }
@@ -69,7 +73,7 @@ async function* stream(server: ModelServer, order: Order, signal: AbortSignal): 
 }
 
 /** The fields that leave, named one by one: nothing else of a caller's request does. */
-function bodyOf({ model, messages, temperature, max_tokens }: Order, stream: boolean) {
+function bodyOf({ model, messages, temperature, max_tokens }: ModelRequest, stream: boolean) {
   return { model, messages, temperature, max_tokens, stream }
 }
 

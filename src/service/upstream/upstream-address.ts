@@ -1,7 +1,6 @@
 import { isLoopback } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import { maxSecretBytes, readNamedFile } from '../../system/read-named-file.ts'
-import { resolvePreset } from './presets.ts'
 
 export interface UpstreamOptions {
   /** The base URL, `/v1` included where the server has it; or the name of a preset. */
@@ -53,4 +52,16 @@ function readKey(file: string): string {
   // RFC 6750 section 2.1: what may stand behind "Bearer".
   if (/^[A-Za-z0-9\-._~+/]+=*$/.test(key)) return key
   throw new Failure('config', `${file} does not hold one key and nothing else`)
+}
+
+/** Model servers that people run on their own machine, at the ports they listen on by default. */
+export const presets = {
+  ollama: 'http://127.0.0.1:11434/v1',
+  'llama.cpp': 'http://127.0.0.1:8080/v1',
+  'lm-studio': 'http://127.0.0.1:1234/v1',
+} as const
+
+/** The base URL that a preset's name stands for; anything else is itself. */
+export function resolvePreset(nameOrUrl: string): string {
+  return Object.hasOwn(presets, nameOrUrl) ? presets[nameOrUrl as keyof typeof presets] : nameOrUrl
 }

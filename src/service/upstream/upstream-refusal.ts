@@ -1,4 +1,5 @@
-import { Refusal } from '../domain/refusal.ts'
+import type { Dispatcher } from 'undici'
+import { Refusal } from '../refusal.ts'
 
 const timeouts = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 
@@ -27,3 +28,121 @@ export function upstreamRefusal(error: unknown, signal: AbortSignal): unknown {
 
 export const unusable = (what: string, cause?: unknown): Refusal =>
   new Refusal('upstream_error', `The model server ${what}`, { cause })
+
+/** An answer of a model server whose status is not 2xx. */
+export interface FailedAnswer {
+  status: number
+  /** How its body begins. */
+  text: string
+  /** Seconds that the server asks to wait for; undefined where it asks for nothing. */
+  retryAfter: number | undefined
+}
+
+/** The most that is read of an error's body, in characters, and for how long, in ms. */
+const maxErrorBody = 64 * 1024
+const maxErrorTime = 2_000
+
+/** Reading the body to its end frees the connection; a long or a slow one is dropped. */
+export async function readFailure(answer: Dispatcher.ResponseData): Promise<FailedAnswer> {
+  const { statusCode: status, headers, body } = answer
+  let text = ''
+  const timer = setTimeout(() => body.destroy(), maxErrorTime)
+  try {
+    for await (const chunk of body) {
+      text += String(chunk)
+      if (text.length >= maxErrorBody) break
+    }
+  } catch {
+    // The status alone says that the request failed.
+  } finally {
+    clearTimeout(timer)
+  }
+  return { status, text, retryAfter: readRetryAfter(headers['retry-after']) }
+}
+
+/**
+ * What a caller is told of it. A model server's 401, 403 and 429 are between it and this service:
+ * passed on as they are they would say that the caller's own key is wrong, or its quota used up.
+ * @param hidden as `UpstreamAddress` has it
+ */
+export function refuseStatus(
+  { status, text, retryAfter }: FailedAnswer,
+  model: string | undefined,
+  hidden: readonly string[],
+): Refusal {
+  if (status === 404 && model !== undefined) {
+    return new Refusal('model_not_found', `There is no model ${model}`)
+  }
+  if (status === 401 || status === 403) {
+    // Servers quote the key that they refuse, so their words stay here.
+    return new Refusal('upstream_error', `The model server refuses this service (${status})`, {
+      details: { upstream_status: status },
+    })
+  }
+  const message = messageOf(text, hidden)
+  const details = { upstream_status: status, ...(message !== undefined && { upstream_message: message }) }
+  if (isTooLong(status, text)) {
+    return new Refusal('context_too_long', 'The conversation is longer than the model can take', { details })
+  }
+  // Without a model it was a request for the list of models, in which the caller has no part.
+  if (model !== undefined && (status === 400 || status === 422)) {
+    const why = message === undefined ? '' : `: ${message}`
+    return new Refusal('invalid_request', `The model server refused the request${why}`, { details })
+  }
+  if (status === 429 || status === 503) {
+    return new Refusal('upstream_overloaded', 'The model server has too much to do; try again later', {
+      details,
+      retryAfter,
+    })
+  }
+  return new Refusal('upstream_error', `The model server answered ${status}`, { details })
+}
+
+/**
+ * `context_length_exceeded` (OpenAI), "maximum context length" (vLLM), `exceed_context_size_error`
+ * (llama.cpp), "greater than the context length" (LM Studio), "prompt is too long" (Anthropic).
+ */
+const tooLong =
+  /context_length_exceeded|exceed_context_size|(maximum|than the|exceeds?( the)?( available| model's)?) context (length|size|window)|prompt is too long/i
+
+const isTooLong = (status: number, text: string) =>
+  (status === 400 || status === 413 || status === 422) && tooLong.test(text)
+
+/** RFC 9110 section 10.2.3; more than an hour is not believed. */
+function readRetryAfter(header: string | string[] | undefined): number | undefined {
+  const text = String(header ?? '').trim()
+  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - Date.now()) / 1000)
+  return seconds >= 0 ? Math.min(seconds, 3600) : undefined
+}
+
+/** The most that a caller is shown of a model server's own words, in characters. */
+const longest = 1000
+
+/**
+ * The words of a model server's error: `{"error":{"message"}}` as OpenAI has it, `{"error":"…"}` as
+ * Ollama, `{"message"}`, `{"detail"}` or `{"detail":[{"msg"}]}` as servers made with FastAPI.
+ * Undefined for anything else.
+ * @param hidden as `UpstreamAddress` has it
+ */
+export function messageIn(body: unknown, hidden: readonly string[]): string | undefined {
+  const { error, message, detail } = Object(body)
+  const first: unknown = Array.isArray(detail) ? Object(detail[0]).msg : undefined
+  const places = [Object(error).message, error, message, detail, first]
+  const found = places.find((words) => typeof words === 'string')
+  return found === undefined ? undefined : shown(found, hidden)
+}
+
+function shown(words: string, hidden: readonly string[]): string {
+  // Before it is cut: half a key is not to be found any more.
+  return hidden.reduce((text, secret) => text.replaceAll(secret, '…'), words).slice(0, longest)
+}
+
+/** The same of a text that may not be JSON: bare words count, a web page does not. */
+export function messageOf(text: string, hidden: readonly string[]): string | undefined {
+  try {
+    return messageIn(JSON.parse(text), hidden)
+  } catch {
+    const words = text.trim()
+    return words === '' || /^[<{[]/.test(words) ? undefined : shown(words, hidden)
+  }
+}

@@ -16,17 +16,17 @@ export interface Upstream {
   /**
    * @throws Refusal `model_not_found`, `context_too_long`; as `listModels`
    */
-  complete(order: Order, signal: AbortSignal): Promise<CompletionResult>
+  complete(modelRequest: ModelRequest, signal: AbortSignal): Promise<CompletionResult>
   /**
    * The same, piece by piece. Ends with a `finish`; an answer that breaks off throws instead, so
    * that no part of one passes for the whole.
    */
-  stream(order: Order, signal: AbortSignal): AsyncIterable<Piece>
+  stream(modelRequest: ModelRequest, signal: AbortSignal): AsyncIterable<Piece>
   close(): Promise<void>
 }
 
 /** What a model is asked: these fields and no others reach a model server. */
-export interface Order {
+export interface ModelRequest {
   model: string
   messages: readonly Message[]
   temperature?: number | undefined
@@ -37,14 +37,14 @@ export interface CompletionResult {
   /** Unix time in seconds. */
   created: number
   model: string
-  usage: Usage
+  usage: TokenCounts
   choices: { index: number; message: { role: string; content: string }; finish_reason: string }[]
 }
 
 /** Counts of tokens. */
-export type Usage = { prompt_tokens: number; completion_tokens: number; total_tokens: number }
+export type TokenCounts = { prompt_tokens: number; completion_tokens: number; total_tokens: number }
 
 export type Piece =
   | { kind: 'delta'; text: string; model: string }
   /** `usage` is undefined where the server did not tell. */
-  | { kind: 'finish'; reason: string; model: string; usage: Usage | undefined }
+  | { kind: 'finish'; reason: string; model: string; usage: TokenCounts | undefined }

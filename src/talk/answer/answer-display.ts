@@ -2,7 +2,7 @@ import type { AnswerWriter } from '../../terminal/markdown/plain-writer.ts'
 import type { Screen } from '../../terminal/screen/screen.ts'
 import type { Terminal } from '../../terminal/screen/terminal.ts'
 
-export interface DisplayOptions {
+interface DisplayOptions {
   screen: Screen
   terminal: Terminal
   writer: AnswerWriter

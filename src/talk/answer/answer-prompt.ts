@@ -1,19 +1,40 @@
 import type { Failure } from '../../contract/failure.ts'
 import type { StreamEnd } from '../../contract/stream-event.ts'
+import type { AnswerWriter } from '../../terminal/markdown/plain-writer.ts'
+import type { Screen } from '../../terminal/screen/screen.ts'
 import { countOf } from '../../view/count.ts'
 import { describeFailure } from '../../view/failure-details.ts'
-import type { Session } from '../session.ts'
+import type { SessionOptions } from '../session-options.ts'
 import { AnswerDisplay } from './answer-display.ts'
-import { keepHere } from './keep-here.ts'
+import { type ConversationHost, keepHere } from './keep-here.ts'
 import { type CutAnswer, recoverAnswer } from './recover-answer.ts'
 import { stopped, takeTurn } from './take-turn.ts'
 import { describeTurn } from './turn-outcome.ts'
+
+/** A prompt that got no reply, and whether it was to take the place of the last one. */
+export interface UnsentPrompt {
+  prompt: string
+  replacesLastPrompt: boolean
+}
+
+/** What it takes to send a prompt and show the reply, and what changes by it. */
+interface PromptHost extends ConversationHost {
+  readonly options: Pick<SessionOptions, 'terminal' | 'streamFormat' | 'rememberContext' | 'refusalHint'>
+  readonly screen: Screen
+  /** Whether nothing on the screen may change by itself. */
+  readonly isStill: boolean
+  unsent: UnsentPrompt | undefined
+  cutAnswer: CutAnswer | undefined
+  replacesLastPrompt: boolean
+  createWriter(): AnswerWriter
+  giveBack(prompt: string): void
+}
 
 /**
  * Sends a prompt, shows what comes and says how it ended. Where nothing came at all the prompt is
  * given back.
  */
-async function answerPrompt(session: Session, prompt: string, signal: AbortSignal): Promise<void> {
+async function answerPrompt(session: PromptHost, prompt: string, signal: AbortSignal): Promise<void> {
   const { conversation, recorder, client, options } = session
   const display = createDisplay(session)
   session.unsent = undefined
@@ -71,7 +92,7 @@ function refusalIn(end: StreamEnd | undefined): Failure | undefined {
 }
 
 /** The conversation is safe on the service: that it cannot be remembered here is no failure. */
-async function rememberContext(session: Session): Promise<void> {
+async function rememberContext(session: PromptHost): Promise<void> {
   const { conversation, options } = session
   const { mode, contextId } = conversation
   if (mode !== 'context' || contextId === undefined) return
@@ -86,7 +107,7 @@ async function rememberContext(session: Session): Promise<void> {
  * Says so where an answer has begun and nothing more comes.
  * @returns ends that
  */
-function watchSilence({ status, isStill }: Session, display: AnswerDisplay): () => void {
+function watchSilence({ status, isStill }: PromptHost, display: AnswerDisplay): () => void {
   let length = 0
   let quiet = 0
   const timer = setInterval(() => {
@@ -99,7 +120,7 @@ function watchSilence({ status, isStill }: Session, display: AnswerDisplay): () 
 }
 
 /** Where the next answer appears. */
-function createDisplay(session: Session): AnswerDisplay {
+function createDisplay(session: PromptHost): AnswerDisplay {
   const { screen, status, options, recorder } = session
   return new AnswerDisplay({
     screen,
@@ -116,7 +137,7 @@ function createDisplay(session: Session): AnswerDisplay {
  * Asks whether the service finished what did not come, and shows the rest of it.
  * @returns whether there was more
  */
-export async function recover(session: Session, cut: CutAnswer, signal: AbortSignal): Promise<boolean> {
+export async function recover(session: PromptHost, cut: CutAnswer, signal: AbortSignal): Promise<boolean> {
   const { conversation, client } = session
   const { contextId } = conversation
   if (conversation.mode !== 'context' || contextId === undefined) return false
@@ -146,7 +167,7 @@ export async function recover(session: Session, cut: CutAnswer, signal: AbortSig
 }
 
 /** Sends a prompt, in place of the last one where that is being changed; Ctrl-C stops the answer. */
-export async function sendPrompt(session: Session, prompt: string): Promise<void> {
+export async function sendPrompt(session: PromptHost, prompt: string): Promise<void> {
   if (session.replacesLastPrompt) return sendInstead(session, prompt)
   await session.stoppable((signal) => answerPrompt(session, prompt, signal))
 }
@@ -155,7 +176,7 @@ export async function sendPrompt(session: Session, prompt: string): Promise<void
  * Sends a prompt in place of the last one and of what was answered to that. Where no answer comes,
  * the conversation is as it was, and the prompt is given back to take that place once more.
  */
-export async function sendInstead(session: Session, prompt: string): Promise<void> {
+export async function sendInstead(session: PromptHost, prompt: string): Promise<void> {
   const { conversation, recorder } = session
   session.replacesLastPrompt = true
   const before = { ...conversation, messages: [...conversation.messages] }
@@ -184,7 +205,7 @@ export async function sendInstead(session: Session, prompt: string): Promise<voi
 }
 
 /** Where nothing comes before the question, another context does without it, and streams the reply. */
-function beginAnew({ conversation, recorder, voice }: Session): void {
+function beginAnew({ conversation, recorder, voice }: PromptHost): void {
   const { contextId } = conversation
   conversation.mode = 'context'
   conversation.contextId = undefined

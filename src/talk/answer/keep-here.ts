@@ -5,8 +5,8 @@ import { asMessage, type Conversation } from '../conversation.ts'
 import type { Voice } from '../voice.ts'
 import type { Recorder } from './recorder.ts'
 
-/** What it takes to move a conversation from one side to the other. */
-interface Keeping {
+/** What it takes to move a conversation from the service to this machine or back. */
+export interface ConversationHost {
   readonly conversation: Conversation
   readonly recorder: Recorder
   readonly client: Client
@@ -22,7 +22,7 @@ interface Keeping {
  * @param why as the person is told
  * @throws Failure where the beginning of the conversation cannot be fetched; nothing has changed
  */
-export async function keepHere(session: Keeping, why: string): Promise<void> {
+export async function keepHere(session: ConversationHost, why: string): Promise<void> {
   const { conversation, recorder } = session
   if (conversation.mode === 'completions') return
   if (conversation.lacksBeginning) await fetchBeginning(session)
@@ -48,7 +48,7 @@ export function keepOnService({
   conversation,
   recorder,
   voice,
-}: Pick<Keeping, 'conversation' | 'recorder' | 'voice'>): boolean {
+}: Pick<ConversationHost, 'conversation' | 'recorder' | 'voice'>): boolean {
   const { mode, messages, hasParameters, isOnService } = conversation
   if (mode === 'context') return true
   if (hasParameters || !isOnService) return false
@@ -59,7 +59,7 @@ export function keepOnService({
   return true
 }
 
-async function fetchBeginning(session: Keeping): Promise<void> {
+async function fetchBeginning(session: ConversationHost): Promise<void> {
   const { conversation, client } = session
   const { contextId } = conversation
   if (contextId === undefined) return

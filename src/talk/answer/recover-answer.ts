@@ -12,7 +12,7 @@ export interface CutAnswer {
 }
 
 /** What the history says about an answer that did not come whole. */
-export type Recovery =
+type Recovery =
   /** It holds more than came; `rest` is what follows. */
   | { kind: 'more'; text: string; rest: string }
   | { kind: 'same' }

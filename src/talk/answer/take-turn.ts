@@ -7,7 +7,7 @@ import type { AnswerDisplay } from './answer-display.ts'
 import type { Recorder } from './recorder.ts'
 import type { TurnOutcome } from './turn-outcome.ts'
 
-export interface TurnOptions {
+interface TurnOptions {
   client: Client
   conversation: Conversation
   recorder: Recorder

@@ -46,7 +46,7 @@ async function beginWithContext(session: Resuming, id: string, signal: AbortSign
   conversation.model = session.options.model
   conversation.contextId = id
   // A service that does not say may well have more.
-  conversation.lacksBeginning = newest?.answer.body?.has_more !== false
+  conversation.lacksBeginning = newest?.response.body?.has_more !== false
   conversation.messages = (newest?.messages ?? []).flatMap(asMessage)
   if (conversation.messages.length === 0) {
     throw new Failure('not_found', `The service's history has no messages of the context "${id}"`, {

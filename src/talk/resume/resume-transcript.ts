@@ -139,7 +139,7 @@ async function compareWithHistory(
     const remote = (newest?.messages ?? []).flatMap((one: HistoryMessage) =>
       asMessage(one).map((message): Said => ({ message, at: timeOf(one) || undefined })),
     )
-    return { entries: reconcile(said, remote, newest?.answer.body?.has_more !== true) }
+    return { entries: reconcile(said, remote, newest?.response.body?.has_more !== true) }
   } catch (error) {
     if (signal.aborted || !(error instanceof Failure)) throw error
     return { entries: ours, doubt: error.message }

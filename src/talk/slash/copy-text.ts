@@ -7,7 +7,7 @@ function clipboardPrograms(env: NodeJS.ProcessEnv): [string, ...string[]][] {
   // Over ssh these would fill the clipboard of the wrong machine.
   if (env['SSH_CONNECTION']) return []
   if (process.platform === 'darwin') return [['pbcopy']]
-  // By its whole path: Windows looks for a bare name in the folder one stands in first.
+  // By its whole path: Windows looks for a bare name in the directory one stands in first.
   if (process.platform === 'win32') return [[`${env['SystemRoot'] ?? 'C:\\Windows'}\\System32\\clip.exe`]]
   return [
     ...(env['WAYLAND_DISPLAY'] ? [['wl-copy'] as [string]] : []),

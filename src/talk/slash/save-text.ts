@@ -5,7 +5,7 @@ import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/directories.ts'
 
 /**
- * Writes a new file; `~/` is the home folder.
+ * Writes a new file; `~/` is the home directory.
  *
  * @returns its absolute path
  * @throws Failure `refused` where there is one already, `storage` where it cannot be written

@@ -94,10 +94,10 @@ const lead = 20
  * Where something was said, the latest first, a line for each turn: session, turn, and the words
  * around it. Case makes no difference.
  */
-function searchTranscripts(folder: string, owner: ContextOwner, words: string, columns: number): string[] {
+function searchTranscripts(directory: string, owner: ContextOwner, words: string, columns: number): string[] {
   const wanted = words.toLowerCase()
   const found: string[] = []
-  for (const { id, path } of listTranscripts(folder, owner)) {
+  for (const { id, path } of listTranscripts(directory, owner)) {
     for (const { number, user, answer } of readTranscript(path).turns.toReversed()) {
       const text = [user, answer].find((said) => said.toLowerCase().includes(wanted))
       if (text === undefined) continue

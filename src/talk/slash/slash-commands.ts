@@ -102,9 +102,9 @@ export async function completeInput(session: Session, before: string): Promise<C
 async function completePath(typed: string, from: number, place: FilePlace): Promise<Completions> {
   const name = typed.endsWith('/') ? '' : basename(typed)
   const start = from + typed.length - name.length
-  const folder = resolve(place.cwd ?? '', typed === name ? '.' : dirname(`${expandHome(typed, place)}x`))
+  const directory = resolve(place.cwd ?? '', typed === name ? '.' : dirname(`${expandHome(typed, place)}x`))
   try {
-    const entries = await readdir(folder, { withFileTypes: true })
+    const entries = await readdir(directory, { withFileTypes: true })
     const found = entries.filter(
       (entry) => entry.name.startsWith(name) && (name !== '' || !entry.name.startsWith('.')),
     )

@@ -12,11 +12,11 @@ const enough = 5
  * @param wanted an id, a name, or how no other id begins, with the `s` or without it
  * @throws Failure `not_found`; `usage` where several could be meant, and it names them
  */
-export function findTranscript(folder: string, wanted: string): string {
-  const paths = transcriptPaths(folder)
-  const exact = join(folder, `${wanted}${extension}`)
+export function findTranscript(directory: string, wanted: string): string {
+  const paths = transcriptPaths(directory)
+  const exact = join(directory, `${wanted}${extension}`)
   if (paths.includes(exact)) return exact
-  const named = listTranscripts(folder).filter(({ name }) => name === wanted)
+  const named = listTranscripts(directory).filter(({ name }) => name === wanted)
   const found = named.length > 0 ? named.map(({ path }) => path) : paths.filter(beginsWith(wanted))
   const [only, ...others] = found
   if (only === undefined) {

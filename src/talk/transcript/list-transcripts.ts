@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ContextOwner } from '../../config/last-context.ts'
-import { readEnds } from './read-ends.ts'
+import { readEnds } from './read-transcript.ts'
 import { extension } from './session-id.ts'
 import { withStorage } from './storage.ts'
 import type { Transcript } from './transcript.ts'
@@ -32,14 +32,14 @@ export interface TranscriptSummary {
  *
  * @param owner whose alone; undefined for everybody's
  * @param most looks at no more than so many, those that began last
- * @throws Failure `storage` where the folder is there and cannot be read
+ * @throws Failure `storage` where the directory is there and cannot be read
  */
 export function listTranscripts(
-  folder: string,
+  directory: string,
   owner?: ContextOwner,
   most = Number.POSITIVE_INFINITY,
 ): TranscriptSummary[] {
-  const paths = transcriptPaths(folder).sort((a, b) => compare(b, a))
+  const paths = transcriptPaths(directory).sort((a, b) => compare(b, a))
   const summaries = paths.slice(0, most).flatMap((path) => summarize(path) ?? [])
   const wanted = owner ? summaries.filter((summary) => belongsTo(summary, owner)) : summaries
   return wanted.sort((a, b) => compare(b.updatedAt, a.updatedAt) || compare(b.id, a.id))
@@ -53,12 +53,12 @@ export function belongsTo(
   return profile === (owner.profile ?? null) && baseUrl === (owner.baseUrl ?? null)
 }
 
-/** Every transcript of a folder; none where there is no folder yet. */
-export function transcriptPaths(folder: string): string[] {
-  return withStorage(folder, 'read', () => {
+/** Every transcript of a directory; none where there is no directory yet. */
+export function transcriptPaths(directory: string): string[] {
+  return withStorage(directory, 'read', () => {
     try {
-      const names = readdirSync(folder).filter((name) => name.endsWith(extension))
-      return names.map((name) => join(folder, name))
+      const names = readdirSync(directory).filter((name) => name.endsWith(extension))
+      return names.map((name) => join(directory, name))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
       throw error
@@ -92,4 +92,37 @@ function summarize(path: string): TranscriptSummary | undefined {
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** Characters of a first message that tell one session from another. */
+const enough = 60
+
+/** The public form of a summary, with the interface's spelling; null for what is not known. */
+export function describeSummary(summary: TranscriptSummary): Record<string, unknown> {
+  const { id, at, updatedAt, turns, model, contextId, name, firstMessage, profile, baseUrl } = summary
+  return {
+    id,
+    updated_at: updatedAt,
+    turns,
+    model: model ?? null,
+    context_id: contextId ?? null,
+    name: name ?? null,
+    first_message: firstMessage === undefined ? null : cut(firstMessage),
+    profile,
+    base_url: baseUrl,
+    at,
+  }
+}
+
+/** On one line. */
+function cut(text: string): string {
+  // What is far behind the end does not matter, however long it is.
+  const line = text
+    .slice(0, 10 * enough)
+    .trim()
+    .replaceAll(/\s+/g, ' ')
+  const characters = Array.from(line)
+  return characters.length > enough || text.length > 10 * enough
+    ? `${characters.slice(0, enough - 1).join('')}…`
+    : line
 }

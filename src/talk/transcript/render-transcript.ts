@@ -1,5 +1,5 @@
+import type { StreamEnd, StreamEvent } from '../../contract/stream-event.ts'
 import { describeStreamEvent } from '../../view/stream-event.ts'
-import { replayTurn } from './replay-turn.ts'
 import { describeStatus, type Transcript, type Turn } from './transcript.ts'
 
 export type TranscriptForm = 'text' | 'md' | 'json' | 'jsonl'
@@ -118,5 +118,29 @@ function* describeEvents({ turns }: Transcript): Generator<Record<string, unknow
   for (const turn of turns) {
     yield { v: 1, type: 'user', text: turn.user }
     for (const event of replayTurn(turn)) yield describeStreamEvent(event)
+  }
+}
+
+/**
+ * The events of an answer, as the service's stream gave them; one that never began has a `start`
+ * and an `end`, too.
+ */
+export function* replayTurn(turn: Turn): Generator<StreamEvent> {
+  if (turn.events[0]?.type !== 'start') yield { type: 'start' }
+  yield* turn.events
+  yield endOf(turn)
+}
+
+function endOf(turn: Turn): StreamEnd {
+  const { status, finishReason, id, contextId, answer, reason } = turn
+  return {
+    type: 'end',
+    complete: status === 'complete' || status === 'unverified',
+    verified: status === 'complete',
+    ...(finishReason === undefined ? {} : { finishReason }),
+    ...(id === undefined ? {} : { id }),
+    ...(contextId === undefined ? {} : { contextId }),
+    text: answer,
+    ...(reason === undefined ? {} : { reason }),
   }
 }

@@ -4,10 +4,10 @@ import { Failure } from '../../contract/failure.ts'
 import { makePrivateDirectory } from '../../system/private-directory.ts'
 import { tryProcessLock } from '../../system/process-lock.ts'
 import { syncDirectory } from '../../system/replace-file.ts'
-import { RepeatedOptions } from './repeated-options.ts'
+import { readEnds } from './read-transcript.ts'
 import { extension, makeSessionId, sessionIdOf } from './session-id.ts'
 import { withStorage } from './storage.ts'
-import { repeatAfter, type TranscriptLine } from './transcript-line.ts'
+import { type LineOf, repeatAfter, type TranscriptLine } from './transcript-line.ts'
 
 /**
  * Appends to the transcript of a session. What was appended is the system's before `append` returns,
@@ -31,11 +31,14 @@ export class TranscriptWriter {
     this.#repeated = repeated
   }
 
-  /** @param folder of all transcripts; made when the first question is appended */
-  static create(folder: string, about: { profile: string | null; baseUrl: string | null }): TranscriptWriter {
+  /** @param directory of all transcripts; made when the first question is appended */
+  static create(
+    directory: string,
+    about: { profile: string | null; baseUrl: string | null },
+  ): TranscriptWriter {
     const now = new Date()
     let path: string
-    do path = join(folder, `${makeSessionId(now)}${extension}`)
+    do path = join(directory, `${makeSessionId(now)}${extension}`)
     while (existsSync(path))
     const { profile, baseUrl } = about
     const id = sessionIdOf(path)
@@ -137,4 +140,55 @@ function isTorn(descriptor: number): boolean {
   const last = Buffer.alloc(1)
   readSync(descriptor, last, 0, 1, size - 1)
   return last[0] !== 0x0a
+}
+
+/** The name and the options that are in force while a transcript is written. */
+class RepeatedOptions {
+  /** Bytes since they were written. */
+  written = 0
+  #name: string | undefined
+  #options: Omit<LineOf<'options'>, 'at'> | undefined
+
+  /** Those of a transcript that another process left; it need not have been its time to repeat them. */
+  static ofFile(path: string): RepeatedOptions {
+    const { name, mode, contextId, model, system, temperature, maxTokens } = readEnds(path)
+    const repeated = new RepeatedOptions()
+    repeated.written = Infinity
+    repeated.#name = name
+    repeated.#options = {
+      type: 'options',
+      mode,
+      context_id: contextId,
+      model,
+      system,
+      temperature,
+      max_tokens: maxTokens,
+    }
+    return repeated
+  }
+
+  take(lines: readonly TranscriptLine[], bytes: number): void {
+    this.written += bytes
+    for (const line of lines) {
+      if (line.type === 'name') this.#name = line.name
+      else if (line.type === 'options') this.#options = line
+      else if (line.type === 'start' || line.type === 'end') this.#learn(line.context_id)
+    }
+  }
+
+  /** What to write before a question that comes long after they were written. */
+  repeat(at: string): TranscriptLine[] {
+    this.written = 0
+    const lines: TranscriptLine[] = []
+    if (this.#options) lines.push({ ...this.#options, at })
+    if (this.#name !== undefined) lines.push({ type: 'name', name: this.#name })
+    return lines
+  }
+
+  /** The service names the conversation of a first question. */
+  #learn(contextId: string | undefined): void {
+    const options = this.#options ?? { type: 'options', mode: 'context' }
+    if (contextId === undefined || options.mode !== 'context') return
+    this.#options = { ...options, context_id: contextId }
+  }
 }

@@ -2,7 +2,7 @@ import type { PressedKey } from './key.ts'
 import type { TextBuffer } from './text-buffer.ts'
 
 /** What keys do beyond the text itself. */
-export interface EditorActions {
+interface EditorActions {
   submit(): boolean
   interrupt(): boolean
   endOrDelete(): boolean

@@ -125,14 +125,14 @@ export class Layout {
   }
 }
 
-export interface Room {
+interface Room {
   columns: number
   rows: number
   /** The first row that was shown last time: it stays as long as the cursor is in view. */
   top: number
 }
 
-export interface ShownText {
+interface ShownText {
   lines: string[]
   cursor: { row: number; column: number }
   top: number

@@ -14,13 +14,13 @@ import { withFileLock } from '../../system/process-lock.ts'
 import { replaceFile } from '../../system/replace-file.ts'
 import { cleanText } from './graphemes.ts'
 
-const mostEntries = 1_000
+const maxEntries = 1_000
 
-/** Lines past which the file is written anew with `mostEntries`. */
-const mostLines = 2_000
+/** Lines past which the file is written anew with `maxEntries`. */
+const maxLines = 2_000
 
 /** Bytes at the end of the file that are read: entries may be pastes of any size. */
-const mostBytes = 4 * 2 ** 20
+const maxBytes = 4 * 2 ** 20
 
 /**
  * What was entered before, oldest first, across sessions: a file of JSON lines `{"id", "at", "text"}`,
@@ -32,7 +32,7 @@ export class Recall {
   readonly #entries: string[]
   #added = 0
 
-  /** @param path of the file; it and its folder need not be there yet */
+  /** @param path of the file; it and its directory need not be there yet */
   static open(path: string): Recall {
     const tail = readTailAt(path)
     if (isTooLong(tail)) void shorten(path)
@@ -53,7 +53,7 @@ export class Recall {
     const entry = cleanText(text)
     if (entry === this.#entries.at(-1)) return
     this.#entries.push(entry)
-    if (this.#entries.length > mostEntries) this.#entries.shift()
+    if (this.#entries.length > maxEntries) this.#entries.shift()
     try {
       makePrivateDirectory(dirname(this.#path))
       const id = `${process.pid}-${++this.#added}`
@@ -87,7 +87,7 @@ function readTailAt(path: string): Tail {
 
 function readTail(file: number): Tail {
   const { size } = fstatSync(file)
-  const from = Math.max(0, size - mostBytes)
+  const from = Math.max(0, size - maxBytes)
   const bytes = Buffer.alloc(size - from)
   const read = bytes.subarray(0, readSync(file, bytes, 0, bytes.length, from))
   const length = read.lastIndexOf('\n') + 1
@@ -96,12 +96,12 @@ function readTail(file: number): Tail {
 }
 
 function isTooLong({ lines, end }: Tail): boolean {
-  return lines.length > mostLines || end > 2 * mostBytes
+  return lines.length > maxLines || end > 2 * maxBytes
 }
 
 function readEntries(lines: readonly string[]): string[] {
   const texts = [...new Set(lines)].map(readText).filter((text) => text !== undefined)
-  return texts.filter((text, index) => text !== texts[index - 1]).slice(-mostEntries)
+  return texts.filter((text, index) => text !== texts[index - 1]).slice(-maxEntries)
 }
 
 /** Undefined for a line that was torn by a crash, or that is none of ours. */
@@ -140,7 +140,7 @@ async function shorten(path: string): Promise<void> {
         const tail = readTail(old)
         // Another session may have done it while this one waited for the lock.
         if (!isTooLong(tail)) return
-        replaceFile(path, `${tail.lines.slice(-mostEntries).join('\n')}\n`, { flush: false })
+        replaceFile(path, `${tail.lines.slice(-maxEntries).join('\n')}\n`, { flush: false })
         const later = readFileSync(old).subarray(tail.end)
         if (later.length > 0) writeFileSync(path, later, { flag: 'a', mode: 0o600 })
       } finally {

@@ -245,8 +245,8 @@ export class TextBuffer {
 }
 
 /** A paste of more lines, or of more characters, is shown as a label. */
-const mostLines = 10
-const mostCharacters = 10_000
+const maxLines = 10
+const maxCharacters = 10_000
 
 /**
  * What to show in the place of a long paste; undefined where it is short enough to be shown.
@@ -256,6 +256,6 @@ const mostCharacters = 10_000
 function describePaste(text: string): string | undefined {
   const ends = text.split('\n').length - 1
   const lines = text.endsWith('\n') ? ends : ends + 1
-  if (lines > mostLines) return `[pasted ${lines} lines]`
-  return text.length > mostCharacters ? `[pasted ${text.length} characters]` : undefined
+  if (lines > maxLines) return `[pasted ${lines} lines]`
+  return text.length > maxCharacters ? `[pasted ${text.length} characters]` : undefined
 }

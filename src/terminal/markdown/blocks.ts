@@ -4,9 +4,14 @@ import { InlineText } from './inline-text.ts'
 import { LineFiller } from './line-filler.ts'
 import { type LineStart, matchContainers } from './line-start.ts'
 import { Page } from './page.ts'
-import { unmarked } from './run.ts'
 import { readDelimiters, splitRow, TableBlock } from './table-block.ts'
-import type { Mark, MarkdownOptions, TextStyle } from './text-style.ts'
+import { type Look, type Mark, type TextStyle, unmarked } from './text-style.ts'
+
+export interface MarkdownOptions extends Look {
+  /** Of the terminal, which may be resized. Prose takes 100 at most. */
+  readonly columns: number
+  highlight?: Highlight
+}
 
 const widestProse = 100
 const codeIndent = '  '
@@ -174,7 +179,7 @@ export class Blocks {
   #showHeading(content: string): void {
     const level = /^#+/.exec(content)?.[0].length ?? 1
     const { style } = this.#options
-    // The marks tell the levels apart, and show a heading even without colour.
+    // The marks tell the levels apart, and show a heading even without color.
     this.page.write(style.dim(`${'#'.repeat(level)} `))
     const marks: readonly Mark[] = level === 1 ? ['bold', 'underline'] : ['bold']
     const filler = new LineFiller(() => this.#proseWidth, this.page, this.#options)

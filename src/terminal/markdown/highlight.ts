@@ -1,7 +1,7 @@
 import type { TextStyle } from './text-style.ts'
 
 /**
- * Colours code of a language, line by line. Makes a function for one block, which takes its lines in
+ * Colors code of a language, line by line. Makes a function for one block, which takes its lines in
  * order; nothing where the language is not known.
  */
 export type Highlight = (language: string, style: TextStyle) => ((line: string) => string) | undefined

@@ -1,8 +1,7 @@
 import { Lexer, type Token } from 'marked'
 import { stripControls } from '../strip-controls.ts'
 import { InlineText } from './inline-text.ts'
-import type { Look, Run } from './run.ts'
-import type { Mark } from './text-style.ts'
+import type { Look, Mark, Run } from './text-style.ts'
 
 /** Without one of these a text is only itself, and the lexer need not look. */
 const special = /[\\`*_[<&~@]|:\/\/|www\./i

@@ -1,5 +1,5 @@
 import stringWidth from 'string-width'
-import { type Look, paint, type Run, unmarked } from './run.ts'
+import { type Look, paint, type Run, unmarked } from './text-style.ts'
 
 /** Where lines go. */
 export interface Lines {

@@ -110,7 +110,7 @@ interface Level {
 }
 
 /**
- * Colours the lines of one block. highlight.js reads whole texts only, and to read all of a block
+ * Colors the lines of one block. highlight.js reads whole texts only, and to read all of a block
  * again for each of its lines would cost the square of its length. Most lines end outside everything
  * that can go on. Where one does not, as in a comment or a long string, it is kept and read again
  * before each line until that is over. A line that changes nothing in what is open need not be kept,

@@ -1,8 +1,7 @@
 import { ControlStripper } from '../strip-controls.ts'
-import { Blocks } from './blocks.ts'
+import { Blocks, type MarkdownOptions } from './blocks.ts'
 import { type LineStart, readLineStart } from './line-start.ts'
 import type { AnswerWriter } from './plain-writer.ts'
-import type { MarkdownOptions } from './text-style.ts'
 
 /**
  * Renders markdown while it comes: prose by words, code by lines, tables by rows. What

@@ -1,6 +1,6 @@
 import type { Lines } from './line-filler.ts'
 import type { Container } from './line-start.ts'
-import type { Look } from './run.ts'
+import type { Look } from './text-style.ts'
 
 interface Level {
   container: Container

@@ -1,8 +1,7 @@
 import { inlineRunsOf } from './inline-runs.ts'
 import { LineFiller } from './line-filler.ts'
 import type { Page } from './page.ts'
-import { type Look, unmarked } from './run.ts'
-import type { Mark } from './text-style.ts'
+import { type Look, type Mark, unmarked } from './text-style.ts'
 
 /** Rows, and UTF-16 units, after which the widths are settled and each row is shown as it comes. */
 const enoughRows = 3

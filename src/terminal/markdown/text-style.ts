@@ -1,7 +1,4 @@
-import type { Highlight } from './highlight.ts'
-import type { Look } from './run.ts'
-
-/** How text can be made to look. Without colour each function returns its text. */
+/** How text can be made to look. Without color each function returns its text. */
 export interface TextStyle {
   bold(text: string): string
   italic(text: string): string
@@ -34,8 +31,29 @@ export const plainStyle: TextStyle = {
   cyan: same,
 }
 
-export interface MarkdownOptions extends Look {
-  /** Of the terminal, which may be resized. Prose takes 100 at most. */
-  readonly columns: number
-  highlight?: Highlight
+/** A piece of text that looks the same from end to end. Newlines in it break the line. */
+export interface Run {
+  text: string
+  marks: readonly Mark[]
+  /** Where a click leads. */
+  url?: string
+}
+
+/** What the terminal can do. */
+export interface Look {
+  style: TextStyle
+  /**
+   * Makes text clickable without changing its width (OSC 8). Where it is missing, the address is
+   * written behind the text.
+   */
+  link?: (text: string, url: string) => string
+}
+
+export const unmarked: readonly Mark[] = []
+
+/** @param text without newlines */
+export function paint(text: string, { marks, url }: Omit<Run, 'text'>, { style, link }: Look): string {
+  let painted = text
+  for (const mark of marks) painted = style[mark](painted)
+  return url === undefined || link === undefined ? painted : link(painted, url)
 }

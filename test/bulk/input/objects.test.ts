@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import yaml from 'yaml'
-import type { InputForm } from '../../../src/bulk/input/input-form.ts'
+import type { InputFormat } from '../../../src/bulk/input/input-format.ts'
 import type { UserRow } from '../../../src/bulk/rows/user-row.ts'
 import { failureOf, faultsOf, outcomeOf, rowsOf, textInput } from './text-input.ts'
 
@@ -29,7 +29,7 @@ const rows = fc.array(row, { minLength: 1, maxLength: 6 })
 const plain = { aliasDuplicateObjects: false, blockQuote: false }
 const chunk = fc.integer({ min: 1, max: 40 })
 
-const writers: [string, InputForm, (rows: readonly UserRow[]) => string][] = [
+const writers: [string, InputFormat, (rows: readonly UserRow[]) => string][] = [
   ['JSONL', 'jsonl', (all) => all.map((one) => JSON.stringify(one)).join('\r\n')],
   ['JSON', 'json', (all) => JSON.stringify(all)],
   ['indented JSON', 'json', (all) => JSON.stringify(all, undefined, 2)],
@@ -40,11 +40,11 @@ const writers: [string, InputForm, (rows: readonly UserRow[]) => string][] = [
 ]
 
 describe('rows as objects', () => {
-  for (const [name, form, write] of writers) {
+  for (const [name, format, write] of writers) {
     it(`are read as they were written: ${name}`, async () => {
       await fc.assert(
         fc.asyncProperty(rows, chunk, async (given, size) => {
-          const read = await rowsOf(textInput(form, write(given), size))
+          const read = await rowsOf(textInput(format, write(given), size))
           expect(read.map(({ row }) => row)).to.deep.equal(given)
           expect(read.flatMap(({ faults }) => faults)).to.deep.equal([])
           expect(read.map(({ index }) => index)).to.deep.equal(given.map((_, index) => index))
@@ -53,9 +53,9 @@ describe('rows as objects', () => {
     })
   }
 
-  for (const form of ['csv', 'jsonl', 'json', 'yaml'] as const) {
-    it(`of ${form} are the same however the text is cut, whatever it is`, async () => {
-      const write = writers.find(([, written]) => written === form)?.[2]
+  for (const format of ['csv', 'jsonl', 'json', 'yaml'] as const) {
+    it(`of ${format} are the same however the text is cut, whatever it is`, async () => {
+      const write = writers.find(([, written]) => written === format)?.[2]
       const written = write ? rows.map(write) : fc.constant('email,name\na@x,"b\nc"\nb@x,é😀\n"c@x","d"\n')
       const slip = fc.record({
         at: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -83,11 +83,11 @@ describe('rows as objects', () => {
             const offset = Math.floor(at * all.length)
             return all.slice(0, offset) + text + all.slice(offset + removes)
           }, whole.toWellFormed())
-          const expected = await outcomeOf(textInput(form, mangled))
-          expect(await outcomeOf(textInput(form, mangled, size))).to.deep.equal(expected)
+          const expected = await outcomeOf(textInput(format, mangled))
+          expect(await outcomeOf(textInput(format, mangled, size))).to.deep.equal(expected)
         }),
         // YAML takes ten times as long as the others.
-        { numRuns: form === 'yaml' ? 60 : 300 },
+        { numRuns: (format === 'yaml' ? 0.4 : 1) * (fc.readConfigureGlobal().numRuns ?? 100) },
       )
     })
   }
@@ -198,7 +198,6 @@ describe('rows as objects', () => {
         const faults = await faultsOf('jsonl', `{"email":"a@x","metadata":${text}}`)
         expect(/comes twice in one object/.test(faults.join()), text).to.equal(repeats)
       }),
-      { numRuns: 500 },
     )
   })
 
@@ -238,7 +237,7 @@ describe('rows as objects', () => {
     expect(read[0]?.row).to.deep.equal({ email: 'a@x', name: '- A\nB\n', permissions: ['a:b'] })
   })
 
-  const refused: [InputForm, string, string][] = [
+  const refused: [InputFormat, string, string][] = [
     ['jsonl', '\n\n', 'rows holds no users'],
     ['json', '  ', 'rows holds no users'],
     ['json', '[]', 'rows holds no users'],
@@ -272,9 +271,9 @@ describe('rows as objects', () => {
       'rows has a row at line 1 that is longer than 1 MiB',
     ],
   ]
-  for (const [form, given, message] of refused) {
-    it(`are refused as a whole: ${form} ${JSON.stringify(given.slice(0, 40))}`, async () => {
-      const failure = await failureOf(() => rowsOf(textInput(form, given)))
+  for (const [format, given, message] of refused) {
+    it(`are refused as a whole: ${format} ${JSON.stringify(given.slice(0, 40))}`, async () => {
+      const failure = await failureOf(() => rowsOf(textInput(format, given)))
       expect([failure.kind, failure.message]).to.deep.equal(['refused', message])
     })
   }

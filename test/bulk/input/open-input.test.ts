@@ -20,7 +20,7 @@ import { PassThrough } from 'node:stream'
 import { expect } from 'chai'
 import { decodeText } from '../../../src/bulk/input/decode-text.ts'
 import { type Input, openInput } from '../../../src/bulk/input/input.ts'
-import type { InputForm } from '../../../src/bulk/input/input-form.ts'
+import type { InputFormat } from '../../../src/bulk/input/input-format.ts'
 import { failureOf, textInput } from './text-input.ts'
 
 describe('opening an input', () => {
@@ -36,11 +36,11 @@ describe('opening an input', () => {
 
   async function open(
     path: string,
-    options: { form?: InputForm; signal?: AbortSignal; stdin?: AsyncIterable<Uint8Array> } = {},
+    options: { format?: InputFormat; signal?: AbortSignal; stdin?: AsyncIterable<Uint8Array> } = {},
   ): Promise<Input> {
     const input = await openInput(path, {
       signal: new AbortController().signal,
-      spoolFolder: join(folder, 'state', 'spool'),
+      spoolDirectory: join(folder, 'state', 'spool'),
       stdin: new PassThrough(),
       untilEnded: () => () => {},
       resolvePath: String,
@@ -67,7 +67,7 @@ describe('opening an input', () => {
     expect(await textOf(input)).to.equal(text)
   })
 
-  const forms: [string, string, InputForm | undefined, InputForm][] = [
+  const formats: [string, string, InputFormat | undefined, InputFormat][] = [
     ['a.csv', '[', undefined, 'csv'],
     ['a.JSONL', '', undefined, 'jsonl'],
     ['a.ndjson', '', undefined, 'jsonl'],
@@ -83,10 +83,10 @@ describe('opening an input', () => {
     ['a', '-x,email', undefined, 'csv'],
     ['a', '', undefined, 'csv'],
   ]
-  for (const [name, text, form, expected] of forms) {
-    it(`takes ${name} with ${JSON.stringify(text)}${form ? ` and --format ${form}` : ''} for ${expected}`, async () => {
-      const input = await open(file(name, text), form ? { form } : {})
-      expect(input.form).to.equal(expected)
+  for (const [name, text, format, expected] of formats) {
+    it(`takes ${name} with ${JSON.stringify(text)}${format ? ` and --format ${format}` : ''} for ${expected}`, async () => {
+      const input = await open(file(name, text), format ? { format } : {})
+      expect(input.format).to.equal(expected)
     })
   }
 
@@ -100,7 +100,7 @@ describe('opening an input', () => {
     expect(readdirSync(join(folder, 'state', 'spool'))).to.deep.equal([])
     stdin.end('"a@x"}]')
     const input = await opening
-    expect([input.name, input.path, input.form]).to.deep.equal(['stdin', undefined, 'json'])
+    expect([input.name, input.path, input.format]).to.deep.equal(['stdin', undefined, 'json'])
     expect(await textOf(input)).to.equal('[{"email":"a@x"}]')
     expect(await textOf(input)).to.equal('[{"email":"a@x"}]')
   })
@@ -112,7 +112,7 @@ describe('opening an input', () => {
     const opening = open(path)
     setTimeout(() => writeFileSync(path, 'email\na@x\n'), 50)
     const input = await opening
-    expect([input.name, input.path, input.form]).to.deep.equal([path, undefined, 'csv'])
+    expect([input.name, input.path, input.format]).to.deep.equal([path, undefined, 'csv'])
     expect(await textOf(input)).to.equal('email\na@x\n')
     expect(await textOf(input)).to.equal('email\na@x\n')
   })
@@ -190,7 +190,7 @@ describe('opening an input', () => {
     const failure = await failureOf(() =>
       openInput('-', {
         signal: new AbortController().signal,
-        spoolFolder: join(blocked, 'spool'),
+        spoolDirectory: join(blocked, 'spool'),
         stdin: new PassThrough().end('x'),
         untilEnded: () => () => {},
         resolvePath: String,

@@ -1,17 +1,17 @@
 import type { Input } from '../../../src/bulk/input/input.ts'
-import type { InputForm } from '../../../src/bulk/input/input-form.ts'
+import type { InputFormat } from '../../../src/bulk/input/input-format.ts'
 import type { InputRow, RowFault } from '../../../src/bulk/input/input-row.ts'
 import { readRows } from '../../../src/bulk/input/read-rows.ts'
 import type { RowKind } from '../../../src/bulk/rows/user-row.ts'
 import { Failure } from '../../../src/contract/failure.ts'
 
 /** An input of a text that comes in chunks of so many bytes. */
-export function textInput(form: InputForm, text: string | Uint8Array, chunk = 64 * 1024): Input {
+export function textInput(format: InputFormat, text: string | Uint8Array, chunk = 64 * 1024): Input {
   const bytes = Buffer.from(text as string)
   return {
     name: 'rows',
     path: undefined,
-    form,
+    format,
     async *read() {
       for (let at = 0; at < bytes.length; at += chunk) yield bytes.subarray(at, at + chunk)
     },
@@ -27,8 +27,12 @@ export async function rowsOf(input: Input, kind: RowKind = 'users'): Promise<Inp
 }
 
 /** Each fault as `line:column message`. */
-export async function faultsOf(form: InputForm, text: string, kind: RowKind = 'users'): Promise<string[]> {
-  const rows = await rowsOf(textInput(form, text), kind)
+export async function faultsOf(
+  format: InputFormat,
+  text: string,
+  kind: RowKind = 'users',
+): Promise<string[]> {
+  const rows = await rowsOf(textInput(format, text), kind)
   return rows.flatMap(({ faults }) => faults.map(describeFault))
 }
 

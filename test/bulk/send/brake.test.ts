@@ -416,5 +416,5 @@ function answers(...outcomes: (Failure | undefined | (() => Failure))[]): () => 
 /** The client tells of an answer. */
 function answered(brake: Brake, status: number, headers: Record<string, string>): void {
   const about = { method: 'GET', url: 'https://chat.example/', attempt: 1, statusText: '', elapsed: 1 }
-  brake.observe({ ...about, type: 'answer', status, headers })
+  brake.observe({ ...about, type: 'response', status, headers })
 }

@@ -56,7 +56,7 @@ export class LimitedService {
     await clock.sleep(latency?.() ?? 20)
     this.#atOnce--
     const status = limited ? 429 : 200
-    observe?.({ ...about, type: 'answer', status, statusText: '', headers: said, elapsed: 20 })
+    observe?.({ ...about, type: 'response', status, statusText: '', headers: said, elapsed: 20 })
     if (limited) throw new Failure('rate_limited', 'Rate limit exceeded', { status })
   }
 }

@@ -161,7 +161,7 @@ describe('what completion knows by itself', () => {
     try {
       const theme = await runChatctl(sandbox, ['settings', 'set', 'theme.mode=x', '-p', 'local'])
       for (const mode of themeModes) expect(theme.stderr).to.contain(mode)
-      for (const { id, documentForms: forms } of commands) {
+      for (const { id, documentFormats: forms } of commands) {
         // A session needs a terminal.
         if (forms === undefined || id === 'chat') continue
         const args = id === 'chat:show' ? ['x'] : []

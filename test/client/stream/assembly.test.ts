@@ -260,7 +260,7 @@ describe('Assembly', () => {
             const chunks = sorted.slice(1).map((to, index) => bytes.subarray(sorted[index], to))
             expectAnswer(run(type, chunks), verified)
           }),
-          { numRuns: 60 },
+          { numRuns: 0.3 * (fc.readConfigureGlobal().numRuns ?? 100) },
         )
       })
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { composePlanFile } from '../../../src/plan/saved/plan-file.ts'
+import { composePlanFile } from '../../../src/plan/plan-file.ts'
 import { barrier } from '../../support/barrier.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { answer, delayed, failing, json, reset } from '../../support/fault-server.ts'

@@ -11,7 +11,7 @@ import {
   silent,
   startFaultServer,
 } from '../../support/fault-server.ts'
-import { startBuilt } from '../../support/run-chatctl.ts'
+import { type Running, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 
 describe('users create --generate-password', () => {
@@ -28,31 +28,24 @@ describe('users create --generate-password', () => {
   async function create(
     behaviour: Behaviour,
     flags: readonly string[] = [],
-    meanwhile: (child: ReturnType<typeof startBuilt>) => void = () => {},
+    meanwhile: (running: Running) => void = () => {},
   ) {
-    let child: ReturnType<typeof startBuilt> | undefined
+    let running: Running | undefined
     const sent: RecordedRequest[] = []
     const server = await startFaultServer((request, response, incoming) => {
       sent.push(request)
-      if (child) meanwhile(child)
+      if (running) meanwhile(running)
       return behaviour(request, response, incoming)
     })
     const words = ['users', 'create', '--email', 'ada@example.com', '--generate-password', ...flags]
-    child = startBuilt(sandbox, words, {
+    running = startChatctl(sandbox, words, {
       env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' },
     })
-    child.stdin?.end()
-    const said = { stdout: '', stderr: '' }
-    child.stdout?.on('data', (chunk) => {
-      said.stdout += chunk
-    })
-    child.stderr?.on('data', (chunk) => {
-      said.stderr += chunk
-    })
-    const exitCode = await new Promise<number | null>((resolve) => child.once('close', resolve))
+    running.stdin.end()
+    const run = await running.ended
     await server.close()
     const password = sent[0] && JSON.parse(sent[0].body).password
-    return { exitCode, ...said, password, url: server.url }
+    return { ...run, password, url: server.url }
   }
 
   /** The file has the password that was sent, is its owner's, and was named. */
@@ -86,7 +79,7 @@ describe('users create --generate-password', () => {
   }
 
   it('keeps the password in a file where a signal ends the run after it was sent, and names the file', async () => {
-    const run = await create(silent, ['--json'], (child) => child.kill('SIGINT'))
+    const run = await create(silent, ['--json'], (running) => running.interrupt('SIGINT'))
     expect(run.exitCode).to.equal(130)
     expectKept(run)
     const { error } = JSON.parse(run.stderr)

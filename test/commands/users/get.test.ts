@@ -13,7 +13,7 @@ import {
   type Script,
   startFaultServer,
 } from '../../support/fault-server.ts'
-import { type Run, type RunOptions, runChatctl, startBuilt } from '../../support/run-chatctl.ts'
+import { type Run, type RunOptions, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 
 /** Several users in one command. */
@@ -84,17 +84,18 @@ describe('users get ID ID', () => {
 
   it('writes rows while others are still to come, also from stdin', async () => {
     const options = await start(users())
-    const child = startBuilt(sandbox, ['users', 'get', '-', '-o', 'jsonl'], options)
-    child.stdin?.write('a b\n')
-    const [first] = await once(child.stdout ?? child, 'data')
-    expect(JSON.parse(String(first).split('\n')[0] ?? '')).to.deep.equal(userOf('a'))
-    let rest = ''
-    child.stdout?.on('data', (chunk) => {
-      rest += chunk
-    })
-    child.stdin?.end('c')
-    expect((await once(child, 'close'))[0]).to.equal(0)
-    expect(rest).to.contain('"c"')
+    const { stdin, stdout, written, ended } = startChatctl(
+      sandbox,
+      ['users', 'get', '-', '-o', 'jsonl'],
+      options,
+    )
+    stdin.write('a b\n')
+    await once(stdout, 'data')
+    expect(JSON.parse(written().stdout.split('\n')[0] ?? '')).to.deep.equal(userOf('a'))
+    stdin.end('c')
+    const run = await ended
+    expect(run.exitCode).to.equal(0)
+    expect(run.stdout).to.contain('"c"')
   })
 
   it('has one header in CSV, and one array in JSON', async () => {
@@ -162,11 +163,9 @@ describe('users get ID ID', () => {
 
   it('does not wait for a stdin that goes on when it stops', async () => {
     const options = await start(failing(401, 'unauthorized', 'No'))
-    const child = startBuilt(sandbox, ['users', 'get', '-'], options)
-    child.stdin?.on('error', () => {})
-    child.stdin?.write('a b c\n')
-    const [code] = await once(child, 'close')
-    expect(code).to.equal(4)
+    const running = startChatctl(sandbox, ['users', 'get', '-'], options)
+    running.stdin.write('a b c\n')
+    expect(await running.ended).to.include({ exitCode: 4 })
   })
 
   it('stops where nothing can be reached', async () => {
@@ -231,18 +230,13 @@ describe('users get ID ID', () => {
 
   it('reads ids that chunks of stdin cut in two, and characters too', async () => {
     const options = await start(users())
-    const child = startBuilt(sandbox, ['users', 'get', '-', '--fields', 'id'], options)
-    let stdout = ''
-    child.stdout?.on('data', (chunk) => {
-      stdout += chunk
-    })
+    const { stdin, ended } = startChatctl(sandbox, ['users', 'get', '-', '--fields', 'id'], options)
     for (const byte of Buffer.from('über\r\nzwei  drei')) {
-      child.stdin?.write(Buffer.of(byte))
-      await sleep(5)
+      stdin.write(Buffer.of(byte))
+      await sleep(1)
     }
-    child.stdin?.end()
-    await once(child, 'close')
-    expect(stdout).to.equal('%C3%BCber\nzwei\ndrei\n')
+    stdin.end()
+    expect((await ended).stdout).to.equal('%C3%BCber\nzwei\ndrei\n')
   })
 
   it('refuses a field that no user has before it writes one', async () => {

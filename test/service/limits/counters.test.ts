@@ -1,7 +1,7 @@
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { SqliteCounters } from '../../../src/service/limits/sqlite-counters.ts'
+import { SqliteCounters } from '../../../src/service/store/sqlite/sqlite-counters.ts'
 import { withFolder } from '../temporary-service.ts'
 import { agreesWithModel, ask, noWarning } from './counting-model.ts'
 

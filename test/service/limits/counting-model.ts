@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import type { Ask, Counters, Taken } from '../../../src/service/limits/counters.ts'
+import type { Counters, CountRequest, Taken } from '../../../src/service/store/counters.ts'
 
 export const noWarning = (message: string, error: unknown) => {
   throw new Error(message, { cause: error })
 }
 
-export const ask = (given: Partial<Ask> = {}): Ask => ({
+export const ask = (given: Partial<CountRequest> = {}): CountRequest => ({
   keyId: 'k',
   wanted: 1,
   hour: 100,
@@ -20,7 +20,7 @@ export const ask = (given: Partial<Ask> = {}): Ask => ({
 class Model {
   readonly #windows = new Map<string, { at: number; count: number }>()
 
-  take({ keyId, wanted, hour, minute, hourlyLimit, minuteLimit }: Ask): Taken {
+  take({ keyId, wanted, hour, minute, hourlyLimit, minuteLimit }: CountRequest): Taken {
     const hours = this.#window(`${keyId} hour`, hour, 1)
     const minutes = this.#window(`${keyId} minute`, minute, 60)
     let granted = 0

@@ -70,12 +70,22 @@ async function announce(url: string, key: string, length: number | undefined) {
   return outgoing
 }
 
-async function store(db: Database, userId: string, bytes: number): Promise<string> {
+/**
+ * A conversation whose answer has so many characters. Each takes six bytes of a response: four megabytes
+ * could disappear in the buffers of the system, and the response would have left although nobody reads it.
+ */
+async function store(db: Database, userId: string, characters: number): Promise<string> {
   const createdAt = new Date().toISOString()
   const contextId = createId('ctx')
   await storeExchange(db, {
     ...{ userId, contextId, opensContext: true, messageId: createId('msg'), answerId: createId('msg') },
-    ...{ message: 'x', answer: 'x'.repeat(bytes), incomplete: false, model: 'm', finishReason: 'stop' },
+    ...{
+      message: 'x',
+      answer: '\u0001'.repeat(characters),
+      incomplete: false,
+      model: 'm',
+      finishReason: 'stop',
+    },
     ...{ askedAt: createdAt, createdAt },
   })
   return contextId

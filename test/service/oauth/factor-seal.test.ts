@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync 
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { Refusal } from '../../../src/service/domain/refusal.ts'
 import { FactorSeal } from '../../../src/service/oauth/factor-seal.ts'
+import { Refusal } from '../../../src/service/refusal.ts'
 import { withFolder } from '../temporary-service.ts'
 
 const secret = fc.stringMatching(/^[A-Z2-7]{16,64}$/)

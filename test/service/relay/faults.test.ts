@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
-import type { Refusal } from '../../../src/service/domain/refusal.ts'
+import type { Refusal } from '../../../src/service/refusal.ts'
 import { createOpenAiCompatible } from '../../../src/service/upstream/openai-compatible.ts'
 import {
   chunk,

@@ -1,19 +1,16 @@
-import { spawn } from 'node:child_process'
 import { createPrivateKey } from 'node:crypto'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { Agent, fetch } from 'undici'
 import { hintOf } from '../../../src/cli/hints.ts'
 import { Failure } from '../../../src/contract/failure.ts'
 import { openAdministration } from '../../../src/service/administration/administration.ts'
-import { readExposure } from '../../../src/service/http/listening/exposure.ts'
-import { issuerOf } from '../../../src/service/http/listening/issuer.ts'
+import { issuerOf, readExposure } from '../../../src/service/http/listening/exposure.ts'
 import { type ServiceOptions, startService } from '../../../src/service/start-service.ts'
 import { makeCertificate } from '../../support/certificate.ts'
-import { binary } from '../../support/run-chatctl.ts'
+import { startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { equip, withFolder } from '../temporary-service.ts'
 
@@ -158,17 +155,13 @@ describe('the log', () => {
     this.timeout(30_000)
     const log = async (...flags: string[]) => {
       const sandbox = createSandbox()
-      const child = spawn(process.execPath, [binary, 'service', 'run', '--port', '0', ...flags], {
-        env: sandbox.env,
-        stdio: ['ignore', 'pipe', 'pipe'],
-      })
-      const lines = text(child.stderr)
-      const [url] = await once(child.stdout, 'data')
+      const running = startChatctl(sandbox, ['service', 'run', '--port', '0', ...flags])
+      const [url] = await once(running.stdout, 'data')
       const headers = { 'x-forwarded-for': '203.0.113.9, not an address, 203.0.113.7' }
       await (await fetch(`${String(url).trim()}/x`, { headers })).text()
       await (await fetch(`${String(url).trim()}/y`, { headers: { 'x-forwarded-for': 'evil"\tname' } })).text()
-      child.kill('SIGTERM')
-      const answered = (await lines)
+      running.interrupt('SIGTERM')
+      const answered = (await running.ended).stderr
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line))

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { runChatctl } from '../../support/run-chatctl.ts'
-import { runService } from '../../support/run-service.ts'
+import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { serveInProcess } from '../../support/run-service.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 
 describe('a command on this machine beside a service that uses another database', () => {
@@ -19,7 +19,7 @@ describe('a command on this machine beside a service that uses another database'
 
   it('settings set --profile local is refused while a service runs on another data directory', async () => {
     const data = join(sandbox.home, 'data')
-    const service = await runService(sandbox, ['--data', data])
+    const service = await serveInProcess(sandbox, ['--data', data])
     const set = ['settings', 'set', 'app_name=Changed', '--profile', 'local']
     try {
       const refused = await runChatctl(sandbox, set)
@@ -46,7 +46,7 @@ describe('a command on this machine beside a service that uses another database'
     const made = await runChatctl(sandbox, create, { stdin })
     expect(made.exitCode, made.stderr).to.equal(0)
     const data = join(sandbox.home, 'data')
-    const service = await runService(sandbox, ['--data', data])
+    const service = await serveInProcess(sandbox, ['--data', data])
     try {
       const { exitCode, stdout, stderr } = await runChatctl(sandbox, ['doctor', '-o', 'json'])
       expect(exitCode, stdout).to.equal(0)
@@ -63,7 +63,7 @@ describe('a command on this machine beside a service that uses another database'
   })
 
   it('service backup is refused without a claim that it would change a database', async () => {
-    const service = await runService(sandbox, ['--data', join(sandbox.home, 'data')])
+    const service = await serveInProcess(sandbox, ['--data', join(sandbox.home, 'data')])
     try {
       const refused = await runChatctl(sandbox, ['service', 'backup', '--to', join(sandbox.home, 'b.db')])
       expect(refused.exitCode, refused.stderr).to.equal(2)
@@ -74,8 +74,8 @@ describe('a command on this machine beside a service that uses another database'
   })
 
   it('settings set --profile local changes the default data directory while its own service runs', async () => {
-    const other = await runService(sandbox, ['--data', join(sandbox.home, 'data')])
-    const own = await runService(sandbox)
+    const other = await serveInProcess(sandbox, ['--data', join(sandbox.home, 'data')])
+    const own = await serveInProcess(sandbox)
     try {
       const done = await runChatctl(sandbox, ['settings', 'set', 'app_name=Changed', '--profile', 'local'])
       expect(done.exitCode, done.stderr).to.equal(0)
@@ -87,7 +87,7 @@ describe('a command on this machine beside a service that uses another database'
 
   it('service run needs no home directory with --data', async () => {
     const env = { HOME: '/proc/none', XDG_DATA_HOME: '/proc/none/data' }
-    const service = await runService({ ...sandbox, env: { ...sandbox.env, ...env } }, [
+    const service = await serveInProcess({ ...sandbox, env: { ...sandbox.env, ...env } }, [
       '--data',
       join(sandbox.home, 'data'),
     ])
@@ -95,14 +95,14 @@ describe('a command on this machine beside a service that uses another database'
   })
 
   it('service run exits 129 after SIGHUP, and 0 after SIGTERM', async () => {
-    for (const [signal, code] of [
+    for (const [signal, exitCode] of [
       ['SIGHUP', 129],
       ['SIGTERM', 0],
     ] as const) {
-      const service = await runService(sandbox)
-      const ended = once(service.child, 'exit')
-      service.child.kill(signal)
-      expect((await ended)[0], signal).to.equal(code)
+      const running = startChatctl(sandbox, ['service', 'run', '--port', '0', '--json'])
+      await once(running.stdout, 'data')
+      running.interrupt(signal)
+      expect(await running.ended, signal).to.include({ exitCode })
     }
   })
 })

@@ -7,7 +7,7 @@ import { openInput } from '../../../src/bulk/input/input.ts'
 
 const input = await openInput(process.argv[2] ?? '', {
   signal: new AbortController().signal,
-  spoolFolder: '',
+  spoolDirectory: '',
   stdin: new PassThrough(),
   untilEnded: () => () => {},
   resolvePath: String,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import type { InputForm } from '../../../src/bulk/input/input-form.ts'
+import type { InputFormat } from '../../../src/bulk/input/input-format.ts'
 import { takesAll } from '../../support/take-sample.ts'
 
 /** As `keepHeapSmall` sets them: otherwise V8 lets garbage come together, as much as it has room for. */
@@ -22,7 +22,7 @@ const row = (index: number): object => ({
   permissions: ['read:chat', 'write:chat'],
 })
 
-const writers: Record<InputForm, (count: number) => string> = {
+const writers: Record<InputFormat, (count: number) => string> = {
   csv: (count) =>
     `email,name,metadata.company,permissions\n${list(count, (index) => `user-${index}@example.com,User Number ${index},"Company ${index}",read:chat;write:chat\n`).join('')}`,
   jsonl: (count) => list(count, (index) => `${JSON.stringify(row(index))}\n`).join(''),
@@ -47,9 +47,9 @@ describe('the memory of a check', function () {
   })
 
   /** Bytes: the most that a process of its own ever had. */
-  function peakOf(form: InputForm, count: number): number {
-    const path = join(folder, `${count}.${form}`)
-    writeFileSync(path, writers[form](count))
+  function peakOf(format: InputFormat, count: number): number {
+    const path = join(folder, `${count}.${format}`)
+    writeFileSync(path, writers[format](count))
     const { stdout, stderr } = spawnSync(process.execPath, [...flags, checkAlone, path], { encoding: 'utf8' })
     const { rows, peak } = JSON.parse(stdout || `"${stderr}"`)
     expect(rows).to.equal(count)
@@ -57,16 +57,16 @@ describe('the memory of a check', function () {
   }
 
   // YAML takes its time: a tenth of the rows.
-  const counts: [InputForm, number][] = [
+  const counts: [InputFormat, number][] = [
     ['csv', 200_000],
     ['jsonl', 200_000],
     ['json', 200_000],
     ['yaml', 20_000],
   ]
-  for (const [form, many] of counts) {
-    it(`does not grow with the rows: ${form}`, function () {
-      if (form !== 'csv' && !takesAll) this.skip()
-      const [few, all] = [peakOf(form, many / 20), peakOf(form, many)]
+  for (const [format, many] of counts) {
+    it(`does not grow with the rows: ${format}`, function () {
+      if (format !== 'csv' && !takesAll) this.skip()
+      const [few, all] = [peakOf(format, many / 20), peakOf(format, many)]
       expect(all / few).to.be.below(bound)
     })
   }

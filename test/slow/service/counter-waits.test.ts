@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { SqliteCounters } from '../../../src/service/limits/sqlite-counters.ts'
+import { SqliteCounters } from '../../../src/service/store/sqlite/sqlite-counters.ts'
 import { loadSqlite } from '../../../src/system/load-sqlite.ts'
 import { ask, noWarning } from '../../service/limits/counting-model.ts'
 import { withFolder } from '../../service/temporary-service.ts'

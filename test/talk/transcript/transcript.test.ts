@@ -1,17 +1,13 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Usage } from '../../../src/contract/completion.ts'
 import { parseJson } from '../../../src/contract/exact-json.ts'
 import { readTranscript } from '../../../src/talk/transcript/read-transcript.ts'
-import { renderTranscript } from '../../../src/talk/transcript/render-transcript.ts'
-import { replayTurn } from '../../../src/talk/transcript/replay-turn.ts'
+import { renderTranscript, replayTurn } from '../../../src/talk/transcript/render-transcript.ts'
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
 import { thrownFailure } from '../../support/thrown-failure.ts'
-import { until } from '../../support/until.ts'
 import { withFolder } from './temporary-folder.ts'
 
 const at = '2026-01-02T03:04:05.000Z'
@@ -300,26 +296,6 @@ describe('a transcript', () => {
       expect(readTranscript(writer.path)).to.include({ profile: 'work' })
       expect(readTranscript(writer.path).turns.map(({ user }) => user)).to.deep.equal(['Again'])
     })
-  })
-
-  it('keeps what was appended when its process is killed, and can be opened at once', async () => {
-    const child = fork(new URL('write-until-killed.ts', import.meta.url), [], { silent: true })
-    const [{ path }] = (await once(child, 'message')) as [{ path: string }]
-    expect(thrownFailure(() => TranscriptWriter.reopen(path)).kind).to.equal('conflict')
-    let told = 0
-    child.on('message', ({ number }: { number?: number }) => {
-      told = number ?? told
-    })
-    await until(() => told > 5)
-    child.kill('SIGKILL')
-    await once(child, 'close')
-    const [turn] = readTranscript(path).turns
-    expect(turn?.status).to.equal('lost')
-    const numbers = turn?.answer.trim().split(' ').map(Number) ?? []
-    expect(numbers.length).to.be.at.least(told)
-    expect(numbers).to.deep.equal(numbers.map((_, index) => index + 1))
-    TranscriptWriter.reopen(path).close()
-    rmSync(dirname(path), { recursive: true })
   })
 })
 

@@ -134,7 +134,7 @@ describe('the layout of the editor', () => {
           expect(cursor.column).to.be.within(0, columns - 1)
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 

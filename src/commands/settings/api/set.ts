@@ -67,9 +67,7 @@ export default class SettingsApiSet extends BaseCommand {
       throw new Failure('usage', 'There is nothing to set', { hint: 'chatctl settings api set --help' })
     }
     const client = await context.connect()
-    const { compareSent, readSent, sendConfiguration } = await import(
-      '../../../plan/apply/sent-configuration.ts'
-    )
+    const { readSent, sendConfiguration } = await import('../../../plan/apply/sent-configuration.ts')
     const { withSettingsLock } = await import('../../../plan/apply/settings-lock.ts')
     const service = serviceOf(context)
     const send = () => client.settings.setApi(configuration)
@@ -83,6 +81,7 @@ export default class SettingsApiSet extends BaseCommand {
       return { before, answer: await this.change(sending) }
     })
     if (before) {
+      const { compareSent } = await import('../../../plan/plan.ts')
       await showSentDifference(compareSent(before, configuration), context)
     }
     const changed = { done: 'Set the API configuration', resource: 'it' }

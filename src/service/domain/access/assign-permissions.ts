@@ -1,9 +1,9 @@
 import type { AssignPermissionsRequest } from '../../../contract/user.ts'
+import { Refusal } from '../../refusal.ts'
 import type { Database } from '../../store/tables.ts'
 import { noteChange, type Origin } from '../audit.ts'
-import { Refusal } from '../refusal.ts'
 import { lockUser } from '../users.ts'
-import type { Caller } from './caller.ts'
+import type { Caller } from './callers.ts'
 import { rightsOf, rightsOfUser } from './permissions.ts'
 
 export interface Assignment {

@@ -1,4 +1,4 @@
-import { Refusal } from '../refusal.ts'
+import { Refusal } from '../../refusal.ts'
 
 /** How many characters a password may have. */
 export const passwordLength = { least: 8, most: 1024 } as const

@@ -1,7 +1,7 @@
 import type { Database } from '../../store/tables.ts'
-import type { Piece, Upstream, Usage } from '../../upstream/upstream.ts'
+import type { Piece, TokenCounts, Upstream } from '../../upstream/upstream.ts'
 import type { SettingsInForce } from '../settings.ts'
-import { type Asked, prepareExchange, type Running, type Sent } from './chat.ts'
+import { type MessageRequest, type PreparedExchange, prepareExchange, type RunningRequest } from './chat.ts'
 import { type Exchange, storeExchange, updateAnswer } from './contexts.ts'
 import { StorableStream } from './storable-text.ts'
 
@@ -18,7 +18,7 @@ export type ChatEvent =
         model: string
         finish_reason: string
         /** Only where the model server told. */
-        usage?: Usage
+        usage?: TokenCounts
       }
     }
 
@@ -32,18 +32,18 @@ export async function* streamMessage(
   upstream: Upstream,
   settings: SettingsInForce,
   userId: string,
-  sent: Sent,
-  running: Running,
+  sent: MessageRequest,
+  running: RunningRequest,
 ): AsyncGenerator<ChatEvent> {
-  const { exchange, order } = await prepareExchange(db, upstream, settings, userId, sent, running)
+  const { exchange, modelRequest } = await prepareExchange(db, upstream, settings, userId, sent, running)
   const { signal } = running
   let record: AnswerRecord | undefined
-  let usage: Usage | undefined
+  let usage: TokenCounts | undefined
   // A client that reads no more holds this generator back: what it was not sent is kept all the same.
   const keep = () => void record?.store().catch(() => {})
   signal.addEventListener('abort', keep)
   try {
-    for await (const piece of upstream.stream(order, signal)) {
+    for await (const piece of upstream.stream(modelRequest, signal)) {
       record ??= new AnswerRecord(db, exchange)
       const delta = await record.take(piece)
       if (piece.kind === 'finish') usage = piece.usage
@@ -62,7 +62,7 @@ const shared = ({ answerId, contextId, createdAt }: Exchange) => ({
   created_at: createdAt,
 })
 
-function finished(answer: Exchange, usage: Usage | undefined): ChatEvent {
+function finished(answer: Exchange, usage: TokenCounts | undefined): ChatEvent {
   const { answer: response, model, finishReason } = answer
   return {
     event: 'done',
@@ -93,7 +93,7 @@ export class AnswerRecord {
   /** A write that nobody waits for. */
   #meanwhile: Promise<void> | undefined
 
-  constructor(db: Database, exchange: Asked['exchange']) {
+  constructor(db: Database, exchange: PreparedExchange['exchange']) {
     this.#db = db
     const createdAt = new Date().toISOString()
     this.exchange = { ...exchange, answer: '', incomplete: true, finishReason: null, createdAt }

@@ -1,27 +1,29 @@
-import type { SendAnswer, SendRequest } from '../../../contract/conversation.ts'
+import type { Completion, CompletionRequest, Message } from '../../../contract/completion.ts'
+import type { SendRequest, SendResponse } from '../../../contract/conversation.ts'
+import type { Model } from '../../../contract/model.ts'
 import type { Hold } from '../../limits/memory-budget.ts'
+import { Refusal } from '../../refusal.ts'
 import type { Database } from '../../store/tables.ts'
-import type { Order, Upstream } from '../../upstream/upstream.ts'
+import type { ModelRequest, Upstream } from '../../upstream/upstream.ts'
 import { createId } from '../identifiers.ts'
-import { Refusal } from '../refusal.ts'
 import type { SettingsInForce } from '../settings.ts'
 import { type Exchange, readConversation, storeExchange } from './contexts.ts'
 import { storableText } from './storable-text.ts'
 
 /** A request that has passed validation. */
-export type Sent = SendRequest & { message: string }
+export type MessageRequest = SendRequest & { message: string }
 
 /** A request that is being answered. */
-export interface Running {
+export interface RunningRequest {
   /** Aborted when the client goes away or the service stops. */
   signal: AbortSignal
   hold: Hold
 }
 
 /** Everything that is known about an exchange before the model says a word. */
-export interface Asked {
+export interface PreparedExchange {
   exchange: Omit<Exchange, 'answer' | 'incomplete' | 'finishReason' | 'createdAt'>
-  order: Order
+  modelRequest: ModelRequest
 }
 
 /**
@@ -34,9 +36,9 @@ export async function prepareExchange(
   upstream: Upstream,
   settings: SettingsInForce,
   userId: string,
-  { message, context_id, model }: Sent,
-  { signal, hold }: Running,
-): Promise<Asked> {
+  { message, context_id, model }: MessageRequest,
+  { signal, hold }: RunningRequest,
+): Promise<PreparedExchange> {
   requireChat(settings)
   const askedAt = new Date().toISOString()
   const earlier =
@@ -55,7 +57,7 @@ export async function prepareExchange(
       model: chosen,
       askedAt,
     },
-    order: {
+    modelRequest: {
       model: chosen,
       messages: [...earlier, { role: 'user', content: message }],
       max_tokens: capTokens(settings, undefined),
@@ -69,11 +71,11 @@ export async function sendMessage(
   upstream: Upstream,
   settings: SettingsInForce,
   userId: string,
-  sent: Sent,
-  running: Running,
-): Promise<SendAnswer> {
-  const { exchange, order } = await prepareExchange(db, upstream, settings, userId, sent, running)
-  const { choices, model } = await upstream.complete(order, running.signal)
+  sent: MessageRequest,
+  running: RunningRequest,
+): Promise<SendResponse> {
+  const { exchange, modelRequest } = await prepareExchange(db, upstream, settings, userId, sent, running)
+  const { choices, model } = await upstream.complete(modelRequest, running.signal)
   const response = storableText(choices[0]?.message.content ?? '')
   const createdAt = new Date().toISOString()
   await storeExchange(db, {
@@ -88,7 +90,7 @@ export async function sendMessage(
 }
 
 /** Reading models and history stays possible: only the model is not asked. @throws Refusal `feature_disabled` */
-export function requireChat({ features }: SettingsInForce): void {
+function requireChat({ features }: SettingsInForce): void {
   if (features.chat) return
   throw new Refusal(
     'feature_disabled',
@@ -100,5 +102,24 @@ export function requireChat({ features }: SettingsInForce): void {
 }
 
 /** How many tokens a completion may generate: what was asked for, and never more than the settings allow. */
-export const capTokens = ({ limits }: SettingsInForce, wanted: number | undefined): number =>
+const capTokens = ({ limits }: SettingsInForce, wanted: number | undefined): number =>
   Math.min(wanted ?? limits.max_tokens, limits.max_tokens)
+
+/** One stateless completion; nothing of it is stored. @throws Refusal `feature_disabled` */
+export async function complete(
+  upstream: Upstream,
+  settings: SettingsInForce,
+  request: CompletionRequest & { messages: Message[] },
+  signal: AbortSignal,
+): Promise<Completion> {
+  requireChat(settings)
+  const { messages, temperature } = request
+  const max_tokens = capTokens(settings, request.max_tokens)
+  const model = request.model ?? (await upstream.defaultModel(signal))
+  const result = await upstream.complete({ model, messages, temperature, max_tokens }, signal)
+  return { id: createId('chatcmpl'), object: 'chat.completion', ...result }
+}
+
+export async function listModels(upstream: Upstream, signal: AbortSignal): Promise<{ data: Model[] }> {
+  return { data: await upstream.listModels(signal) }
+}

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { Message } from '../../../contract/completion.ts'
 import type { Hold } from '../../limits/memory-budget.ts'
+import { Refusal } from '../../refusal.ts'
 import { prepareQuery } from '../../store/prepared-query.ts'
 import type { Database } from '../../store/tables.ts'
-import { Refusal } from '../refusal.ts'
 
 /** @throws Refusal `context_not_found`, for another user's context too */
 export async function findContext(db: Database, userId: string, id: string): Promise<void> {

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { HistoryMessage, HistoryPage, HistoryQuery } from '../../../contract/conversation.ts'
 import type { Hold } from '../../limits/memory-budget.ts'
+import { invalidRequest } from '../../refusal.ts'
 import { prepareQuery } from '../../store/prepared-query.ts'
 import type { Database, MessageRow } from '../../store/tables.ts'
-import { invalidRequest } from '../refusal.ts'
 import { countEscapes, findContext, longestJson } from './contexts.ts'
 
 /** Messages on a page when `limit` is not given. */
@@ -120,7 +120,7 @@ const measureOfContext = prepareQuery((db, bounds: Bounds & { contextId: string 
 )
 
 /** Messages from one place to another, both included. */
-interface Part {
+interface RowRange {
   userId: string
   from: number
   to: number
@@ -129,12 +129,12 @@ interface Part {
 const shown = ['id', 'content', 'role', 'created_at', 'incomplete'] as const
 
 /** Oldest first. */
-const partOf = (db: Database, { from, to }: Part) =>
+const partOf = (db: Database, { from, to }: RowRange) =>
   db.selectFrom('messages').select(shown).where('seq', '>=', from).where('seq', '<=', to).orderBy('seq')
 
-const selectOfUser = prepareQuery((db, part: Part) => partOf(db, part).where('user_id', '=', part.userId))
+const selectOfUser = prepareQuery((db, part: RowRange) => partOf(db, part).where('user_id', '=', part.userId))
 
-const selectOfContext = prepareQuery((db, part: Part & { contextId: string }) =>
+const selectOfContext = prepareQuery((db, part: RowRange & { contextId: string }) =>
   partOf(db, part).where('context_id', '=', part.contextId),
 )
 

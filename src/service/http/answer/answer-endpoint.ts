@@ -1,17 +1,17 @@
+import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { EndpointName } from '../../../contract/endpoints.ts'
-import type { Caller } from '../../domain/access/caller.ts'
+import type { Caller } from '../../domain/access/callers.ts'
 import { originOf } from '../../domain/audit.ts'
 import type { LiveSettings } from '../../domain/live-settings.ts'
 import type { Store } from '../../store/store.ts'
+import { clientLeft, toRefusal } from '../../to-refusal.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 import type { RequestMemory } from '../request/request-memory.ts'
 import { validate } from '../request/validate.ts'
 import { type Call, Created, handlers } from '../routes.ts'
-import { toRefusal } from './error-answer.ts'
 import type { FailureLog } from './error-handler.ts'
 import { EventStream, openEventStream } from './event-stream.ts'
-import type { RunningAnswers } from './running-answers.ts'
 
 /** What requests are answered with. */
 export interface Serving {
@@ -60,4 +60,38 @@ export async function answerEndpoint<N extends EndpointName>(
       .send(stream)
   }
   return result
+}
+
+/**
+ * The answers that somebody still waits for, and what ends them early: the client goes away, or
+ * the service stops. `AbortSignal.any` says the same at several times the cost.
+ */
+export class RunningAnswers {
+  readonly #controllers = new Set<AbortController>()
+  readonly #stopping: AbortSignal
+
+  /** @param stopping aborted when what still runs is to end */
+  constructor(stopping: AbortSignal) {
+    this.#stopping = stopping
+    stopping.addEventListener('abort', () => {
+      for (const controller of this.#controllers) controller.abort(stopping.reason)
+    })
+  }
+
+  /** Aborted as soon as the answer is of no use any more. To be asked for once for each answer. */
+  signalFor(response: ServerResponse): AbortSignal {
+    const controller = new AbortController()
+    if (this.#stopping.aborted) controller.abort(this.#stopping.reason)
+    const leave = () => controller.abort(clientLeft())
+    if (response.closed || response.destroyed) {
+      leave()
+      return controller.signal
+    }
+    this.#controllers.add(controller)
+    response.once('close', () => {
+      this.#controllers.delete(controller)
+      if (!response.writableFinished) leave()
+    })
+    return controller.signal
+  }
 }

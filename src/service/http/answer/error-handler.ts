@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
-import type { Refusal, RefusalCode } from '../../domain/refusal.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
-import { errorBodyOf, statusOf, toRefusal } from './error-answer.ts'
+import { errorBodyOf, type Refusal, type RefusalCode, statusOf } from '../../refusal.ts'
+import { toRefusal } from '../../to-refusal.ts'
 
 /** Answers whatever was thrown while a request was answered. */
 export function createErrorHandler(metrics: Metrics | undefined, failures: FailureLog) {

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { ChatEvent } from '../../domain/chat/chat-stream.ts'
-import { errorBodyOf, toRefusal } from './error-answer.ts'
+import { errorBodyOf } from '../../refusal.ts'
+import { toRefusal } from '../../to-refusal.ts'
 
 /** An answer that arrives in pieces. */
 export class EventStream {

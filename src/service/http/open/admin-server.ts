@@ -1,8 +1,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, isIP } from 'node:net'
-import { Refusal } from '../../domain/refusal.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
-import { errorBodyOf } from '../answer/error-answer.ts'
+import { errorBodyOf, Refusal } from '../../refusal.ts'
 import { listenFailure } from '../listening/listen-failure.ts'
 import type { Readiness } from './readiness.ts'
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { errorBodyOf } from '../answer/error-answer.ts'
+import { errorBodyOf } from '../../refusal.ts'
 import type { Readiness } from './readiness.ts'
 import { renderStatusPage } from './status-page.ts'
 
@@ -12,7 +12,7 @@ const openPaths: ReadonlyMap<string, string> = new Map([
 
 export const isOpenPath = (path: string): boolean => openPaths.has(path)
 
-export interface Front {
+export interface OpenRoutesParts {
   readiness: Readiness
   /** Shown where it is known. */
   version: string | undefined
@@ -21,7 +21,10 @@ export interface Front {
 }
 
 /** Whether the service is alive and ready, and a page for whoever opens its address in a browser. */
-export function addOpenRoutes(server: FastifyInstance, { readiness, version, publicUrl }: Front): void {
+export function addOpenRoutes(
+  server: FastifyInstance,
+  { readiness, version, publicUrl }: OpenRoutesParts,
+): void {
   const get = (path: string, handler: (request: FastifyRequest, reply: FastifyReply) => unknown) =>
     server.get(
       path,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { Refusal } from '../../domain/refusal.ts'
+import { Refusal } from '../../refusal.ts'
 import type { Database } from '../../store/tables.ts'
-import { toRefusal } from '../answer/error-answer.ts'
+import { toRefusal } from '../../to-refusal.ts'
 
 /** How long, in ms, the database may take to say that it is there. */
 const patience = 2_000

@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify'
-import type { Caller } from '../../domain/access/caller.ts'
+import type { Caller } from '../../domain/access/callers.ts'
 import type { Configured } from '../../domain/live-settings.ts'
-import { Refusal } from '../../domain/refusal.ts'
 import type { Limiter, WindowState } from '../../limits/limiter.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
+import { Refusal } from '../../refusal.ts'
 
 /**
  * Counts a request and puts the state of both windows into its answer's headers, whatever the

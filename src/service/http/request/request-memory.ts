@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Caller } from '../../domain/access/caller.ts'
+import type { Caller } from '../../domain/access/callers.ts'
 import { MemoryBudget } from '../../limits/memory-budget.ts'
-import { bodyLimit } from '../listening/connection-limits.ts'
+import { bodyLimit } from '../listening/server-options.ts'
 
 /** Counts what requests hold against the memory budget, until their responses have left. */
 export class RequestMemory {

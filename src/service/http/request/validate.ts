@@ -6,7 +6,7 @@ import {
   type RequestOf,
 } from '../../../contract/endpoints.ts'
 import { checkShape, type Fault, faultsOf } from '../../../contract/faults.ts'
-import { invalidRequest } from '../../domain/refusal.ts'
+import { invalidRequest } from '../../refusal.ts'
 import { bounds } from './bounds.ts'
 
 export interface Validated<N extends EndpointName> {

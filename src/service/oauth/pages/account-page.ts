@@ -5,7 +5,7 @@ import type { SignInSession } from '../sessions.ts'
 import { type Notice, renderOAuthPage, writeNotice } from './oauth-page.ts'
 
 /** What a person sees of their account. */
-export interface Account extends Notice {
+export interface AccountFacts extends Notice {
   email: string
   /** Of all forms of the page. */
   token: string
@@ -18,7 +18,7 @@ export interface Account extends Notice {
 }
 
 /** Sessions, password and second factor of the person who is signed in. */
-export function accountPage(account: Account): Page {
+export function accountPage(account: AccountFacts): Page {
   const content = html`<p>You are signed in as <b>${account.email}</b>.</p>
 ${writeNotice(account)}
 ${writeSessions(account)}
@@ -35,7 +35,7 @@ export function signedOutPage(): Page {
 }
 
 /** A form of this page; its fields and buttons say what is to be done. */
-const form = ({ token }: Account, content: Html) => html`<form method="post" action="${paths.account}">
+const form = ({ token }: AccountFacts, content: Html) => html`<form method="post" action="${paths.account}">
 <input type="hidden" name="token" value="${token}">
 ${content}
 </form>`
@@ -43,7 +43,7 @@ ${content}
 const button = (action: string, words: string, isStrong = false) =>
   html`<button${isStrong && new Html(' class="strong"')} name="do" value="${action}">${words}</button>`
 
-function writeSessions(account: Account): Html {
+function writeSessions(account: AccountFacts): Html {
   const { sessions, ownId } = account
   return html`<section aria-labelledby="sessions">
 <h2 id="sessions">Where you are signed in</h2>
@@ -79,7 +79,7 @@ const minuteOf = (moment: string): string => `${moment.slice(0, 16).replace('T',
 const currentPassword = (id: string) => html`<label for="${id}">Current password</label>
 <input id="${id}" name="password" type="password" autocomplete="current-password" required maxlength="1024">`
 
-function writePassword(account: Account): Html {
+function writePassword(account: AccountFacts): Html {
   return html`<section aria-labelledby="password">
 <h2 id="password">Password</h2>
 <p>A new one ends all your other sessions.</p>
@@ -94,7 +94,7 @@ ${currentPassword('current')}
 </section>`
 }
 
-function writeSecondFactor(account: Account): Html {
+function writeSecondFactor(account: AccountFacts): Html {
   return html`<section aria-labelledby="factor">
 <h2 id="factor">Second factor</h2>
 ${account.hasSecondFactor ? writeOn(account) : account.unconfirmed ? writeBegun(account, account.unconfirmed) : writeOff(account)}
@@ -102,7 +102,7 @@ ${account.hasSecondFactor ? writeOn(account) : account.unconfirmed ? writeBegun(
 }
 
 const writeOff = (
-  account: Account,
+  account: AccountFacts,
 ) => html`<p>Off. With it, signing in also asks for a code of an authenticator app.</p>
 ${form(
   account,
@@ -110,7 +110,7 @@ ${form(
 <div class="buttons">${button('factor-begin', 'Turn it on')}</div>`,
 )}`
 
-const writeBegun = (account: Account, { secret, svg }: { secret: string; svg: string }) => html`
+const writeBegun = (account: AccountFacts, { secret, svg }: { secret: string; svg: string }) => html`
 <p>Scan this with your authenticator app, or type the secret into it, then enter the code that it shows.</p>
 <div class="qr" role="img" aria-label="QR code of the secret">${new Html(svg)}</div>
 <p>Secret: <code>${secret.match(/.{1,4}/g)?.join(' ')}</code></p>
@@ -121,7 +121,7 @@ ${form(
 <div class="buttons">${button('factor-confirm', 'Turn it on', true)}<button name="do" value="factor-cancel" formnovalidate>Cancel</button></div>`,
 )}`
 
-const writeOn = (account: Account) => html`<p>On: signing in asks for a code.</p>
+const writeOn = (account: AccountFacts) => html`<p>On: signing in asks for a code.</p>
 ${form(
   account,
   html`${currentPassword('factor-password')}

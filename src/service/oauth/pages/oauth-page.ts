@@ -56,6 +56,7 @@ ${content}`,
     },
   })
 }
+
 /**
  * Says what cannot be done, and what to do instead.
  * @param retryAfter seconds

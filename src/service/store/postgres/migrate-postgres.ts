@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg'
 import { Failure } from '../../../contract/failure.ts'
 import { type AppliedMigration, checkLedger, checksumOf, foreignDatabase } from '../check-ledger.ts'
 import type { Migration } from '../migrations/migrations.ts'
-import { allTriggers, countTriggers, createTriggers } from './change-triggers.ts'
+import { allTriggers, countTriggers, createTriggers } from './change-feed.ts'
 
 /** "chat" in ASCII: the advisory lock that processes take which migrate one database. */
 const migrationLock = 0x63_68_61_74

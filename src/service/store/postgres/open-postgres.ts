@@ -1,19 +1,22 @@
 import { Kysely } from 'kysely'
 import { Pool, type PoolClient } from 'pg'
-import { PostgresCounters } from '../../limits/postgres-counters.ts'
 import { type Migration, migrations } from '../migrations/migrations.ts'
 import type { Store } from '../store.ts'
-import type { Tables } from '../tables.ts'
+import type { Database, Tables } from '../tables.ts'
 import { ChangeFeed } from './change-feed.ts'
 import { readDatabaseUrl } from './database-url.ts'
 import { appliedTo, migratePostgres } from './migrate-postgres.ts'
 import { PostgresClient } from './postgres-client.ts'
-import { createPostgresDialect } from './postgres-dialect.ts'
-import { StorageUnavailable, sqlStateOf } from './postgres-errors.ts'
-import { postgresFailure } from './postgres-failure.ts'
+import { PostgresCounters } from './postgres-counters.ts'
+import { createPostgresDialect, StatementNames } from './postgres-dialect.ts'
+import {
+  isConflict,
+  isStaleStatement,
+  postgresFailure,
+  StorageUnavailable,
+  sqlStateOf,
+} from './postgres-errors.ts'
 import { ReadLane } from './read-lane.ts'
-import { retryTransactions } from './retry-transactions.ts'
-import { Statements } from './statements.ts'
 
 export interface PostgresOptions {
   /** Says where libpq's file of passwords is. */
@@ -87,7 +90,7 @@ async function open(
   const feed = new ChangeFeed(() => new PostgresClient(config))
   const patience = statementTimeout + grace
   const lane = new ReadLane(() => new PostgresClient({ ...config, pipeline: true }))
-  const statements = new Statements()
+  const statements = new StatementNames()
   const dialect = createPostgresDialect({ pool, lane, statements, patience, onChange: () => feed.bump() })
   const db = retryTransactions(new Kysely<Tables>({ dialect }))
   return {
@@ -108,4 +111,32 @@ async function open(
 function unreachable(cause: Error): never {
   if (sqlStateOf(cause) !== undefined) throw cause
   throw new StorageUnavailable(cause.message, { cause })
+}
+
+/** How often a transaction begins at most. */
+const attempts = 4
+
+/**
+ * Has a transaction that was ended for the sake of another one run again: each loses a deadlock
+ * without being wrong.
+ */
+function retryTransactions(db: Database): Database {
+  const begin = db.transaction.bind(db)
+  db.transaction = () => {
+    const builder = begin()
+    const execute = builder.execute.bind(builder)
+    builder.execute = (...parameters) => again(() => execute(...parameters))
+    return builder
+  }
+  return db
+}
+
+async function again<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let count = 1; ; count++) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (count === attempts || !(isConflict(error) || isStaleStatement(error))) throw error
+    }
+  }
 }

@@ -1,19 +1,24 @@
+import { createHash } from 'node:crypto'
 import {
+  type CompiledQuery,
   type DatabaseConnection,
   type Dialect,
   type Driver,
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
+  type QueryResult,
 } from 'kysely'
-import { type Means, PostgresConnection } from './postgres-connection.ts'
+import type { Pool, PoolClient, QueryConfig, QueryResult as ServerResult } from 'pg'
+import { isStaleStatement, isUnavailable, StorageUnavailable, sqlStateOf } from './postgres-errors.ts'
+import type { ReadLane } from './read-lane.ts'
 
 /**
  * Kysely over pg. Unlike Kysely's own driver it prepares statements, lets all readers share a
  * connection, gives up on a server that does not answer, and never hands a connection back that is
  * of no use any more.
  */
-export function createPostgresDialect(means: Means): Dialect {
+export function createPostgresDialect(means: ConnectionParts): Dialect {
   return {
     createAdapter: () => new PostgresAdapter(),
     createQueryCompiler: () => new PostgresQueryCompiler(),
@@ -22,7 +27,7 @@ export function createPostgresDialect(means: Means): Dialect {
   }
 }
 
-function createDriver(means: Means): Driver {
+function createDriver(means: ConnectionParts): Driver {
   const own = (connection: DatabaseConnection) => connection as PostgresConnection
   return {
     init: async () => {},
@@ -32,5 +37,167 @@ function createDriver(means: Means): Driver {
     commitTransaction: (connection) => own(connection).commit(),
     rollbackTransaction: (connection) => own(connection).rollback(),
     destroy: async () => {},
+  }
+}
+
+/** What all connections of one store have in common. */
+interface ConnectionParts {
+  /** For what writes, and for transactions. */
+  pool: Pool
+  /** For what only reads. */
+  lane: ReadLane
+  statements: StatementNames
+  /** How long, in ms, an answer may take before the connection counts as lost. */
+  patience: number
+  /** Told of each committed write that others must see, before whoever wrote is answered. */
+  onChange(): void
+}
+
+const counted = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
+
+/** What one query or one transaction works with. It takes a client of the pool when it needs one. */
+class PostgresConnection implements DatabaseConnection {
+  readonly #means: ConnectionParts
+  #client: PoolClient | undefined
+  #isInTransaction = false
+  #hasChanged = false
+  #isLost = false
+
+  constructor(means: ConnectionParts) {
+    this.#means = means
+  }
+
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    const { rows, rowCount, command } = await this.#execute(query.sql, query.parameters)
+    return {
+      rows: (rows ?? []) as Row[],
+      ...(counted.has(command) && { numAffectedRows: BigInt(rowCount ?? 0) }),
+    }
+  }
+
+  // biome-ignore lint/correctness/useYield: Kysely asks for it, nobody here streams rows
+  async *streamQuery(): AsyncGenerator<never> {
+    throw new Error('streaming of rows is not supported')
+  }
+
+  async begin(): Promise<void> {
+    this.#isInTransaction = true
+    this.#hasChanged = false
+    await this.#send({ text: 'begin' })
+  }
+
+  async commit(): Promise<void> {
+    const { command } = await this.#send({ text: 'commit' })
+    this.#isInTransaction = false
+    // What PostgreSQL makes of a commit after an error that somebody swallowed.
+    if (command === 'ROLLBACK')
+      throw new Error('the transaction had failed before its end, and nothing was stored')
+    if (this.#hasChanged) this.#means.onChange()
+  }
+
+  /** Never fails: a connection that cannot roll back is thrown away, which does it. */
+  async rollback(): Promise<void> {
+    this.#isInTransaction = false
+    if (this.#isLost) return
+    try {
+      await this.#send({ text: 'rollback' })
+    } catch {
+      this.#isLost = true
+    }
+  }
+
+  release(): void {
+    this.#client?.release(this.#isLost || this.#isInTransaction)
+    this.#client = undefined
+  }
+
+  async #execute(text: string, parameters: readonly unknown[]): Promise<ServerResult> {
+    const { name, changes, reads } = this.#means.statements.of(text)
+    const query = { text, values: parameters.map(storable), ...(name !== undefined && { name }) }
+    try {
+      const result = await this.#send(query, reads && !this.#isInTransaction)
+      if (!changes) return result
+      if (this.#isInTransaction) this.#hasChanged = true
+      else this.#means.onChange()
+      return result
+    } catch (error) {
+      if (!isStaleStatement(error)) throw error
+      this.#means.statements.renew()
+      // A transaction has failed with it, and is run again as a whole.
+      if (this.#isInTransaction) throw error
+      return this.#execute(text, parameters)
+    }
+  }
+
+  async #send(query: QueryConfig, onLane = false): Promise<ServerResult> {
+    const bounded = { ...query, query_timeout: this.#means.patience }
+    try {
+      if (onLane) return await this.#means.lane.query(bounded)
+      this.#client ??= await this.#means.pool.connect().catch(refused)
+      return await this.#client.query(bounded)
+    } catch (error) {
+      if (isUnavailable(error) || isOfTheSocket(error)) this.#isLost = true
+      if (!isOfTheSocket(error)) throw error
+      throw new StorageUnavailable((error as Error).message, { cause: error })
+    }
+  }
+}
+
+/** Whatever the server or the network says at the door: there is no database now. */
+function refused(cause: Error): never {
+  throw new StorageUnavailable(cause.message, { cause })
+}
+
+/** The socket's errors and pg's own about it; a wrong argument is a bug and stays one. */
+const isOfTheSocket = (error: unknown): boolean =>
+  error instanceof Error &&
+  sqlStateOf(error) === undefined &&
+  !(error instanceof StorageUnavailable || error instanceof TypeError || error instanceof RangeError)
+
+/** No text of PostgreSQL holds U+0000, and where one is looked for there is nothing to be found. */
+const storable = (value: unknown) => (typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value)
+
+/** What is known of a text of SQL, found out once. */
+interface KnownStatement {
+  /** Of the prepared statement; undefined for one that is sent whole each time. */
+  name: string | undefined
+  /** Whether it may change what `Store.generation` speaks of. */
+  changes: boolean
+  /** Whether it can only read: it neither writes nor locks. */
+  reads: boolean
+}
+
+/** Far more than the service has; lists of values make a text for each length. */
+const most = 500
+
+/** Using a key notes the time, and that alone is no change. */
+const noted = /^update "api_keys" set "last_used_at" = \$1 where/
+const changing =
+  /\b(?:insert\s+into|update|delete\s+from)\s+"?(?:settings|api_configuration|api_keys|users)\b/i
+
+const reading = /^\s*select\b(?!.*\bfor (?:no key )?(?:update|share)\b)/is
+
+/** The texts that one process sends. Each is parsed and planned once a connection, under a name of its own. */
+export class StatementNames {
+  readonly #known = new Map<string, KnownStatement>()
+  #round = 0
+
+  of(sql: string): KnownStatement {
+    const known = this.#known.get(sql)
+    if (known) return known
+    const digest = createHash('sha256').update(sql).digest('base64url').slice(0, 22)
+    const statement = {
+      name: this.#known.size < most ? `c${this.#round}_${digest}` : undefined,
+      changes: changing.test(sql) && !noted.test(sql),
+      reads: reading.test(sql),
+    }
+    if (statement.name !== undefined) this.#known.set(sql, statement)
+    return statement
+  }
+
+  /** Has everything prepared anew under other names: the tables are not what they were. */
+  renew(): void {
+    this.#round += 1
+    this.#known.clear()
   }
 }

@@ -1,5 +1,7 @@
+import { Failure } from '../../../contract/failure.ts'
+
 /** What a PostgreSQL server answers instead of a result: `code` is its SQLSTATE. */
-interface ServerError extends Error {
+interface PostgresServerError extends Error {
   code: string
   severity: string
 }
@@ -9,7 +11,7 @@ export class StorageUnavailable extends Error {
   override name = 'StorageUnavailable'
 }
 
-function isServerError(error: unknown): error is ServerError {
+function isServerError(error: unknown): error is PostgresServerError {
   return (
     error instanceof Error &&
     'severity' in error &&
@@ -55,3 +57,80 @@ export const isUnavailable = (error: unknown): boolean =>
  */
 export const isStaleStatement = (error: unknown): boolean =>
   hasState(error, /^26000$/) || (hasState(error, /^0A000$/) && /cached plan/.test((error as Error).message))
+
+/**
+ * What a PostgreSQL server or the way to it said, in words, with the next step. Undefined for any
+ * other error.
+ * @param place the database, without a password
+ */
+export function postgresFailure(error: unknown, place: string): Failure | undefined {
+  const cause = error instanceof Error && error.name === 'StorageUnavailable' ? error.cause : error
+  return refusedAtTheDoor(cause, place) ?? tlsFailure(cause, place) ?? otherFailure(error, cause, place)
+}
+
+function refusedAtTheDoor(cause: unknown, place: string): Failure | undefined {
+  const words = cause instanceof Error ? cause.message : ''
+  // pg itself, when the server wants a password and none was given.
+  const isMissing = /password must be a (non-empty )?string/.test(words)
+  switch (isMissing ? '28P01' : sqlStateOf(cause)) {
+    case '28P01':
+    case '28000':
+      return new Failure(
+        'storage',
+        `${place} does not let this user in: ${isMissing ? 'a password is needed' : words}`,
+        {
+          hint: 'The user stands in the URL or in PGUSER, the password in PGPASSWORD or in a file that PGPASSFILE names',
+        },
+      )
+    case '3D000':
+      return new Failure('storage', `There is no ${place}`, {
+        advice: [{ code: 'create_database', exists: false }],
+      })
+    case '42501':
+    case '3F000':
+      return new Failure('storage', `${place} may not be used by this user: ${words}`, {
+        hint: 'Make the user the owner of the database, or grant it all on its schema',
+        cause,
+      })
+    default:
+      return undefined
+  }
+}
+
+function tlsFailure(cause: unknown, place: string): Failure | undefined {
+  if (!(cause instanceof Error)) return undefined
+  const code = 'code' in cause ? String(cause.code) : ''
+  const isTls = /CERT|SELF_SIGNED|UNABLE_TO_|_TLS_|_SSL_|EPROTO/.test(code) || / SSL /.test(cause.message)
+  if (!isTls) return undefined
+  return new Failure('tls', `No encrypted connection to ${place}: ${cause.message}`, {
+    hint: 'Name the certificate of its authority with sslrootcert in the URL, or see sslmode in docs/service.md',
+    cause,
+  })
+}
+
+function otherFailure(error: unknown, cause: unknown, place: string): Failure | undefined {
+  const words = cause instanceof Error ? cause.message : String(cause)
+  if (isUnavailable(error)) {
+    return new Failure('unreachable', `${place} cannot be reached: ${reason(cause) ?? words}`, {
+      hint: 'See that PostgreSQL runs there and takes connections from this machine',
+      cause,
+    })
+  }
+  if (isDiskFull(error)) {
+    return new Failure('storage', `No room left on the disk of ${place}`, {
+      hint: 'Free some space there and try again',
+      cause,
+    })
+  }
+  if (isBusy(error)) {
+    return new Failure('storage', `${place} is busy: ${words}`, { hint: 'Try again', cause })
+  }
+  if (sqlStateOf(error) === undefined) return undefined
+  return new Failure('storage', `${place} cannot be used: ${words}`, { cause })
+}
+
+/** Where a name has several addresses, Node's error has no words but the errors of each. */
+function reason(cause: unknown): string | undefined {
+  if (!(cause instanceof AggregateError)) return undefined
+  return cause.errors.map((error: Error) => error.message).join(', ')
+}

@@ -8,9 +8,8 @@ import { loadSqlite } from '../../../system/load-sqlite.ts'
 import { makePrivateDirectory } from '../../../system/private-directory.ts'
 import { moveIntoPlace } from '../../../system/replace-file.ts'
 import { schemaVersion } from './migrate-sqlite.ts'
-import { databaseFile, openSqlite } from './open-sqlite.ts'
-import { makePrivateFile } from './private-file.ts'
-import { sqliteFailure } from './sqlite-failure.ts'
+import { databaseFile, makePrivateFile, openSqlite } from './open-sqlite.ts'
+import { sqliteFailure } from './sqlite-errors.ts'
 
 export interface Backup {
   file: string

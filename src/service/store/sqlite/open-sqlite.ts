@@ -1,18 +1,16 @@
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, fchownSync, openSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { loadSqlite } from '../../../system/load-sqlite.ts'
 import { makePrivateDirectory } from '../../../system/private-directory.ts'
-import { SqliteCounters } from '../../limits/sqlite-counters.ts'
 import { type Migration, migrations } from '../migrations/migrations.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { migrateSqlite } from './migrate-sqlite.ts'
-import { makePrivateFile } from './private-file.ts'
-import { type Connections, closeBoth, createSqliteDialect } from './sqlite-dialect.ts'
-import { isBusy } from './sqlite-errors.ts'
-import { sqliteFailure } from './sqlite-failure.ts'
+import { SqliteCounters } from './sqlite-counters.ts'
+import { closeBoth, createSqliteDialect, type SqliteConnections } from './sqlite-dialect.ts'
+import { isBusy, sqliteFailure } from './sqlite-errors.ts'
 
 export interface SqliteStore extends Store {
   /** The connection that writes, for pragmas. */
@@ -58,7 +56,7 @@ function demandFile(file: string): void {
   }
 }
 
-function createStore(connections: Connections, file: string, created: boolean): SqliteStore {
+function createStore(connections: SqliteConnections, file: string, created: boolean): SqliteStore {
   const { reader, writer } = connections
   const db = new Kysely<Tables>({ dialect: createSqliteDialect(connections) })
   // Counts the commits of all other connections to the file, our own writer's among them.
@@ -109,5 +107,21 @@ function useWriteAheadLog(connection: DatabaseSync): void {
       if (!isBusy(error) || Date.now() > deadline) throw error
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
     }
+  }
+}
+
+/**
+ * Makes an empty file of 0600. What root makes in somebody else's folder is theirs, so that they can
+ * use it: SQLite's further files take the file's owner. Only a file that is new is given away, for
+ * one that lies there already may be a link to anything.
+ * @throws EEXIST
+ */
+export function makePrivateFile(file: string): void {
+  const descriptor = openSync(file, 'wx', 0o600)
+  try {
+    const { uid, gid } = statSync(dirname(file))
+    if (process.geteuid?.() === 0 && uid !== 0) fchownSync(descriptor, uid, gid)
+  } finally {
+    closeSync(descriptor)
   }
 }

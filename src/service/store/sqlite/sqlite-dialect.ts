@@ -11,7 +11,7 @@ import {
 import { GroupCommit } from './group-commit.ts'
 
 /** Two connections to one file: what is read is what was committed, whatever is being written. */
-export interface Connections {
+export interface SqliteConnections {
   reader: DatabaseSync
   writer: DatabaseSync
 }
@@ -20,7 +20,7 @@ export interface Connections {
  * Kysely over node:sqlite. Outside of a transaction reading goes to the reader, at once, and each
  * write is an operation of its own; a transaction is one operation on the writer.
  */
-export function createSqliteDialect({ reader, writer }: Connections): Dialect {
+export function createSqliteDialect({ reader, writer }: SqliteConnections): Dialect {
   const reading = createStatements(reader)
   const writing = createStatements(writer)
   const commits = new GroupCommit(writer)
@@ -30,11 +30,11 @@ export function createSqliteDialect({ reader, writer }: Connections): Dialect {
     createIntrospector: (db) => new SqliteIntrospector(db),
     createDriver: () => ({
       init: async () => {},
-      acquireConnection: async () => new Connection(reading, writing, commits),
+      acquireConnection: async () => new SqliteConnection(reading, writing, commits),
       releaseConnection: async () => {},
-      beginTransaction: (connection) => (connection as Connection).begin(),
-      commitTransaction: (connection) => (connection as Connection).commit(),
-      rollbackTransaction: (connection) => (connection as Connection).rollback(),
+      beginTransaction: (connection) => (connection as SqliteConnection).begin(),
+      commitTransaction: (connection) => (connection as SqliteConnection).commit(),
+      rollbackTransaction: (connection) => (connection as SqliteConnection).rollback(),
       destroy: async () => {
         await commits.settled()
         closeBoth({ reader, writer })
@@ -44,7 +44,7 @@ export function createSqliteDialect({ reader, writer }: Connections): Dialect {
 }
 
 /** Kysely does not reach its driver when no query ran. */
-export function closeBoth({ reader, writer }: Connections): void {
+export function closeBoth({ reader, writer }: SqliteConnections): void {
   if (reader.isOpen) reader.close()
   if (writer.isOpen) writer.close()
 }
@@ -62,13 +62,13 @@ class Compiler extends SqliteQueryCompiler {
 }
 
 /** What one query or one transaction works with. */
-class Connection implements DatabaseConnection {
-  readonly #reading: Statements
-  readonly #writing: Statements
+class SqliteConnection implements DatabaseConnection {
+  readonly #reading: SqliteStatements
+  readonly #writing: SqliteStatements
   readonly #commits: GroupCommit
   #isInTransaction = false
 
-  constructor(reading: Statements, writing: Statements, commits: GroupCommit) {
+  constructor(reading: SqliteStatements, writing: SqliteStatements, commits: GroupCommit) {
     this.#reading = reading
     this.#writing = writing
     this.#commits = commits
@@ -118,12 +118,12 @@ function isReading({ query, sql }: CompiledQuery): boolean {
 }
 
 /** Runs a query as a prepared statement. */
-type Statements = <Row>(query: CompiledQuery) => QueryResult<Row>
+type SqliteStatements = <Row>(query: CompiledQuery) => QueryResult<Row>
 
 /** Statements kept prepared; the service has far fewer distinct ones. */
 const maxStatements = 200
 
-function createStatements(database: DatabaseSync): Statements {
+function createStatements(database: DatabaseSync): SqliteStatements {
   const statements = new Map<string, { statement: StatementSync; answers: boolean }>()
 
   function prepare(sql: string) {

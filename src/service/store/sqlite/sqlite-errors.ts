@@ -1,3 +1,5 @@
+import { Failure } from '../../../contract/failure.ts'
+
 /** What node:sqlite throws: `errcode` is SQLite's extended result code, its low byte the primary one. */
 interface SqliteError extends Error {
   code: 'ERR_SQLITE_ERROR'
@@ -5,12 +7,12 @@ interface SqliteError extends Error {
 }
 
 /** https://sqlite.org/rescode.html */
-export const busy = 5
-export const readOnly = 8
-export const corrupt = 11
+const busy = 5
+const readOnly = 8
+const corrupt = 11
 const full = 13
-export const cannotOpen = 14
-export const notADatabase = 26
+const cannotOpen = 14
+const notADatabase = 26
 /** Extended codes. */
 const writeFailed = 778
 const uniqueViolated = 2067
@@ -20,9 +22,9 @@ function isSqliteError(error: unknown): error is SqliteError {
 }
 
 /** The low byte of the result code; undefined for what SQLite did not throw. */
-export const primaryCode = (error: unknown) => (isSqliteError(error) ? error.errcode & 0xff : undefined)
+const primaryCode = (error: unknown) => (isSqliteError(error) ? error.errcode & 0xff : undefined)
 /** `EACCES` and the like. */
-export const systemCode = (error: unknown) =>
+const systemCode = (error: unknown) =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
 /** Whether another process held the database for longer than `busy_timeout`. */
@@ -41,3 +43,57 @@ export function isDiskFull(error: unknown): boolean {
 
 export const isUniqueViolation = (error: unknown): boolean =>
   isSqliteError(error) && error.errcode === uniqueViolated
+
+/** An error met while opening the data, in words, with the next step; a bug stays what it is. */
+export function sqliteFailure(error: unknown, folder: string, file: string): unknown {
+  if (error instanceof Failure) return error
+  if (isDiskFull(error)) {
+    return new Failure('storage', `No room left on the disk of ${folder}`, {
+      hint: 'Free some space and try again, or use another data folder',
+      cause: error,
+    })
+  }
+  const system = systemCode(error)
+  if (system === 'EACCES' || system === 'EPERM' || system === 'EROFS') {
+    const { path = folder } = error as NodeJS.ErrnoException
+    return new Failure('storage', `${path} cannot be written (${system})`, {
+      hint: 'Make it writable for this user, or use another data folder',
+      cause: error,
+    })
+  }
+  if (system === 'ENOTDIR' || system === 'EEXIST') {
+    return new Failure('storage', `${folder} is not a folder`, {
+      hint: 'Use a folder as the data folder',
+      cause: error,
+    })
+  }
+  if (system !== undefined && /^E[A-Z0-9]+$/.test(system)) {
+    return new Failure('storage', `The data folder ${folder} cannot be used (${system})`, {
+      hint: 'Make it writable for this user, or use another data folder',
+      cause: error,
+    })
+  }
+  switch (primaryCode(error)) {
+    case corrupt:
+    case notADatabase:
+      return new Failure('storage', `${file} is damaged or is not a database; nothing in it was changed`, {
+        hint: 'Restore it from a backup, or move it away to begin with an empty one',
+        cause: error,
+      })
+    case busy:
+      return new Failure('storage', `${file} is held by another program`, {
+        hint: 'Try again when that program is done',
+        cause: error,
+      })
+    case readOnly:
+    case cannotOpen:
+      return new Failure('storage', `${file} cannot be opened for writing`, {
+        hint: `Make ${folder} and the files in it writable for this user, or use another data folder`,
+        cause: error,
+      })
+    case undefined:
+      return error
+    default:
+      return new Failure('storage', `${file} cannot be used: ${(error as Error).message}`, { cause: error })
+  }
+}

@@ -1,0 +1,25 @@
+import { extname } from 'node:path'
+
+export type InputFormat = 'csv' | 'jsonl' | 'json' | 'yaml'
+
+const endings: Readonly<Record<string, InputFormat>> = {
+  '.csv': 'csv',
+  '.jsonl': 'jsonl',
+  '.ndjson': 'jsonl',
+  '.json': 'json',
+  '.yaml': 'yaml',
+  '.yml': 'yaml',
+}
+
+/** The format that the name of a file says; undefined where it says none. */
+export function formatOfExtension(name: string): InputFormat | undefined {
+  return endings[extname(name).toLowerCase()]
+}
+
+/** The format that the first characters of a text look like. */
+export function formatOfText(text: string): InputFormat {
+  const start = text.replace(/^\ufeff/, '').trimStart()
+  if (start.startsWith('[')) return 'json'
+  if (start.startsWith('{')) return 'jsonl'
+  return /^(- |---\s|-\r?\n)/.test(start) ? 'yaml' : 'csv'
+}

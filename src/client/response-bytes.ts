@@ -1,0 +1,36 @@
+import { type FailedRequest, Failure } from '../contract/failure.ts'
+import { mayChange } from './network-failure.ts'
+
+/** The body of a 2xx response while it arrives, up to a maximum size. */
+export class ResponseBytes {
+  readonly #status: number
+  readonly #request: FailedRequest
+  readonly #maxMiB: number
+  readonly #chunks: Uint8Array[] = []
+  #length = 0
+
+  /** @param maxMiB a longer body is an attack, or an accident */
+  constructor(status: number, request: FailedRequest, maxMiB = 256) {
+    this.#status = status
+    this.#request = request
+    this.#maxMiB = maxMiB
+  }
+
+  /** @throws Failure `unusable_answer` for a body that is too long; what it answers has been done */
+  add(chunk: Uint8Array): void {
+    this.#chunks.push(chunk)
+    this.#length += chunk.length
+    if (this.#length <= this.#maxMiB * 1024 * 1024) return
+    const { origin } = new URL(this.#request.url)
+    throw new Failure('unusable_answer', `The response from ${origin} is longer than ${this.#maxMiB} MiB`, {
+      status: this.#status,
+      inDoubt: mayChange(this.#request),
+    })
+  }
+
+  /** All that has come. */
+  join(): Uint8Array {
+    const [first, ...rest] = this.#chunks
+    return first && rest.length === 0 ? first : Buffer.concat(this.#chunks)
+  }
+}

@@ -1,0 +1,78 @@
+import { isNumber, isRecord } from '../contract/exact-json.ts'
+import type { Fault } from '../contract/faults.ts'
+
+/** A successful response (2xx) of a documented endpoint. */
+export interface ApiResponse<T> {
+  /**
+   * The body as the service sent it, unknown fields included; undefined if it sent none. Nothing but
+   * the fields without which a response is useless is guaranteed: see `faults`.
+   */
+  body: T | undefined
+  /** The HTTP status. */
+  status: number
+  /** Names are lower case. */
+  headers: Record<string, string>
+  /** The `Location` header, as sent. */
+  location?: string
+  /** The service's own id for the request, if it sent one. */
+  requestId?: string
+  /** Where the body departs from the documented types. */
+  faults: Fault[]
+  /** What is unusual about a response that can be used all the same, in one sentence. */
+  warning?: string
+}
+
+/** Any response to a request of `Client.send` or `Client.request`. */
+export interface RawResponse {
+  /** The HTTP status. */
+  status: number
+  statusText: string
+  /** Names are lower case. */
+  headers: Record<string, string>
+  /** The body. */
+  bytes: Uint8Array
+  /** The bytes as UTF-8. */
+  text: string
+  /** Whether an error's body was longer than the 64 KiB that are read of one. */
+  cut: boolean
+  /** The service's own id for the request, if it sent one. */
+  requestId?: string
+}
+
+/**
+ * The content coding of a response, undefined for none (RFC 9110 section 8.4: its names know no
+ * case). We ask for none, so that one that comes is not understood.
+ */
+export function codingOf(headers: Record<string, string>): string | undefined {
+  const coding = headers['content-encoding']?.trim() ?? ''
+  return /^(identity)?$/i.test(coding) ? undefined : coding
+}
+
+/** The service's own id for a request, by the two header names in common use. */
+export function requestIdOf(headers: Record<string, string>): string | undefined {
+  return headers['x-request-id'] || headers['request-id'] || undefined
+}
+
+/** The last segment of the path that users are created at. */
+const collection = 'users'
+
+/**
+ * The id of the user that `Users.create` created: the body's, else the last segment of the `Location`
+ * header (docs/interface.md, "Endpoints", rule 3, does not show the body). Undefined if neither names
+ * one: a `Location` may be that of all users.
+ */
+export function idOfCreated({ body, location }: ApiResponse<unknown>): string | undefined {
+  const id = isRecord(body) ? body['id'] : undefined
+  if (typeof id === 'string' && id !== '') return id
+  if (isNumber(id)) return String(id)
+  return location === undefined ? undefined : lastSegment(location)
+}
+
+function lastSegment(location: string): string | undefined {
+  try {
+    const segment = new URL(location, 'http://any.invalid').pathname.split('/').filter(Boolean).at(-1)
+    return segment === undefined || segment === collection ? undefined : decodeURIComponent(segment)
+  } catch {
+    return undefined
+  }
+}

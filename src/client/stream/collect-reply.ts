@@ -1,0 +1,94 @@
+import type { SendResponse } from '../../contract/conversation.ts'
+import { endpoints } from '../../contract/endpoints.ts'
+import { Failure } from '../../contract/failure.ts'
+import type { StreamEnd } from '../../contract/stream-event.ts'
+import { doubtHint, longerTimeout } from '../network-failure.ts'
+import { Expired, type OpenResponse } from '../open-response.ts'
+import { readResponse } from '../read-response.ts'
+import { type ApiResponse, requestIdOf } from '../response.ts'
+import { ResponseBytes } from '../response-bytes.ts'
+import { openReplyStream, type StreamSource } from './reply-stream.ts'
+
+interface CollectReplyOptions {
+  /** Is told the conversation as soon as it is known, for the end may never come. */
+  onContext(id: string): void
+  /** Maximum size of all that the service sends, in MiB (default: 256). */
+  maxBodyMiB: number | undefined
+}
+
+/**
+ * Reads a streamed reply to its end, and gives the body that the service would have sent in one piece
+ * (docs/interface.md, "Send-message request and response"). A service that does not stream has sent just that.
+ *
+ * @throws Failure as `readResponse`, or why the reply is not complete
+ */
+export async function collectReply(
+  source: StreamSource,
+  { onContext, maxBodyMiB }: CollectReplyOptions,
+): Promise<ApiResponse<SendResponse>> {
+  const { delivered } = source
+  const { status, headers, request, rest } = delivered
+  const kept = new ResponseBytes(status, request, maxBodyMiB)
+  kept.add(delivered.bytes)
+  const stream = openReplyStream({
+    ...source,
+    delivered: { ...delivered, ...(rest && { rest: keeping(kept, rest) }) },
+  })
+  let end: StreamEnd | undefined
+  for await (const event of stream) {
+    if ('contextId' in event && event.contextId !== undefined) onContext(event.contextId)
+    if (event.type === 'end') end = event
+  }
+  if (!end) throw new Error('the stream had no end event')
+
+  if (end.isWholeBody || end.failure?.kind === 'unusable_answer') {
+    try {
+      const answered = { status, headers, bytes: kept.join() }
+      return readResponse(endpoints.sendMessage, answered, request) as ApiResponse<SendResponse>
+    } catch (error) {
+      // A body that does not have the documented shape may still contain a reply.
+      const isReadable = end.complete && error instanceof Failure && error.kind === 'unusable_answer'
+      if (!isReadable) throw error
+    }
+  }
+  if (end.failure) throw inDoubt(end.failure)
+  const requestId = requestIdOf(headers)
+  return { body: bodyOf(end), status, headers, faults: [], ...(requestId !== undefined && { requestId }) }
+}
+
+function keeping(kept: ResponseBytes, response: OpenResponse): OpenResponse {
+  return {
+    ...response,
+    cancel: () => response.cancel(),
+    read: async () => {
+      const chunk = await response.read()
+      if (chunk) kept.add(chunk)
+      return chunk
+    },
+  }
+}
+
+function bodyOf({ id, text, contextId, createdAt }: StreamEnd): SendResponse {
+  return {
+    ...(id !== undefined && { id }),
+    response: text,
+    ...(contextId !== undefined && { context_id: contextId }),
+    ...(createdAt !== undefined && { created_at: createdAt }),
+  }
+}
+
+/** The service has the message, and may have stored it. */
+function inDoubt(failure: Failure): Failure {
+  const { kind, code, message, status, details, request, cause } = failure
+  const hint = request && doubtHint(request, true)
+  return new Failure(kind, message, {
+    code,
+    details,
+    cause,
+    inDoubt: true,
+    hint,
+    ...(cause instanceof Expired && { advice: [longerTimeout(cause)] }),
+    ...(status !== undefined && { status }),
+    ...(request !== undefined && { request }),
+  })
+}

@@ -1,0 +1,41 @@
+export const outputFormats = ['table', 'json', 'jsonl', 'yaml', 'csv', 'tsv'] as const
+export type OutputFormat = (typeof outputFormats)[number]
+
+/** What a command that writes a document may offer as `--output`, in place of `outputFormats`. */
+export type DocumentFormat = 'text' | 'md' | 'html' | 'json' | 'jsonl'
+
+/** @param formats those that the command offers */
+export function readOutputFormat<F extends OutputFormat | DocumentFormat>(
+  text: string,
+  formats: readonly F[],
+): F {
+  const format = formats.find((known) => known === text)
+  if (!format) throw new Error(`is not one of ${formats.join(', ')}`)
+  return format
+}
+
+/**
+ * What was given, unless it is a default for rows, which says nothing about a document. A default that no
+ * command offers is an error for every command.
+ */
+export function offeredFormat<G extends { value: string; source: string }>(
+  given: G | undefined,
+  documentFormats: readonly string[] | undefined,
+): G | undefined {
+  const isAside =
+    documentFormats &&
+    given &&
+    given.source !== 'flag' &&
+    !documentFormats.includes(given.value) &&
+    outputFormats.some((format) => format === given.value)
+  return isAside ? undefined : given
+}
+
+/** The formats that a value may name: a flag is about this command, a default may be about any command. */
+export function formatsFrom(
+  source: string | undefined,
+  documentFormats: readonly DocumentFormat[] | undefined,
+): readonly (OutputFormat | DocumentFormat)[] {
+  if (documentFormats === undefined) return outputFormats
+  return source === 'flag' ? documentFormats : [...new Set([...outputFormats, ...documentFormats])]
+}

@@ -1,0 +1,81 @@
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import { type Endpoint, endpoints } from '../../contract/endpoints.ts'
+import { createId } from '../domain/identifiers.ts'
+import { errorBodyOf, Refusal, statusOf } from '../refusal.ts'
+import { isOpenPath } from './open/open-routes.ts'
+
+/** A request that no route took: 405 with Allow where the path exists, else 404. */
+export function refuseUnknown(request: FastifyRequest, reply: FastifyReply): never {
+  const path = request.url.split('?', 1)[0] ?? ''
+  const methods = methodsOf(path)
+  if (methods.length === 0) throw new Refusal('not_found', `There is no ${path} here`)
+  reply.header('allow', methods.join(', '))
+  throw new Refusal('method_not_allowed', `${path} knows ${methods.join(', ')}, not ${request.method}`)
+}
+
+function methodsOf(path: string): string[] {
+  if (isOpenPath(path)) return ['GET', 'HEAD']
+  const all: readonly Endpoint[] = Object.values(endpoints)
+  const methods = all.filter((endpoint) => matches(endpoint.path, path)).map(({ method }) => method)
+  return methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+}
+
+function matches(template: string, path: string): boolean {
+  const wanted = template.split('/')
+  const given = path.split('/')
+  return (
+    wanted.length === given.length &&
+    wanted.every((part, index) => (part === '{id}' ? given[index] !== '' : part === given[index]))
+  )
+}
+
+/**
+ * Bytes that are not an HTTP request, or one that never ended: there is no request to answer by.
+ * @returns whether there was anybody to tell
+ */
+export function answerUnparsed(
+  error: Error & { code?: string },
+  socket: Socket,
+  logger: FastifyBaseLogger | undefined,
+): boolean {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy()
+    return false
+  }
+  const refusal = refusalOf(error.code)
+  const status = statusOf(refusal)
+  const id = createId('req')
+  logger?.info({ request: id, status }, 'answered')
+  const body = JSON.stringify(errorBodyOf(refusal))
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${id}\r\nconnection: close\r\n\r\n${body}`,
+  )
+  return true
+}
+
+/** `Expect` with anything but `100-continue` (RFC 9110 section 10.1.1), which no handler gets to see. */
+export function answerExpectation(_: IncomingMessage, response: ServerResponse): void {
+  const refusal = new Refusal('invalid_request', 'Of Expect there is only 100-continue')
+  const body = JSON.stringify(errorBodyOf(refusal))
+  response.writeHead(417, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    'x-request-id': createId('req'),
+    connection: 'close',
+  })
+  response.end(body)
+}
+
+function refusalOf(code: string | undefined): Refusal {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new Refusal('header_too_large', 'The headers are larger than 16 KiB')
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new Refusal('request_timeout', 'The request did not end in time')
+    default:
+      return new Refusal('invalid_request', 'This is not an HTTP request')
+  }
+}

@@ -1,0 +1,91 @@
+import type { ErrorBody } from '../contract/error-body.ts'
+import type { Fault } from '../contract/faults.ts'
+
+/**
+ * The service's own values of `error.code`, each with its status: docs/interface.md, "Errors", shows no
+ * code. docs/service.md lists them.
+ */
+const statuses = {
+  invalid_request: 400,
+  context_too_long: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  feature_disabled: 403,
+  not_found: 404,
+  context_not_found: 404,
+  model_not_found: 404,
+  user_not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  email_taken: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  rate_limited: 429,
+  too_much_at_once: 429,
+  header_too_large: 431,
+  internal_error: 500,
+  storage_damaged: 500,
+  upstream_error: 502,
+  upstream_unreachable: 502,
+  upstream_overloaded: 503,
+  service_stopping: 503,
+  too_busy: 503,
+  storage_busy: 503,
+  storage_unavailable: 503,
+  upstream_timeout: 504,
+  storage_full: 507,
+}
+
+export type RefusalCode = keyof typeof statuses
+
+/** A request that the service answers with an error, for a reason that the caller may know. */
+export class Refusal extends Error {
+  override name = 'Refusal'
+
+  /** What talks to a model server is a bundle of its own with its own copy of this class: both are one kind. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === 'Refusal' && 'code' in value
+  }
+
+  readonly code: RefusalCode
+  readonly details: Record<string, unknown> | undefined
+  /** Seconds after which trying again makes sense; sent as `Retry-After`. */
+  readonly retryAfter: number | undefined
+
+  constructor(
+    code: RefusalCode,
+    message: string,
+    options: { details?: Record<string, unknown>; retryAfter?: number | undefined; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause })
+    this.code = code
+    this.details = options.details
+    this.retryAfter = options.retryAfter
+  }
+}
+
+export const statusOf = (refusal: Refusal): number => statuses[refusal.code]
+
+/** docs/interface.md, "Errors". */
+export function errorBodyOf({ code, message, details }: Refusal): ErrorBody {
+  return { error: { code, message, ...(details && { details }) } }
+}
+
+/** More would make the response larger than the request. */
+const mostFaults = 100
+
+/** A request whose content is wrong, with the faults found in it, up to 100. */
+export function invalidRequest(faults: readonly Fault[]): Refusal {
+  const words = faults
+    .slice(0, 3)
+    .map(({ path, message }) => (path ? `${path} ${message}` : `the body ${message}`))
+  return new Refusal('invalid_request', sentence(words, faults.length - words.length), {
+    details: { faults: faults.slice(0, mostFaults) },
+  })
+}
+
+/** Enough of the faults for one line; `details` has more. */
+function sentence(words: readonly string[], more: number): string {
+  const shown = words.join('; ')
+  return more > 0 ? `${shown}; and ${more} more` : shown
+}

@@ -1,0 +1,94 @@
+import { closeSync, existsSync, openSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { loadSqlite } from '../../../system/load-sqlite.ts'
+import { type CountRequest, countedColumns, countRequests, firstRow, type Taken } from '../counters.ts'
+
+/** An open file of counts, which all processes on one data folder share. */
+export interface LimitsFile {
+  path: string
+  /** @throws what node:sqlite throws; busy at once, for waiting would block the thread */
+  take(asks: readonly CountRequest[]): Taken[]
+  close(): void
+}
+
+/** Counts of another form than this program's are as good as damaged: nothing else can be done with them. */
+class UnknownForm extends Error {}
+
+export const isUnknownForm = (error: unknown): boolean => error instanceof UnknownForm
+
+const version = 1
+const schema = `
+create table if not exists request_counts (
+  key_id text primary key,
+  hour integer not null,
+  hour_count integer not null,
+  minute integer not null,
+  minute_count integer not null,
+  hourly_limit integer not null,
+  minute_limit integer not null,
+  granted integer not null
+) strict, without rowid;
+pragma user_version = ${version};`
+
+const statement = countRequests(`values (${countedColumns.map(() => '?').join(', ')})`, 'min', 'max')
+
+/**
+ * `limits.db`; or `limits-2.db` and so on, after damage. A damaged file is not renamed: another
+ * process that has it open would, when it closes it, remove the log of the file that took its name
+ * (https://sqlite.org/howtocorrupt.html, section 4).
+ */
+export const limitsPath = (folder: string, number: number): string =>
+  join(folder, number === 1 ? 'limits.db' : `limits-${number}.db`)
+
+/** The number of the newest file; 1 where there is none. */
+export function newestNumber(folder: string): number {
+  const numbers = readdirSync(folder).map((name) => Number(/^limits-(\d{1,9})\.db$/.exec(name)?.[1] ?? 1))
+  return Math.max(1, ...numbers)
+}
+
+/** Whether some process found the file damaged and went on to the next. */
+export const isSuperseded = (folder: string, number: number): boolean =>
+  existsSync(limitsPath(folder, number + 1))
+
+/** Opens a file of counts, or makes it, 0600. @throws what node:sqlite throws; busy at once */
+export function openLimitsFile(path: string): LimitsFile {
+  closeSync(openSync(path, 'a', 0o600))
+  const { DatabaseSync } = loadSqlite()
+  const database = new DatabaseSync(path, { timeout: 0 })
+  try {
+    prepare(database)
+    const count = database.prepare(statement)
+    const [begin, commit] = [database.prepare('begin immediate'), database.prepare('commit')]
+    // `all` and not `get`, which does not hear whether the commit worked.
+    const takeOne = (ask: CountRequest) => count.all(...firstRow(ask))[0] as unknown as Taken
+    return {
+      path,
+      take(asks) {
+        if (asks.length === 1) return asks.map(takeOne)
+        begin.run()
+        try {
+          const taken = asks.map(takeOne)
+          commit.run()
+          return taken
+        } catch (error) {
+          if (database.isTransaction) database.exec('rollback')
+          throw error
+        }
+      },
+      close: () => database.close(),
+    }
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+function prepare(database: DatabaseSync): void {
+  const { user_version: found } = database.prepare('pragma user_version').get() as { user_version: number }
+  if (found !== 0 && found !== version) throw new UnknownForm(`its user_version is ${found}`)
+  database.exec('pragma journal_mode = wal')
+  // What a crash of the machine takes away are the last counts; a crash of the process, none.
+  database.exec('pragma synchronous = normal')
+  if (found === 0) database.exec(`begin immediate; ${schema} commit`)
+}

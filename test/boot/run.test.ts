@@ -1,0 +1,135 @@
+import { getEventListeners } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { PassThrough } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect } from 'chai'
+import type { Host } from '../../src/cli/host.ts'
+import { hurriedClock } from '../client/capture.ts'
+import { startFaultServer } from '../support/fault-server.ts'
+import { runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { until } from '../support/until.ts'
+
+const lines = [
+  ['chat', 'send', 'Hello'],
+  ['chat', 'send', 'Hello', '--stream', '--json'],
+  ['settings', 'get'],
+  ['settings', 'set', 'app_name=Example', '--profile', 'local'],
+  ['doctor'],
+  ['users', 'create', '--email', 'a@example.com', '--generate-password', '--dry-run', '--profile', 'local'],
+  ['users', 'profile', '--jq', '.email'],
+  ['service', 'status'],
+  ['service', 'keys', 'list'],
+  ['history', 'export'],
+  ['config', 'set', 'model', 'offline', '--profile', 'work'],
+  ['settings', 'get', '--help'],
+  ['settings', 'gett'],
+]
+
+/** What is open in this process: handles of the event loop, files, and listeners. */
+async function listOpen() {
+  // Node tells that a handle is closed one turn before it drops the handle.
+  await turn()
+  await turn()
+  const descriptors = process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0
+  const listeners = process.eventNames().map((name) => `${String(name)}: ${process.listenerCount(name)}`)
+  return { resources: process.getActiveResourcesInfo().sort(), descriptors, listeners }
+}
+
+describe('run', () => {
+  let sandbox: Sandbox
+  beforeEach(() => {
+    sandbox = createSandbox()
+  })
+  afterEach(() => sandbox.remove())
+
+  for (const line of lines) {
+    it(`leaves nothing open after chatctl ${line.join(' ')}`, async () => {
+      const [stdout, stderr] = [new PassThrough().resume(), new PassThrough().resume()]
+      const { signal } = new AbortController()
+      const host = { stdout, stderr, signal } as unknown as Partial<Host>
+      // Modules stay loaded, and the embedded service makes its data once.
+      const first = await runChatctl(sandbox, line, { host })
+      const before = await listOpen()
+      for (let run = 0; run < 5; run++) {
+        expect((await runChatctl(sandbox, line, { host })).exitCode).to.equal(first.exitCode)
+      }
+      expect(await listOpen()).to.deep.equal(before)
+      expect(getEventListeners(signal, 'abort')).to.deep.equal([])
+      for (const stream of [stdout, stderr]) expect(stream.listenerCount('error')).to.equal(0)
+    })
+  }
+
+  it('leaves nothing open after a run that is interrupted', async () => {
+    const before = await listOpen()
+    for (let run = 0; run < 5; run++) {
+      const server = await startFaultServer(() => {})
+      const running = startChatctl(sandbox, ['users', 'profile', '--base-url', server.url], {
+        env: { CHATCTL_API_KEY: 'key' },
+      })
+      await until(() => server.requests.length > 0)
+      running.interrupt()
+      expect((await running.ended).exitCode).to.equal(130)
+      await server.close()
+    }
+    expect(await listOpen()).to.deep.equal(before)
+  })
+
+  it('ends the work with 0 when stdout has no reader any more', async () => {
+    let isOver = false
+    const server = await startFaultServer((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write('data: {"choices":[{"delta":{"content":"Hello"}}]}\n\n')
+      response.once('close', () => {
+        isOver = true
+      })
+    })
+    let isTold = false
+    const host = {
+      onReaderGone: () => {
+        isTold = true
+      },
+    }
+    const running = startChatctl(sandbox, ['chat', 'send', 'Hello', '--stream', '--base-url', server.url], {
+      env: { CHATCTL_API_KEY: 'key' },
+      host,
+    })
+    running.stdin.end()
+    await until(() => running.written().stdout !== '')
+    running.stdout.destroy(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))
+    expect(await running.ended).to.deep.include({ exitCode: 0, stderr: '' })
+    await until(() => isOver)
+    expect(isTold).to.equal(true)
+    await server.close()
+  })
+
+  it('waits by the clock of its host', async () => {
+    let isLimited = true
+    const server = await startFaultServer((request, response) => {
+      const status = isLimited ? 429 : 200
+      isLimited = false
+      response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '3600' })
+      response.end(JSON.stringify({ id: request.path.split('/').at(-1), email: 'a@example.com' }))
+    })
+    const clock = hurriedClock()
+    const args = [
+      'users',
+      'get',
+      'u1',
+      'u2',
+      '--concurrency',
+      '1',
+      '--max-wait',
+      '2h',
+      '--base-url',
+      server.url,
+    ]
+    const run = await runChatctl(sandbox, [...args, '--jq', '.[].id'], {
+      env: { CHATCTL_API_KEY: 'key' },
+      host: { clock },
+    })
+    await server.close()
+    expect(run).to.include({ exitCode: 0, stdout: 'u1\nu2\n' })
+    expect(Math.max(...clock.waits)).to.be.within(3_500_000, 3_700_000)
+  })
+})

@@ -1,0 +1,143 @@
+import { appendFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { delayed, type FaultServer, startFaultServer } from '../support/fault-server.ts'
+import {
+  type HistoryReading,
+  historyService,
+  plainReading,
+  type StoredMessage,
+  storedAt,
+} from '../support/history-service.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { idsOf, readLines, runExport } from './export-run.ts'
+
+const readings: [string, HistoryReading][] = [
+  ['ids, oldest first', { ...plainReading, largest: 10 }],
+  [
+    'times, newest first',
+    { ...plainReading, order: 'newest', cursor: 'created_at', before: 'time', unknown: 'same', largest: 10 },
+  ],
+  ['ids, without has_more', { ...plainReading, before: 'row itself', hasMore: 'missing', largest: 10 }],
+]
+
+/**
+ * Declares what must hold after an export that ended early.
+ *
+ * @param start starts it; `end` ends it
+ * @param code its exit code
+ */
+export function testResume(
+  title: string,
+  start: (sandbox: Sandbox, url: string) => { end(): void; ended: Promise<number | null> },
+  code: number | null,
+): void {
+  describe(title, function () {
+    this.timeout(120_000)
+    let sandbox: Sandbox
+    let server: FaultServer
+    /** What the service has; what a test adds is new to the next run. */
+    let stored: StoredMessage[]
+    /** Is told of each request before it is answered. */
+    let onRequest: (index: number) => void
+    beforeEach(() => {
+      sandbox = createSandbox()
+      stored = storedAt(Array.from({ length: 100 }, (_, index) => Math.floor(index / 2)))
+      onRequest = () => {}
+    })
+    afterEach(async () => {
+      await server.close()
+      sandbox.remove()
+    })
+
+    async function serve(reading: HistoryReading): Promise<void> {
+      const service = historyService(reading, stored)
+      server = await startFaultServer({
+        choose: (request, index) => {
+          onRequest(index)
+          return delayed(20, service.choose(request, index))
+        },
+      })
+    }
+
+    /** Runs until so many requests have come, then ends it. */
+    async function runUntil(requests: number): Promise<number | null> {
+      let running: ReturnType<typeof start> | undefined
+      const from = server.requests.length
+      onRequest = (index) => {
+        if (index - from === requests) running?.end()
+      }
+      running = start(sandbox, server.url)
+      const exitCode = await running.ended
+      onRequest = () => {}
+      return exitCode
+    }
+
+    function addNew(count: number): void {
+      const later = storedAt(Array.from({ length: count }, (_, index) => 1000 + stored.length + index))
+      stored.push(...later.map((message, index) => ({ ...message, id: `n${stored.length + index}` })))
+    }
+
+    async function expectWhole(): Promise<number> {
+      const from = server.requests.length
+      const run = await runExport(sandbox, server.url)
+      expect(run.exitCode, run.stderr).to.equal(0)
+      expect(idsOf(readLines(run.stdout))).to.deep.equal(idsOf(stored))
+      return server.requests.length - from
+    }
+
+    for (const [name, reading] of readings) {
+      for (const requests of [1, 2, 5, 9]) {
+        it(`goes on from its last whole page: ${name}, after ${requests}`, async () => {
+          await serve(reading)
+          expect(await runUntil(requests)).to.equal(code)
+          addNew(25)
+          const asked = await expectWhole()
+          // What was fetched once is not fetched again, but for the page at the border.
+          if (requests > 5) expect(asked).to.be.below(13)
+        })
+      }
+    }
+
+    it('goes on however often it ends early, and what is new meanwhile is there', async () => {
+      await serve(readings[0]?.[1] ?? plainReading)
+      for (const requests of [4, 2, 3, 2, 1]) {
+        await runUntil(requests)
+        addNew(30)
+      }
+      await expectWhole()
+      expect(readdirSync(join(sandbox.home, '.local/state/chatctl/state/exports'))).to.deep.equal([])
+    })
+
+    it('takes only pages that are whole on disk', async () => {
+      for (const damage of [cutPages, cutIndex, spoilPages]) {
+        sandbox.remove()
+        sandbox = createSandbox()
+        await server?.close()
+        await serve(readings[0]?.[1] ?? plainReading)
+        await runUntil(5)
+        const all = join(sandbox.home, '.local/state/chatctl/state/exports')
+        damage(join(all, readdirSync(all)[0] ?? ''))
+        await expectWhole()
+      }
+    })
+  })
+}
+
+function cutPages(folder: string): void {
+  const path = join(folder, 'pages')
+  truncateSync(path, readFileSync(path).length - 10)
+}
+
+function cutIndex(folder: string): void {
+  const path = join(folder, 'index')
+  truncateSync(path, readFileSync(path).length - 10)
+  appendFileSync(join(folder, 'pages'), '{"half":')
+}
+
+function spoilPages(folder: string): void {
+  const path = join(folder, 'pages')
+  const bytes = readFileSync(path)
+  bytes.fill(0, bytes.length - 50)
+  writeFileSync(path, bytes)
+}

@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { files } from '../../docs/example-tables.ts'
+import type { Typist } from '../../docs/example-world.ts'
+import { binary, type Run } from '../../support/run-chatctl.ts'
+import { runService } from '../../support/run-service.ts'
+
+const browser = join(import.meta.dirname, 'browser-program.ts')
+
+/** Types every example into a shell, which finds the built program. */
+export const typeInShell: Typist = {
+  prepare({ home }) {
+    const bin = join(home, 'bin')
+    mkdirSync(bin)
+    for (const [name, line] of Object.entries({
+      chatctl: `exec '${process.execPath}' '${binary}' "$@"`,
+      git: 'echo "+ one more line"',
+      less: 'exec cat',
+    })) {
+      writeFileSync(join(bin, name), `#!/bin/sh\n${line}\n`)
+      chmodSync(join(bin, name), 0o755)
+    }
+  },
+  knows: () => true,
+  type({ home, env }, text, until) {
+    const isServer = until === 'first output'
+    const words = ['-c', isServer ? `exec ${text}` : `set -eo pipefail\n${text}`]
+    const child = spawn('bash', words, {
+      env: {
+        ...env,
+        PATH: [join(home, 'bin'), env['PATH']].join(delimiter),
+        BROWSER: `${process.execPath} ${browser} ada@example.com ${files['password.txt']?.trim()}`,
+      },
+      cwd: home,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const run: Run = { exitCode: null, stdout: '', stderr: '' }
+    child.stdout.on('data', (chunk) => {
+      run.stdout += chunk
+      if (isServer) child.kill('SIGTERM')
+    })
+    child.stderr.on('data', (chunk) => {
+      run.stderr += chunk
+    })
+    const timer = setTimeout(() => child.kill('SIGKILL'), 40_000)
+    return new Promise((done) => {
+      child.once('close', (exitCode) => {
+        clearTimeout(timer)
+        done({ ...run, exitCode })
+      })
+    })
+  },
+  startService: (sandbox, port) => runService(sandbox, ['--port', `${port}`]),
+}

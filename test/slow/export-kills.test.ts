@@ -1,0 +1,17 @@
+import { exportEnvironment } from '../export/export-run.ts'
+import { testResume } from '../export/resume-suite.ts'
+import { startBuilt } from '../support/run-chatctl.ts'
+
+testResume(
+  'an export that was killed',
+  (sandbox, url) => {
+    const child = startBuilt(sandbox, ['history', 'export'], { env: exportEnvironment(url) })
+    child.stdout?.resume()
+    child.stderr?.resume()
+    return {
+      end: () => child.kill('SIGKILL'),
+      ended: new Promise((resolve) => child.once('close', resolve)),
+    }
+  },
+  null,
+)

@@ -1,0 +1,106 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, constants, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { maxSecretBytes, readNamedFile } from '../../src/system/read-named-file.ts'
+import { type NamedFilePlace, namedFilePlaces } from '../cli/input/named-file-places.ts'
+import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { binary, runBuilt, startBuilt } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+/** Reading a named pipe holds up the whole process. */
+describe('a file that a flag or a variable names, and that is a pipe', function () {
+  this.timeout(60_000)
+  let sandbox: Sandbox
+  let server: FaultServer
+  before(async function () {
+    if (process.platform === 'win32') this.skip()
+    server = await startFaultServer(json(200, { data: [] }))
+  })
+  after(() => server?.close())
+  beforeEach(() => {
+    sandbox = createSandbox()
+    server.requests.length = 0
+  })
+  afterEach(() => sandbox.remove())
+
+  const service = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' })
+  const envOf = ({ args, env }: NamedFilePlace, path: string) =>
+    args(path)[0] === 'service' ? {} : { ...service(), ...env?.(path) }
+  const makePipe = (): string => {
+    const path = join(sandbox.home, 'pipe')
+    execFileSync('mkfifo', ['-m', '600', path])
+    return path
+  }
+
+  for (const [name, place] of Object.entries(namedFilePlaces)) {
+    it(`may be a pipe that nothing comes through, and Ctrl-C ends the wait: ${name}`, async () => {
+      const path = makePipe()
+      const child = startBuilt(sandbox, place.args(path), { env: envOf(place, path) })
+      const closed = once(child, 'close')
+      const writer = await openForWriting(path)
+      child.kill('SIGINT')
+      expect(await closed).to.deep.equal([null, 'SIGINT'])
+      closeSync(writer)
+      expect(server.requests).to.deep.equal([])
+    })
+  }
+
+  it('may be a pipe of rows that nothing comes through, and Ctrl-C ends the wait', async () => {
+    const path = makePipe()
+    const child = startBuilt(sandbox, ['users', 'import', path, '--yes'], { env: service() })
+    const closed = once(child, 'close')
+    const writer = await openForWriting(path)
+    child.kill('SIGINT')
+    const timer = setTimeout(() => child.kill('SIGKILL'), 10_000)
+    expect(await closed).to.deep.equal([130, null])
+    clearTimeout(timer)
+    closeSync(writer)
+  })
+
+  it('may be a pipe', async () => {
+    const path = makePipe()
+    const running = runBuilt(sandbox, ['chat', 'models'], {
+      env: { ...service(), CHATCTL_API_KEY: '', CHATCTL_API_KEY_FILE: path },
+    })
+    const writer = await openForWriting(path)
+    writeSync(writer, 'key-1\n')
+    closeSync(writer)
+    expect(await running).to.include({ exitCode: 0 })
+    expect(server.requests.map(({ headers }) => headers.authorization)).to.deep.equal(['Bearer key-1'])
+  })
+
+  it('may be a process substitution of the shell', () => {
+    const command =
+      'CHATCTL_API_KEY_FILE=<(echo key-2) "$0" "$1" api GET /v1/settings --data @<(echo "{}") --dry-run'
+    const env = { ...sandbox.env, ...service(), CHATCTL_API_KEY: '' }
+    const stdout = execFileSync('bash', ['-c', command, process.execPath, binary], { env })
+    expect(stdout.toString()).to.contain('/v1/settings')
+  })
+
+  it('takes memory for its bytes, however small the pieces are in which a pipe has them', () => {
+    const path = join(sandbox.home, 'pipe')
+    execFileSync('mkfifo', ['-m', '600', path])
+    // Each program writes one byte.
+    const script = 'i=0; while [ $i -lt 300 ]; do env printf x; i=$((i+1)); done >"$0"'
+    spawn('sh', ['-c', script, path], { stdio: 'ignore' })
+    const before = process.memoryUsage().arrayBuffers
+    expect(readNamedFile(path, { maxBytes: maxSecretBytes, kind: 'refused' })).to.have.length(300)
+    expect(process.memoryUsage().arrayBuffers - before).to.be.below(4 * 1024 * 1024)
+  })
+})
+
+/** Opens a named pipe as soon as somebody reads from it. */
+async function openForWriting(path: string): Promise<number> {
+  for (let waited = 0; waited < 10_000; waited += 10) {
+    try {
+      return openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw error
+      await sleep(10)
+    }
+  }
+  throw new Error(`nobody reads ${path}`)
+}

@@ -1,0 +1,54 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { Recall } from '../../src/terminal/editor/recall.ts'
+
+const line = (text: string): string => `${JSON.stringify({ at: '2026-03-01T12:00:00.000Z', text })}\n`
+
+describe('recall of several processes', () => {
+  let folder: string
+  let path: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'recall-'))
+    mkdirSync(join(folder, 'state'))
+    path = join(folder, 'state', 'recall.jsonl')
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  const lines = (): string[] => readFileSync(path, 'utf8').split('\n').slice(0, -1)
+
+  it('loses nothing of sessions at the same time, not even while one shortens the file', async function () {
+    this.timeout(60_000)
+    // Long entries, so that shortening takes its time.
+    writeFileSync(
+      path,
+      Array.from({ length: 1_990 }, (_, index) => line(`${index} ${'x'.repeat(2_000)}`)).join(''),
+    )
+    const module = new URL('../../src/terminal/editor/recall.ts', import.meta.url).href
+    const program = `
+      const { Recall } = await import(${JSON.stringify(module)})
+      const [name, path] = process.argv.slice(1)
+      for (let session = 0; session < 20; session++) {
+        const recall = Recall.open(path)
+        for (let index = 0; index < 10; index++) recall.add([name, session, index].join(' '))
+      }
+    `
+    const names = ['a', 'b', 'c', 'd']
+    const ends = names.map(
+      (name) =>
+        new Promise((resolve) => {
+          const args = ['--input-type=module', '-e', program, name, path]
+          spawn(process.execPath, args, { stdio: 'inherit' }).once('close', resolve)
+        }),
+    )
+    expect(await Promise.all(ends)).to.deep.equal([0, 0, 0, 0])
+    const written = Recall.open(path).entries.filter((entry) => !entry.endsWith('x'))
+    const expected = names.flatMap((name) =>
+      Array.from({ length: 200 }, (_, index) => `${name} ${Math.floor(index / 10)} ${index % 10}`),
+    )
+    expect([...written].sort()).to.deep.equal(expected.sort())
+    expect(lines().length).to.be.below(2_001)
+  })
+})
