@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto'
 import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { exampleText } from '../../scripts/command-pages.ts'
+import { elsewhere, files as exampleFiles, preparations } from '../docs/example-tables.ts'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
-import { commands } from '../support/manifest.ts'
+import { commands, exampleWords } from '../support/manifest.ts'
 import { plantBrowserSession } from '../support/plant-browser-session.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
@@ -23,6 +25,9 @@ const files = {
   [rolesFile]: 'id,role\nu1,editor\n',
 }
 
+/** An editor that changes one key. */
+const editing = { EDITOR: 'echo "app_name: New" >' }
+
 interface Case {
   command: string
   args: string[]
@@ -32,7 +37,7 @@ interface Case {
   request?: { method: string; path: string; body?: unknown }
   /** What is shown in place of that: the local change that is held back, or what a file comes to. */
   change?: unknown
-  /** A field of what this call shows when it is run in earnest, where `answered` has that of another. */
+  /** A field of what this call shows when it is run in earnest, where it is not of the view of its command. */
   answered?: string
 }
 
@@ -89,7 +94,7 @@ const cases: Case[] = [
   {
     command: 'settings:edit',
     args: ['settings', 'edit'],
-    env: { EDITOR: 'echo "app_name: New" >' },
+    env: editing,
     request: { method: 'PATCH', path: '/v1/settings', body: { app_name: 'New' } },
   },
   {
@@ -195,8 +200,8 @@ const cases: Case[] = [
   },
   {
     command: 'service:admin:create',
-    args: ['service', 'admin', 'create', 'ada@example.com', '--name', 'Ada'],
-    change: { create: { email: 'ada@example.com', name: 'Ada', role: 'admin' } },
+    args: ['service', 'admin', 'create', 'grace@example.com', '--name', 'Grace'],
+    change: { create: { email: 'grace@example.com', name: 'Grace', role: 'admin' } },
   },
   {
     command: 'service:users:reset',
@@ -229,33 +234,32 @@ const cases: Case[] = [
 /** What is held back depends on what is there. */
 const readsFirst = new Set(['settings:apply', 'settings:edit'])
 
-/** A field of what each command shows when it is run in earnest. */
-const answered: Record<string, string> = {
-  api: 'a',
-  'chat:send': 'response',
-  'chat:complete': 'id',
-  'settings:set': 'theme.mode',
-  'settings:api:set': 'version',
-  'settings:apply': 'path',
-  'settings:edit': 'path',
-  'users:create': 'id',
-  'users:update': 'id',
-  'users:permissions:assign': 'role',
-  'users:import': 'created',
-  'users:settings:set': 'success',
-  'service:admin:create': 'id',
-  'service:users:reset': 'id',
-  'service:keys:create': 'key',
-  'service:keys:update': 'id',
-  'service:keys:revoke': 'id',
-  'service:sessions:revoke': 'id',
-  'service:backup': 'file',
-  'service:restore': 'data',
-  'config:set': 'profile,key,value',
-  'config:unset': 'profile,key,value',
-  'auth:login': 'verified',
-  'auth:logout': 'signed_out',
-  'auth:use': 'value',
+/** Stand in examples for what is there. */
+const placeholders: Record<string, string> = { KEY_ID: keyToRevoke, SESSION_ID: sessionToRevoke }
+
+/** Examples that need what cannot be here, what another one made, or a conversation. */
+const needsMore = new Set([
+  ...elsewhere.map(({ text }) => text),
+  ...Object.keys(preparations),
+  'chatctl chat send --continue "And in one sentence?"',
+])
+
+/** A new person, where an example makes one who is there for the others. */
+function rename(command: string, word: string): string {
+  return command === 'service:admin:create' ? word.replace(/^ada@/, 'grace@') : word
+}
+
+function readsSecret(words: readonly string[]): boolean {
+  return words.includes('--password-stdin') || words.includes('--with-api-key')
+}
+
+/** The commands that have it, as they declare it. */
+const drying = commands.filter(({ flags }) => 'dry-run' in flags)
+
+/** The fields of what a command shows when it is run in earnest; `api` shows whatever comes. */
+function answeredBy(command: string): string {
+  const found = drying.find(({ id }) => id === command)
+  return found?.view?.columns.map(({ path }) => path).join(',') ?? 'a'
 }
 
 describe('--dry-run', function () {
@@ -273,7 +277,14 @@ describe('--dry-run', function () {
     keyId = JSON.parse(created.stdout).id
     sessionId = await plantBrowserSession(join(sandbox.home, '.local/share/chatctl'))
     await runChatctl(sandbox, ['service', 'backup', '--to', 'earlier.db'])
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(sandbox.home, name), text)
+    // What the examples name.
+    await runChatctl(sandbox, ['service', 'backup', '--to', 'chatctl-backup.db'])
+    await runChatctl(sandbox, ['config', 'set', 'base_url', 'https://chat.example', '--profile', 'work'])
+    await runChatctl(sandbox, ['service', 'admin', 'create', 'ada@example.com', '--password-stdin'], {
+      stdin: password,
+    })
+    for (const [name, text] of Object.entries({ ...exampleFiles, ...files }))
+      writeFileSync(join(sandbox.home, name), text)
   })
   beforeEach(() => {
     server.requests.length = 0
@@ -293,20 +304,34 @@ describe('--dry-run', function () {
       },
     )
 
-  it('is tried for every command that has it', () => {
-    const have = commands.filter(({ flags }) => 'dry-run' in flags).map(({ id }) => id)
-    expect([...new Set(cases.map(({ command }) => command))].sort()).to.deep.equal(have.sort())
-  })
+  for (const entry of drying) {
+    it(`changes nothing in the examples of ${entry.id}`, async () => {
+      const { examples = [] } = entry
+      const lines = exampleWords({
+        ...entry,
+        examples: examples.filter((example) => !needsMore.has(exampleText(example))),
+      })
+      expect(lines).not.to.deep.equal([])
+      const before = fingerprint(sandbox.home)
+      for (const line of lines) {
+        const words = line
+          .filter((word) => word !== '--dry-run')
+          .map((word) => placeholders[word] ?? rename(entry.id, word))
+        const { exitCode, stdout, stderr } = await run(
+          [...words, '--dry-run'],
+          readsSecret(words) ? password : '',
+          editing,
+        )
+        expect(exitCode, `${line.join(' ')}: ${stderr}`).to.equal(0)
+        expect(stdout).to.match(/\S/)
+        expect(stdout + stderr).not.to.contain(password)
+        expect(server.requests.filter(({ method }) => method !== 'GET')).to.deep.equal([])
+        expect(fingerprint(sandbox.home)).to.deep.equal(before)
+      }
+    })
+  }
 
-  for (const {
-    command,
-    args,
-    stdin,
-    env,
-    request,
-    change,
-    answered: field = answered[command] ?? '',
-  } of cases) {
+  for (const { command, args, stdin, env, request, change, answered: field = answeredBy(command) } of cases) {
     it(`changes nothing: ${args.join(' ')}`, async () => {
       const before = fingerprint(sandbox.home)
       const plain = await run([...args, '--dry-run'], stdin, env)

@@ -1,3 +1,5 @@
+import { commands, exampleWords } from './manifest.ts'
+
 /** One way to call a command that talks to the service, and what the service may say to it. */
 export interface ServiceCall {
   /** Command id, and after a space what sets this call apart. */
@@ -242,24 +244,22 @@ export const serviceCalls: readonly ServiceCall[] = [
   },
 ]
 
-/** A call of every command that ends without a service. */
-export const localCalls: readonly { name: string; args: readonly string[] }[] = [
+type LocalCall = Pick<ServiceCall, 'name' | 'args'>
+
+/** Of commands whose first example does not end by itself, without a service, or is not what is tried. */
+const otherCalls: readonly LocalCall[] = [
   {
     name: 'auth:login',
     args: ['auth', 'login', '--profile', 'work', '--with-api-key', '--insecure-storage', '--no-verify'],
   },
-  { name: 'auth:list', args: ['auth', 'list'] },
   { name: 'auth:logout', args: ['auth', 'logout', '--all', '--yes'] },
   { name: 'auth:token', args: ['auth', 'token'] },
   { name: 'auth:use', args: ['auth', 'use', 'local'] },
   { name: 'autocomplete', args: ['autocomplete', 'bash'] },
-  { name: 'chat', args: ['chat'] },
   { name: 'chat:sessions', args: ['chat', 'sessions', '--all'] },
   { name: 'chat:show', args: ['chat', 'show', 's2026'] },
   { name: 'complete', args: ['complete', '--', 'set'] },
   { name: 'config:get', args: ['config', 'get', 'model'] },
-  { name: 'config:list', args: ['config', 'list'] },
-  { name: 'config:path', args: ['config', 'path'] },
   { name: 'config:set', args: ['config', 'set', 'model', 'small'] },
   { name: 'config:unset', args: ['config', 'unset', 'model'] },
   { name: 'service:admin:create', args: ['service', 'admin', 'create', 'ada@example.com'] },
@@ -268,28 +268,28 @@ export const localCalls: readonly { name: string; args: readonly string[] }[] = 
   { name: 'service:restore', args: ['service', 'restore', 'copy.db', '--yes'] },
   { name: 'service:users:reset', args: ['service', 'users', 'reset', 'usr_admin'] },
   { name: 'service:keys:create', args: ['service', 'keys', 'create', '--name', 'ci'] },
-  { name: 'service:keys:list', args: ['service', 'keys', 'list'] },
   { name: 'service:keys:revoke', args: ['service', 'keys', 'revoke', 'key_1', '--yes'] },
   { name: 'service:keys:update', args: ['service', 'keys', 'update', 'key_1', '--name', 'x'] },
-  { name: 'service:sessions:list', args: ['service', 'sessions', 'list'] },
-  { name: 'service:users:list', args: ['service', 'users', 'list'] },
   { name: 'service:sessions:revoke', args: ['service', 'sessions', 'revoke', 'ses_1', '--yes'] },
-  { name: 'service:status', args: ['service', 'status'] },
-  { name: 'settings:edit', args: ['settings', 'edit'] },
-  { name: 'settings:schema', args: ['settings', 'schema'] },
   { name: 'users:import', args: ['users', 'import', 'no-such-file.csv', '--yes'] },
 ]
-
-/** What runs until it is stopped. */
-const servers: readonly string[] = ['service:run']
 
 /** The command of a call. */
 export function commandOf(name: string): string {
   return name.split(' ')[0] ?? ''
 }
 
-/** The commands that have a call. */
-export const calledCommands: ReadonlySet<string> = new Set([
-  ...[...serviceCalls, ...localCalls].map(({ name }) => commandOf(name)),
-  ...servers,
-])
+const otherwiseCalled = new Set([...serviceCalls, ...otherCalls].map(({ name }) => commandOf(name)))
+
+/** A call of every command that ends without a service. */
+export const localCalls: readonly LocalCall[] = [
+  ...otherCalls,
+  ...commands
+    // It runs until it is stopped.
+    .filter(({ id }) => !otherwiseCalled.has(id) && id !== 'service:run')
+    .flatMap((command) =>
+      exampleWords(command)
+        .slice(0, 1)
+        .map((args) => ({ name: command.id, args })),
+    ),
+]

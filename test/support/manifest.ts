@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { exampleText } from '../../scripts/command-pages.ts'
 import type { EndpointName } from '../../src/contract/endpoints.ts'
 
 /** A flag as the built manifest describes it. */
@@ -47,3 +48,19 @@ export const topics: readonly string[] = [
     }),
   ),
 ]
+
+/** The words of each example that begins with the program, up to what a shell would do with the output. */
+export function exampleWords({ examples = [] }: CommandEntry): string[][] {
+  return examples
+    .map(exampleText)
+    .filter((text) => text.startsWith('chatctl '))
+    .map((text) => {
+      const words = text.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? []
+      const end = words.findIndex((word) => /^[|<>]/.test(word))
+      return words.slice(1, end === -1 ? undefined : end).map((word) => unquote(word))
+    })
+}
+
+function unquote(word: string): string {
+  return word.replaceAll(/"([^"]*)"|'([^']*)'/g, (_, double, single) => double ?? single)
+}

@@ -31,8 +31,10 @@ export interface RunOptions {
 
 /** Of a run in this process. */
 export interface HostOptions extends RunOptions {
-  /** What is not as `createHost` makes it. */
+  /** What is not as `startChatctl` makes it. */
   host?: Partial<Host>
+  /** Makes all three streams a terminal, on which stdout and stderr are one. */
+  terminal?: { columns: number }
 }
 
 export interface ProcessOptions extends RunOptions {
@@ -52,13 +54,17 @@ export interface Running {
   ended: Promise<Run>
 }
 
-/** Starts a command line of the program in src, without a process of its own and without a terminal. */
+/** Starts a command line of the program in src, without a process of its own. */
 export function startChatctl(
   sandbox: Sandbox,
   args: readonly string[],
-  { env, cwd, timeout = 20_000, host: given }: HostOptions = {},
+  { env, cwd, timeout = 20_000, host: given, terminal }: HostOptions = {},
 ): Running {
-  const [stdin, stdout, stderr] = [new PassThrough(), new OutputStream(), new OutputStream()]
+  const [stdin, stdout] = terminal
+    ? [new TerminalInput(), new TerminalOutput(terminal.columns)]
+    : [new PassThrough(), new OutputStream()]
+  const stderr = terminal ? stdout : new OutputStream()
+  const isTerminal = terminal !== undefined
   const shown = { stdout: collect(stdout), stderr: collect(stderr) }
   const controller = new AbortController()
   let takeInterrupt: (() => void) | undefined
@@ -72,7 +78,7 @@ export function startChatctl(
     stdin: stdin as unknown as NodeJS.ReadStream,
     stdout: stdout as unknown as NodeJS.WriteStream,
     stderr: stderr as unknown as NodeJS.WriteStream,
-    isTerminal: { stdin: false, stdout: false, stderr: false },
+    isTerminal: { stdin: isTerminal, stdout: isTerminal, stderr: isTerminal },
     isStdoutClosed: () => false,
     signal: controller.signal,
     takeInterrupts: (onInterrupt) => {
@@ -146,6 +152,28 @@ function definedIn(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 class OutputStream extends Transform {
   override _transform(chunk: Uint8Array, _: BufferEncoding, done: TransformCallback): void {
     done(null, Buffer.from(chunk))
+  }
+}
+
+class TerminalOutput extends OutputStream {
+  readonly isTTY = true
+  readonly rows = 24
+  readonly columns: number
+
+  constructor(columns: number) {
+    super()
+    this.columns = columns
+  }
+}
+
+/** Raw mode is noted, and has no effect: nothing is echoed. */
+class TerminalInput extends PassThrough {
+  readonly isTTY = true
+  isRaw = false
+
+  setRawMode(isRaw: boolean): this {
+    this.isRaw = isRaw
+    return this
   }
 }
 

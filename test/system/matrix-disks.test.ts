@@ -7,7 +7,7 @@ import { startGoodService } from '../slow/matrix/good-service.ts'
 import { expectGoodManners } from '../slow/matrix/invariants.ts'
 import { PreparedHome } from '../slow/matrix/prepared-home.ts'
 import { keepsSomething, needsData, needsState } from '../slow/matrix/surroundings/needs.ts'
-import { removeWorld, runIn, type World } from '../slow/matrix/world.ts'
+import { removeWorld, runAsProcess, type World } from '../slow/matrix/world.ts'
 import type { FaultServer } from '../support/fault-server.ts'
 
 /** Every command with its home on a disk of its own. Needs root, to mount. */
@@ -58,7 +58,7 @@ describe('the matrix of disks', function () {
     for (const call of calls) {
       it(`${call.name} where the disk of its home ${what}`, async () => {
         spoil(world.home)
-        const run = await runIn(world, home.fill(wordsFor(call, 'JSON')), 'JSON', call)
+        const run = await runAsProcess(world, home.fill(wordsFor(call, 'JSON')), 'JSON', call)
         expect(endings(call), run.stderr).to.include(run.exitCode)
         expectGoodManners({ call, form: 'JSON', world, run })
       })

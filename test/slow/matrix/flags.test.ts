@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import { wordsFor } from './calls.ts'
-import { expectedCodes } from './flag-endings.ts'
-import { type Flagged, nonsenseFlags, unvalued, validFlags } from './flag-values.ts'
+import { expectedCodes, type Flagged, nonsenseFlags, unvalued, validFlags } from './flag-calls.ts'
 import { type Form, formsHere, inWords } from './forms.ts'
 import { expectGoodManners, expectNothingLeft, filesOf, type Ran } from './invariants.ts'
 import { testCells } from './met-cells.ts'

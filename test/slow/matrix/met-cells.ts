@@ -4,6 +4,7 @@ import { takeCells } from '../../support/take-sample.ts'
 import { leftOut } from './forms.ts'
 import { startGoodService } from './good-service.ts'
 import { PreparedHome } from './prepared-home.ts'
+import { pretendClocks } from './wrong-clock.ts'
 
 /**
  * A test for each cell of a sample, or of all; they run beside each other before the first is told.
@@ -17,11 +18,13 @@ export function testCells<Cell extends { title: string }>(
 ): void {
   let service: FaultServer
   let home: PreparedHome
+  let stopPretending: () => void
   const { sample, words } = takeCells(cells, least)
-  const inTurn = createJobPool(3)
+  const inTurn = createJobPool(8)
   const outcomes = new Map<Cell, Promise<void>>()
 
   before(async () => {
+    stopPretending = pretendClocks()
     service = await startGoodService()
     home = await PreparedHome.make(service.url)
     for (const cell of sample) {
@@ -34,6 +37,7 @@ export function testCells<Cell extends { title: string }>(
   after(async () => {
     await service.close()
     home.remove()
+    stopPretending()
   })
 
   describe(words + leftOut, () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { plantBrowserSession } from '../../support/plant-browser-session.ts'
-import { runProgram } from '../../support/run-program.ts'
+import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import type { World } from './world.ts'
 
@@ -48,7 +48,7 @@ export class PreparedHome {
     mkdirSync(here)
     const sandbox = createSandbox()
     const run = async (...args: string[]) => {
-      const { stdout, stderr } = await runProgram({ ...sandbox, home }, args, { env: { HOME: home } })
+      const { stdout, stderr } = await runChatctl({ ...sandbox, home }, args, { env: { HOME: home } })
       if (stdout === '') throw new Error(stderr)
       return stdout.trim()
     }
@@ -98,6 +98,7 @@ export class PreparedHome {
       redirections: '',
       isHereDeleted: false,
       signals: [],
+      clock: undefined,
       reader: 'reads all',
     }
   }

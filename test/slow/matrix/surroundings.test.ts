@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import { type Call, calls, uncalled, wordsFor } from './calls.ts'
-import { expectedCodes } from './flag-endings.ts'
-import { type Flagged, validFlags } from './flag-values.ts'
+import { expectedCodes, type Flagged, validFlags } from './flag-calls.ts'
 import { type Form, forms, formsHere, inWords } from './forms.ts'
 import { expectGoodManners, expectNothingLeft, filesOf, type Ran } from './invariants.ts'
 import { testCells } from './met-cells.ts'

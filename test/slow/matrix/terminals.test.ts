@@ -7,7 +7,7 @@ import { canMakeTerminals, leftOut } from './forms.ts'
 import { startGoodService } from './good-service.ts'
 import { expectGoodManners } from './invariants.ts'
 import { PreparedHome } from './prepared-home.ts'
-import { removeWorld, runIn, type World, type WorldRun } from './world.ts'
+import { removeWorld, runAsProcess, type World, type WorldRun } from './world.ts'
 
 /** Commands whose tables have many columns, or long words in them. */
 const tables = ['auth:list', 'config:list', 'history:list', 'service:keys:list', 'service:audit']
@@ -32,7 +32,7 @@ describe(`a narrow terminal${leftOut}`, function () {
     const world = home.makeWorld()
     try {
       change(world)
-      const run = await runIn(world, home.fill(call.args), 'terminal', call)
+      const run = await runAsProcess(world, home.fill(call.args), 'terminal', call)
       expect(run.exitCode, run.stdout).to.equal(0)
       expectGoodManners({ call, form: 'terminal', world, run })
       return run

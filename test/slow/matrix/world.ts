@@ -3,9 +3,12 @@ import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
+import { createJobPool } from '../../support/job-pool.ts'
 import { binary, type Run } from '../../support/run-chatctl.ts'
 import type { Call } from './calls.ts'
 import type { Form } from './forms.ts'
+import { runInProcess } from './run-in-process.ts'
+import type { WrongClock } from './wrong-clock.ts'
 
 /** All that surrounds one run. Failures are made by changing it before the run. */
 export interface World {
@@ -27,6 +30,8 @@ export interface World {
   signals: readonly { signal: NodeJS.Signals; after: number }[]
   /** Whether the folder of the call is gone when the program starts. */
   isHereDeleted: boolean
+  /** How the clock is wrong. */
+  clock: WrongClock | undefined
   /** What whoever reads stdout does. */
   reader: 'reads all' | 'is gone' | 'goes after the first bytes'
 }
@@ -39,10 +44,33 @@ export interface WorldRun extends Run {
 }
 
 /** Milliseconds after which a run counts as hanging. */
-const patience = 25_000
+export const patience = 25_000
 
-/** Runs the built program once. On a terminal stdout has all that was shown. */
-export async function runIn(
+/** So many beside each other use all of a small machine. */
+const processes = createJobPool(3)
+
+/** Runs the program once. On a terminal stdout has all that was shown. */
+export function runIn(world: World, args: readonly string[], form: Form, call: Call): Promise<WorldRun> {
+  return needsProcess(world)
+    ? processes(() => runAsProcess(world, args, form, call))
+    : runInProcess(world, args, form, call)
+}
+
+/** What only the system can make: another user, a signal, a pipe without a reader, a device that is full. */
+function needsProcess(world: World): boolean {
+  return (
+    world.user !== undefined ||
+    world.signals.length > 0 ||
+    world.isHereDeleted ||
+    world.reader !== 'reads all' ||
+    /[<>]\//.test(world.redirections) ||
+    // Node reads it once, and for the whole process.
+    world.env['TZ'] !== undefined
+  )
+}
+
+/** Runs the built program once, in a process of its own and on a terminal of script(1). */
+export async function runAsProcess(
   world: World,
   args: readonly string[],
   form: Form,

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { commandOf } from '../../../support/command-lines.ts'
 import type { World } from '../world.ts'
+import type { WrongClock } from '../wrong-clock.ts'
 import { needsCredential, needsOptions } from './needs.ts'
 import type { Surrounding } from './surrounding.ts'
 
@@ -18,12 +18,12 @@ const wide =
     world.columns = columns
   }
 
-/** A clock that is wrong is the edge of the machine, and the one thing here that is pretended. */
-const clock = (how: string): ((world: World) => void) =>
-  set({
-    NODE_OPTIONS: `--import=${fileURLToPath(new URL('../wrong-clock.mjs', import.meta.url))}`,
-    WRONG_CLOCK: how,
-  })
+/** The edge of the machine, and the one thing here that is pretended. */
+const clock =
+  (how: WrongClock): ((world: World) => void) =>
+  (world) => {
+    world.clock = how
+  }
 
 const badOption: Surrounding['ends'] = (call) => (needsOptions(call) ? [2] : 'fine')
 

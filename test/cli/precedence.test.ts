@@ -1,0 +1,112 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+
+describe('precedence', () => {
+  let home: Sandbox
+  before(() => {
+    home = createSandbox()
+    mkdirSync(join(home.home, '.config', 'chatctl'), { recursive: true })
+    const work = {
+      base_url: 'https://profile.example',
+      auth_url: 'https://auth-profile.example',
+      client_id: 'profile-client',
+      model: 'profile-model',
+      output: 'json',
+      timeout: '11s',
+      retries: '5',
+      max_wait: '12s',
+    }
+    writeFileSync(
+      join(home.home, '.config', 'chatctl', 'config.json'),
+      JSON.stringify({ default_profile: 'work', profiles: { work, other: {} } }),
+    )
+  })
+  after(() => home.remove())
+
+  const rows = async (args: string[], env: NodeJS.ProcessEnv = {}) => {
+    const { stdout, stderr } = await runChatctl(home, ['config', 'list', '-o', 'tsv', ...args], { env })
+    expect(stderr).to.equal('')
+    return Object.fromEntries(
+      stdout
+        .replace(/\n$/, '')
+        .split('\n')
+        .map((line) => line.split('\t'))
+        .map(([key, ...rest]) => [key, rest]),
+    )
+  }
+
+  it('default', async () => {
+    const list = await rows(['-p', 'other'])
+    expect(list).to.deep.include({
+      profile: ['other', 'flag', '--profile'],
+      base_url: ['', 'default', ''],
+      timeout: ['60s', 'default', ''],
+      retries: ['2', 'default', ''],
+      max_wait: ['60s', 'default', ''],
+      model: ['', 'default', ''],
+    })
+  })
+
+  it('the profile goes before the default', async () => {
+    const from = 'profile work'
+    expect(await rows([])).to.deep.include({
+      base_url: ['https://profile.example', 'profile', from],
+      auth_url: ['https://auth-profile.example', 'profile', from],
+      client_id: ['profile-client', 'profile', from],
+      model: ['profile-model', 'profile', from],
+      timeout: ['11s', 'profile', from],
+      retries: ['5', 'profile', from],
+      max_wait: ['12s', 'profile', from],
+    })
+  })
+
+  const variables: [string, string, string][] = [
+    ['base_url', 'CHATCTL_BASE_URL', 'https://variable.example'],
+    ['auth_url', 'CHATCTL_AUTH_URL', 'https://auth-variable.example'],
+    ['client_id', 'CHATCTL_CLIENT_ID', 'variable-client'],
+    ['model', 'CHATCTL_MODEL', 'variable-model'],
+    ['timeout', 'CHATCTL_TIMEOUT', '21s'],
+    ['retries', 'CHATCTL_RETRIES', '6'],
+    ['max_wait', 'CHATCTL_MAX_WAIT', '22s'],
+  ]
+
+  it('the environment goes before the profile', async () => {
+    const env = Object.fromEntries(variables.map(([, name, value]) => [name, value]))
+    const list = await rows(['-p', 'work'], env)
+    for (const [key, name, value] of variables) expect(list[key]).to.deep.equal([value, 'environment', name])
+  })
+
+  it('a flag goes before the environment', async () => {
+    const flags = { base_url: 'https://flag.example', timeout: '31s', retries: '7', max_wait: '32s' }
+    const env = Object.fromEntries(variables.map(([, name, value]) => [name, value]))
+    const args = Object.entries(flags).flatMap(([key, value]) => [`--${key.replaceAll('_', '-')}`, value])
+    const list = await rows(args, env)
+    for (const [key, value] of Object.entries(flags))
+      expect(list[key]).to.deep.equal([value, 'flag', `--${key.replaceAll('_', '-')}`])
+  })
+
+  it('an empty variable says nothing', async () => {
+    expect((await rows([], { CHATCTL_TIMEOUT: '' }))['timeout']?.[1]).to.equal('profile')
+  })
+
+  it('an address for one run keeps clear of the default profile', async () => {
+    const list = await rows(['--base-url', 'https://flag.example'])
+    expect(list).to.deep.include({
+      timeout: ['60s', 'default', ''],
+      profile: ['', 'default', ''],
+    })
+  })
+
+  it('the form: flag, environment, profile', async () => {
+    const show = async (args: string[], env: NodeJS.ProcessEnv = {}) =>
+      (await runChatctl(home, ['config', 'list', ...args], { env })).stdout
+    expect(await show([])).to.match(/^\[/)
+    expect(await show([], { CHATCTL_OUTPUT: 'csv' })).to.match(/^key,value,source,from\n/)
+    expect(await show(['-o', 'yaml'], { CHATCTL_OUTPUT: 'csv' })).to.match(/^- key: /)
+    expect(await show(['--json'], { CHATCTL_OUTPUT: 'csv' })).to.match(/^\[/)
+    expect(await show(['-o', 'csv'], { CHATCTL_JSON: '1' })).to.match(/^key,/)
+  })
+})

@@ -1,0 +1,383 @@
+type Codes = readonly number[]
+
+/** One flag: what it takes, what it cannot mean, what it adds to a request, and how a command ends with it. */
+export interface FlagRow {
+  /** A value that it takes. */
+  valid?: string
+  /** A value that it cannot mean. Where it is omitted, only an empty one is refused. */
+  nonsense?: string
+  /** What it is added to, where the usual call already says it or forbids it. */
+  base?: string
+  /** Of the base. */
+  stdin?: string
+  /** How a command ends with it, all being well, where it ends otherwise than without it. */
+  ends?: Codes
+  /** The same with JSON output. */
+  jsonEnds?: Codes
+  /** The same with nonsense that is no misreading of the line, but is not there, or cannot be written. */
+  nonsenseEnds?: Codes
+  /** Exit codes of the commands that know of it and have no use for it. */
+  refused?: Codes
+  adds?: Addition
+}
+
+/** What a flag adds to the request of a command: nothing of it is there without the flag. */
+export interface Addition {
+  to: string
+  words: readonly string[]
+  files?: Readonly<Record<string, string>>
+  stdin?: string
+  body?: object
+  query?: string
+  headers?: Record<string, string>
+}
+
+/** By the name of the flag. */
+const byName: Record<string, FlagRow> = {
+  action: { valid: 'key.create' },
+  actor: { valid: 'machine' },
+  'admin-port': { valid: 'off', nonsense: 'on' },
+  'allowed-method': { valid: 'GET' },
+  'allowed-origin': { valid: 'https://a.example' },
+  'auth-url': { valid: 'URL', nonsense: 'not an address' },
+  'base-url': { valid: 'URL', nonsense: 'not an address', refused: [2, 3, 4] },
+  before: { valid: 'm1' },
+  'client-id': { valid: 'chatctl' },
+  concurrency: { valid: '2', nonsense: '0' },
+  context: { valid: 'c1' },
+  data: { valid: 'new-data' },
+  database: { valid: 'postgres://me@127.0.0.1:9/none', nonsense: 'mysql://me@127.0.0.1/none', ends: [69] },
+  email: { valid: 'ada@example.com' },
+  expires: { valid: '30d', nonsense: 'soon' },
+  field: { valid: 'a=b', nonsense: 'nothing' },
+  fields: { valid: 'id', refused: [1, 2] },
+  header: { valid: 'x-one: 1', nonsense: 'no colon' },
+  host: { valid: '127.0.0.1', nonsense: 'not a host' },
+  id: { valid: 'u1' },
+  jq: { valid: '.', nonsense: '.[', refused: [2] },
+  language: { valid: 'en' },
+  limit: { valid: '5', nonsense: 'many' },
+  line: { valid: '1', nonsense: '0' },
+  'max-tokens': { valid: '5', nonsense: 'many' },
+  'max-wait': { valid: '1s', nonsense: '-1s' },
+  messages: { valid: 'messages.jsonl', nonsense: 'none.jsonl' },
+  metadata: { valid: 'a=b', nonsense: 'nothing' },
+  model: { valid: 'small' },
+  name: { valid: 'Ada' },
+  notification: { valid: 'email=on', nonsense: 'nothing' },
+  notifications: { valid: 'on', nonsense: 'perhaps' },
+  output: { valid: 'json', nonsense: 'xml' },
+  'password-file': { valid: 'password.txt', nonsense: 'none.txt' },
+  permission: { valid: 'read:chat', nonsense: 'everything' },
+  port: { valid: '0', nonsense: '65536' },
+  profile: { valid: 'work', nonsense: 'nowhere', refused: [2] },
+  'public-url': { valid: 'https://chat.example', nonsense: 'not an address' },
+  quota: { valid: '100/h', nonsense: 'some' },
+  'rate-limiting': { valid: 'on', nonsense: 'perhaps' },
+  'redirect-host': { valid: '127.0.0.1', nonsense: 'chat.example' },
+  'redirect-path': { valid: '/callback', nonsense: 'no slash' },
+  'redirect-port': { valid: '0', nonsense: '65536' },
+  'requests-per-minute': { valid: '5', nonsense: 'many' },
+  results: { valid: 'results.csv', nonsense: 'no/such/folder/results.csv', nonsenseEnds: [1] },
+  resume: { valid: 'TRANSCRIPT', nonsense: 'none' },
+  retries: { valid: '1', nonsense: 'many' },
+  role: { valid: 'editor' },
+  save: { valid: 'plan.json', nonsense: 'no/such/folder/plan.json', nonsenseEnds: [1] },
+  scope: { valid: 'openid' },
+  since: { valid: '7d', nonsense: 'long ago' },
+  system: { valid: 'Be brief' },
+  target: { valid: 'KEY' },
+  temperature: { valid: '0.5', nonsense: 'warm' },
+  theme: { valid: 'dark' },
+  timeout: { valid: '30s', nonsense: 'soon' },
+  'tls-cert': { valid: 'tls.crt', nonsense: 'none.crt' },
+  'tls-key': { valid: 'tls.key', nonsense: 'none.key' },
+  to: { valid: 'new.db' },
+  'token-url': { valid: 'URL', nonsense: 'not an address' },
+  until: { valid: '1h', nonsense: 'long ago' },
+  upstream: { valid: 'http://127.0.0.1:9/v1', nonsense: 'not an address' },
+  'upstream-key-file': { valid: 'key.txt', nonsense: 'none.txt' },
+  user: { valid: 'usr_admin', nonsense: 'nobody@example.com', nonsenseEnds: [6] },
+  version: { valid: 'v1' },
+  wait: { valid: '1s', nonsense: 'a while' },
+}
+
+/** By command and flag, where that goes before the name alone. */
+const byCommand: Record<string, FlagRow> = {
+  'api data': {
+    valid: '{"a":1}',
+    nonsense: '{',
+    adds: { to: 'api POST /x', words: ['--data', '{"a":1}'], body: { a: 1 } },
+  },
+  'api field': {
+    adds: { to: 'api POST /x', words: ['-F', 'a=b', '-F', 'c:=[1]'], body: { a: 'b', c: [1] } },
+  },
+  'api header': {
+    adds: {
+      to: 'api POST /x',
+      words: ['-H', 'X-One: 1', '-H', 'X-Two: 2'],
+      headers: { 'x-one': '1', 'x-two': '2' },
+    },
+  },
+  'api include': { jsonEnds: [2] },
+  'auth:list profile': { nonsenseEnds: [0] },
+  'auth:login profile': {
+    base: 'auth login --with-api-key --insecure-storage --no-verify',
+    stdin: 'another-key\n',
+    nonsenseEnds: [0, 3, 4],
+  },
+  'auth:login with-api-key': { base: 'auth login --insecure-storage', stdin: 'another-key\n' },
+  'auth:logout all': { base: 'auth logout --yes' },
+  'auth:logout yes': { base: 'auth logout --all' },
+  'auth:use profile': { nonsenseEnds: [0] },
+  'chat continue': { ends: [2] },
+  'chat json': { refused: [2] },
+  'chat no-input': { refused: [2] },
+  'chat output': { valid: 'text', nonsense: 'xml' },
+  'chat resume': { ends: [0, 2], nonsenseEnds: [2, 6] },
+  'chat:complete max-tokens': {
+    adds: { to: 'chat complete x', words: ['--max-tokens', '5'], body: { max_tokens: 5 } },
+  },
+  'chat:complete messages': {
+    adds: {
+      to: 'chat complete x',
+      words: ['--messages', 'messages.jsonl'],
+      files: { 'messages.jsonl': '{"role":"user","content":"a"}\n' },
+      body: {
+        messages: [
+          { role: 'user', content: 'a' },
+          { role: 'user', content: 'x' },
+        ],
+      },
+    },
+  },
+  'chat:complete model': {
+    adds: { to: 'chat complete x', words: ['-m', 'small'], body: { model: 'small' } },
+  },
+  'chat:complete system': {
+    adds: {
+      to: 'chat complete x',
+      words: ['-s', 'Be brief'],
+      body: {
+        messages: [
+          { role: 'system', content: 'Be brief' },
+          { role: 'user', content: 'x' },
+        ],
+      },
+    },
+  },
+  'chat:complete temperature': {
+    adds: { to: 'chat complete x', words: ['-t', '0.5'], body: { temperature: 0.5 } },
+  },
+  'chat:send context': { adds: { to: 'chat send x', words: ['-c', 'c1'], body: { context_id: 'c1' } } },
+  'chat:send continue': { ends: [2] },
+  'chat:send model': { adds: { to: 'chat send x', words: ['-m', 'small'], body: { model: 'small' } } },
+  'chat:send stream': { base: 'chat send Hello' },
+  'chat:send stream-format': { base: 'chat send Hello' },
+  'config:set profile': { nonsenseEnds: [0] },
+  'history:export output': { valid: 'md', nonsense: 'xml' },
+  'history:export to': { valid: 'history.json', nonsense: 'history.pdf', nonsenseEnds: [0, 2] },
+  'history:list before': { adds: { to: 'history list', words: ['--before', 'm1'], query: 'before=m1' } },
+  'history:list context': { adds: { to: 'history list', words: ['-c', 'c 1'], query: 'context_id=c+1' } },
+  'history:list limit': { adds: { to: 'history list', words: ['-n', '5'], query: 'limit=5' } },
+  'service:admin:create password-file': { base: 'service admin create ada@example.com' },
+  'service:admin:create password-stdin': {
+    base: 'service admin create ada@example.com',
+    stdin: 'a long enough password\n',
+  },
+  'service:backup data': { ends: [6] },
+  'service:backup database': { ends: [2] },
+  'service:backup to': { base: 'service backup' },
+  'service:keys:create limit': { base: 'service keys create --name ci --tier enterprise' },
+  'service:keys:create name': { base: 'service keys create' },
+  'service:keys:revoke data': { ends: [6] },
+  'service:keys:revoke yes': { base: 'service keys revoke KEY' },
+  'service:keys:update data': { ends: [6] },
+  'service:keys:update limit': { base: 'service keys update KEY --tier enterprise' },
+  'service:keys:update name': { base: 'service keys update KEY' },
+  'service:restore database': { ends: [2] },
+  'service:restore yes': { base: 'service restore copy.db' },
+  'service:run admin-port': { base: 'service run --port 0 --log-level warn' },
+  'service:run log-level': { base: 'service run --port 0 --admin-port off' },
+  'service:run port': { base: 'service run --admin-port off --log-level warn' },
+  'service:run tls-cert': {
+    base: 'service run --port 0 --admin-port off --log-level warn --tls-key tls.key',
+  },
+  'service:run tls-key': {
+    base: 'service run --port 0 --admin-port off --log-level warn --tls-cert tls.crt',
+  },
+  'service:run upstream-key-file': {
+    base: 'service run --port 0 --admin-port off --log-level warn --upstream http://127.0.0.1:9/v1',
+  },
+  'service:sessions:revoke data': { ends: [6] },
+  'service:sessions:revoke yes': { base: 'service sessions revoke SESSION' },
+  'service:users:reset data': { ends: [6] },
+  'service:users:reset password-file': { base: 'service users reset usr_admin' },
+  'service:users:reset password-stdin': {
+    base: 'service users reset usr_admin',
+    stdin: 'a long enough password\n',
+  },
+  'settings:api:set allowed-method': {
+    adds: {
+      to: 'settings api set --version v2',
+      words: ['--allowed-method', 'GET'],
+      body: { cors: { allowed_methods: ['GET'] } },
+    },
+  },
+  'settings:api:set allowed-origin': {
+    adds: {
+      to: 'settings api set --version v2',
+      words: ['--allowed-origin', 'https://a.example', '--allowed-origin', 'https://b.example'],
+      body: { cors: { allowed_origins: ['https://a.example', 'https://b.example'] } },
+    },
+  },
+  'settings:api:set file': {
+    valid: 'api.yaml',
+    nonsense: 'none.yaml',
+    adds: {
+      to: 'settings api set --version v2',
+      words: ['-f', 'api.yaml'],
+      files: { 'api.yaml': 'version: v1\ncors:\n  allowed_methods: [PUT]\n' },
+      body: { version: 'v2', cors: { allowed_methods: ['PUT'] } },
+    },
+  },
+  'settings:api:set rate-limiting': {
+    base: 'settings api set --version v1',
+    adds: {
+      to: 'settings api set --version v2',
+      words: ['--rate-limiting', 'off'],
+      body: { rate_limiting: { enabled: false } },
+    },
+  },
+  'settings:api:set requests-per-minute': {
+    adds: {
+      to: 'settings api set --version v2',
+      words: ['--requests-per-minute', '5'],
+      body: { rate_limiting: { requests_per_minute: 5 } },
+    },
+  },
+  'settings:api:set version': {
+    adds: { to: 'settings api set --rate-limiting on', words: ['--version', 'v2'], body: { version: 'v2' } },
+  },
+  'settings:apply file': { valid: 'settings.yaml', nonsense: 'none.yaml', base: 'settings apply --yes' },
+  'settings:apply yes': { base: 'settings apply settings.yaml' },
+  'settings:diff exit-code': { ends: [10] },
+  'settings:diff file': { valid: 'settings.yaml', nonsense: 'none.yaml', base: 'settings diff' },
+  'settings:edit yes': { base: 'settings edit' },
+  'users:create email': {
+    base: 'users create --generate-password',
+    adds: { to: 'users create --generate-password', words: ['--email', 'a@b'], body: { email: 'a@b' } },
+  },
+  'users:create generate-password': { base: 'users create' },
+  'users:create metadata': {
+    adds: {
+      to: 'users create --generate-password',
+      words: ['--metadata', 'company=Acme', '--metadata', 'seats:=5'],
+      body: { metadata: { company: 'Acme', seats: 5 } },
+    },
+  },
+  'users:create name': {
+    adds: { to: 'users create --generate-password', words: ['--name', 'Ada'], body: { name: 'Ada' } },
+  },
+  'users:create password-file': {
+    base: 'users create',
+    adds: {
+      to: 'users create',
+      words: ['--password-file', 'password'],
+      files: { password: 'other word\n' },
+      body: { password: 'other word' },
+    },
+  },
+  'users:create password-stdin': {
+    base: 'users create',
+    stdin: 'a long enough password\n',
+    adds: {
+      to: 'users create',
+      words: ['--password-stdin'],
+      stdin: 'secret word\n',
+      body: { password: 'secret word' },
+    },
+  },
+  'users:import close': { ends: [2] },
+  'users:import generate-passwords': { base: 'users import users.csv --yes --results results.csv' },
+  'users:import id': { base: 'users import users.csv --yes --on-unknown created', ends: [0, 2] },
+  'users:import line': { base: 'users import users.csv --yes --on-unknown skip', ends: [0, 2] },
+  'users:import yes': { base: 'users import users.csv' },
+  'users:permissions:assign close': { ends: [2] },
+  'users:permissions:assign file': { valid: 'roles.csv', nonsense: 'none.csv' },
+  'users:permissions:assign role': {
+    base: 'users permissions assign u1',
+    adds: { to: 'users permissions assign u1 a:b', words: ['-r', 'editor'], body: { role: 'editor' } },
+  },
+  'users:settings:set language': {
+    adds: { to: 'users settings set --theme dark', words: ['--language', 'de'], body: { language: 'de' } },
+  },
+  'users:settings:set notification': {
+    adds: {
+      to: 'users settings set --theme dark',
+      words: ['--notification', 'email=off', '--notification', 'push=on'],
+      body: { notifications: { email: false, push: true } },
+    },
+  },
+  'users:settings:set theme': {
+    base: 'users settings set',
+    adds: { to: 'users settings set --language de', words: ['--theme', 'dark'], body: { theme: 'dark' } },
+  },
+  'users:update metadata': {
+    adds: { to: 'users update u1 --theme x', words: ['--metadata', 'a=b'], body: { metadata: { a: 'b' } } },
+  },
+  'users:update name': {
+    base: 'users update u1',
+    adds: { to: 'users update u1 --theme x', words: ['--name', 'Ada'], body: { name: 'Ada' } },
+  },
+  'users:update notifications': {
+    adds: {
+      to: 'users update u1 --name x',
+      words: ['--notifications', 'off'],
+      body: { settings: { notifications_enabled: false } },
+    },
+  },
+  'users:update theme': {
+    adds: {
+      to: 'users update u1 --name x',
+      words: ['--theme', 'dark'],
+      body: { settings: { theme: 'dark' } },
+    },
+  },
+}
+
+/** Flags of a file of rows. */
+const ofRows = 'users permissions assign --file roles.csv --yes'
+for (const flag of ['format', 'skip-invalid', 'concurrency', 'quota', 'results', 'restart', 'close']) {
+  rowOf('users:permissions:assign', flag).base = ofRows
+}
+rowOf('users:permissions:assign', 'file').base = 'users permissions assign --yes'
+rowOf('users:permissions:assign', 'yes').base = 'users permissions assign --file roles.csv'
+
+/** Flags of signing in through a browser, which nobody sits at: where nobody could, it says so at once. */
+const byBrowser = ['--auth-url URL', '--token-url URL', '--client-id chatctl', '--wait 1s', '--no-browser']
+const ofBrowser = ['web', 'browser', 'pkce', 'wait', 'auth-url', 'client-id', 'token-url', 'scope']
+for (const flag of [...ofBrowser, 'redirect-host', 'redirect-port', 'redirect-path']) {
+  const given = byBrowser.filter((words) => !words.replace(/^--no-/, '--').startsWith(`--${flag}`))
+  const row = rowOf('auth:login', flag)
+  row.base = ['auth login --insecure-storage', ...given].join(' ')
+  row.ends = [3, 4, 130]
+}
+
+/** The row of a flag of one command, which is made where there is none. */
+function rowOf(command: string, flag: string): FlagRow {
+  const key = `${command} ${flag}`
+  const row = byCommand[key] ?? {}
+  byCommand[key] = row
+  return row
+}
+
+/** What the table says of a flag of a command. */
+export function findFlag(command: string, flag: string): FlagRow {
+  return { ...byName[flag], ...byCommand[`${command} ${flag}`] }
+}
+
+/** The flags that add something to the request of their command, by command and flag. */
+export const additions: readonly (Addition & { name: string })[] = Object.entries(byCommand).flatMap(
+  ([name, { adds }]) => (adds ? [{ name, ...adds }] : []),
+)
