@@ -28,6 +28,7 @@ const longestPause = 20
 /** Each starts a process for the reason beside it. No other may join them. */
 const startsProcesses: Readonly<Record<string, string>> = {
   'auth/first-browser.test.ts': 'another user of the machine, whom only a process can be',
+  'boot/end-process.test.ts': 'how a process ends',
   'bulk/input/open-input.test.ts': 'named pipes, which mkfifo makes',
   'cli/completion/shell-line.test.ts': 'compares with how bash splits a line',
   'cli/input/encodings.test.ts': 'commands that the documents name for other encodings',
