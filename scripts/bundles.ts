@@ -74,10 +74,10 @@ const lazyBundles: Record<string, { entry: string; asked: RegExp; keepNames?: bo
   table: { entry: `export * from './src/view/table.ts'`, asked: /\/view\/table\.ts$/ },
   export: { entry: `export * from './src/export/export-history.ts'`, asked: /\/export\/export-history\.ts$/ },
   'bulk-send': {
-    entry: `export * from './src/bulk/send/brake.ts'
+    entry: `export * from './src/bulk/send/throttle.ts'
             export * from './src/bulk/send/estimate.ts'
             export * from './src/bulk/send/get-users.ts'`,
-    asked: /\/send\/(brake|estimate|get-users)\.ts$/,
+    asked: /\/send\/(throttle|estimate|get-users)\.ts$/,
   },
   'export-html': { entry: `export * from './src/export/html-document.ts'`, asked: /\/html-document\.ts$/ },
   plan: {

@@ -4,12 +4,12 @@ import type { Quota } from '../config/quota.ts'
 import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/directories.ts'
 import type { InputFormat } from './input/input-format.ts'
-import type { Outline } from './outline.ts'
+import type { PlannedWork } from './planned-work.ts'
 import type { Report, Reporting } from './results/report-rows.ts'
 import type { RowKind } from './rows/user-row.ts'
-import type { Pause } from './send/brake.ts'
 import type { KnownQuota } from './send/known-quota.ts'
-import type { SettlingOptions } from './settling.ts'
+import type { Pause } from './send/throttle.ts'
+import type { DecisionOptions } from './unknown-row-decisions.ts'
 
 /** What has become of the rows so far. */
 export interface RowCounts {
@@ -30,13 +30,13 @@ export interface RunStart {
 }
 
 /** What a run is going to send, and what is known of how long that will take. */
-export interface Prospect extends Outline {
+export interface Prospect extends PlannedWork {
   quota: KnownQuota | undefined
   /** Ms that it will take, about. */
   duration: number
 }
 
-export interface ImportOptions extends SettlingOptions {
+export interface ImportOptions extends DecisionOptions {
   directories: Directories
   stdin: AsyncIterable<Uint8Array>
   /** Says that something may not end by itself. @returns to be called when it has ended */
@@ -62,7 +62,7 @@ export interface ImportOptions extends SettlingOptions {
   /** Makes a password for every user that has none; undefined: such a user is sent without. */
   makePassword: (() => string) | undefined
   /** Shows what would be sent, in place of sending it. */
-  showOutline: ((outline: Outline) => Promise<void>) | undefined
+  showPlannedWork: ((outline: PlannedWork) => Promise<void>) | undefined
   /** Ends the run in good order: what is under way is waited for. */
   signal: AbortSignal
   connect(other: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal'>): Promise<Client>

@@ -11,12 +11,12 @@ import { readRows } from './input/read-rows.ts'
 import type { JournalHeader } from './journal/journal-line.ts'
 import { importsDirectory, openJournal, readRowStates } from './journal/open-journal.ts'
 import { readSpent } from './journal/spent-quota.ts'
-import { outlineRun } from './outline.ts'
+import { planWork } from './planned-work.ts'
 import { guardPasswords } from './results/prepare-passwords.ts'
 import { openResults } from './results/report-rows.ts'
 import { rowListPlace } from './results/row-list-file.ts'
 import type { RowKind } from './rows/user-row.ts'
-import { readSettling } from './settling.ts'
+import { readDecisions } from './unknown-row-decisions.ts'
 
 /**
  * Checks a file of rows, and sends what is still to be sent of it. Whatever ends it, the same call
@@ -100,7 +100,7 @@ async function importChecked(
   checked: CheckedInput,
   options: ImportOptions,
 ): Promise<Imported | undefined> {
-  const { kind, service, quota, restart, results, makePassword, showOutline, clock } = options
+  const { kind, service, quota, restart, results, makePassword, showPlannedWork, clock } = options
   const directory = importsDirectory(options.directories)
   const { sha256 } = checked
   const header: JournalHeader = {
@@ -112,19 +112,19 @@ async function importChecked(
     at: new Date(clock.now()).toISOString(),
   }
   const rows = () => validRows(input, kind, checked)
-  if (showOutline) {
+  if (showPlannedWork) {
     const states = await readRowStates({ directory, header, restart, rows })
-    const settling = await readSettling(options, { input, kind, states })
-    await showOutline(await outlineRun(input, kind, { checked, states, settling }))
+    const decisions = await readDecisions(options, { input, kind, states })
+    await showPlannedWork(await planWork(input, kind, { checked, states, decisions }))
     return undefined
   }
   const journal = await openJournal({ directory, header, restart, rows, clock })
   try {
-    const settling = await readSettling(options, { input, kind, states: journal.rows })
+    const decisions = await readDecisions(options, { input, kind, states: journal.rows })
     await guardPasswords(journal, { results, generates: makePassword !== undefined })
     const now = clock.now()
     const spent = quota && (await readSpent(directory, { service, window: quota.window, now }))
-    return await new ImportRun(input, options, checked, journal, settling, spent).go()
+    return await new ImportRun(input, options, checked, journal, decisions, spent).go()
   } finally {
     await journal.close()
   }

@@ -1,6 +1,6 @@
 import type { Client } from '../client/client.ts'
 import { Failure, type FailureKind } from '../contract/failure.ts'
-import { Draining } from './draining.ts'
+import { GracefulAbort } from './graceful-abort.ts'
 import type { Imported, ImportOptions, Prospect, RowCounts } from './import-options.ts'
 import type { CheckedInput } from './input/check-input.ts'
 import type { Input } from './input/input.ts'
@@ -8,16 +8,16 @@ import type { InputRow } from './input/input-row.ts'
 import { readRows } from './input/read-rows.ts'
 import type { Journal } from './journal/journal.ts'
 import type { Spent } from './journal/spent-quota.ts'
-import { type Outline, outlineRun } from './outline.ts'
+import { type PlannedWork, planWork } from './planned-work.ts'
 import { preparePasswords, withPasswords } from './results/prepare-passwords.ts'
 import { reportRows } from './results/report-rows.ts'
 import { openPasswords } from './results/stored-passwords.ts'
-import { Brake } from './send/brake.ts'
 import { estimateDuration } from './send/estimate.ts'
 import { runRows } from './send/run-rows.ts'
 import { sendRow } from './send/send-row.ts'
 import { ServiceHealth } from './send/service-health.ts'
-import type { Settling } from './settling.ts'
+import { Throttle } from './send/throttle.ts'
+import type { UnknownRowDecisions } from './unknown-row-decisions.ts'
 
 /** Ms of a request, before any was made. */
 const usualLatency = 100
@@ -42,9 +42,9 @@ export class ImportRun {
   readonly #options: ImportOptions
   readonly #checked: CheckedInput
   readonly #journal: Journal
-  readonly #settling: Settling
-  readonly #brake: Brake
-  readonly #draining: Draining
+  readonly #decisions: UnknownRowDecisions
+  readonly #throttle: Throttle
+  readonly #draining: GracefulAbort
   #requests = 0
 
   constructor(
@@ -52,16 +52,16 @@ export class ImportRun {
     options: ImportOptions,
     checked: CheckedInput,
     journal: Journal,
-    settling: Settling,
+    decisions: UnknownRowDecisions,
     spent: Spent | undefined,
   ) {
     this.#input = input
     this.#options = options
     this.#checked = checked
     this.#journal = journal
-    this.#settling = settling
-    this.#draining = new Draining(options)
-    this.#brake = new Brake({
+    this.#decisions = decisions
+    this.#draining = new GracefulAbort(options)
+    this.#throttle = new Throttle({
       clock: options.clock,
       maxWait: options.maxWait,
       signal: options.signal,
@@ -78,10 +78,10 @@ export class ImportRun {
 
   async go(): Promise<Imported> {
     const { kind } = this.#options
-    const outline = await outlineRun(this.#input, kind, {
+    const outline = await planWork(this.#input, kind, {
       checked: this.#checked,
       states: this.#journal.rows,
-      settling: this.#settling,
+      decisions: this.#decisions,
     })
     const client = await this.#connect()
     // What became of a row in an earlier run can be said without a service.
@@ -99,9 +99,9 @@ export class ImportRun {
   }
 
   /** @param latency ms of one request, where one was made */
-  #prospect(outline: Outline, latency = usualLatency): Prospect {
+  #prospect(outline: PlannedWork, latency = usualLatency): Prospect {
     const perSecond = (this.#options.concurrency * 1000) / latency
-    const quota = this.#brake.known
+    const quota = this.#throttle.known
     const duration = estimateDuration({ requests: outline.requests, perSecond, quota })
     return { ...outline, quota, duration }
   }
@@ -112,7 +112,7 @@ export class ImportRun {
       signal: this.#draining.signal,
       observe: (event) => {
         if (event.type === 'request') this.#requests++
-        this.#brake.observe(event)
+        this.#throttle.observe(event)
       },
     })
   }
@@ -140,7 +140,7 @@ export class ImportRun {
   /** A run with nothing to send must not succeed where the service cannot be reached, or refuses the key. */
   async #checkService(client: Client): Promise<void> {
     try {
-      await this.#brake.through(() => client.users.profile())
+      await this.#throttle.through(() => client.users.profile())
     } catch (error) {
       if (!isKeyAccepted(error)) throw error
     }
@@ -157,13 +157,13 @@ export class ImportRun {
   }
 
   /** @returns what ended it early; undefined where all was sent */
-  async #send(client: Client, outline: Outline): Promise<unknown> {
+  async #send(client: Client, outline: PlannedWork): Promise<unknown> {
     const { kind, concurrency, results, makePassword, signal, onBegin, onProgress } = this.#options
     const tally: RowCounts = { done: outline.done, failed: 0, unknown: outline.unknown }
     const sending = {
       users: client.users,
       journal: this.#journal,
-      brake: this.#brake,
+      throttle: this.#throttle,
       health: new ServiceHealth(),
     }
     const rows = readRows(this.#input, kind)
@@ -172,7 +172,7 @@ export class ImportRun {
     const work = async (input: InputRow) => {
       const { index, row } = input
       if (!row || this.#checked.faulty.has(index)) return
-      const settlement = this.#settling.of(input)
+      const settlement = this.#decisions.of(input)
       const before = this.#journal.rows.offsetOf(index)
       await sendRow(sending, index, row, settlement)
       // What an earlier run has settled is counted already.
@@ -187,7 +187,7 @@ export class ImportRun {
       estimate: (rows, perSecond) => {
         // A row is as many requests as the others are.
         const perRow = outline.requests / Math.max(1, outline.rows - outline.done)
-        const quota = this.#brake.known
+        const quota = this.#throttle.known
         return estimateDuration({ requests: rows * perRow, perSecond: perSecond * perRow, quota })
       },
     })

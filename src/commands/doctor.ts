@@ -1,5 +1,5 @@
 import { BaseCommand } from '../cli/base-command.ts'
-import type { Surroundings } from '../cli/doctor/surroundings.ts'
+import type { DoctorContext } from '../cli/doctor/doctor-context.ts'
 import { speaksUnicode } from '../cli/doctor/terminal.ts'
 import { calls } from '../cli/requests.ts'
 import { profileKeys } from '../config/configuration-file.ts'
@@ -24,7 +24,7 @@ export default class Doctor extends BaseCommand {
     const bound = timeout.source === 'default' ? usualBound : timeout.value
     const { examine } = await import('../cli/doctor/examine.ts')
     const { readPolicy, readQuota } = await import('../client/rate-limit-headers.ts')
-    const surroundings: Surroundings = {
+    const doctor: DoctorContext = {
       context,
       env,
       version: { own: this.config.version, neededNode: this.#neededNode() },
@@ -52,7 +52,7 @@ export default class Doctor extends BaseCommand {
         return findUnfinishedImports(directories)
       },
     }
-    const { checks, exitCode } = await examine(surroundings)
+    const { checks, exitCode } = await examine(doctor)
     if (streams.isShown) {
       const { describeChecks } = await import('../view/checks.ts')
       const unicode = env['TERM'] !== 'dumb' && speaksUnicode(env)

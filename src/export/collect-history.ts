@@ -4,14 +4,14 @@ import type { ApiResponse } from '../client/response.ts'
 import type { HistoryMessage, HistoryPage, HistoryQuery } from '../contract/conversation.ts'
 import { parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
-import type { Spill } from './spill.ts'
+import type { PageStore } from './page-store.ts'
 
 export interface Collecting {
   history: Pick<History, 'pages'>
   context: string | undefined
   /** Ms. */
   since: number | undefined
-  spill: Spill
+  store: PageStore
   onFirstAnswer(answer: ApiResponse<HistoryPage>): void | Promise<void>
   /** Is told of every page when it is on disk. */
   onPage(page: { messages: number; oldest: number | undefined }): void
@@ -33,16 +33,16 @@ const hopeless: ReadonlySet<string> = new Set(['rejected', 'unusable_answer', 'n
  * @returns false where the place at which an earlier run stopped leads nowhere any more
  */
 export async function collectHistory(collecting: Collecting): Promise<boolean> {
-  const { spill } = collecting
-  const seen = keysOfSpill(spill)
-  await walkPart(spill.parts.length, seen, collecting)
-  for (let part = spill.parts.length - 2; part >= 0 && spill.parts[part + 1]?.ending === 'met'; part--) {
-    if (spill.parts[part]?.ending) continue
-    const before = spill.pages.length
+  const { store } = collecting
+  const seen = keysOfSpill(store)
+  await walkPart(store.parts.length, seen, collecting)
+  for (let part = store.parts.length - 2; part >= 0 && store.parts[part + 1]?.ending === 'met'; part--) {
+    if (store.parts[part]?.ending) continue
+    const before = store.pages.length
     try {
       await walkPart(part, seen, collecting)
     } catch (error) {
-      const isLost = error instanceof Failure && hopeless.has(error.kind) && spill.pages.length === before
+      const isLost = error instanceof Failure && hopeless.has(error.kind) && store.pages.length === before
       if (isLost) return false
       throw error
     }
@@ -51,20 +51,20 @@ export async function collectHistory(collecting: Collecting): Promise<boolean> {
 }
 
 async function walkPart(part: number, seen: MessageKeys, collecting: Collecting): Promise<void> {
-  const { history, context, since, spill } = collecting
+  const { history, context, since, store } = collecting
   const query: HistoryQuery = { limit: pageSize, ...(context !== undefined && { context_id: context }) }
-  const position = spill.parts[part]?.position
+  const position = store.parts[part]?.position
   let isFirst = true
   let met = false
   for await (const batch of oneAhead(history.pages(query, { position, seen, part, since }))) {
-    spill.append(part, batch.messages, batch.position)
+    store.append(part, batch.messages, batch.position)
     if (isFirst) await collecting.onFirstAnswer(batch.response)
     isFirst = false
     if (batch.unsure) collecting.onUnsure()
     met = batch.met
     collecting.onPage({ messages: batch.messages.length, oldest: batch.position.time })
   }
-  spill.endPart(part, met ? 'met' : 'ended')
+  store.endPart(part, met ? 'met' : 'ended')
 }
 
 /** The next page is on its way while this one is being written. */
@@ -80,10 +80,10 @@ async function* oneAhead(pages: AsyncGenerator<HistoryBatch>): AsyncGenerator<Hi
   }
 }
 
-function keysOfSpill(spill: Spill): MessageKeys {
+function keysOfSpill(store: PageStore): MessageKeys {
   const seen = new MessageKeys()
-  for (const page of spill.pages) {
-    const lines = spill.read(page).toString('utf8').split('\n').slice(0, -1)
+  for (const page of store.pages) {
+    const lines = store.read(page).toString('utf8').split('\n').slice(0, -1)
     const messages = lines.map((line) => parseJson(line) as HistoryMessage)
     const keys = keysOf(messages)
     for (const index of messages.keys()) seen.add(keys, index, page.part)

@@ -3,7 +3,7 @@ import type { Directories } from '../system/directories.ts'
 import { DocumentFile } from '../system/document-file.ts'
 import { type Collecting, collectHistory } from './collect-history.ts'
 import { type ExportIdentity, openExportDirectory } from './export-directory.ts'
-import { Spill } from './spill.ts'
+import { PageStore } from './page-store.ts'
 import { type ExportFormat, type Write, type Writing, writeDocument } from './write-document.ts'
 
 export interface Export
@@ -38,29 +38,29 @@ export async function exportHistory(options: Export): Promise<number> {
   const file = to === undefined ? undefined : new DocumentFile(to)
   const directory = openExportDirectory(options.directories, identity)
   if (directory.leftBy !== undefined) file?.removeLeftovers(directory.leftBy)
-  const spill = new Spill(directory.path)
+  const store = new PageStore(directory.path)
   // Also where the reader of a pipe has had enough, which ends the program at once.
   const withdrawCleanup = options.onExit((exitCode) => {
     if (exitCode === 0) rmSync(directory.path, { recursive: true, force: true })
   })
   try {
-    if (spill.messages > 0) options.onGoingOn(spill.messages)
-    await collect(options, spill)
+    if (store.messages > 0) options.onGoingOn(store.messages)
+    await collect(options, store)
     const written = await writeDocument({
       ...options,
       context: identity.context,
-      spill,
+      store,
       write: file ? (bytes) => file.write(bytes) : options.writeToStdout,
     })
     signal.throwIfAborted()
     await file?.finish()
-    spill.close()
+    store.close()
     rmSync(directory.path, { recursive: true, force: true })
     return written
   } catch (error) {
     await file?.discard()
-    spill.close()
-    if (spill.messages > 0 && !options.hasReadEnough()) options.onKept(spill.messages)
+    store.close()
+    if (store.messages > 0 && !options.hasReadEnough()) options.onKept(store.messages)
     else rmSync(directory.path, { recursive: true, force: true })
     throw error
   } finally {
@@ -68,10 +68,10 @@ export async function exportHistory(options: Export): Promise<number> {
   }
 }
 
-async function collect(options: Export, spill: Spill): Promise<void> {
-  const collecting = { ...options, context: options.identity.context, spill }
+async function collect(options: Export, store: PageStore): Promise<void> {
+  const collecting = { ...options, context: options.identity.context, store }
   if (await collectHistory(collecting)) return
   options.onStartingAgain()
-  spill.clear()
+  store.clear()
   await collectHistory(collecting)
 }

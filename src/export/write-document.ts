@@ -1,7 +1,7 @@
 import type { HistoryMessage } from '../contract/conversation.ts'
 import { parseJson } from '../contract/exact-json.ts'
 import { timeOf } from '../contract/history-order.ts'
-import type { Spill, SpilledPage } from './spill.ts'
+import type { PageStore, StoredPage } from './page-store.ts'
 
 export type ExportFormat = 'jsonl' | 'json' | 'md' | 'html'
 
@@ -10,7 +10,7 @@ export type Write = (bytes: Uint8Array) => Promise<void>
 
 export interface Writing {
   format: ExportFormat
-  spill: Spill
+  store: PageStore
   context: string | undefined
   /** Ms. */
   since: number | undefined
@@ -22,8 +22,8 @@ export interface Writing {
 
 /** Writes the messages that are on disk as one document, oldest first, a page at a time. */
 export async function writeDocument(writing: Writing): Promise<number> {
-  const { spill, since, signal, onWritten } = writing
-  const pages = pagesInOrder(spill)
+  const { store, since, signal, onWritten } = writing
+  const pages = pagesInOrder(store)
   const total = pages.reduce((sum, page) => sum + page.messages, 0)
   const shape = await loadShape(writing.format, writing.context)
   const chunks = new Chunks(writing.write)
@@ -31,7 +31,7 @@ export async function writeDocument(writing: Writing): Promise<number> {
   await chunks.add(Buffer.from(shape.head))
   for (const page of pages) {
     signal.throwIfAborted()
-    const { lines, messages } = linesOf(spill, page, since)
+    const { lines, messages } = linesOf(store, page, since)
     if (messages === 0) continue
     await chunks.add(shape.page(lines, written === 0))
     written += messages
@@ -46,11 +46,11 @@ export async function writeDocument(writing: Writing): Promise<number> {
  * The pages of a whole walk, the oldest first. Where the newest part came to the end without
  * meeting an earlier one, the history is another one now, and that part is all of it.
  */
-function pagesInOrder({ pages, parts }: Spill): SpilledPage[] {
+function pagesInOrder({ pages, parts }: PageStore): StoredPage[] {
   let first = parts.length - 1
   while (first > 0 && parts[first]?.ending !== 'ended') first -= 1
   const byPart = Map.groupBy(pages, (page) => page.part)
-  const inOrder: SpilledPage[] = []
+  const inOrder: StoredPage[] = []
   for (let part = first; part < parts.length; part++) inOrder.push(...(byPart.get(part) ?? []).toReversed())
   return inOrder.filter((page) => page.messages > 0)
 }
@@ -60,11 +60,11 @@ function pagesInOrder({ pages, parts }: Spill): SpilledPage[] {
  * may have looked further back, for `7d` was another day then.
  */
 function linesOf(
-  spill: Spill,
-  page: SpilledPage,
+  store: PageStore,
+  page: StoredPage,
   since: number | undefined,
 ): { lines: Buffer; messages: number } {
-  const bytes = spill.read(page)
+  const bytes = store.read(page)
   if (since === undefined || page.oldest === undefined || page.oldest >= since)
     return { lines: bytes, messages: page.messages }
   const lines = bytes.toString('utf8').split('\n').slice(0, -1)

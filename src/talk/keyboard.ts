@@ -6,7 +6,7 @@ import { LineInput, type SessionInput } from '../terminal/input.ts'
 import { composeFooter, type Screen } from '../terminal/screen/screen.ts'
 import type { Status } from '../terminal/screen/status.ts'
 import type { SessionOptions, SessionStyle } from './session-options.ts'
-import type { Voice } from './voice.ts'
+import type { SessionOutput } from './session-output.ts'
 
 /** What a keyboard needs of its session. */
 export interface KeyboardHost {
@@ -14,7 +14,7 @@ export interface KeyboardHost {
   readonly style: SessionStyle
   readonly screen: Screen
   readonly status: Status
-  readonly voice: Voice
+  readonly output: SessionOutput
   /** Whether something is under way that Ctrl-C stops. */
   readonly isBusy: boolean
   /** Whether nothing on the screen may change by itself. */
@@ -62,7 +62,7 @@ export class Keyboard {
       onEnd: () => this.leave(),
       onInterrupt: () => this.#interruptBySignal(),
       onRedraw: () => this.draw(),
-      onLine: (text) => this.#session.voice.say(text),
+      onLine: (text) => this.#session.output.say(text),
     })
     signal.addEventListener('abort', () => this.leave(), { once: true })
   }
@@ -106,7 +106,7 @@ export class Keyboard {
     const ahead = this.#queue.splice(0).map((entry) => entry.text)
     const texts = [...ahead, this.input.text].filter((part) => part !== '')
     if (ahead.length === 0 || this.input.setText(texts.join('\n'))) return
-    for (const one of ahead) this.#session.voice.note(`[not sent: ${one}]`)
+    for (const one of ahead) this.#session.output.note(`[not sent: ${one}]`)
   }
 
   submit(text: string): void {
@@ -211,7 +211,7 @@ export class Keyboard {
       return
     }
     this.#mayLeaveUntil = Date.now() + leaveWithin
-    if (session.isStill) session.voice.note(leaveHint)
+    if (session.isStill) session.output.note(leaveHint)
     else session.status.briefly(leaveHint, leaveWithin)
   }
 }

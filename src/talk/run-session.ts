@@ -7,7 +7,7 @@ import type { Entry } from './keyboard.ts'
 import { findConversation } from './resume/find-conversation.ts'
 import { Session } from './session.ts'
 import type { SessionOptions } from './session-options.ts'
-import { completeInput, runSlashCommand } from './slash/slash-commands.ts'
+import { completeInput, runSlashCommand } from './slash/run-slash-command.ts'
 
 /**
  * Runs a session until the person leaves: what is typed is either sent or a slash command, one at
@@ -18,10 +18,10 @@ import { completeInput, runSlashCommand } from './slash/slash-commands.ts'
 export async function runSession(options: SessionOptions): Promise<void> {
   const { signal, begin, serviceName } = options
   const session: Session = new Session(options, (before) => completeInput(session, before))
-  const { keyboard, voice } = session
+  const { keyboard, output } = session
   const onAbort = (): void => session.stop(signal.reason)
   const greet = (): void => {
-    voice.note(`chatctl · ${serviceName} · /help for commands, Ctrl-D leaves`)
+    output.note(`chatctl · ${serviceName} · /help for commands, Ctrl-D leaves`)
     session.screen.separate()
   }
   signal.addEventListener('abort', onAbort)
@@ -54,12 +54,12 @@ export async function runSession(options: SessionOptions): Promise<void> {
 
 /** @throws what is no failure, or ends the session */
 async function takeEntry(session: Session, { text, isShown }: Entry): Promise<void> {
-  const { options, voice, screen } = session
-  if (!isShown && options.terminal.addressable) session.voice.showPrompt(text)
+  const { options, output, screen } = session
+  if (!isShown && options.terminal.addressable) session.output.showPrompt(text)
   try {
     if (/^\s*(exit|quit|bye|\/bye|:q)\s*$/i.test(text)) {
       // Elsewhere that leaves; here it would be asked of the model, and paid for.
-      voice.note(`To leave: /quit or Ctrl-D. "${text.trim()}" alone is not sent.`)
+      output.note(`To leave: /quit or Ctrl-D. "${text.trim()}" alone is not sent.`)
       screen.separate()
     } else if (!text.startsWith('/')) await sendPrompt(session, text)
     else if (text.startsWith('//')) await sendPrompt(session, text.slice(1))
@@ -69,30 +69,30 @@ async function takeEntry(session: Session, { text, isShown }: Entry): Promise<vo
     }
   } catch (error) {
     if (options.signal.aborted || !(error instanceof Failure)) throw error
-    voice.sayFailure(error)
+    output.sayFailure(error)
     screen.separate()
   }
 }
 
-function sayGoodbye({ recorder, options, voice }: Session): void {
+function sayGoodbye({ recorder, options, output }: Session): void {
   const { turns } = recorder
   if (turns === 0) return
   const resume = options.resumeCommand(recorder.id)
-  voice.say(`${countOf(turns, 'turn')}. Resume with: ${resume}`)
+  output.say(`${countOf(turns, 'turn')}. Resume with: ${resume}`)
 }
 
 /** Says what is waited for, while it is. */
 function showClientEvent(session: Session, event: ClientEvent): void {
-  const { options, voice, status, isStill } = session
-  if (options.describeEvent) voice.say(options.describeEvent(event))
+  const { options, output, status, isStill } = session
+  if (options.describeEvent) output.say(options.describeEvent(event))
   // What Tab asks for is nothing that one waits for.
   if (!session.isBusy) return
   if (event.type === 'wait') {
     const words = (seconds: number): string => `Rate limited; trying again in ${seconds} s (Ctrl-C: not now)`
-    if (isStill) voice.note(words(Math.ceil(event.after / 1000)))
+    if (isStill) output.note(words(Math.ceil(event.after / 1000)))
     else status.until(Date.now() + event.after, words)
   } else if (event.type === 'retry') {
-    if (isStill) voice.note(`${event.reason}; trying again`)
+    if (isStill) output.note(`${event.reason}; trying again`)
     else status.since(`${event.reason}; trying again…`)
   } else if (event.type === 'request') status.request()
 }

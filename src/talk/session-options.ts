@@ -42,7 +42,7 @@ export interface SessionOptions {
   link: ((text: string, url: string) => string) | undefined
   /** What the client does, for debugging; undefined where nobody asked. */
   describeEvent: ((event: ClientEvent) => string) | undefined
-  /** Leave out what is only good to know: see `Voice`. */
+  /** Leave out what is only good to know: see `SessionOutput`. */
   isQuiet: boolean
   directories: Directories
   env: NodeJS.ProcessEnv

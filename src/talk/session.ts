@@ -15,14 +15,14 @@ import { Conversation } from './conversation.ts'
 import { Keyboard, type KeyboardHost } from './keyboard.ts'
 import type { Begun } from './resume/resume-transcript.ts'
 import type { SessionOptions, SessionStyle } from './session-options.ts'
-import { Voice } from './voice.ts'
+import { SessionOutput } from './session-output.ts'
 
 /** A session at a terminal as it stands: where it is, and what it is made of. */
 export class Session implements KeyboardHost {
   readonly options: SessionOptions
   readonly style: SessionStyle
   readonly screen: Screen
-  readonly voice: Voice
+  readonly output: SessionOutput
   readonly status: Status
   readonly keyboard: Keyboard
   readonly complete: KeyboardHost['complete']
@@ -46,7 +46,7 @@ export class Session implements KeyboardHost {
     this.style = options.style ?? { ...plainStyle, reverse: (text) => text }
     this.screen = new Screen(options.terminal)
     const { screen, style } = this
-    this.voice = new Voice({
+    this.output = new SessionOutput({
       screen,
       style,
       isQuiet: options.isQuiet,
@@ -73,7 +73,7 @@ export class Session implements KeyboardHost {
     this.recorder?.close()
     this.conversation = conversation
     this.recorder = new Recorder(writer, turns, (failure) =>
-      this.voice.sayFailure(failure, 'The session goes on, but nothing more of it is kept on this machine.'),
+      this.output.sayFailure(failure, 'The session goes on, but nothing more of it is kept on this machine.'),
     )
     this.unsent = unsent === undefined ? undefined : { prompt: unsent, replacesLastPrompt: false }
     this.cutAnswer = cutAnswer
@@ -122,7 +122,7 @@ export class Session implements KeyboardHost {
     const isOffered = this.keyboard.offer(asTyped(prompt))
     // Only the same text, or an edited one, takes that place.
     if (!isOffered) this.replacesLastPrompt = false
-    this.voice.note(isOffered ? 'Enter sends it again; typing replaces it.' : '/retry sends it again.')
+    this.output.note(isOffered ? 'Enter sends it again; typing replaces it.' : '/retry sends it again.')
   }
 
   /** The person's own editor for the next prompt. */
@@ -143,7 +143,7 @@ export class Session implements KeyboardHost {
       if (!input.setText(text)) this.keyboard.submit(text)
     } catch (error) {
       if (!(error instanceof Failure)) throw error
-      this.voice.sayFailure(error)
+      this.output.sayFailure(error)
     }
     this.keyboard.draw()
   }

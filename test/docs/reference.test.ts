@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { parse } from 'yaml'
 import { differenceExitCode, exitCodeOf } from '../../src/cli/exit-codes.ts'
 import type { FailureKind } from '../../src/contract/failure.ts'
-import { slashCommands } from '../../src/talk/slash/slash-commands.ts'
+import { slashCommands } from '../../src/talk/slash/run-slash-command.ts'
 import { commands, wordsOf } from '../support/manifest.ts'
 
 const root = resolve(import.meta.dirname, '../..')

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { beforeWalk } from '../../src/client/history-position.ts'
 import type { HistoryMessage } from '../../src/contract/conversation.ts'
-import { Spill } from '../../src/export/spill.ts'
+import { PageStore } from '../../src/export/page-store.ts'
 import { writeDocument } from '../../src/export/write-document.ts'
 import { storedAt } from '../support/history-service.ts'
 import { startChatctl } from '../support/run-chatctl.ts'
@@ -27,19 +27,19 @@ testResume(
 describe('an export that is resumed', () => {
   it('counts what it writes, not what an earlier run had of before --since', async () => {
     const sandbox = createSandbox()
-    const spill = new Spill(sandbox.home)
-    spill.append(0, storedAt([0, 1, 2]) as HistoryMessage[], beforeWalk)
-    spill.endPart(0, 'ended')
+    const store = new PageStore(sandbox.home)
+    store.append(0, storedAt([0, 1, 2]) as HistoryMessage[], beforeWalk)
+    store.endPart(0, 'ended')
     const written = await writeDocument({
       format: 'jsonl',
-      spill,
+      store,
       context: undefined,
       since: Date.UTC(2026, 0, 1, 0, 2),
       write: async () => {},
       onWritten: () => {},
       signal: new AbortController().signal,
     })
-    spill.close()
+    store.close()
     sandbox.remove()
     expect(written).to.equal(1)
   })

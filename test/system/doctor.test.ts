@@ -29,7 +29,7 @@ describe('doctor, and the keychain', function () {
   })
 
   const ofWork = (env: NodeJS.ProcessEnv) =>
-    diagnose(sandbox, ['-p', 'work', '--timeout', '2s', '--quiet'], { env })
+    diagnose(sandbox, ['-p', 'work', '--timeout', '2s', '--quiet'], { env }, runProgram)
 
   it('says what is in use, and not the secret', async () => {
     const { all, found } = await ofWork(keyring.env)

@@ -1,10 +1,10 @@
 import type { JudgeMore } from '../rows/judge-row.ts'
 import { type RowKind, type Step, stepsOf } from '../rows/user-row.ts'
-import { Claims } from './claims.ts'
 import type { Input } from './input.ts'
 import type { InputRow, RowFault } from './input-row.ts'
 import { readRows } from './read-rows.ts'
 import { RowSet } from './row-set.ts'
+import { UniqueValues } from './unique-values.ts'
 
 export interface CheckedInput {
   rows: number
@@ -38,7 +38,7 @@ export async function checkInput(
       yield chunk
     }
   }
-  const claims = new Claims()
+  const claims = new UniqueValues()
   const judgeMore: JudgeMore = (row, { line, isFaulty }, say) => {
     const taken = claims.findTaken(row)
     for (const { field, line } of taken) say([field], `${field} is that of line ${line} too`)

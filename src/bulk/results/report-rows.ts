@@ -5,7 +5,7 @@ import type { InputRow } from '../input/input-row.ts'
 import { readRows } from '../input/read-rows.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { RowKind } from '../rows/user-row.ts'
-import { describePlace } from '../settling.ts'
+import { describePlace } from '../unknown-row-decisions.ts'
 import { FailedRows } from './failed-rows.ts'
 import { formatOfResults, ResultsWriter, type WrittenResult } from './results-file.ts'
 import { keepRowList, type RowListName, rowListPath } from './row-list-file.ts'
@@ -23,9 +23,9 @@ export interface Reporting {
   hasPasswords: boolean
   /**
    * Is told of the first rows whose outcome is unknown, in the order of the input.
-   * @param settling undefined where the same command sends what is missing
+   * @param decisions undefined where the same command sends what is missing
    */
-  onUnknown(result: RowResult, settling: Unsettled | undefined): void
+  onUnknown(result: RowResult, decisions: Unsettled | undefined): void
   /** Is told of the first rows that were refused, in the order of the input. */
   onFailed(result: RowResult): void
   warn(text: string): Promise<void>

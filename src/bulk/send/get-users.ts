@@ -3,9 +3,9 @@ import type { Client } from '../../client/client.ts'
 import type { ApiResponse } from '../../client/response.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { User } from '../../contract/user.ts'
-import type { Brake } from './brake.ts'
 import { mapInOrder } from './map-in-order.ts'
 import { ServiceHealth } from './service-health.ts'
+import type { Throttle } from './throttle.ts'
 
 export interface AskedId {
   id: string
@@ -31,14 +31,14 @@ export function checkId({ id, place }: AskedId): void {
  */
 export function getUsers(
   ids: Iterable<AskedId> | AsyncIterable<AskedId>,
-  { client, brake, concurrency }: { client: Client; brake: Brake; concurrency: number },
+  { client, throttle, concurrency }: { client: Client; throttle: Throttle; concurrency: number },
 ): AsyncIterable<Got> {
   const health = new ServiceHealth()
   return mapInOrder(ids, concurrency, async (asked): Promise<Got> => {
     checkId(asked)
     const { id } = asked
     try {
-      const answer = await brake.through(() => client.users.get(id))
+      const answer = await throttle.through(() => client.users.get(id))
       health.took()
       return { id, answer }
     } catch (failure) {

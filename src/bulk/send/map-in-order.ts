@@ -1,4 +1,4 @@
-import { Bell } from './bell.ts'
+import { ChangeNotifier } from './change-notifier.ts'
 
 type Slot<R> = { state: 'running' } | { state: 'done'; result: R } | { state: 'failed'; reason: unknown }
 
@@ -15,7 +15,7 @@ export async function* mapInOrder<T, R>(
   const source = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]()
   const most = Math.max(1, concurrency)
   const slots: { now: Slot<R> }[] = []
-  const changed = new Bell()
+  const changed = new ChangeNotifier()
   let running = 0
   let isOver = false
   let isAsking = false

@@ -5,8 +5,8 @@ import type { Journal } from '../journal/journal.ts'
 import type { Outcome } from '../journal/journal-line.ts'
 import { isUnsettled, type RowState, remainingSteps } from '../journal/row-states.ts'
 import { rowKey, type Step, type UserRow } from '../rows/user-row.ts'
-import type { Brake } from './brake.ts'
 import { isOfAllRows, type ServiceHealth } from './service-health.ts'
+import type { Throttle } from './throttle.ts'
 
 /** What a person says of a create whose outcome is unknown. */
 export type Settlement = { as: 'retry' } | { as: 'skip' } | { as: 'created'; id: string }
@@ -14,7 +14,7 @@ export type Settlement = { as: 'retry' } | { as: 'skip' } | { as: 'created'; id:
 export interface RowSending {
   users: Pick<Users, 'create' | 'update' | 'assignPermissions'>
   journal: Journal
-  brake: Brake
+  throttle: Throttle
   health: ServiceHealth
 }
 
@@ -75,7 +75,7 @@ interface Sent {
 
 /** @returns undefined where the row goes no further */
 async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string | undefined } | undefined> {
-  const { journal, brake, health } = sending
+  const { journal, throttle, health } = sending
   const { index, step, hasNext } = sent
   const record = (did: Outcome, id: string | undefined, error?: string): void =>
     journal.record({
@@ -91,7 +91,7 @@ async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string |
   let isUnderWay = false
   let answer: ApiResponse<unknown>
   try {
-    answer = await brake.through(
+    answer = await throttle.through(
       async () => {
         isUnderWay = false
         await journal.intend(index, step, sent.id, rowKey(sent.row))
@@ -104,7 +104,7 @@ async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string |
       },
     )
   } catch (error) {
-    // The journal could not be written, or the brake ended a wait: of that, what it has must do.
+    // The journal could not be written, or the throttle ended a wait: of that, what it has must do.
     if (!isUnderWay) throw error
     if (!(error instanceof Failure)) {
       record('unknown', sent.id, 'the run was ended before an answer came')

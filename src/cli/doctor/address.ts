@@ -1,8 +1,8 @@
+import type { DoctorContext } from './doctor-context.ts'
 import { type Examined, ok } from './finding.ts'
-import type { Surroundings } from './surroundings.ts'
 
 /** @throws Failure where nothing, or more than one thing, says which service is meant */
-export function examineAddress({ context }: Surroundings): Examined[] {
+export function examineAddress({ context }: DoctorContext): Examined[] {
   const target = context.target()
   if (target.kind === 'remote') {
     return [ok('address', `${target.baseUrl}, from ${context.options.base_url.from}`)]

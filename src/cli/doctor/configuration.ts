@@ -4,11 +4,11 @@ import { defaultProfileKey, withValue } from '../../config/configuration-keys.ts
 import { localProfile, profileNames } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import { quoteWord } from '../command-line.ts'
+import type { DoctorContext } from './doctor-context.ts'
 import { type Examined, ok, warning } from './finding.ts'
-import type { Surroundings } from './surroundings.ts'
 
 /** The file, and every profile in it, the one in use or not. @throws Failure for the file or that one */
-export function examineConfiguration({ context }: Surroundings): Examined[] {
+export function examineConfiguration({ context }: DoctorContext): Examined[] {
   const { configuration, configurationFailure } = context
   if (configurationFailure) throw configurationFailure
   const path = configurationPath(context.directories)

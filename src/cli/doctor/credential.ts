@@ -1,11 +1,11 @@
 import { Failure } from '../../contract/failure.ts'
 import { hintOf } from '../hints.ts'
 import { credentialInUse } from '../sign-in/credential-in-use.ts'
+import type { DoctorContext } from './doctor-context.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
-import type { Surroundings } from './surroundings.ts'
 
 /** Which credential is in use; never the secret. @throws Failure `unauthorized` where there is none */
-export async function examineCredential({ context }: Surroundings): Promise<Examined[]> {
+export async function examineCredential({ context }: DoctorContext): Promise<Examined[]> {
   const target = context.target()
   const signedIn = context.signedIn()
   const used = await credentialInUse(target, signedIn)
@@ -24,7 +24,7 @@ export async function examineCredential({ context }: Surroundings): Promise<Exam
 }
 
 /** Whether there is a keychain. Nobody is asked for it to be unlocked: only what needs it may do that. */
-export async function examineKeychain({ context, bound }: Surroundings): Promise<Examined[]> {
+export async function examineKeychain({ context, bound }: DoctorContext): Promise<Examined[]> {
   const isNeeded = context.signedIn()?.storage === 'keychain'
   try {
     // On macOS every look counts as asking, though nobody is asked for an item that is not there.

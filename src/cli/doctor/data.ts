@@ -5,9 +5,9 @@ import { countOf } from '../../view/count.ts'
 import { commandFor } from '../command-line.ts'
 import type { Context } from '../create-context.ts'
 import type { TellOfOther } from '../open-data.ts'
+import type { DoctorContext } from './doctor-context.ts'
 import { describeBytes, type Examined, ok, warning } from './finding.ts'
 import { nearestThere, obstacleTo } from './own-files.ts'
-import type { Surroundings } from './surroundings.ts'
 
 /** Bytes: with less the next commits may find the disk full. */
 const littleSpace = 100 * 1024 ** 2
@@ -18,7 +18,7 @@ export function hasData({ directories }: Context): boolean {
 }
 
 /** The embedded service's data: opened only where that service is the one in use. @throws Failure `storage` */
-export async function examineData({ context }: Surroundings): Promise<Examined[]> {
+export async function examineData({ context }: DoctorContext): Promise<Examined[]> {
   const { data } = context.directories
   const path = join(data, 'chatctl.db')
   const free = freeSpace(data)

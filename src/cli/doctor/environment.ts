@@ -1,12 +1,12 @@
 import { nearest } from '../../contract/nearest-word.ts'
+import type { DoctorContext } from './doctor-context.ts'
 import { type Examined, ok, warning } from './finding.ts'
-import type { Surroundings } from './surroundings.ts'
 
 /** Set by src/boot/main.ts itself. */
 const internal = 'CHATCTL_DISABLE_THEME'
 
 /** A variable that is almost one of ours does nothing, and nobody says so. Values are not shown: they may be keys. */
-export function examineEnvironment({ env, knownVariables }: Surroundings): Examined[] {
+export function examineEnvironment({ env, knownVariables }: DoctorContext): Examined[] {
   const ours = Object.keys(env).filter(
     (name) => name.startsWith('CHATCTL_') && name !== internal && env[name] !== '',
   )

@@ -4,26 +4,26 @@ import { examineAddress } from './address.ts'
 import { examineConfiguration } from './configuration.ts'
 import { examineCredential, examineKeychain } from './credential.ts'
 import { examineData } from './data.ts'
+import type { DoctorContext } from './doctor-context.ts'
 import { examineEnvironment } from './environment.ts'
 import { type Examined, type Finding, failed, ok, skipped } from './finding.ts'
 import { examineImports, examineTranscripts } from './kept-files.ts'
 import { examineNetwork } from './network.ts'
 import { examineCache, examineFolders, examineModes } from './own-files.ts'
 import { examineService, serviceChecks } from './service.ts'
-import type { Surroundings } from './surroundings.ts'
 import { examineTerminal } from './terminal.ts'
 
-type Look = (surroundings: Surroundings) => Promise<Examined[]> | Examined[]
+type Look = (doctor: DoctorContext) => Promise<Examined[]> | Examined[]
 
 /**
  * Looks at everything at once; what needs something that is not there is skipped.
  *
  * @returns the findings in the order of the table, and the exit code of the first that failed
  */
-export async function examine(surroundings: Surroundings): Promise<{ checks: Finding[]; exitCode: number }> {
-  const look = (check: string, at: Look) => within(check, at, surroundings)
+export async function examine(doctor: DoctorContext): Promise<{ checks: Finding[]; exitCode: number }> {
+  const look = (check: string, at: Look) => within(check, at, doctor)
   const skip = (why: string, ...checks: string[]) => checks.map((check) => skipped(check, why))
-  const { configurationFailure } = surroundings.context
+  const { configurationFailure } = doctor.context
 
   const remote = async (): Promise<Examined[]> => {
     if (configurationFailure) {
@@ -43,7 +43,7 @@ export async function examine(surroundings: Surroundings): Promise<{ checks: Fin
       credential.then(async (examined) =>
         examined.some(({ kind }) => kind !== undefined)
           ? skip('there is no credential', ...serviceChecks)
-          : examineService(surroundings),
+          : examineService(doctor),
       ),
       look('data', examineData),
     ])
@@ -74,8 +74,8 @@ export async function examine(surroundings: Surroundings): Promise<{ checks: Fin
 const grace = 5_000
 
 /** One check, for as long as it may take. What is under way then goes on unheard. */
-async function within(check: string, look: Look, surroundings: Surroundings): Promise<Examined[]> {
-  const { bound, context } = surroundings
+async function within(check: string, look: Look, doctor: DoctorContext): Promise<Examined[]> {
+  const { bound, context } = doctor
   let timer: NodeJS.Timeout | undefined
   let onAbort: (() => void) | undefined
   try {
@@ -87,7 +87,7 @@ async function within(check: string, look: Look, surroundings: Surroundings): Pr
       onAbort = () => reject(context.signal.reason)
       context.signal.addEventListener('abort', onAbort, { once: true })
     })
-    return await Promise.race([look(surroundings), ended])
+    return await Promise.race([look(doctor), ended])
   } catch (error) {
     context.signal.throwIfAborted()
     return [failed(check, error)]
@@ -98,7 +98,7 @@ async function within(check: string, look: Look, surroundings: Surroundings): Pr
 }
 
 /** A Node that is too old does not get here: bin/run.js sends it away. */
-function examineVersion({ version }: Surroundings): Examined[] {
+function examineVersion({ version }: DoctorContext): Examined[] {
   const { node } = process.versions
   const where = `${process.platform} ${process.arch}`
   return [ok('version', `chatctl ${version.own}, Node.js ${node} (${version.neededNode} or newer), ${where}`)]

@@ -4,11 +4,11 @@ import type { Configuration } from '../../config/configuration-file.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { countOf } from '../../view/count.ts'
 import { quoteWord } from '../command-line.ts'
+import type { DoctorContext } from './doctor-context.ts'
 import { describeBytes, type Examined, ok, warning } from './finding.ts'
-import type { Surroundings } from './surroundings.ts'
 
 /** What the sessions of this machine take. @throws Error of the system where their directory cannot be read */
-export function examineTranscripts({ context }: Surroundings): Examined[] {
+export function examineTranscripts({ context }: DoctorContext): Examined[] {
   const folder = context.directories.sessions
   const { files, bytes } = measure(folder, (name) => name.endsWith('.jsonl'))
   if (files === 0) return [ok('transcripts', 'there are none yet')]
@@ -16,7 +16,7 @@ export function examineTranscripts({ context }: Surroundings): Examined[] {
 }
 
 /** Imports that were begun and are not done, each with the command that goes on with it. */
-export async function examineImports({ context, findUnfinishedImports }: Surroundings): Promise<Examined[]> {
+export async function examineImports({ context, findUnfinishedImports }: DoctorContext): Promise<Examined[]> {
   const { bytes } = measure(join(context.directories.state, 'imports'), () => true)
   const unfinished = await findUnfinishedImports()
   if (unfinished.length === 0) {

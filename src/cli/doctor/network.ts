@@ -1,7 +1,7 @@
 import { readBaseUrl } from '../../contract/base-url.ts'
 import { countOf } from '../../view/count.ts'
+import type { DoctorContext } from './doctor-context.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
-import type { Surroundings } from './surroundings.ts'
 
 const day = 86_400_000
 
@@ -9,7 +9,7 @@ const day = 86_400_000
 const renewalTime = 14 * day
 
 /** Name, connection, TLS, proxy, apart from what the service says. @throws Failure as the network has it */
-export async function examineNetwork({ context, probeNetwork }: Surroundings): Promise<Examined[]> {
+export async function examineNetwork({ context, probeNetwork }: DoctorContext): Promise<Examined[]> {
   const target = context.target()
   if (target.kind === 'local') return [skipped('network', 'the embedded service needs none')]
   const base = readBaseUrl(target.baseUrl)

@@ -4,14 +4,14 @@ import { configurationPath } from '../../config/configuration-file.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { isOursAlone, makePrivateDirectory } from '../../system/private-directory.ts'
 import { quoteWord } from '../command-line.ts'
+import type { DoctorContext } from './doctor-context.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
-import type { Surroundings } from './surroundings.ts'
 
 /** Files that are named at most. */
 const enough = 5
 
 /** Whether what is ours can be used by us alone: 0600 in 0700 directories. */
-export function examineModes({ context: { directories } }: Surroundings): Examined[] {
+export function examineModes({ context: { directories } }: DoctorContext): Examined[] {
   if (process.getuid === undefined) return [skipped('permissions', 'this system has no modes of files')]
   const { config, data, sessions, state } = directories
   const credentials = join(data, 'credentials')
@@ -54,7 +54,7 @@ function isWide(path: string): boolean {
 }
 
 /** Whether what chatctl keeps can be written, or could be; nothing is made. */
-export function examineFolders({ context: { directories } }: Surroundings): Examined[] {
+export function examineFolders({ context: { directories } }: DoctorContext): Examined[] {
   const uses = [
     ['XDG_CONFIG_HOME', directories.config, 'profiles cannot be changed'],
     ['XDG_DATA_HOME', directories.data, 'sessions and the data of the embedded service cannot be kept'],
@@ -74,7 +74,7 @@ export function examineFolders({ context: { directories } }: Surroundings): Exam
 }
 
 /** Where compiled code is kept between runs: only when it is ours alone is it used (src/boot/load-bundle.ts). */
-export function examineCache({ context }: Surroundings): Examined[] {
+export function examineCache({ context }: DoctorContext): Examined[] {
   const folder = context.directories.cache
   const slower = 'so every start is slower'
   try {

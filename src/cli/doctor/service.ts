@@ -6,14 +6,14 @@ import { commandFor } from '../command-line.ts'
 import { hintOf } from '../hints.ts'
 import { examineClock } from './clock.ts'
 import { hasData } from './data.ts'
+import type { DoctorContext } from './doctor-context.ts'
 import { type Examined, failed, ok, skipped, warning } from './finding.ts'
-import type { Surroundings } from './surroundings.ts'
 
 export const serviceChecks = ['service', 'clock', 'quota', 'models'] as const
 
 /** What the answers of the service say, those included that refuse. Bounded by its requests. */
-export async function examineService(surroundings: Surroundings): Promise<Examined[]> {
-  const { context } = surroundings
+export async function examineService(doctor: DoctorContext): Promise<Examined[]> {
+  const { context } = doctor
   if (context.target().kind === 'local' && !hasData(context)) {
     const why = 'the embedded service has no data yet; the first command that needs it makes it'
     return serviceChecks.map((check) => skipped(check, why))
@@ -25,13 +25,13 @@ export async function examineService(surroundings: Surroundings): Promise<Examin
     heard.elapsed ??= event.elapsed
   }
   try {
-    const client = await surroundings.connect(observe)
+    const client = await doctor.connect(observe)
     const profile = await client.users.profile()
     const elapsed = Math.round(heard.elapsed ?? 0)
     const who = profile.body?.email ?? profile.body?.id ?? 'somebody'
     const clock = examineClock(profile.headers['date'], context.host.clock.now())
-    const models = await examineModels(surroundings, () => client.chat.models())
-    const quota = examineQuota(surroundings, heard.headers ?? profile.headers)
+    const models = await examineModels(doctor, () => client.chat.models())
+    const quota = examineQuota(doctor, heard.headers ?? profile.headers)
     return [
       describeProfile(profile, `answers in ${elapsed} ms, and knows you as ${who}`),
       clock,
@@ -43,7 +43,7 @@ export async function examineService(surroundings: Surroundings): Promise<Examin
     return [
       failed('service', error, isRefused ? context.refusalHint() : undefined),
       examineClock(heard.headers?.['date'], context.host.clock.now()),
-      examineQuota(surroundings, heard.headers),
+      examineQuota(doctor, heard.headers),
       skipped('models', 'the service does not answer as it should'),
     ]
   }
@@ -56,7 +56,7 @@ function describeProfile({ faults }: ApiResponse<unknown>, words: string): Exami
 }
 
 function examineQuota(
-  { readQuota, context }: Surroundings,
+  { readQuota, context }: DoctorContext,
   headers: Record<string, string> | undefined,
 ): Examined {
   const { limit, remaining, reset } = headers === undefined ? {} : readQuota(headers)
@@ -76,7 +76,7 @@ interface Model {
 
 /** A key need not be allowed to see models; whoever may not has a warning, and not a failure. */
 async function examineModels(
-  { context }: Surroundings,
+  { context }: DoctorContext,
   ask: () => Promise<{ body: { data?: readonly Model[] | null | undefined } | undefined }>,
 ): Promise<Examined> {
   try {

@@ -1,12 +1,12 @@
 import { wantsColour } from '../output/colours.ts'
+import type { DoctorContext } from './doctor-context.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
-import type { Surroundings } from './surroundings.ts'
 
 /** Columns below which tables are broken into many lines. */
 const narrow = 60
 
 /** What the terminal on stdout can show. */
-export function examineTerminal({ env, context }: Surroundings): Examined[] {
+export function examineTerminal({ env, context }: DoctorContext): Examined[] {
   const { stdout } = context.host
   if (!context.streams.isShown) return [skipped('terminal', 'stdout is not one')]
   const term = env['TERM'] ?? 'unknown'

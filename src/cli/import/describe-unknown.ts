@@ -2,7 +2,7 @@ import type { Unsettled } from '../../bulk/results/report-rows.ts'
 import type { RowResult } from '../../bulk/results/row-result.ts'
 
 /** A row of which nobody knows, and what could be done about it. */
-export type UnknownRow = RowResult & { settling: Unsettled | undefined }
+export type UnknownRow = RowResult & { decisions: Unsettled | undefined }
 
 /** The command line that settles the row at a place, by what is said of it. */
 export type Settle = (as: 'created' | 'retry' | 'skip', place: string) => string
@@ -21,13 +21,13 @@ export function describeUnknown(
   settle: Settle | undefined,
   list: string | undefined,
 ): string {
-  const lines = rows.flatMap(({ line, email, id, error, settling }) => {
+  const lines = rows.flatMap(({ line, email, id, error, decisions }) => {
     const what = `Line ${line} (${email || id}) is unknown: ${error}`
-    return settling && settle ? [what, `  ${settle('created', settling.place)}`] : [what]
+    return decisions && settle ? [what, `  ${settle('created', decisions.place)}`] : [what]
   })
   if (count > rows.length)
     lines.push(`and ${count - rows.length} more, all listed in ${list ?? '--results FILE'}`)
-  const asked = rows.flatMap(({ settling }) => settling ?? [])
+  const asked = rows.flatMap(({ decisions }) => decisions ?? [])
   const doubtful = asked.find(({ mayRetry }) => mayRetry)
   const [first] = asked
   if (settle && doubtful) {
@@ -41,7 +41,7 @@ export function describeUnknown(
     lines.push('They were created: say the id of each, as above, or leave it as it is:')
     lines.push(`  ${settle('skip', first.place)}`)
   }
-  if (rows.some(({ settling }) => settling === undefined)) {
+  if (rows.some(({ decisions }) => decisions === undefined)) {
     lines.push('Updates and assignments are sent again by the same command.')
   }
   return lines.join('\n')

@@ -1,8 +1,8 @@
 import type { Imported, ImportOptions, Prospect, RowCounts, RunStart } from '../../bulk/import-options.ts'
-import type { Outline } from '../../bulk/outline.ts'
+import type { PlannedWork } from '../../bulk/planned-work.ts'
 import type { Report, Unsettled } from '../../bulk/results/report-rows.ts'
 import type { RowResult } from '../../bulk/results/row-result.ts'
-import type { Pause } from '../../bulk/send/brake.ts'
+import type { Pause } from '../../bulk/send/throttle.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
 import { describeSpan, durationFlagFor } from '../../config/duration.ts'
 import { usualWindow } from '../../config/quota.ts'
@@ -64,7 +64,7 @@ export async function importFile(
         return host.stdin
       },
       service: serviceOf(context),
-      showOutline: context.dryRun ? (outline) => showOutline(context, outline) : undefined,
+      showPlannedWork: context.dryRun ? (outline) => showPlannedWork(context, outline) : undefined,
       maxWait: context.options.max_wait.value,
       clock: host.clock,
       signal: context.signal,
@@ -194,7 +194,7 @@ function outsideOf(context: Context, options: FileOptions) {
     onPause: (pause: Pause) => progress?.pause(pause),
     onGo: () => progress?.go(),
     endProgress: () => progress?.end(),
-    onUnknown: (result: RowResult, settling: Unsettled | undefined) => told.addUnknown(result, settling),
+    onUnknown: (result: RowResult, decisions: Unsettled | undefined) => told.addUnknown(result, decisions),
     onFailed: (result: RowResult) => told.addFailed(result),
     tell: (imported: Imported) => told.tell(output, imported),
     warn: (text: string) => output.warn(text),
@@ -205,7 +205,7 @@ function outsideOf(context: Context, options: FileOptions) {
   }
 }
 
-async function showOutline({ output }: Context, outline: Outline): Promise<void> {
+async function showPlannedWork({ output }: Context, outline: PlannedWork): Promise<void> {
   const { rows, done: already_done, requests } = outline
   const { create: creates, update: updates, assign: assignments } = outline.steps
   const shown = { rows, already_done, creates, updates, assignments, requests }
@@ -253,8 +253,8 @@ class ToldRows {
     this.#settle = settle
   }
 
-  addUnknown(result: RowResult, settling: Unsettled | undefined): void {
-    this.#unknown.push({ ...result, settling })
+  addUnknown(result: RowResult, decisions: Unsettled | undefined): void {
+    this.#unknown.push({ ...result, decisions })
   }
 
   addFailed(result: RowResult): void {

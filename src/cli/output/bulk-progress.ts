@@ -1,5 +1,5 @@
 import type { RowCounts } from '../../bulk/import-options.ts'
-import type { Pause } from '../../bulk/send/brake.ts'
+import type { Pause } from '../../bulk/send/throttle.ts'
 import { describeBulk } from './describe-bulk.ts'
 import type { Output } from './output.ts'
 import { ProgressLine } from './progress-line.ts'

@@ -1,5 +1,5 @@
 import type { RowCounts } from '../../bulk/import-options.ts'
-import type { Pause } from '../../bulk/send/brake.ts'
+import type { Pause } from '../../bulk/send/throttle.ts'
 import { describeSpan } from '../../config/duration.ts'
 import { countOf, groupDigits } from '../../view/count.ts'
 

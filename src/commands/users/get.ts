@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
-import type { Brake } from '../../bulk/send/brake.ts'
 import type { AskedId } from '../../bulk/send/get-users.ts'
+import type { Throttle } from '../../bulk/send/throttle.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/create-context.ts'
 import { concurrencyFlag, usualConcurrency } from '../../cli/import/bulk-flags.ts'
@@ -45,8 +45,8 @@ export default class UsersGet extends BaseCommand {
     }
     const fromStdin = args.id.filter((id) => id === '-').length
     if (fromStdin > 1) throw new Failure('usage', '- stands for all of stdin, and can be given once')
-    const [{ Brake }, { checkId, getUsers }, { estimateDuration }] = await Promise.all([
-      import('../../bulk/send/brake.ts'),
+    const [{ Throttle }, { checkId, getUsers }, { estimateDuration }] = await Promise.all([
+      import('../../bulk/send/throttle.ts'),
       import('../../bulk/send/get-users.ts'),
       import('../../bulk/send/estimate.ts'),
     ])
@@ -55,9 +55,9 @@ export default class UsersGet extends BaseCommand {
     const progress = new BulkProgress(context.output, {
       noun: 'user',
       total: fromStdin > 0 ? undefined : args.id.length,
-      estimate: (requests, perSecond) => estimateDuration({ requests, perSecond, quota: brake.known }),
+      estimate: (requests, perSecond) => estimateDuration({ requests, perSecond, quota: throttle.known }),
     })
-    const brake: Brake = new Brake({
+    const throttle: Throttle = new Throttle({
       clock: context.host.clock,
       maxWait: context.options.max_wait.value,
       signal: context.signal,
@@ -65,13 +65,13 @@ export default class UsersGet extends BaseCommand {
       onGo: () => progress.go(),
     })
     const observe = (event: ClientEvent): void => {
-      brake.observe(event)
+      throttle.observe(event)
       context.transport.observe?.(event)
     }
     try {
       const client = await context.connect({ maxWait: 0, observe })
       const { concurrency = usualConcurrency } = flags
-      const users = getUsers(readIds(args.id, context), { client, brake, concurrency })
+      const users = getUsers(readIds(args.id, context), { client, throttle, concurrency })
       await showEach(userView, users, { output: context.output, progress })
     } finally {
       progress.end()

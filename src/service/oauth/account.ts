@@ -10,6 +10,15 @@ import {
   keepSession,
   renewSession,
 } from './browser-cookies.ts'
+import {
+  type BrowserRequest,
+  formToken,
+  type OAuthServer,
+  readForm,
+  redirect,
+  sendPage,
+  Unwelcome,
+} from './browser-request.ts'
 import { paths } from './metadata.ts'
 import { accountPage, signedOutPage } from './pages/account-page.ts'
 import { askToWait, type Notice } from './pages/oauth-page.ts'
@@ -24,7 +33,6 @@ import {
   takeCode,
 } from './second-factor.ts'
 import { endAll, endOthers, listSessions, sessionIdOf } from './sessions.ts'
-import { formToken, type OAuthServer, readForm, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
 
 interface SignedInPerson {
   user: UserRow
@@ -34,7 +42,7 @@ interface SignedInPerson {
 }
 
 /** The page of the person who is signed in, or the way to sign in. */
-export async function showAccount(server: OAuthServer, visit: Visit): Promise<void> {
+export async function showAccount(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const person = await findSignedInPerson(server, visit)
   if (!person) return redirect(visit.response, paths.signIn)
   await keepSession(server.provider, visit, person.session)
@@ -42,7 +50,7 @@ export async function showAccount(server: OAuthServer, visit: Visit): Promise<vo
 }
 
 /** What a form of the page asks for. */
-export async function takeAccount(server: OAuthServer, visit: Visit): Promise<void> {
+export async function takeAccount(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const person = await findSignedInPerson(server, visit)
   if (!person) return redirect(visit.response, paths.signIn)
   const form = await readForm(server, visit, person.session.uid)
@@ -58,7 +66,7 @@ export async function takeAccount(server: OAuthServer, visit: Visit): Promise<vo
 
 type Act = (
   server: OAuthServer,
-  visit: Visit,
+  visit: BrowserRequest,
   person: SignedInPerson,
   form: URLSearchParams,
 ) => Promise<Notice>
@@ -130,7 +138,7 @@ const actions: Record<string, Act> = {
 }
 
 /** What the audit log says of a change that a person made to their own account. */
-const originOf = ({ response }: Visit, { id }: UserRow): Origin => ({
+const originOf = ({ response }: BrowserRequest, { id }: UserRow): Origin => ({
   actor: id,
   keyId: null,
   requestId: String(response.getHeader('x-request-id')),
@@ -154,7 +162,7 @@ async function demandPassword(
 
 async function findSignedInPerson(
   { db, provider }: OAuthServer,
-  visit: Visit,
+  visit: BrowserRequest,
 ): Promise<SignedInPerson | undefined> {
   const session = await findSession(provider, visit)
   if (!session) return undefined
@@ -168,7 +176,7 @@ async function findSignedInPerson(
 
 async function show(
   server: OAuthServer,
-  visit: Visit,
+  visit: BrowserRequest,
   person: SignedInPerson,
   notice: Notice,
 ): Promise<void> {

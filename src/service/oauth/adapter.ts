@@ -2,14 +2,14 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
 import type { Database } from '../store/tables.ts'
 import { type BrowserInteractions, isAnonymous } from './browser-interactions.ts'
+import type { BrowserRequest } from './browser-request.ts'
 import { isTooOld, unixNow } from './lifetimes.ts'
 import { digest, digestOf, readPayload, writePayload } from './references.ts'
 import { endedSession, endGrants } from './sessions.ts'
 import { createSweeper } from './sweep.ts'
-import type { Visit } from './visit.ts'
 
 /** oidc-provider does not tell its store which request is being answered. */
-export const currentVisit = new AsyncLocalStorage<Visit>()
+export const currentVisit = new AsyncLocalStorage<BrowserRequest>()
 
 /**
  * What oidc-provider remembers, in the table `oauth_records`, for all processes of one database.

@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import type Provider from 'oidc-provider'
+import type { BrowserRequest } from './browser-request.ts'
 import { sessionLifetime } from './lifetimes.ts'
 import { paths } from './metadata.ts'
 import { digest } from './references.ts'
-import type { Visit } from './visit.ts'
 
 export type BrowserSession = InstanceType<Provider['Session']>
 
 /** The session of the browser, or undefined where nobody is signed in. */
-export async function findSession(provider: Provider, visit: Visit): Promise<BrowserSession | undefined> {
+export async function findSession(
+  provider: Provider,
+  visit: BrowserRequest,
+): Promise<BrowserSession | undefined> {
   const session = await provider.Session.get(provider.createContext(visit.request, visit.response))
   return session.accountId === undefined ? undefined : session
 }
@@ -19,7 +22,7 @@ export async function findSession(provider: Provider, visit: Visit): Promise<Bro
  */
 export async function openSession(
   provider: Provider,
-  visit: Visit,
+  visit: BrowserRequest,
   accountId: string,
   methods: string[],
 ): Promise<void> {
@@ -32,19 +35,31 @@ export async function openSession(
 }
 
 /** Begins the idle time of a session anew. */
-export async function keepSession(provider: Provider, visit: Visit, session: BrowserSession): Promise<void> {
+export async function keepSession(
+  provider: Provider,
+  visit: BrowserRequest,
+  session: BrowserSession,
+): Promise<void> {
   const life = sessionLifetime(session.loginTs)
   await session.save(life)
   setCookie(provider, visit, { name: provider.cookieName('session'), value: session.jti, path: '/', life })
 }
 
 /** Gives a session a new cookie: whoever has a copy of the old one is out. */
-export async function renewSession(provider: Provider, visit: Visit, session: BrowserSession): Promise<void> {
+export async function renewSession(
+  provider: Provider,
+  visit: BrowserRequest,
+  session: BrowserSession,
+): Promise<void> {
   session.resetIdentifier()
   await keepSession(provider, visit, session)
 }
 
-export async function closeSession(provider: Provider, visit: Visit, session: BrowserSession): Promise<void> {
+export async function closeSession(
+  provider: Provider,
+  visit: BrowserRequest,
+  session: BrowserSession,
+): Promise<void> {
   await session.destroy()
   setCookie(provider, visit, { name: provider.cookieName('session'), value: null, path: '/' })
 }
@@ -59,14 +74,18 @@ const markOf = (email: string) => digest(`browser of ${email.trim().toLowerCase(
  * The name of a browser in which this person has signed in before, from its signed cookie. It opens
  * nothing: it only tells the person's attempts from those of others (attempt-throttle.ts).
  */
-export function findKnownBrowser(provider: Provider, visit: Visit, email: string): string | undefined {
+export function findKnownBrowser(
+  provider: Provider,
+  visit: BrowserRequest,
+  email: string,
+): string | undefined {
   const { cookies } = provider.createContext(visit.request, visit.response)
   const [mark, name] = cookies.get(knownBrowserName(provider), { signed: true })?.split('.') ?? []
   return mark === markOf(email) ? name : undefined
 }
 
 /** Remembers the browser of a person who has signed in. */
-export function rememberBrowser(provider: Provider, visit: Visit, email: string): void {
+export function rememberBrowser(provider: Provider, visit: BrowserRequest, email: string): void {
   const value = `${markOf(email)}.${randomBytes(16).toString('hex')}`
   const name = knownBrowserName(provider)
   setCookie(provider, visit, { name, value, path: paths.signIn, life: knownBrowserLife })
@@ -86,7 +105,7 @@ interface Cookie {
 /** A signed cookie that no script can read and no other site can send. */
 export function setCookie(
   provider: Provider,
-  { request, response }: Visit,
+  { request, response }: BrowserRequest,
   { name, value, path, life }: Cookie,
 ): void {
   const { cookies, secure } = provider.createContext(request, response)

@@ -1,9 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AdapterPayload } from 'oidc-provider'
+import type { BrowserRequest } from './browser-request.ts'
 import { unixNow } from './lifetimes.ts'
 import { paths } from './metadata.ts'
-import type { Visit } from './visit.ts'
 
 /**
  * Keeps anonymous interactions: those in which no person has signed in yet. Each is a signed cookie of the
@@ -22,7 +22,7 @@ export class BrowserInteractions {
     this.#attributes = `; samesite=lax${isSecure ? '; secure' : ''}; httponly`
   }
 
-  write(id: string, payload: AdapterPayload, { response }: Visit): void {
+  write(id: string, payload: AdapterPayload, { response }: BrowserRequest): void {
     const { prompt } = payload as { prompt?: { name: string } }
     // The details of a prompt repeat parameters and are not used.
     const kept: AdapterPayload = {
@@ -33,7 +33,7 @@ export class BrowserInteractions {
     this.#set(response, id, `${body}.${this.#sign(id, body)}`, new Date((payload.exp ?? 0) * 1000))
   }
 
-  read(id: string, { request }: Visit): AdapterPayload | undefined {
+  read(id: string, { request }: BrowserRequest): AdapterPayload | undefined {
     const [body = '', signature = ''] = this.#cookie(request)?.split('.') ?? []
     const wanted = this.#sign(id, body)
     if (signature.length !== wanted.length) return undefined
@@ -43,7 +43,7 @@ export class BrowserInteractions {
   }
 
   /** Removes it from the browser: the interaction is now a record, or it has ended. */
-  remove(id: string, { request, response }: Visit): void {
+  remove(id: string, { request, response }: BrowserRequest): void {
     if (this.#cookie(request) !== undefined) this.#set(response, id, '', new Date(0))
   }
 

@@ -8,6 +8,7 @@ import type { Database } from '../store/tables.ts'
 import { toRefusal } from '../to-refusal.ts'
 import { showAccount, takeAccount } from './account.ts'
 import { currentVisit } from './adapter.ts'
+import { type BrowserRequest, type OAuthServer, redirect, sendPage, Unwelcome } from './browser-request.ts'
 import { createProvider } from './create-provider.ts'
 import { FactorSeal } from './factor-seal.ts'
 import { metadataOf, paths } from './metadata.ts'
@@ -16,7 +17,6 @@ import { scopeNames, standardScope } from './scopes.ts'
 import { beginSignIn, showSignIn, takeSignIn } from './sign-in.ts'
 import { StartLimit } from './start-limit.ts'
 import { createSweeper } from './sweep.ts'
-import { type OAuthServer, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
 
 interface OAuthParts {
   db: Database
@@ -71,7 +71,13 @@ export async function openOAuth({
     const agent = (request.headers['user-agent'] ?? '').slice(0, 200)
     const isMisnamed = request.method === 'GET' && isOtherLoopback(request.headers.host, issuer)
     speakAs(issuer, request)
-    const visit: Visit = { request, response, url: new URL(request.url ?? '', issuer), address, agent }
+    const visit: BrowserRequest = {
+      request,
+      response,
+      url: new URL(request.url ?? '', issuer),
+      address,
+      agent,
+    }
     return currentVisit.run(visit, async () => {
       try {
         if (isMisnamed) return redirect(response, visit.url.href)
@@ -107,7 +113,7 @@ const longestParameter = 512
  * Bounds the parameters, which are of printable ASCII (RFC 6749 appendix A). Fills in what no scope
  * means (section 3.3), and refuses other answers than by a query.
  */
-function prepareRequest(request: IncomingMessage, { url }: Visit): void {
+function prepareRequest(request: IncomingMessage, { url }: BrowserRequest): void {
   let length = 0
   for (const [name, value] of url.searchParams) {
     if (value.length > longestParameter) throw outOfBounds(`The ${name} must not exceed 512 characters.`)
@@ -146,9 +152,10 @@ function pageOf(error: unknown, onError: (error: unknown) => void): Page {
   return errorPage(statusOf(refusal), 'That did not work', `${refusal.message}.`, refusal.retryAfter)
 }
 
-const isProviders = ({ url }: Visit) => /^\/oauth\/(authorize(\/|$)|token$|revoke$)/.test(url.pathname)
+const isProviders = ({ url }: BrowserRequest) =>
+  /^\/oauth\/(authorize(\/|$)|token$|revoke$)/.test(url.pathname)
 
-async function answer(server: OAuthServer, visit: Visit): Promise<void> {
+async function answer(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const { request, response, url } = visit
   const isForm = request.method === 'POST'
   if (url.pathname === paths.metadata) {

@@ -4,13 +4,21 @@ import { Refusal } from '../refusal.ts'
 import type { Database, UserRow } from '../store/tables.ts'
 import { beginAttempt, codeSubjects, type Guess, passwordSubjects } from './attempt-throttle.ts'
 import { findKnownBrowser, openSession, rememberBrowser, setCookie } from './browser-cookies.ts'
+import {
+  type BrowserRequest,
+  formToken,
+  type OAuthServer,
+  readForm,
+  redirect,
+  sendPage,
+  Unwelcome,
+} from './browser-request.ts'
 import { unixNow } from './lifetimes.ts'
 import { paths } from './metadata.ts'
 import { askToWait, type Notice } from './pages/oauth-page.ts'
 import { codePage, consentPage, type SignInForm, signInPage } from './pages/sign-in-page.ts'
 import { scopeNames, scopes } from './scopes.ts'
 import { hasSecondFactor, takeCode } from './second-factor.ts'
-import { formToken, type OAuthServer, readForm, redirect, sendPage, Unwelcome, type Visit } from './visit.ts'
 
 type Interaction = Awaited<ReturnType<OAuthServer['provider']['interactionDetails']>>
 
@@ -18,7 +26,10 @@ type Interaction = Awaited<ReturnType<OAuthServer['provider']['interactionDetail
 const longestPause = 5 * 60_000
 
 /** A sign-in by itself, for `/account`: an interaction that no program has begun. */
-export async function beginSignIn({ provider, issuer, starts }: OAuthServer, visit: Visit): Promise<void> {
+export async function beginSignIn(
+  { provider, issuer, starts }: OAuthServer,
+  visit: BrowserRequest,
+): Promise<void> {
   starts.take(visit.address)
   const life = 3600
   const uid = crypto.randomUUID()
@@ -32,13 +43,13 @@ export async function beginSignIn({ provider, issuer, starts }: OAuthServer, vis
 }
 
 /** The page of a sign-in as far as it has come: password, code, or consent. */
-export async function showSignIn(server: OAuthServer, visit: Visit): Promise<void> {
+export async function showSignIn(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const interaction = await findInteraction(server, visit)
   await showStep(server, visit, interaction, {}, '')
 }
 
 /** What a page of a sign-in sent. */
-export async function takeSignIn(server: OAuthServer, visit: Visit): Promise<void> {
+export async function takeSignIn(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const interaction = await findInteraction(server, visit)
   const form = await readForm(server, visit, interaction.uid)
   const program = programOf(interaction)
@@ -52,7 +63,7 @@ export async function takeSignIn(server: OAuthServer, visit: Visit): Promise<voi
 
 async function takeFirstStep(
   server: OAuthServer,
-  visit: Visit,
+  visit: BrowserRequest,
   interaction: Interaction,
   email: string,
   password: string,
@@ -89,7 +100,7 @@ async function checkPassword(db: Database, email: string, password: string): Pro
 
 async function takeSecondStep(
   server: OAuthServer,
-  visit: Visit,
+  visit: BrowserRequest,
   interaction: Interaction,
   user: UserRow,
   code: string,
@@ -107,7 +118,7 @@ async function takeSecondStep(
 
 async function complete(
   server: OAuthServer,
-  visit: Visit,
+  visit: BrowserRequest,
   interaction: Interaction,
   user: UserRow,
   methods: string[],
@@ -129,7 +140,11 @@ async function complete(
 }
 
 /** Each consent is a grant of its own, so that signing out on one machine leaves the others. */
-async function agree(server: OAuthServer, visit: Visit, { params, session, lastSubmission }: Interaction) {
+async function agree(
+  server: OAuthServer,
+  visit: BrowserRequest,
+  { params, session, lastSubmission }: Interaction,
+) {
   const grant = new server.provider.Grant({
     accountId: session?.accountId,
     clientId: String(params['client_id']),
@@ -142,7 +157,12 @@ async function agree(server: OAuthServer, visit: Visit, { params, session, lastS
  * Tells the program that the person said no (RFC 6749 section 4.1.2.1). Not as a result of the
  * interaction: that would be stored, and anyone can say no.
  */
-async function deny({ issuer }: OAuthServer, { response }: Visit, interaction: Interaction, program: string) {
+async function deny(
+  { issuer }: OAuthServer,
+  { response }: BrowserRequest,
+  interaction: Interaction,
+  program: string,
+) {
   const { state } = interaction.params
   await interaction.destroy()
   const address = new URL(program)
@@ -152,19 +172,23 @@ async function deny({ issuer }: OAuthServer, { response }: Visit, interaction: I
   redirect(response, address.href)
 }
 
-const guessOf = (server: OAuthServer, visit: Visit, email: string): Guess => ({
+const guessOf = (server: OAuthServer, visit: BrowserRequest, email: string): Guess => ({
   email,
   address: visit.address,
   browser: findKnownBrowser(server.provider, visit, email),
 })
 
-function finish({ provider }: OAuthServer, { request, response }: Visit, result: InteractionResults) {
+function finish(
+  { provider }: OAuthServer,
+  { request, response }: BrowserRequest,
+  result: InteractionResults,
+) {
   return provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false })
 }
 
 async function findInteraction(
   { provider }: OAuthServer,
-  { request, response, url }: Visit,
+  { request, response, url }: BrowserRequest,
 ): Promise<Interaction> {
   const interaction = await provider.interactionDetails(request, response).catch((error: Error) => {
     if (error.name === 'SessionNotFound') return undefined
@@ -189,7 +213,7 @@ function programOf({ params }: Interaction): string | undefined {
 
 async function showStep(
   server: OAuthServer,
-  visit: Visit,
+  visit: BrowserRequest,
   interaction: Interaction,
   notice: Notice,
   email: string,

@@ -6,7 +6,7 @@ import { countOf } from '../../view/count.ts'
 import { describeFailure } from '../../view/failure-details.ts'
 import type { SessionOptions } from '../session-options.ts'
 import { AnswerDisplay } from './answer-display.ts'
-import { type ConversationHost, keepHere } from './keep-here.ts'
+import { type ConversationHost, keepHere } from './conversation-mode.ts'
 import { type CutAnswer, recoverAnswer } from './recover-answer.ts'
 import { stopped, takeTurn } from './take-turn.ts'
 import { describeTurn } from './turn-outcome.ts'
@@ -56,19 +56,19 @@ async function answerPrompt(session: PromptHost, prompt: string, signal: AbortSi
   // An error that the service says in place of an answer is none that was cut off.
   const failure = outcome.failure ?? (display.text === '' ? refusalIn(end) : undefined)
   if (failure) {
-    session.voice.sayFailure(failure, failure.kind === 'unauthorized' ? options.refusalHint() : undefined)
+    session.output.sayFailure(failure, failure.kind === 'unauthorized' ? options.refusalHint() : undefined)
     session.giveBack(prompt)
     return session.screen.separate()
   }
   if (!end && display.text === '') {
-    session.voice.note('[stopped before an answer came]')
+    session.output.note('[stopped before an answer came]')
     session.giveBack(prompt)
     return session.screen.separate()
   }
   const cut = { prompt, part: display.text, answerId: end?.id }
-  if (!end) session.voice.note('[interrupted]')
+  if (!end) session.output.note('[interrupted]')
   else if (!end.complete)
-    session.voice.note(
+    session.output.note(
       `[truncated after ${countOf(Array.from(display.text).length, 'character')}: ${end.failure ? describeFailure(end.failure) : end.reason}]`,
     )
   session.cutAnswer = end?.complete ? undefined : cut
@@ -79,7 +79,7 @@ async function answerPrompt(session: PromptHost, prompt: string, signal: AbortSi
       session.status.clear()
     })
   }
-  session.voice.note(`  ${describeTurn(outcome, conversation)}`)
+  session.output.note(`  ${describeTurn(outcome, conversation)}`)
   if (conversation.mode === 'context' && conversation.contextId === undefined) {
     await keepHere(session, 'the service named no context that it would go on with')
   }
@@ -99,7 +99,7 @@ async function rememberContext(session: PromptHost): Promise<void> {
   try {
     await options.rememberContext(contextId)
   } catch (error) {
-    session.voice.note((error as Error).message)
+    session.output.note((error as Error).message)
   }
 }
 
@@ -146,8 +146,8 @@ export async function recover(session: PromptHost, cut: CutAnswer, signal: Abort
   session.status.clear()
   switch (recovery.kind) {
     case 'more': {
-      session.voice.note("[the service's history has more of it; this is the rest]")
-      session.voice.showAnswer(recovery.rest)
+      session.output.note("[the service's history has more of it; this is the rest]")
+      session.output.showAnswer(recovery.rest)
       if (cut.part === '') conversation.add(cut.prompt, recovery.text)
       else conversation.replaceAnswer(recovery.text)
       session.recorder.recovered(recovery.text)
@@ -155,13 +155,13 @@ export async function recover(session: PromptHost, cut: CutAnswer, signal: Abort
       return true
     }
     case 'same':
-      session.voice.note('[the history has no more of it; /continue asks again]')
+      session.output.note('[the history has no more of it; /continue asks again]')
       return false
     case 'absent':
-      session.voice.note('[the history does not have this answer; /continue asks again]')
+      session.output.note('[the history does not have this answer; /continue asks again]')
       return false
     case 'unknown':
-      session.voice.note(`[the history cannot be asked: ${recovery.reason}; /continue asks again]`)
+      session.output.note(`[the history cannot be asked: ${recovery.reason}; /continue asks again]`)
       return false
   }
 }
@@ -196,7 +196,7 @@ export async function sendInstead(session: PromptHost, prompt: string): Promise<
     return
   }
   if (before.mode === 'context' && conversation.mode === 'completions') {
-    session.voice.note('[the conversation is as it was: the service keeps it, and replies are streamed]')
+    session.output.note('[the conversation is as it was: the service keeps it, and replies are streamed]')
   }
   Object.assign(conversation, before)
   recorder.options(conversation)
@@ -205,11 +205,11 @@ export async function sendInstead(session: PromptHost, prompt: string): Promise<
 }
 
 /** Where nothing comes before the question, another context does without it, and streams the reply. */
-function beginAnew({ conversation, recorder, voice }: PromptHost): void {
+function beginAnew({ conversation, recorder, output }: PromptHost): void {
   const { contextId } = conversation
   conversation.mode = 'context'
   conversation.contextId = undefined
   recorder.options(conversation)
   const left = contextId === undefined ? '' : `: context ${contextId} stays as it is`
-  voice.note(`[asked in a new conversation${left}]`)
+  output.note(`[asked in a new conversation${left}]`)
 }

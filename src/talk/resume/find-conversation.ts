@@ -61,6 +61,6 @@ async function beginWithContext(session: Resuming, id: string, signal: AbortSign
     conversation,
     writer,
     turns: 0,
-    show: () => showEarlier(session.voice, session.options.showCommand(writer.id), entries),
+    show: () => showEarlier(session.output, session.options.showCommand(writer.id), entries),
   }
 }

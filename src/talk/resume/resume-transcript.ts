@@ -7,11 +7,11 @@ import type { Recorder } from '../answer/recorder.ts'
 import type { CutAnswer } from '../answer/recover-answer.ts'
 import { asMessage, Conversation } from '../conversation.ts'
 import type { SessionOptions } from '../session-options.ts'
+import type { SessionOutput } from '../session-output.ts'
 import { belongsTo } from '../transcript/list-transcripts.ts'
 import { readTranscript } from '../transcript/read-transcript.ts'
 import type { Transcript, Turn } from '../transcript/transcript.ts'
 import { TranscriptWriter } from '../transcript/transcript-writer.ts'
-import type { Voice } from '../voice.ts'
 import { type Reconciled, reconcile, type Said } from './reconcile.ts'
 import { showEarlier, showUnanswered } from './show-earlier.ts'
 
@@ -54,11 +54,13 @@ export async function resumeTranscript(session: Resuming, path: string, signal: 
     cutAnswer: cutOf(last && turns.get(last.message)),
     unsent: unanswered?.user,
     show: () => {
-      showEarlier(session.voice, session.options.showCommand(writer.id), entries, turns)
-      if (unanswered) showUnanswered(session.voice, unanswered)
-      if (doubt !== undefined) session.voice.note(`[the service's history could not be compared: ${doubt}]`)
+      showEarlier(session.output, session.options.showCommand(writer.id), entries, turns)
+      if (unanswered) showUnanswered(session.output, unanswered)
+      if (doubt !== undefined) session.output.note(`[the service's history could not be compared: ${doubt}]`)
       if (isShared)
-        session.voice.note('[it is open in another terminal, so that this one keeps a transcript of its own]')
+        session.output.note(
+          '[it is open in another terminal, so that this one keeps a transcript of its own]',
+        )
     },
   }
 }
@@ -150,7 +152,7 @@ async function compareWithHistory(
 export interface Resuming {
   readonly options: SessionOptions
   readonly client: Client
-  readonly voice: Voice
+  readonly output: SessionOutput
   /** Of the conversation so far; undefined before the first. */
   readonly recorder: Recorder | undefined
 }

@@ -1,7 +1,7 @@
 import type { Message } from '../../contract/completion.ts'
 import { countOf } from '../../view/count.ts'
+import type { SessionOutput } from '../session-output.ts'
 import { describeStatus, type Turn } from '../transcript/transcript.ts'
-import type { Voice } from '../voice.ts'
 import type { Reconciled } from './reconcile.ts'
 
 /** Turns of an earlier conversation that are shown when it is taken up again. */
@@ -21,7 +21,7 @@ const words: Record<Reconciled['mark'], string | undefined> = {
  * @param showCommand the command line that shows all of it
  */
 export function showEarlier(
-  voice: Voice,
+  output: SessionOutput,
   showCommand: string,
   entries: readonly Reconciled[],
   turns: ReadonlyMap<Message, Turn> = new Map(),
@@ -29,17 +29,17 @@ export function showEarlier(
   const prompts = entries.flatMap(({ message }, index) => (message.role === 'user' ? [index] : []))
   const first = prompts.at(-shownTurns) ?? 0
   const hidden = entries.slice(0, first)
-  if (hidden.length > 0) voice.note(describeHidden(showCommand, hidden, entries.length))
+  if (hidden.length > 0) output.note(describeHidden(showCommand, hidden, entries.length))
   for (const { message, mark } of entries.slice(first)) {
-    if (message.role === 'user') voice.showPrompt(message.content)
-    else voice.showAnswer(message.content)
+    if (message.role === 'user') output.showPrompt(message.content)
+    else output.showAnswer(message.content)
     const word = words[mark]
-    if (word !== undefined) voice.note(word)
+    if (word !== undefined) output.note(word)
     const turn = message.role === 'assistant' ? turns.get(message) : undefined
     const status = turn && describeStatus(turn)
-    if (status !== undefined) voice.note(`[${status}]`)
+    if (status !== undefined) output.note(`[${status}]`)
   }
-  if (entries.length > 0) voice.separate()
+  if (entries.length > 0) output.separate()
 }
 
 function describeHidden(showCommand: string, hidden: readonly Reconciled[], all: number): string {
@@ -50,8 +50,8 @@ function describeHidden(showCommand: string, hidden: readonly Reconciled[], all:
 }
 
 /** The last question of a session, where no word of an answer came. */
-export function showUnanswered(voice: Voice, turn: Turn): void {
-  voice.showPrompt(turn.user)
-  voice.note(`[${describeStatus(turn) ?? turn.status}; /retry sends it again]`)
-  voice.separate()
+export function showUnanswered(output: SessionOutput, turn: Turn): void {
+  output.showPrompt(turn.user)
+  output.note(`[${describeStatus(turn) ?? turn.status}; /retry sends it again]`)
+  output.separate()
 }

@@ -18,7 +18,7 @@ export const answerCommands: readonly SlashCommand[] = [
         return sendPrompt(session, unsent.prompt)
       }
       const prompt = demandPrompt(session)
-      session.voice.showPrompt(prompt)
+      session.output.showPrompt(prompt)
       await sendInstead(session, prompt)
     },
   },
@@ -31,7 +31,7 @@ export const answerCommands: readonly SlashCommand[] = [
         throw new Failure('usage', 'This terminal cannot be given a line to change')
       }
       session.replacesLastPrompt = true
-      session.voice.note('Enter sends it in place of the last question; Ctrl-C leaves all as it is.')
+      session.output.note('Enter sends it in place of the last question; Ctrl-C leaves all as it is.')
     },
   },
   {
@@ -48,9 +48,9 @@ export const answerCommands: readonly SlashCommand[] = [
       }
       if (isOver) return
       demandPrompt(session)
-      if (!cutAnswer) session.voice.note('Nothing was cut off, as far as anybody can tell; asking for more.')
+      if (!cutAnswer) session.output.note('Nothing was cut off, as far as anybody can tell; asking for more.')
       const goOn = cutAnswer ? goOnExactly : goOnFurther
-      session.voice.showPrompt(goOn)
+      session.output.showPrompt(goOn)
       await sendPrompt(session, goOn)
     },
   },
@@ -59,7 +59,7 @@ export const answerCommands: readonly SlashCommand[] = [
     summary: 'Copy the last answer',
     run: async (session) => {
       const how = await copyText(demandAnswer(session), session.options)
-      session.voice.note(how)
+      session.output.note(how)
     },
   },
   {
@@ -69,7 +69,7 @@ export const answerCommands: readonly SlashCommand[] = [
     takesPath: true,
     run: async (session, path) => {
       const answer = demandAnswer(session)
-      session.voice.note(
+      session.output.note(
         `Written to ${await saveText(path, answer.endsWith('\n') ? answer : `${answer}\n`, session.options)}`,
       )
     },

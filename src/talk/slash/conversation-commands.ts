@@ -25,7 +25,7 @@ export const conversationCommands: readonly SlashCommand[] = [
       session.conversation.model = model ?? session.conversation.model
       session.recorder.options(session.conversation)
       const before = turns > 0 ? ` The one before: /resume ${id}` : ''
-      session.voice.note(`A new conversation, without system prompt and parameters.${before}`)
+      session.output.note(`A new conversation, without system prompt and parameters.${before}`)
     },
   },
   {
@@ -55,7 +55,7 @@ export const conversationCommands: readonly SlashCommand[] = [
     run: (session, name) => {
       if (name === '') throw new Failure('usage', 'What is it to be called?', { hint: '/name NAME' })
       session.recorder.name(name)
-      session.voice.note(`Named "${name}"`)
+      session.output.note(`Named "${name}"`)
     },
   },
   {
@@ -83,7 +83,7 @@ function listSessions(session: Session): void {
     const about = name ?? firstMessage ?? ''
     return cutLine(session, `${id}  ${countOf(turns, 'turn')}  ${about}`)
   })
-  session.voice.say(
+  session.output.say(
     lines.length === 0 ? 'There are no earlier sessions of this connection.' : lines.join('\n'),
   )
 }
@@ -102,7 +102,7 @@ function listContexts(session: Session): void {
   const lines = [...known].map(([id, about]) =>
     cutLine(session, `${id === inUse ? '*' : ' '} ${id}  ${about}`),
   )
-  session.voice.say(
+  session.output.say(
     lines.length === 0 ? 'This machine knows no contexts of this connection.' : lines.join('\n'),
   )
 }
@@ -141,12 +141,12 @@ async function showHistory(session: Session, argument: string): Promise<void> {
 }
 
 function showMessages(session: Session, messages: Session['conversation']['messages'], whose: string): void {
-  session.voice.note(
+  session.output.note(
     `The last ${messages.length === 1 ? 'message' : `${messages.length} messages`}, ${whose}`,
   )
   for (const { role, content } of messages) {
-    if (role === 'assistant') session.voice.showAnswer(content)
-    else session.voice.showPrompt(role === 'system' ? `(system) ${content}` : content)
+    if (role === 'assistant') session.output.showAnswer(content)
+    else session.output.showPrompt(role === 'system' ? `(system) ${content}` : content)
   }
   session.screen.separate()
 }

@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import { keepHere, keepOnService } from '../answer/keep-here.ts'
+import { keepHere, keepOnService } from '../answer/conversation-mode.ts'
 import type { Parameters } from '../conversation.ts'
 import type { Session } from '../session.ts'
 import type { SlashCommand } from './slash-command.ts'
@@ -15,7 +15,7 @@ export const parameterCommands: readonly SlashCommand[] = [
       if (id === '') return listModels(session)
       session.conversation.model = id
       session.recorder.options(session.conversation)
-      session.voice.note(`Model ${id} from here`)
+      session.output.note(`Model ${id} from here`)
     },
   },
   {
@@ -24,7 +24,7 @@ export const parameterCommands: readonly SlashCommand[] = [
     summary: 'Set the system prompt, for this session',
     run: (session, text) => {
       if (text === '')
-        return session.voice.say(session.conversation.parameters.system ?? 'No system prompt is set.')
+        return session.output.say(session.conversation.parameters.system ?? 'No system prompt is set.')
       return change(session, { system: text === 'off' ? undefined : text })
     },
   },
@@ -34,7 +34,7 @@ export const parameterCommands: readonly SlashCommand[] = [
     summary: 'Set a parameter, for this session',
     candidates: () => ['temperature ', 'max_tokens '],
     run: (session, assignment) => {
-      if (assignment === '') return session.voice.say(describeParameters(session.conversation.parameters))
+      if (assignment === '') return session.output.say(describeParameters(session.conversation.parameters))
       return change(session, readAssignment(assignment))
     },
   },
@@ -48,7 +48,7 @@ async function listModels(session: Session): Promise<void> {
     const models = await session.models.fetch(session.client, signal)
     session.status.clear()
     const lines = models.map((id) => `${id === inUse ? '*' : ' '} ${id}`)
-    session.voice.say(lines.length === 0 ? 'The service lists no models.' : lines.join('\n'))
+    session.output.say(lines.length === 0 ? 'The service lists no models.' : lines.join('\n'))
   })
 }
 
@@ -57,14 +57,14 @@ async function change(session: Session, parameters: Parameters): Promise<void> {
   const inForce = session.conversation.parameters
   const names = Object.keys(parameters) as (keyof Parameters)[]
   if (names.every((name) => parameters[name] === inForce[name])) {
-    return session.voice.note(describeParameters(inForce))
+    return session.output.note(describeParameters(inForce))
   }
   await keepHere(session, 'the service takes this only with the whole conversation')
   Object.assign(session.conversation.parameters, parameters)
   session.recorder.options(session.conversation)
-  session.voice.note(describeParameters(session.conversation.parameters))
+  session.output.note(describeParameters(session.conversation.parameters))
   if (!keepOnService(session) && !session.conversation.hasParameters) {
-    session.voice.note(
+    session.output.note(
       '[replies are still not streamed: only this machine has all that was said; /new begins another conversation]',
     )
   }

@@ -19,7 +19,7 @@ export const sessionCommands: readonly SlashCommand[] = [
       if (words === '') throw new Failure('usage', 'What is to be found?', { hint: '/search WORDS' })
       const { sessionsDirectory, owner } = session.options
       const found = searchTranscripts(sessionsDirectory, owner, words, session.screen.columns)
-      session.voice.say(found.length === 0 ? `Nothing was said of "${words}".` : found.join('\n'))
+      session.output.say(found.length === 0 ? `Nothing was said of "${words}".` : found.join('\n'))
     },
   },
   {
@@ -31,7 +31,7 @@ export const sessionCommands: readonly SlashCommand[] = [
       if (session.recorder.turns === 0) throw new Failure('usage', 'Nothing has been said yet')
       const transcript = readTranscript(session.recorder.path)
       const text = [...renderTranscript(transcript, formOf(path))].join('')
-      session.voice.note(`Written to ${await saveText(path, text, session.options)}`)
+      session.output.note(`Written to ${await saveText(path, text, session.options)}`)
     },
   },
   {
@@ -81,7 +81,7 @@ function showInfo(session: Session): void {
   ]
   const known = facts.filter(([, value]) => value !== undefined)
   const width = Math.max(...known.map(([name]) => name.length))
-  session.voice.say(known.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n'))
+  session.output.say(known.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n'))
 }
 
 /** The most places that are of use to a person. */

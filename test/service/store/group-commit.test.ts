@@ -173,22 +173,20 @@ describe('writes to SQLite', () => {
            const database = new DatabaseSync(process.argv[1])
            database.exec('begin immediate')
            console.log('held')
-           setTimeout(() => database.exec('commit'), 700)`,
+           process.stdin.on('data', () => {}).on('end', () => database.exec('commit'))`,
           store.place,
         ],
-        { stdio: ['ignore', 'pipe', 'inherit'] },
+        { stdio: ['pipe', 'pipe', 'inherit'] },
       )
       const ended = once(holder, 'close')
       await once(holder.stdout, 'data')
       const written = add(store.db, 'after').then(() => 'written')
-      let ticks = 0
-      while (
-        (await Promise.race([written, new Promise((resolve) => setTimeout(resolve, 10))])) === undefined
-      ) {
-        ticks++
+      // A thread that waits for the lock would answer no reader, and the lock would never be given back.
+      for (let readings = 0; readings < 20; readings++) {
         expect(await names(store.db)).to.deep.equal(['before'])
       }
-      expect(ticks).to.be.above(20)
+      holder.stdin.end()
+      expect(await written).to.equal('written')
       expect(await names(store.db)).to.deep.equal(['after', 'before'])
       await ended
     })

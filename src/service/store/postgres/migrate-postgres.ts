@@ -1,6 +1,11 @@
 import type { ClientBase } from 'pg'
 import { Failure } from '../../../contract/failure.ts'
-import { type AppliedMigration, checkLedger, checksumOf, foreignDatabase } from '../check-ledger.ts'
+import {
+  type AppliedMigration,
+  checkAppliedMigrations,
+  checksumOf,
+  foreignDatabase,
+} from '../check-applied-migrations.ts'
 import type { Migration } from '../migrations/migrations.ts'
 import { allTriggers, countTriggers, createTriggers } from './change-feed.ts'
 
@@ -71,7 +76,7 @@ export async function appliedTo(
   const applied = await client.query<AppliedMigration>(
     'select number, name, checksum from migrations order by number',
   )
-  return checkLedger(applied.rows, wanted, place)
+  return checkAppliedMigrations(applied.rows, wanted, place)
 }
 
 /** What extensions put beside our tables is not another program's data. */

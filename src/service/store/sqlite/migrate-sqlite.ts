@@ -1,5 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { type AppliedMigration, checkLedger, checksumOf, foreignDatabase } from '../check-ledger.ts'
+import {
+  type AppliedMigration,
+  checkAppliedMigrations,
+  checksumOf,
+  foreignDatabase,
+} from '../check-applied-migrations.ts'
 import { type Migration, migrations } from '../migrations/migrations.ts'
 
 /** "chat" in ASCII, in the file's header: tells our files from any other SQLite database. */
@@ -56,7 +61,7 @@ export function schemaVersion(
   const applied = database
     .prepare('select number, name, checksum from migrations order by number')
     .all() as unknown as AppliedMigration[]
-  return checkLedger(applied, wanted, file)
+  return checkAppliedMigrations(applied, wanted, file)
 }
 
 function createLedger(database: DatabaseSync): void {

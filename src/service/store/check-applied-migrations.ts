@@ -19,7 +19,7 @@ export const checksumOf = ({ statements }: Migration): string =>
  * @returns the number of the newest schema that it has
  * @throws Failure `storage` for a newer program's data, or another migration of the same number
  */
-export function checkLedger(
+export function checkAppliedMigrations(
   applied: readonly AppliedMigration[],
   wanted: readonly Migration[],
   place: string,

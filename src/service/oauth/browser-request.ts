@@ -25,7 +25,7 @@ export interface OAuthServer {
 }
 
 /** One request of a browser. */
-export interface Visit {
+export interface BrowserRequest {
   request: IncomingMessage
   response: ServerResponse
   url: URL
@@ -54,7 +54,7 @@ const longestForm = 16_384
  * @param secret what the browser's cookie stands for, which made the form's token
  * @throws Unwelcome for what another site may have had the browser send
  */
-export async function readForm({ formKey, issuer }: OAuthServer, visit: Visit, secret: string) {
+export async function readForm({ formKey, issuer }: OAuthServer, visit: BrowserRequest, secret: string) {
   const { headers } = visit.request
   if (headers['content-type']?.split(';', 1)[0]?.trim() !== 'application/x-www-form-urlencoded') {
     throw new Unwelcome(415, 'This is no form', 'The request does not come from a page of this service.')

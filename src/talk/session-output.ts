@@ -6,7 +6,7 @@ import { stripControls } from '../terminal/strip-controls.ts'
 import { describeDetails } from '../view/failure-details.ts'
 import type { SessionOptions, SessionStyle } from './session-options.ts'
 
-interface VoiceOptions {
+interface SessionOutputOptions {
   screen: Screen
   style: SessionStyle
   /** Omit notes. */
@@ -17,14 +17,14 @@ interface VoiceOptions {
 }
 
 /** Shows everything in a session but a reply that is arriving. Quoted text cannot steer the terminal. */
-export class Voice {
+export class SessionOutput {
   readonly #screen: Screen
   readonly #style: SessionStyle
   readonly #isQuiet: boolean
   readonly #createWriter: () => AnswerWriter
   readonly #hintOf: SessionOptions['hintOf']
 
-  constructor({ screen, style, isQuiet, createWriter, hintOf }: VoiceOptions) {
+  constructor({ screen, style, isQuiet, createWriter, hintOf }: SessionOutputOptions) {
     this.#screen = screen
     this.#style = style
     this.#isQuiet = isQuiet

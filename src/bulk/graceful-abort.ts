@@ -7,7 +7,7 @@ const patience = 4_000
  * The signal of the requests of a run: while it sends, that comes some time after the one that ends
  * the run, for the outcome of an interrupted request is unknown.
  */
-export class Draining {
+export class GracefulAbort {
   readonly #controller = new AbortController()
   #isSending = false
   readonly #ended = new AbortController()

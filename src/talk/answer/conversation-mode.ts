@@ -2,7 +2,7 @@ import type { Client } from '../../client/client.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Status } from '../../terminal/screen/status.ts'
 import { asMessage, type Conversation } from '../conversation.ts'
-import type { Voice } from '../voice.ts'
+import type { SessionOutput } from '../session-output.ts'
 import type { Recorder } from './recorder.ts'
 
 /** What it takes to move a conversation from the service to this machine or back. */
@@ -10,7 +10,7 @@ export interface ConversationHost {
   readonly conversation: Conversation
   readonly recorder: Recorder
   readonly client: Client
-  readonly voice: Voice
+  readonly output: SessionOutput
   readonly status: Status
   stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void>
 }
@@ -33,7 +33,7 @@ export async function keepHere(session: ConversationHost, why: string): Promise<
   recorder.options(conversation)
   recorder.conversation(conversation)
   const left = contextId === undefined ? '' : ` Context ${contextId} stays as it is.`
-  session.voice.note(
+  session.output.note(
     `[from here the conversation is kept on this machine and sent whole, and replies are not streamed: ${why}.${left}]`,
   )
 }
@@ -47,15 +47,15 @@ export async function keepHere(session: ConversationHost, why: string): Promise<
 export function keepOnService({
   conversation,
   recorder,
-  voice,
-}: Pick<ConversationHost, 'conversation' | 'recorder' | 'voice'>): boolean {
+  output,
+}: Pick<ConversationHost, 'conversation' | 'recorder' | 'output'>): boolean {
   const { mode, messages, hasParameters, isOnService } = conversation
   if (mode === 'context') return true
   if (hasParameters || !isOnService) return false
   if (messages.length === 0) conversation.contextId = undefined
   conversation.mode = 'context'
   recorder.options(conversation)
-  voice.note('[from here the service keeps the conversation again, and replies are streamed]')
+  output.note('[from here the service keeps the conversation again, and replies are streamed]')
   return true
 }
 

@@ -1,5 +1,5 @@
 /** Lets any number wait for the next time that something has changed. */
-export class Bell {
+export class ChangeNotifier {
   #next = Promise.withResolvers<void>()
 
   heard(): Promise<void> {

@@ -20,7 +20,7 @@ interface TakenField {
  * The emails and ids of the rows so far, in a temporary SQLite database: what does not fit into its
  * cache goes to a file without a name in the temporary directory, which is gone when this is closed.
  */
-export class Claims {
+export class UniqueValues {
   readonly #database: DatabaseSync
   readonly #select: StatementSync
   readonly #insert: StatementSync

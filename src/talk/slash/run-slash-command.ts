@@ -14,7 +14,7 @@ import type { SlashCommand } from './slash-command.ts'
 const help: SlashCommand = {
   name: 'help',
   summary: 'Show the commands and keys',
-  run: (session) => session.voice.say(describeCommands(session.screen.columns)),
+  run: (session) => session.output.say(describeCommands(session.screen.columns)),
 }
 
 /** All of them, in the order of the help. */

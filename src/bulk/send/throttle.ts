@@ -4,7 +4,7 @@ import type { Quota } from '../../config/quota.ts'
 import { Failure, type Help } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { Spent } from '../journal/spent-quota.ts'
-import { Bell } from './bell.ts'
+import { ChangeNotifier } from './change-notifier.ts'
 import { type KnownQuota, QuotaCount, QuotaHeaders, tighterOf } from './known-quota.ts'
 
 /** The maximum wait that can be set, in ms: what a timer of Node can wait, less an hour. */
@@ -20,7 +20,7 @@ export interface Pause {
   why: 'limited' | 'quota'
 }
 
-export interface BrakeOptions {
+export interface ThrottleOptions {
   clock: Clock
   /** Milliseconds; Infinity is no bound. */
   maxWait: number
@@ -39,11 +39,11 @@ export interface BrakeOptions {
  * What all workers share to keep within a quota. A 429, or a quota that is used up, pauses all of
  * them; then one request goes first, and the others when it was answered with something else.
  */
-export class Brake {
-  readonly #options: BrakeOptions
+export class Throttle {
+  readonly #options: ThrottleOptions
   readonly #count: QuotaCount | undefined
   readonly #headers = new QuotaHeaders()
-  readonly #changed = new Bell()
+  readonly #changed = new ChangeNotifier()
   #pause: Pause | undefined
   /** Grows with each pause, so that an answer can be told from one to a request of before it. */
   #generation = 0
@@ -56,7 +56,7 @@ export class Brake {
   /** The answer that asked for the last pause. */
   #asker: Failure | undefined
 
-  constructor(options: BrakeOptions) {
+  constructor(options: ThrottleOptions) {
     this.#options = options
     this.#count = options.quota && new QuotaCount(options.quota, options.spent, options.clock.now())
     options.signal.addEventListener('abort', () => this.#changed.ring(), { once: true })

@@ -4,10 +4,10 @@ import { readRows } from './input/read-rows.ts'
 import { isUnsettled, type RowStates, remainingSteps } from './journal/row-states.ts'
 import type { RowKind, Step } from './rows/user-row.ts'
 import { maySettle } from './send/send-row.ts'
-import type { Settling } from './settling.ts'
+import type { UnknownRowDecisions } from './unknown-row-decisions.ts'
 
 /** What a run is going to send. */
-export interface Outline {
+export interface PlannedWork {
   rows: number
   /** Rows that earlier runs have created or updated. */
   done: number
@@ -19,11 +19,15 @@ export interface Outline {
 }
 
 /** Counts what is left to be sent; what was never begun is known from the check. */
-export async function outlineRun(
+export async function planWork(
   file: Input,
   kind: RowKind,
-  { checked, states, settling }: { checked: CheckedInput; states: RowStates; settling: Settling },
-): Promise<Outline> {
+  {
+    checked,
+    states,
+    decisions,
+  }: { checked: CheckedInput; states: RowStates; decisions: UnknownRowDecisions },
+): Promise<PlannedWork> {
   if (states.isUntouched)
     return outlineOf({ rows: checked.rows, done: 0, unknown: 0, steps: { ...checked.steps } })
   const steps = { create: 0, update: 0, assign: 0 }
@@ -33,7 +37,7 @@ export async function outlineRun(
       const { index, row } = input
       if (!row || checked.faulty.has(index)) continue
       const state = states.of(index)
-      const settlement = isUnsettled(state) ? settling.of(input) : undefined
+      const settlement = isUnsettled(state) ? decisions.of(input) : undefined
       if (isUnsettled(state) && !maySettle(settlement, state)) {
         counted.unknown++
         continue
@@ -48,7 +52,7 @@ export async function outlineRun(
   return outlineOf(counted)
 }
 
-function outlineOf(counted: Omit<Outline, 'requests'>): Outline {
+function outlineOf(counted: Omit<PlannedWork, 'requests'>): PlannedWork {
   const { create, update, assign } = counted.steps
   return { ...counted, requests: create + update + assign }
 }

@@ -8,7 +8,7 @@ import type { RowKind } from './rows/user-row.ts'
 import type { Settlement } from './send/send-row.ts'
 
 /** What was said of rows whose users may or may not have been created. */
-export interface SettlingOptions {
+export interface DecisionOptions {
   settlement: Settlement | undefined
   /** Only of the row there. */
   place: RowPlace | undefined
@@ -20,7 +20,7 @@ export interface RowPlace {
   column?: number
 }
 
-export interface Settling {
+export interface UnknownRowDecisions {
   /** What was said of this row, undefined for nothing. */
   of(row: InputRow): Settlement | undefined
 }
@@ -34,10 +34,10 @@ export function describePlace({ line, column }: RowPlace): string {
  * @throws Failure `usage` where no such row is unknown, or an id was given for several; `refused` for
  *   an id that none can be
  */
-export async function readSettling(
-  { settlement, place }: SettlingOptions,
+export async function readDecisions(
+  { settlement, place }: DecisionOptions,
   { input, kind, states }: { input: Input; kind: RowKind; states: RowStates },
-): Promise<Settling> {
+): Promise<UnknownRowDecisions> {
   if (settlement === undefined) return { of: () => undefined }
   if (settlement.as === 'created') expandPath('{id}', { id: settlement.id })
   const isMeant = (row: RowPlace): boolean =>

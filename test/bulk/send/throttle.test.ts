@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { Brake, type BrakeOptions, type Pause } from '../../../src/bulk/send/brake.ts'
 import { runRows } from '../../../src/bulk/send/run-rows.ts'
+import { type Pause, Throttle, type ThrottleOptions } from '../../../src/bulk/send/throttle.ts'
 import { hintOf } from '../../../src/cli/hints.ts'
 import { Failure } from '../../../src/contract/failure.ts'
 import { failureOf, reasonOf } from '../../client/capture.ts'
@@ -20,14 +20,14 @@ interface Scene {
   headers?: LimitedServiceOptions['headers']
   latency?: () => number
   random?: () => number
-  brake?: Partial<BrakeOptions>
+  throttle?: Partial<ThrottleOptions>
 }
 
-function stage({ limit = 100, window = hour, headers, latency, random, brake: options }: Scene) {
+function stage({ limit = 100, window = hour, headers, latency, random, throttle: options }: Scene) {
   const clock = new SteppedClock(random)
   const pauses: Pause[] = []
   const goes: number[] = []
-  const brake: Brake = new Brake({
+  const throttle: Throttle = new Throttle({
     clock,
     maxWait: Number.POSITIVE_INFINITY,
     signal: new AbortController().signal,
@@ -41,7 +41,7 @@ function stage({ limit = 100, window = hour, headers, latency, random, brake: op
     window,
     ...(headers ? { headers } : {}),
     ...(latency ? { latency } : {}),
-    observe: (event) => brake.observe(event),
+    observe: (event) => throttle.observe(event),
   })
   /** Sends so many requests by 8 workers, unless said. */
   const send = (requests: number, workers = 8) =>
@@ -49,11 +49,11 @@ function stage({ limit = 100, window = hour, headers, latency, random, brake: op
       runRows(
         batchesOf(requests),
         workers,
-        () => brake.through(service.request),
+        () => throttle.through(service.request),
         () => false,
       ),
     )
-  return { clock, brake, service, pauses, goes, send }
+  return { clock, throttle, service, pauses, goes, send }
 }
 
 async function* batchesOf(count: number): AsyncIterable<number[]> {
@@ -61,7 +61,7 @@ async function* batchesOf(count: number): AsyncIterable<number[]> {
     yield Array.from({ length: Math.min(64, count - from) }, (_, i) => from + i)
 }
 
-describe('the brake of all workers', () => {
+describe('the throttle of all workers', () => {
   describe('at a service with a window of an hour', () => {
     it('never meets a 429 where answers say what remains', async () => {
       const { service, pauses, send } = stage({ headers: rateLimitHeaders })
@@ -122,65 +122,65 @@ describe('the brake of all workers', () => {
   })
 
   it('lets another go first where the first got no answer', async () => {
-    const { clock, brake } = stage({})
+    const { clock, throttle } = stage({})
     const broken = new Failure('unreachable', 'gone')
-    await clock.run(brake.through(answers(limited, undefined)))
-    const outcomes = [brake.through(answers(limited, broken)), brake.through(answers(undefined))]
+    await clock.run(throttle.through(answers(limited, undefined)))
+    const outcomes = [throttle.through(answers(limited, broken)), throttle.through(answers(undefined))]
     const settled = await clock.run(Promise.allSettled(outcomes))
     expect(settled.map(({ status }) => status)).to.deep.equal(['rejected', 'fulfilled'])
   })
 
   it('is not let go by the answer to a request that left before the pause', async () => {
-    const { clock, brake } = stage({})
+    const { clock, throttle } = stage({})
     let [atOnce, most] = [0, 0]
     const counted = async () => {
       most = Math.max(most, ++atOnce)
       await clock.sleep(50)
       atOnce--
     }
-    const early = brake.through(() => clock.sleep(300))
+    const early = throttle.through(() => clock.sleep(300))
     await Promise.resolve()
-    answered(brake, 429, {})
+    answered(throttle, 429, {})
     await clock.run(early)
-    const late = [brake.through(counted), brake.through(counted)]
+    const late = [throttle.through(counted), throttle.through(counted)]
     await clock.run(Promise.race(late))
     expect(most).to.equal(1)
     await clock.run(Promise.all(late))
   })
 
   it('makes a pause longer when another answer says so, and says that', async () => {
-    const { clock, brake, pauses } = stage({})
+    const { clock, throttle, pauses } = stage({})
     const begin = clock.now()
-    answered(brake, 429, { 'retry-after': '5' })
-    answered(brake, 429, { 'retry-after': '30' })
-    answered(brake, 429, {})
-    answered(brake, 429, { 'retry-after': '10' })
-    await clock.run(brake.through(answers(undefined)))
+    answered(throttle, 429, { 'retry-after': '5' })
+    answered(throttle, 429, { 'retry-after': '30' })
+    answered(throttle, 429, {})
+    answered(throttle, 429, { 'retry-after': '10' })
+    await clock.run(throttle.through(answers(undefined)))
     expect(clock.now() - begin).to.equal(30_000)
     expect(pauses.map(({ until }) => until - begin)).to.deep.equal([5000, 30_000])
   })
 
   it('tells of each 429 before the request is sent again', async () => {
-    const { clock, brake } = stage({})
+    const { clock, throttle } = stage({})
     const steps: string[] = []
     const attempt = answers(limited, limited, undefined)
     const sent = async () => {
       steps.push('sent')
       await attempt()
     }
-    await clock.run(brake.through(sent, () => void steps.push('limited')))
+    await clock.run(throttle.through(sent, () => void steps.push('limited')))
     expect(steps).to.deep.equal(['sent', 'limited', 'sent', 'limited', 'sent'])
   })
 
   it('takes no other failure for its own business', async () => {
-    const { brake } = stage({})
+    const { throttle } = stage({})
     const failure = new Failure('conflict', 'there is one', { status: 409 })
-    expect(await failureOf(brake.through(answers(failure)))).to.equal(failure)
+    expect(await failureOf(throttle.through(answers(failure)))).to.equal(failure)
   })
 
   describe('--max-wait', () => {
     it('ends it when a pause would be longer, and names a value that would do', async () => {
-      const { service, send } = stage({ headers: retryAfter, brake: { maxWait: 60_000 } })
+      const { service, send } = stage({ headers: retryAfter, throttle: { maxWait: 60_000 } })
       const failure = await failureOf(send(150))
       expect(failure).to.include({ kind: 'rate_limited', status: 429, message: 'Rate limit exceeded' })
       expect(hintOf(failure)).to.match(
@@ -191,7 +191,7 @@ describe('the brake of all workers', () => {
     })
 
     it('adds up the waits between two answers that are no 429', async () => {
-      const { service, send } = stage({ brake: { maxWait: 60_000 } })
+      const { service, send } = stage({ throttle: { maxWait: 60_000 } })
       const failure = await failureOf(send(150))
       // Beside the 8 under way: 0.75, 1.5, 3, 6, 12 and 22.5 s are less than a minute, as much again is not.
       expect(service.refused).to.equal(8 + 6)
@@ -203,14 +203,16 @@ describe('the brake of all workers', () => {
         limit: 10,
         window: 50_000,
         headers: retryAfter,
-        brake: { maxWait: 60_000 },
+        throttle: { maxWait: 60_000 },
       })
       await send(100)
       expect(service.taken).to.equal(100)
     })
 
     it('bounds a pause for the quota too', async () => {
-      const { service, send } = stage({ brake: { maxWait: 60_000, quota: { requests: 20, window: hour } } })
+      const { service, send } = stage({
+        throttle: { maxWait: 60_000, quota: { requests: 20, window: hour } },
+      })
       const failure = await failureOf(send(21))
       expect(failure).to.include({ kind: 'rate_limited', message: 'the quota is used up' })
       expect(hintOf(failure)).to.match(/--max-wait 1h/)
@@ -223,7 +225,7 @@ describe('the brake of all workers', () => {
       const { service, send } = stage({
         limit: 1000,
         window: 1000,
-        brake: { quota: { requests: 50, window: 60_000 } },
+        throttle: { quota: { requests: 50, window: 60_000 } },
       })
       await send(220)
       expect(service).to.include({ taken: 220, refused: 0 })
@@ -240,17 +242,23 @@ describe('the brake of all workers', () => {
     it('counts what an earlier run has sent, and what the client sent again by itself', async () => {
       const clock = new SteppedClock()
       const spent = { since: clock.now() - 1000, requests: 6 }
-      const brake = new Brake({
+      const throttle = new Throttle({
         clock,
         maxWait: 0,
         signal: new AbortController().signal,
         quota: { requests: 10, window: 5000 },
         spent,
       })
-      expect(brake.known).to.deep.equal({ limit: 10, remaining: 4, reset: 4000, window: 5000 })
-      await brake.through(answers(undefined))
-      brake.observe({ type: 'request', method: 'GET', url: 'https://chat.example/', attempt: 2, headers: {} })
-      expect(brake.known).to.include({ remaining: 2 })
+      expect(throttle.known).to.deep.equal({ limit: 10, remaining: 4, reset: 4000, window: 5000 })
+      await throttle.through(answers(undefined))
+      throttle.observe({
+        type: 'request',
+        method: 'GET',
+        url: 'https://chat.example/',
+        attempt: 2,
+        headers: {},
+      })
+      expect(throttle.known).to.include({ remaining: 2 })
     })
 
     it('follows the window that the service names', async () => {
@@ -259,21 +267,21 @@ describe('the brake of all workers', () => {
         'ratelimit-policy': '"hour";q=100;w=3600, "minute";q=1000;w=60',
         ratelimit: `"hour";r=${remaining};t=${Math.ceil(reset / 1000)}, "minute";r=900;t=7`,
       })
-      const { clock, brake, service, pauses, send } = stage({
+      const { clock, throttle, service, pauses, send } = stage({
         headers,
-        brake: { quota: { requests: 50, window: hour } },
+        throttle: { quota: { requests: 50, window: hour } },
       })
       await clock.run(clock.sleep(50 * 60_000))
       const begin = clock.now()
       await send(120)
       expect(service).to.include({ taken: 120, refused: 0 })
       expect(pauses.map(({ until }) => Math.round((until - begin) / 60_000))).to.deep.equal([10, 70])
-      expect(brake.known).to.include({ limit: 50, window: hour, remaining: 30 })
+      expect(throttle.known).to.include({ limit: 50, window: hour, remaining: 30 })
     })
 
     it('is not begun anew by windows of another length, or by a late answer', async () => {
-      const { clock, brake } = stage({ brake: { quota: { requests: 10, window: hour } } })
-      await brake.through(answers(undefined))
+      const { clock, throttle } = stage({ throttle: { quota: { requests: 10, window: hour } } })
+      await throttle.through(answers(undefined))
       const minute = { 'ratelimit-policy': '"m";q=60;w=60', ratelimit: '"m";r=59;t=30' }
       for (const headers of [
         minute,
@@ -281,57 +289,57 @@ describe('the brake of all workers', () => {
         { 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '9', 'x-ratelimit-reset': '9999' },
         { 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '9', 'x-ratelimit-reset': '1' },
       ]) {
-        answered(brake, 200, headers)
+        answered(throttle, 200, headers)
         await clock.run(clock.sleep(40_000))
       }
-      expect(brake.known).to.include({ limit: 10, remaining: 9, reset: hour - 160_000 })
+      expect(throttle.known).to.include({ limit: 10, remaining: 9, reset: hour - 160_000 })
     })
 
     it('is not exceeded where more is said to remain than the limit', async () => {
-      const { clock, brake } = stage({ brake: { quota: { requests: 10, window: hour } } })
-      await brake.through(answers(undefined))
+      const { clock, throttle } = stage({ throttle: { quota: { requests: 10, window: hour } } })
+      await throttle.through(answers(undefined))
       await clock.run(clock.sleep(60_000))
-      answered(brake, 200, { 'ratelimit-policy': '"hour";q=10;w=3600', ratelimit: '"hour";r=25;t=3600' })
-      expect(brake.known).to.include({ limit: 10, remaining: 10 })
+      answered(throttle, 200, { 'ratelimit-policy': '"hour";q=10;w=3600', ratelimit: '"hour";r=25;t=3600' })
+      expect(throttle.known).to.include({ limit: 10, remaining: 10 })
     })
 
     it('gives way to headers that leave less', async () => {
-      const { clock, brake } = stage({ brake: { quota: { requests: 1000, window: hour } } })
-      await brake.through(answers(undefined))
-      answered(brake, 200, {
+      const { clock, throttle } = stage({ throttle: { quota: { requests: 1000, window: hour } } })
+      await throttle.through(answers(undefined))
+      answered(throttle, 200, {
         'ratelimit-policy': '"hour";q=100;w=3600',
         ratelimit: '"hour";r=37;t=600',
       })
-      expect(brake.known).to.deep.equal({ limit: 100, window: hour, remaining: 37, reset: 600_000 })
+      expect(throttle.known).to.deep.equal({ limit: 100, window: hour, remaining: 37, reset: 600_000 })
       await clock.run(clock.sleep(600_000))
-      expect(brake.known).to.include({ limit: 100 })
+      expect(throttle.known).to.include({ limit: 100 })
     })
 
     it('is not used up by a window that is over', () => {
       const clock = new SteppedClock()
       const spent = { since: clock.now() - 5000, requests: 10 }
-      const brake = new Brake({
+      const throttle = new Throttle({
         clock,
         maxWait: 0,
         signal: new AbortController().signal,
         quota: { requests: 10, window: 5000 },
         spent,
       })
-      expect(brake.known).to.deep.equal({ limit: 10, remaining: 10, window: 5000 })
+      expect(throttle.known).to.deep.equal({ limit: 10, remaining: 10, window: 5000 })
     })
   })
 
   it('knows what headers say, until that is over', async () => {
-    const { clock, brake } = stage({})
-    expect(brake.known).to.equal(undefined)
+    const { clock, throttle } = stage({})
+    expect(throttle.known).to.equal(undefined)
     const headers = { 'x-ratelimit-limit': '100', 'x-ratelimit-remaining': '7', 'x-ratelimit-reset': '30' }
-    answered(brake, 200, headers)
+    answered(throttle, 200, headers)
     await clock.run(clock.sleep(10_000))
-    expect(brake.known).to.deep.equal({ limit: 100, remaining: 7, reset: 20_000 })
+    expect(throttle.known).to.deep.equal({ limit: 100, remaining: 7, reset: 20_000 })
     await clock.run(clock.sleep(20_000))
-    expect(brake.known).to.deep.equal({ limit: 100 })
-    answered(brake, 200, { 'ratelimit-policy': '"hour";q=50;w=3600' })
-    expect(brake.known).to.deep.equal({ limit: 50, window: hour })
+    expect(throttle.known).to.deep.equal({ limit: 100 })
+    answered(throttle, 200, { 'ratelimit-policy': '"hour";q=50;w=3600' })
+    expect(throttle.known).to.deep.equal({ limit: 50, window: hour })
   })
 
   it('costs nothing that the last answer leaves nothing', async () => {
@@ -343,19 +351,19 @@ describe('the brake of all workers', () => {
 
   describe('a service that is down and says until when', () => {
     const down = new Failure('server_error', 'closed for repair', { status: 503 })
-    const tell = (brake: Brake) => {
-      answered(brake, 503, { 'retry-after': '20' })
+    const tell = (throttle: Throttle) => {
+      answered(throttle, 503, { 'retry-after': '20' })
       return down
     }
 
     it('is asked again then', async () => {
-      const { clock, brake } = stage({ brake: { maxWait: 60_000 } })
+      const { clock, throttle } = stage({ throttle: { maxWait: 60_000 } })
       const begin = clock.now()
       await clock.run(
-        brake.through(
+        throttle.through(
           answers(
-            () => tell(brake),
-            () => tell(brake),
+            () => tell(throttle),
+            () => tell(throttle),
             undefined,
           ),
         ),
@@ -364,37 +372,37 @@ describe('the brake of all workers', () => {
     })
 
     it('is not asked for ever', async () => {
-      const { clock, brake } = stage({ brake: { maxWait: 60_000 } })
-      expect(await failureOf(clock.run(brake.through(answers(() => tell(brake)))))).to.equal(down)
+      const { clock, throttle } = stage({ throttle: { maxWait: 60_000 } })
+      expect(await failureOf(clock.run(throttle.through(answers(() => tell(throttle)))))).to.equal(down)
     })
 
     it('is not sent again what may have been done', async () => {
-      const { brake } = stage({})
+      const { throttle } = stage({})
       const doubtful = new Failure('server_error', 'closed', { status: 503, inDoubt: true })
       const attempt = answers(() => {
-        tell(brake)
+        tell(throttle)
         return doubtful
       }, undefined)
-      expect(await failureOf(brake.through(attempt))).to.equal(doubtful)
+      expect(await failureOf(throttle.through(attempt))).to.equal(doubtful)
     })
   })
 
   it('ends every wait with the reason of the signal', async () => {
     const controller = new AbortController()
-    const { clock, brake } = stage({ brake: { signal: controller.signal } })
-    const all = Promise.all([1, 2, 3].map(() => reasonOf(brake.through(answers(limited)))))
+    const { clock, throttle } = stage({ throttle: { signal: controller.signal } })
+    const all = Promise.all([1, 2, 3].map(() => reasonOf(throttle.through(answers(limited)))))
     const ended = clock.sleep(500).then(() => controller.abort('enough'))
     expect(await clock.run(all)).to.deep.equal(['enough', 'enough', 'enough'])
     await ended
-    expect(await reasonOf(brake.through(answers(undefined)))).to.equal('enough')
+    expect(await reasonOf(throttle.through(answers(undefined)))).to.equal('enough')
   })
 
   it('ends the wait for the one that goes first, too', async () => {
     const controller = new AbortController()
-    const { clock, brake } = stage({ brake: { signal: controller.signal } })
-    await clock.run(brake.through(answers(limited, new Failure('timeout', 'slow'))).catch(() => {}))
-    const first = brake.through(() => new Promise<void>((_, reject) => setTimeout(reject, 50, 'over')))
-    const second = brake.through(answers(undefined))
+    const { clock, throttle } = stage({ throttle: { signal: controller.signal } })
+    await clock.run(throttle.through(answers(limited, new Failure('timeout', 'slow'))).catch(() => {}))
+    const first = throttle.through(() => new Promise<void>((_, reject) => setTimeout(reject, 50, 'over')))
+    const second = throttle.through(answers(undefined))
     const ended = Promise.all([reasonOf(first), reasonOf(second)])
     setTimeout(() => controller.abort('enough'), 20)
     expect(await ended).to.deep.equal(['over', 'enough'])
@@ -414,7 +422,7 @@ function answers(...outcomes: (Failure | undefined | (() => Failure))[]): () => 
 }
 
 /** The client tells of an answer. */
-function answered(brake: Brake, status: number, headers: Record<string, string>): void {
+function answered(throttle: Throttle, status: number, headers: Record<string, string>): void {
   const about = { method: 'GET', url: 'https://chat.example/', attempt: 1, statusText: '', elapsed: 1 }
-  brake.observe({ ...about, type: 'response', status, headers })
+  throttle.observe({ ...about, type: 'response', status, headers })
 }

@@ -1,13 +1,13 @@
 import { fstatSync, readdirSync, readlinkSync } from 'node:fs'
 import { expect } from 'chai'
-import { Claims } from '../../../src/bulk/input/claims.ts'
+import { UniqueValues } from '../../../src/bulk/input/unique-values.ts'
 
 describe('the emails and ids that rows have claimed', () => {
   it('keeps what does not fit into memory in an unlinked file that only its owner can read', function () {
     // Open files are listed in /proc.
     if (process.platform !== 'linux') this.skip()
     const before = temporaryFiles()
-    const claims = new Claims(64 * 1024)
+    const claims = new UniqueValues(64 * 1024)
     try {
       for (let line = 0; line < 10_000; line++)
         claims.claim({ email: `user-${line}@x`, id: `id_${line}` }, line)

@@ -16,7 +16,7 @@ import { firstTime } from '../contract/history-order.ts'
 import { directoryFailure } from './export-directory.ts'
 
 /** One page: its messages stand in the file of pages as lines of JSON, the oldest first. */
-export interface SpilledPage {
+export interface StoredPage {
   /** The walk that it is of: each run that goes on begins with one of its own, for what is new. */
   part: number
   /** Its bytes in the file of pages. */
@@ -50,8 +50,8 @@ const newline = 10
  * file of pages is appended to, and beside it an index: what a killed run left of it is a whole
  * number of pages.
  */
-export class Spill {
-  readonly pages: SpilledPage[] = []
+export class PageStore {
+  readonly pages: StoredPage[] = []
   readonly parts: Part[] = []
   readonly #pagesFile: number
   readonly #indexFile: number
@@ -106,7 +106,7 @@ export class Spill {
   }
 
   /** The lines of a page, good until the next call of any method. */
-  read({ start, end }: SpilledPage): Buffer {
+  read({ start, end }: StoredPage): Buffer {
     const bytes = this.#scratchOf(end - start).subarray(0, end - start)
     this.#guard(() => {
       for (let at = 0; at < bytes.length; ) {

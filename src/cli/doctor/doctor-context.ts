@@ -6,7 +6,7 @@ import type { Quota } from '../../client/rate-limit-headers.ts'
 import type { Context } from '../create-context.ts'
 
 /** What the checks look at, and with what. */
-export interface Surroundings {
+export interface DoctorContext {
   context: Context
   env: NodeJS.ProcessEnv
   /** Of chatctl, and what it needs of Node.js, `22.19.0`. */
