@@ -2,27 +2,13 @@ import { expect } from 'chai'
 import { startAuthorizationServer } from '../support/authorization-server.ts'
 import { startBearerService } from '../support/bearer-service.ts'
 import { expireCredential, readCredential } from '../support/credential-files.ts'
-import type { FaultServer } from '../support/fault-server.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { signIn } from '../support/sign-in.ts'
-import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+import { makeSignInWorld } from '../support/sign-in-world.ts'
 
 /** What servers that are in use answer with, beyond what the examples of RFC 6749 show. */
 describe('a token answer that is odd but good', () => {
-  let server: TokenEndpoint
-  let service: FaultServer
-  let sandbox: Sandbox
-  beforeEach(async () => {
-    sandbox = createSandbox()
-    server = await startTokenEndpoint()
-    service = await startBearerService((token) => server.live.has(token))
-  })
-  afterEach(async () => {
-    sandbox.remove()
-    await server.close()
-    await service.close()
-  })
+  const world = makeSignInWorld()
 
   for (const [what, fields] of [
     ['the type in lower case', { token_type: 'bearer' }],
@@ -32,10 +18,10 @@ describe('a token answer that is odd but good', () => {
     ['a token of 16 kB', { access_token: 'a'.repeat(16_000) }],
   ] as const) {
     it(`holds ${what}`, async () => {
-      server.script.token = [server.tokens(fields)]
-      await signIn(sandbox, { server, service }, ['--no-verify'])
-      const { access_token, expires_at = '' } = readCredential(sandbox)
-      expect(server.live).to.include(access_token)
+      world.server.script.token = [world.server.tokens(fields)]
+      await signIn(world.sandbox, world, ['--no-verify'])
+      const { access_token, expires_at = '' } = readCredential(world.sandbox)
+      expect(world.server.live).to.include(access_token)
       expect(Date.parse(expires_at) - Date.now()).to.be.above(3_500_000)
     })
   }
@@ -50,45 +36,45 @@ describe('a token answer that is odd but good', () => {
     { refresh_token: null, expires_in: null, scope: '', id_token: null },
   ]) {
     it(`is usable with ${JSON.stringify(fields)}`, async () => {
-      server.script.token = [server.tokens(fields)]
-      await signIn(sandbox, { server, service }, ['--scope', 'chat:read chat:write'])
-      const stored = readCredential(sandbox)
-      expect(server.live).to.include(stored.access_token)
+      world.server.script.token = [world.server.tokens(fields)]
+      await signIn(world.sandbox, world, ['--scope', 'chat:read chat:write'])
+      const stored = readCredential(world.sandbox)
+      expect(world.server.live).to.include(stored.access_token)
       expect(stored.scope).to.equal('chat:read chat:write')
       if ('refresh_token' in fields) expect(stored).not.to.have.property('refresh_token')
       if ('expires_in' in fields) expect(stored).not.to.have.property('expires_at')
-      expect(await runChatctl(sandbox, ['chat', 'models'])).to.include({ exitCode: 0 })
+      expect(await runChatctl(world.sandbox, ['chat', 'models'])).to.include({ exitCode: 0 })
     })
   }
 
   for (const field of ['refresh_token', 'expires_in'] as const) {
     it(`renews the sign-in with ${field}: null`, async () => {
-      await signIn(sandbox, { server, service }, [])
-      const { refresh_token: before } = readCredential(sandbox)
-      expireCredential(sandbox)
-      server.script.token = [server.tokens({ [field]: null })]
-      expect(await runChatctl(sandbox, ['chat', 'models'])).to.include({ exitCode: 0 })
-      const stored = readCredential(sandbox)
-      expect(server.live).to.include(stored.access_token)
+      await signIn(world.sandbox, world, [])
+      const { refresh_token: before } = readCredential(world.sandbox)
+      expireCredential(world.sandbox)
+      world.server.script.token = [world.server.tokens({ [field]: null })]
+      expect(await runChatctl(world.sandbox, ['chat', 'models'])).to.include({ exitCode: 0 })
+      const stored = readCredential(world.sandbox)
+      expect(world.server.live).to.include(stored.access_token)
       if (field === 'refresh_token') expect(stored.refresh_token).to.equal(before)
       else expect(stored).not.to.have.property('expires_at')
     })
   }
 
   it('holds a life of nothing: it is refreshed for every command, and not without end', async () => {
-    server.script.token = [server.tokens({ expires_in: 0 })]
-    await signIn(sandbox, { server, service }, [])
-    expect(await runChatctl(sandbox, ['chat', 'models'])).to.include({ exitCode: 0 })
-    expect(server.refreshes()).to.have.length(1)
+    world.server.script.token = [world.server.tokens({ expires_in: 0 })]
+    await signIn(world.sandbox, world, [])
+    expect(await runChatctl(world.sandbox, ['chat', 'models'])).to.include({ exitCode: 0 })
+    expect(world.server.refreshes()).to.have.length(1)
   })
 
   it('holds an ID token, which is nobody’s business here', async () => {
     const openId = await startAuthorizationServer()
     const house = await startBearerService((token) => openId.isLive(token))
-    await signIn(sandbox, { server: openId, service: house }, ['--scope', 'openid chat:write'])
-    expect(readCredential(sandbox).scope).to.equal('openid chat:write')
-    expireCredential(sandbox)
-    const { exitCode, stderr } = await runChatctl(sandbox, ['chat', 'models'])
+    await signIn(world.sandbox, { server: openId, service: house }, ['--scope', 'openid chat:write'])
+    expect(readCredential(world.sandbox).scope).to.equal('openid chat:write')
+    expireCredential(world.sandbox)
+    const { exitCode, stderr } = await runChatctl(world.sandbox, ['chat', 'models'])
     expect(exitCode, stderr).to.equal(0)
     expect(openId.count('refresh_token')).to.equal(1)
     await openId.close()

@@ -1,0 +1,39 @@
+import { startBearerService } from './bearer-service.ts'
+import type { FaultServer } from './fault-server.ts'
+import { createSandbox, type Sandbox } from './sandbox.ts'
+import { startTokenEndpoint, type TokenEndpoint } from './token-endpoint.ts'
+
+/** A home, a token endpoint, and a service that accepts the tokens which that endpoint has issued. */
+export interface SignInWorld {
+  readonly sandbox: Sandbox
+  readonly server: TokenEndpoint
+  readonly service: FaultServer
+}
+
+/** To be called in a suite: makes a world before each of its tests, and removes it after. */
+export function makeSignInWorld(): SignInWorld {
+  let sandbox: Sandbox
+  let server: TokenEndpoint
+  let service: FaultServer
+  beforeEach(async () => {
+    sandbox = createSandbox()
+    server = await startTokenEndpoint()
+    service = await startBearerService((token) => server.live.has(token))
+  })
+  afterEach(async () => {
+    sandbox.remove()
+    await server.close()
+    await service.close()
+  })
+  return {
+    get sandbox() {
+      return sandbox
+    },
+    get server() {
+      return server
+    },
+    get service() {
+      return service
+    },
+  }
+}
