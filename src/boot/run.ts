@@ -10,7 +10,7 @@ import { createSingleCommandPlugin, createStaticPlugin } from '../cli/static-plu
 import { unknownCommand } from '../cli/unknown-command.ts'
 import { wantsJson } from '../cli/wants-json.ts'
 
-/** What can be run: the same for every run. */
+/** The commands that a run can choose from. */
 export interface Program {
   /** File URL of the package's folder. */
   root: URL

@@ -38,7 +38,7 @@ export function putFlagsBehindCommand(argv: readonly string[]): string[] {
   const [flags, rest] = [argv.slice(0, end), argv.slice(end)]
   const words = rest.findIndex((word) => word.startsWith('-'))
   const at = words === -1 ? rest.length : words
-  // Where no command follows, it is for whoever says so.
+  // Without a command after the flag, an error is reported elsewhere.
   return at === 0 && !isHelp(rest[0]) ? [...argv] : [...rest.slice(0, at), ...flags, ...rest.slice(at)]
 }
 

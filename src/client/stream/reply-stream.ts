@@ -27,7 +27,7 @@ const farewell = 250
 /** @internal */
 export interface StreamSource {
   delivered: Delivered
-  /** What the reply is made of; found out unless said. */
+  /** Format of the stream (default: detected). */
   format?: StreamFormat | undefined
   /** Milliseconds between two pieces. */
   idleTimeout: number
