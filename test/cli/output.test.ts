@@ -12,8 +12,9 @@ import {
   startFaultServer,
   stream,
 } from '../support/fault-server.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { type Run, type Running, type RunOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { until } from '../support/until.ts'
 
 /** docs/output.md, from the outside. */
@@ -43,16 +44,12 @@ const settings = {
 
 describe('output', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
+  const sandbox = perSuite(createSandbox)
   let server: FaultServer | undefined
-  before(() => {
-    sandbox = createSandbox()
-  })
   afterEach(async () => {
     await server?.close()
     server = undefined
   })
-  after(() => sandbox.remove())
 
   async function run(args: readonly string[], behaviour: Behaviour, options: RunOptions = {}): Promise<Run> {
     await server?.close()

@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net'
-import { createServer, type Server } from 'node:net'
+import { createServer } from 'node:net'
 import { expect } from 'chai'
 import { hintOf } from '../../src/cli/hints.ts'
 import { Client } from '../../src/client/client.ts'
@@ -14,6 +14,7 @@ import {
   startFaultServer,
   stream,
 } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { failureOf, reasonOf } from './capture.ts'
 
 describe('timeouts and aborts', () => {
@@ -67,16 +68,10 @@ describe('timeouts and aborts', () => {
   })
 
   describe('of a connection', () => {
-    let mute: Server
+    const mute = perTest(() => createServer((socket) => socket.on('error', () => undefined)))
 
     beforeEach(async () => {
-      // Takes connections but never shakes hands.
-      mute = createServer((socket) => socket.on('error', () => undefined))
       await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
-    })
-
-    afterEach(() => {
-      mute.close()
     })
 
     it('include the TLS handshake', async () => {

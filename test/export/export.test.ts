@@ -20,23 +20,20 @@ import {
   startFaultServer,
 } from '../support/fault-server.ts'
 import { historyService, plainReading, type StoredMessage, storedAt } from '../support/history-service.ts'
+import { perTest } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { exportEnvironment, idsOf, readLines, runExport } from './export-run.ts'
 
 /** As many messages as fill some pages, a minute apart. */
 const stored = storedAt(Array.from({ length: 450 }, (_, index) => index))
 
 describe('history export', () => {
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
   let server: FaultServer | undefined
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
   afterEach(async () => {
     await server?.close()
     server = undefined
-    sandbox.remove()
   })
 
   async function start(script: Script): Promise<string> {

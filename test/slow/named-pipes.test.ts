@@ -7,13 +7,14 @@ import { expect } from 'chai'
 import { maxSecretBytes, readNamedFile } from '../../src/system/read-named-file.ts'
 import { type NamedFilePlace, namedFilePlaces } from '../cli/input/named-file-places.ts'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { binary, runBuilt, startBuilt } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 /** Reading a named pipe holds up the whole process. */
 describe('a file that a flag or a variable names, and that is a pipe', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
   let server: FaultServer
   before(async function () {
     if (process.platform === 'win32') this.skip()
@@ -21,10 +22,8 @@ describe('a file that a flag or a variable names, and that is a pipe', function 
   })
   after(() => server?.close())
   beforeEach(() => {
-    sandbox = createSandbox()
     server.requests.length = 0
   })
-  afterEach(() => sandbox.remove())
 
   const service = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' })
   const envOf = ({ args, env }: NamedFilePlace, path: string) =>

@@ -1,24 +1,19 @@
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { json, startFaultServer } from '../support/fault-server.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { startBuilt } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 describe('a text on stdin that keeps its reader waiting', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
-  let server: FaultServer
-  before(async () => {
-    sandbox = createSandbox()
-    server = await startFaultServer(
+  const sandbox = perSuite(createSandbox)
+  const server = perSuite(() =>
+    startFaultServer(
       json(200, { id: 'm', response: 'ok', context_id: 'c', created_at: '2026-01-01T00:00:00Z' }),
-    )
-  })
-  after(async () => {
-    await server.close()
-    sandbox.remove()
-  })
+    ),
+  )
   const children: ChildProcess[] = []
   beforeEach(() => {
     server.requests.length = 0

@@ -1,4 +1,5 @@
 import { type FaultServer, type Script, startFaultServer } from './fault-server.ts'
+import { perSuite } from './lifetime.ts'
 import { type Run, type RunOptions, runChatctl } from './run-chatctl.ts'
 import { createSandbox, type Sandbox } from './sandbox.ts'
 
@@ -12,17 +13,13 @@ export interface ServedRuns {
 
 /** To be called in a suite: makes the home before its tests, and closes servers after each. */
 export function serveRuns(): ServedRuns {
-  let sandbox: Sandbox
+  const sandbox = perSuite(createSandbox)
   let server: FaultServer | undefined
   const close = async () => {
     await server?.close()
     server = undefined
   }
-  before(() => {
-    sandbox = createSandbox()
-  })
   afterEach(close)
-  after(() => sandbox.remove())
   return {
     get sandbox() {
       return sandbox

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { expectExactlyOnce, expectSettled } from '../slow/bulk/expect-settled.ts'
 import { ImportTrial } from '../slow/bulk/import-trial.ts'
 import { expectFailure } from '../support/expect-failure.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { runBuilt } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { mountSmallDisk } from './small-disk.ts'
@@ -11,16 +12,17 @@ import { mountSmallDisk } from './small-disk.ts'
 /** Needs root, to mount. */
 describe('an import whose journal is on a disk that is full', function () {
   this.timeout(60_000)
-  let trial: ImportTrial
+  const trial = perSuite(
+    () => ImportTrial.begin({ rows: 120, delay: 5 }),
+    (opened) => opened.end(),
+  )
   let disk: { path: string; unmount(): void }
-  before(async () => {
-    trial = await ImportTrial.begin({ rows: 120, delay: 5 })
+  before(() => {
     disk = mountSmallDisk(trial.sandbox, '256k')
     trial.sandbox.env['XDG_STATE_HOME'] = disk.path
   })
-  after(async () => {
+  after(() => {
     disk.unmount()
-    await trial.end()
   })
 
   const ballast = () => join(disk.path, 'ballast')

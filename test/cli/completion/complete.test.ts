@@ -13,23 +13,20 @@ import {
   silent,
   startFaultServer,
 } from '../../support/fault-server.ts'
+import { perSuite, perTest } from '../../support/lifetime.ts'
 import { binary, type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 
 const run = promisify(execFile)
 const models = json(200, { data: [{ id: 'small' }, { id: 'large' }, { id: 7 }] })
 
 describe('chatctl complete', () => {
-  let sandbox: Sandbox
+  const sandbox = perTest(() => createSandbox({ ownCache: true }))
   let server: FaultServer | undefined
 
-  beforeEach(() => {
-    sandbox = createSandbox({ ownCache: true })
-  })
   afterEach(async () => {
     await server?.close()
     server = undefined
-    sandbox.remove()
   })
 
   /** What is printed; it is always quiet, and always done. */
@@ -185,13 +182,11 @@ describe('chatctl complete', () => {
 
 describe('chatctl autocomplete', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
+  const sandbox = perSuite(() => createSandbox({ ownCache: true }))
   let env: NodeJS.ProcessEnv
   before(() => {
-    sandbox = createSandbox({ ownCache: true })
     env = plantCallTeller(sandbox)
   })
-  after(() => sandbox.remove())
 
   const isMissing = async (shell: string): Promise<boolean> =>
     run(shell, ['--version']).then(

@@ -15,8 +15,9 @@ import {
   silent,
   startFaultServer,
 } from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { runBuilt } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 import { diagnose } from './checks.ts'
 
 const key = 'canary-of-the-doctor'
@@ -30,15 +31,11 @@ const profile = {
 const model = (id: string) => ({ id, created: 1, object: 'model', owned_by: 'x' })
 
 describe('doctor, and the service', () => {
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
   let server: FaultServer | undefined
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
   afterEach(async () => {
     await server?.close()
     server = undefined
-    sandbox.remove()
   })
 
   async function meet(script: Script, args: readonly string[] = [], more: NodeJS.ProcessEnv = {}) {

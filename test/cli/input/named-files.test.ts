@@ -4,14 +4,15 @@ import { expect } from 'chai'
 import { maxSecretBytes, readNamedFile } from '../../../src/system/read-named-file.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 import { thrownFailure } from '../../support/thrown-failure.ts'
 import { type NamedFilePlace as Place, namedFilePlaces as places } from './named-file-places.ts'
 
 describe('a file that a flag or a variable names', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
   let server: FaultServer
   before(async function () {
     if (process.platform === 'win32') this.skip()
@@ -19,10 +20,8 @@ describe('a file that a flag or a variable names', function () {
   })
   after(() => server?.close())
   beforeEach(() => {
-    sandbox = createSandbox()
     server.requests.length = 0
   })
-  afterEach(() => sandbox.remove())
 
   const service = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' })
   const envOf = ({ args, env }: Place, path: string) =>

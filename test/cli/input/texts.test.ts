@@ -1,22 +1,17 @@
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
+import { json, startFaultServer } from '../../support/fault-server.ts'
+import { perSuite } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 
 describe('a text on stdin', () => {
-  let sandbox: Sandbox
-  let server: FaultServer
-  before(async () => {
-    sandbox = createSandbox()
-    server = await startFaultServer(
+  const sandbox = perSuite(createSandbox)
+  const server = perSuite(() =>
+    startFaultServer(
       json(200, { id: 'm', response: 'ok', context_id: 'c', created_at: '2026-01-01T00:00:00Z' }),
-    )
-  })
-  after(async () => {
-    await server.close()
-    sandbox.remove()
-  })
+    ),
+  )
   beforeEach(() => {
     server.requests.length = 0
   })

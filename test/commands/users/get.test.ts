@@ -13,22 +13,19 @@ import {
   type Script,
   startFaultServer,
 } from '../../support/fault-server.ts'
+import { perSuite } from '../../support/lifetime.ts'
 import { type Run, type RunOptions, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 
 /** Several users in one command. */
 describe('users get ID ID', () => {
-  let sandbox: Sandbox
+  const sandbox = perSuite(createSandbox)
   let server: FaultServer | undefined
 
-  before(() => {
-    sandbox = createSandbox()
-  })
   afterEach(async () => {
     await server?.close()
     server = undefined
   })
-  after(() => sandbox.remove())
 
   async function start(script: Script): Promise<RunOptions> {
     server = await startFaultServer(script)
