@@ -3,33 +3,13 @@ import { createServer } from 'node:net'
 import { expect } from 'chai'
 import { hintOf } from '../../src/cli/hints.ts'
 import { Client } from '../../src/client/client.ts'
-import type { ClientOptions } from '../../src/client/client-options.ts'
-import {
-  delayed,
-  type FaultServer,
-  json,
-  type Script,
-  silent,
-  sse,
-  startFaultServer,
-  stream,
-} from '../support/fault-server.ts'
+import { delayed, json, silent, sse, stream } from '../support/fault-server.ts'
 import { perTest } from '../support/lifetime.ts'
 import { failureOf, reasonOf } from './capture.ts'
+import { scriptedClient } from './scripted-client.ts'
 
 describe('timeouts and aborts', () => {
-  let server: FaultServer
-  let client: Client
-
-  async function start(script: Script, options: Partial<ClientOptions> = {}): Promise<void> {
-    server = await startFaultServer(script)
-    client = new Client({ baseUrl: server.url, retries: 0, ...options })
-  }
-
-  afterEach(async () => {
-    await client.close()
-    await server.close()
-  })
+  const { server, client, start } = scriptedClient(() => ({ retries: 0 }))
 
   it('bound the wait for the head of an answer', async () => {
     await start(silent, { timeout: 80 })

@@ -2,14 +2,14 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { perTest } from '../support/lifetime.ts'
-import { runBuilt } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
 /** With the built program, which keeps compiled code in the cache directory. */
 describe('the first commands on a machine', () => {
   const sandbox = perTest(createSandbox)
 
-  const run = (args: string[], env: NodeJS.ProcessEnv = {}) => runBuilt(sandbox, args, { env })
+  const run = (args: string[], env: NodeJS.ProcessEnv = {}) => runProgram(sandbox, args, { env })
 
   it('ten first commands at once make the data once, and all are kept', async () => {
     const runs = await Promise.all(

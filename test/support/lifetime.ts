@@ -63,7 +63,7 @@ function closersOf(suite: Mocha.Suite, last: 'afterEach' | 'afterAll'): Closer[]
 }
 
 /** An object that has, at any time, the properties of the current one: a test needs no variable. */
-function forward<T extends object>(current: () => T): T {
+export function forward<T extends object>(current: () => T): T {
   return new Proxy({} as T, {
     get(_, name) {
       const value: unknown = Reflect.get(current(), name)

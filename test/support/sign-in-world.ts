@@ -16,15 +16,5 @@ export function makeSignInWorld(): SignInWorld {
   const sandbox = perTest(createSandbox)
   const server = perTest(startTokenEndpoint)
   const service = perTest(() => startBearerService((token) => server.live.has(token)))
-  return {
-    get sandbox() {
-      return sandbox
-    },
-    get server() {
-      return server
-    },
-    get service() {
-      return service
-    },
-  }
+  return { sandbox, server, service }
 }

@@ -5,7 +5,7 @@ import { expectExactlyOnce, expectSettled } from '../slow/bulk/expect-settled.ts
 import { ImportTrial } from '../slow/bulk/import-trial.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { perSuite } from '../support/lifetime.ts'
-import { runBuilt } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { mountSmallDisk } from './small-disk.ts'
 
@@ -59,7 +59,7 @@ describe('an import whose temporary directory is full', function () {
       const path = join(sandbox.home, 'users.csv')
       const emails = Array.from({ length: 100_000 }, (_, row) => `${'a'.repeat(200)}-${row}@example.com\n`)
       writeFileSync(path, `email\n${emails.join('')}`)
-      const run = await runBuilt(sandbox, ['users', 'import', path, '--yes'], {
+      const run = await runProgram(sandbox, ['users', 'import', path, '--yes'], {
         env: { TMPDIR: disk.path, CHATCTL_BASE_URL: 'http://127.0.0.1:9', CHATCTL_API_KEY: 'some-api-key' },
         timeout: 50_000,
       })

@@ -1,25 +1,13 @@
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { json, startFaultServer } from '../../support/fault-server.ts'
-import { perSuite } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox } from '../../support/sandbox.ts'
+import { servedMessages } from '../../support/served-messages.ts'
 
 describe('a text on stdin', () => {
-  const sandbox = perSuite(createSandbox)
-  const server = perSuite(() =>
-    startFaultServer(
-      json(200, { id: 'm', response: 'ok', context_id: 'c', created_at: '2026-01-01T00:00:00Z' }),
-    ),
-  )
-  beforeEach(() => {
-    server.requests.length = 0
-  })
+  const { sandbox, server, env, sent } = servedMessages()
 
-  const env = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' })
   const send = (stdin: string | Uint8Array, ...words: string[]) =>
     runChatctl(sandbox, ['chat', 'send', ...words], { env: env(), stdin })
-  const sent = () => server.requests.map(({ body }) => JSON.parse(body).message)
 
   const texts: [title: string, stdin: string, words: string[], message: string][] = [
     ['is the message', 'from a pipe', [], 'from a pipe'],
