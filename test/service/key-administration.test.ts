@@ -5,6 +5,7 @@ import { createAdapters } from '../../src/service/oauth/adapter.ts'
 import { beginAttempt, passwordSubjects } from '../../src/service/oauth/attempt-throttle.ts'
 import { openStore } from '../../src/service/store/open-store.ts'
 import type { Database } from '../../src/service/store/tables.ts'
+import { systemClock } from '../../src/system/clock.ts'
 import { plantUser } from './plant-key.ts'
 import { takesHold } from './take-hold.ts'
 import {
@@ -256,7 +257,7 @@ onEachEngine('admins of the embedded service', (withService) => {
   it('leave nothing to whoever was signing in with the old password, or is answered meanwhile', () =>
     withPlace(async ({ administration, db }) => {
       const { id } = await administration.createAdmin(ada)
-      const adapters = createAdapters(db)
+      const adapters = createAdapters(db, systemClock)
       const session = { accountId: id, uid: 'the-uid' }
       await adapters('Session').upsert('the-session', session, 3600)
       const half = { result: { login: { accountId: id } }, params: {}, uid: 'half' }

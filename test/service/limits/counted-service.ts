@@ -4,6 +4,8 @@ import { openSqlite, type SqliteStore } from '../../../src/service/store/sqlite/
 import type { Tier } from '../../../src/service/store/tables.ts'
 import { createOffline } from '../../../src/service/upstream/offline.ts'
 import type { Upstream } from '../../../src/service/upstream/upstream.ts'
+import type { Clock } from '../../../src/system/clock.ts'
+import { SteppedClock } from '../../support/stepped-clock.ts'
 import { plantKey } from '../plant-key.ts'
 import { caller, type TemporaryService, withFolder } from '../temporary-service.ts'
 
@@ -25,7 +27,10 @@ export const beforeNoon = Date.parse('2026-03-01T11:59:30Z')
 /** A service on an empty folder whose limits go by the clock given. */
 export async function withCountedService<T>(
   use: (service: CountedService) => Promise<T>,
-  { now = () => beforeNoon, upstream = createOffline() }: { now?: () => number; upstream?: Upstream } = {},
+  {
+    clock = new SteppedClock(undefined, beforeNoon),
+    upstream = createOffline(),
+  }: { clock?: Clock; upstream?: Upstream } = {},
 ): Promise<T> {
   return withFolder(async (folder) => {
     const store = openSqlite(folder)
@@ -37,7 +42,7 @@ export async function withCountedService<T>(
       processKeys: new Set([hashKey(processKey)]),
       stopping: new AbortController().signal,
       logger: undefined,
-      now,
+      clock,
     })
     const url = await server.listen({ host: '127.0.0.1', port: 0 })
     const makeKey: CountedService['makeKey'] = (tier, limit) =>
