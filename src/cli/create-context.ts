@@ -292,8 +292,7 @@ export function createContext(invocation: Invocation): Context {
 async function startLocalService({ host, directories, output }: Context, closers: (() => Promise<void>)[]) {
   const { startService } = await import('../service/start-service.ts')
   const { env, clock } = host
-  const dataDir = directories.data
-  const service = await startService({ dataDir, env, clock, log: 'silent', offlineNotice })
+  const service = await startService({ dataDir: directories.data, env, clock, offlineNotice })
   closers.push(() => service.close())
   if (service.created) output.notice(`Talking to the embedded service; its data lies in ${service.dataDir}`)
   return { url: service.url, key: service.createProcessKey() }

@@ -122,7 +122,7 @@ export async function openAdministration(
     async restore(file) {
       requireSqlite(given)
       await demandStopped()
-      return restore(folder, file)
+      return restore(folder, file, clock)
     },
     close: () => data.close(),
   }

@@ -15,7 +15,7 @@ const moments = new Set(['authTime', 'consumed', 'exp', 'iat', 'iiat', 'loginTs'
  * the same outside of tests, and then nothing changes.
  */
 export function shiftMoments<T extends object>(payload: T, clock: Clock, direction: 'in' | 'out'): T {
-  const ahead = Math.round((clock.now() - Date.now()) / 1000)
+  const ahead = Math.round(clock.now() / 1000 - Date.now() / 1000)
   if (ahead === 0) return payload
   const shift = direction === 'in' ? ahead : -ahead
   const moved = Object.entries(payload).map(([name, value]) => [
