@@ -6,6 +6,7 @@ import { errorBody } from '../../src/contract/error-body.ts'
 import { FailureLog } from '../../src/service/http/answer/error-handler.ts'
 import { Refusal, type RefusalCode } from '../../src/service/refusal.ts'
 import { createOffline } from '../../src/service/upstream/offline.ts'
+import { SteppedClock } from '../support/stepped-clock.ts'
 import { withServer } from './start-server.ts'
 import { type Answer, caller, onEachEngine } from './temporary-service.ts'
 
@@ -254,15 +255,15 @@ describe('errors inside of the embedded service', () => {
 
 describe('the log of failures', () => {
   it('has one line for many requests while the database is down, and says how many it omitted', () => {
-    let now = 0
-    const failures = new FailureLog(() => now)
+    const clock = new SteppedClock()
+    const failures = new FailureLog(clock)
     const lines: { code: string; omitted?: number }[] = []
     const log = { error: (line: { code: string }) => lines.push(line), info: () => {} }
     const fail = (code: RefusalCode) => failures.write(log, new Refusal(code, 'It failed'))
     for (let count = 0; count < 1_000; count++) fail('storage_unavailable')
     fail('internal_error')
     fail('internal_error')
-    now = 10_000
+    clock.pass(10_000)
     fail('storage_unavailable')
     fail('not_found')
     expect(lines.map(({ code, omitted }) => [code, omitted])).to.deep.equal([

@@ -1,6 +1,7 @@
 import { rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { systemClock } from '../../src/system/clock.ts'
 import { readTranscript } from '../../src/talk/transcript/read-transcript.ts'
 import { TranscriptWriter } from '../../src/talk/transcript/transcript-writer.ts'
 import { perSuite } from '../support/lifetime.ts'
@@ -23,7 +24,11 @@ describe('a transcript on a disk that is full', () => {
   it('says so, keeps what fitted, and goes on when there is room', () => {
     const at = new Date().toISOString()
     const ballast = join(disk, 'ballast')
-    const writer = TranscriptWriter.create(join(disk, 'sessions'), { profile: null, baseUrl: null })
+    const writer = TranscriptWriter.create(
+      join(disk, 'sessions'),
+      { profile: null, baseUrl: null },
+      systemClock,
+    )
     writer.append({ type: 'user', turn: 1, at, text: 'Hi' })
     const { bavail, bsize } = statfsSync(disk)
     writeFileSync(ballast, Buffer.alloc((bavail - 2) * bsize))
@@ -49,7 +54,11 @@ describe('a transcript on a disk that is full', () => {
     const ballast = join(disk, 'more')
     const { bavail, bsize } = statfsSync(disk)
     writeFileSync(ballast, Buffer.alloc(bavail * bsize))
-    const writer = TranscriptWriter.create(join(disk, 'sessions'), { profile: null, baseUrl: null })
+    const writer = TranscriptWriter.create(
+      join(disk, 'sessions'),
+      { profile: null, baseUrl: null },
+      systemClock,
+    )
     const say = () => writer.append({ type: 'user', turn: 1, at: new Date().toISOString(), text: 'Hi' })
     expect(thrownFailure(say).kind).to.equal('storage')
     rmSync(ballast)

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { composePlanFile } from '../../../src/plan/plan-file.ts'
+import { systemClock } from '../../../src/system/clock.ts'
 import { hurriedClock } from '../../client/capture.ts'
 import { barrier } from '../../support/barrier.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
@@ -280,7 +281,7 @@ describe('settings apply', () => {
     it('is for one version of chatctl, unless it is made anew', async () => {
       const service = `${run.server.url}/`
       const settings = [{ path: 'theme.mode', from: 'light', to: 'dark' }]
-      run.file('old.plan', composePlanFile({ service, settings }, '0.0.1'))
+      run.file('old.plan', composePlanFile({ service, settings }, '0.0.1', systemClock))
       expectFailure(await yes('old.plan'), 7, 'made by chatctl 0.0.1')
       expect(run.server.requests).to.deep.equal([])
       expect((await yes('old.plan', '--refresh')).exitCode).to.equal(0)

@@ -2,6 +2,8 @@ import type { SqliteStore } from '../../../src/service/store/sqlite/open-sqlite.
 import type { Tier } from '../../../src/service/store/tables.ts'
 import { createOffline } from '../../../src/service/upstream/offline.ts'
 import type { Upstream } from '../../../src/service/upstream/upstream.ts'
+import type { Clock } from '../../../src/system/clock.ts'
+import { SteppedClock } from '../../support/stepped-clock.ts'
 import { plantKey } from '../plant-key.ts'
 import { withServer } from '../start-server.ts'
 import { caller, type TemporaryService } from '../temporary-service.ts'
@@ -24,9 +26,12 @@ export const beforeNoon = Date.parse('2026-03-01T11:59:30Z')
 /** A service on an empty folder whose limits go by the clock given. */
 export async function withCountedService<T>(
   use: (service: CountedService) => Promise<T>,
-  { now = () => beforeNoon, upstream = createOffline() }: { now?: () => number; upstream?: Upstream } = {},
+  {
+    clock = new SteppedClock(undefined, beforeNoon),
+    upstream = createOffline(),
+  }: { clock?: Clock; upstream?: Upstream } = {},
 ): Promise<T> {
-  return withServer({ upstream, now }, async ({ url, store, call: admin }) => {
+  return withServer({ upstream, clock }, async ({ url, store, call: admin }) => {
     const makeKey: CountedService['makeKey'] = (tier, limit) =>
       plantKey(store.db, { tier, hourly_limit: limit })
     const { key } = await makeKey('free', 100)
