@@ -280,7 +280,7 @@ async function serve(words: string[], use: (url: string) => Promise<void>): Prom
     expect(url).to.match(/^https?:/)
     await use(url)
   } finally {
-    interrupt('SIGTERM')
+    interrupt()
   }
   return (await ended).stderr
 }
