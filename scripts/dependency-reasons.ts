@@ -23,6 +23,7 @@ export const dependencyReasons: Record<string, string> = {
   'cli-table3': 'tables on a terminal',
   'commonmark-spec': 'tests: the examples of the CommonMark specification',
   conf: 'writes the configuration file whole or not at all',
+  cspell: 'checks the spelling',
   'csv-parse': 'another reader of CSV, for tests to compare with',
   'csv-spectrum': 'tests: CSV files with their expected content',
   'csv-stringify': 'quotes CSV and TSV',

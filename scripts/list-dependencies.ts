@@ -20,7 +20,7 @@ export function composeDependencyPage(): string {
   const inside = development.filter((name) => findBundled(name, bundled))
   return `# Dependencies
 
-Made by \`npm run docs\`; the reasons are in \`scripts/dependency-reasons.ts\`. Sizes are in kB. What an installation brings altogether, and why the rest is inside of \`dist\`, is [decision 13](decisions/0013-what-an-installation-brings.md). \`dist/licences.txt\` has the licence of everything that is bundled.
+Made by \`npm run docs\`; the reasons are in \`scripts/dependency-reasons.ts\`. Sizes are in kB. What an installation brings altogether, and why the rest is inside of \`dist\`, is [decision 13](decisions/0013-what-an-installation-brings.md). \`dist/licenses.txt\` has the license of everything that is bundled.
 
 ## Brought by an installation
 
