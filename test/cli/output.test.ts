@@ -16,7 +16,7 @@ import { type Run, type Running, type RunOptions, runChatctl, startChatctl } fro
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { until } from '../support/until.ts'
 
-/** docs/output.md, from the outside. */
+/** docs/reference/output.md, from the outside. */
 
 const user = {
   id: 'u1',

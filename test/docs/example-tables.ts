@@ -144,7 +144,7 @@ export const files: Readonly<Record<string, string>> = {
   'ids.tsv': 'ID\n',
   'roles.csv': 'id,role\nID,editor\n',
   'assignments.csv': 'id,permissions\nID,read:chat\n',
-  // These two are the files of docs/users-in-bulk.md.
+  // These two are the files of docs/guides/users-in-bulk.md.
   'users.csv':
     'email,name,password,role,permissions,metadata.company,settings.theme\n' +
     'alan@example.com,Alan,correct-horse-battery,editor,read:chat;write:users,Acme,dark\n',

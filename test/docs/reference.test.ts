@@ -25,9 +25,9 @@ describe('the README', () => {
     expect([...short].sort()).to.deep.equal([...whole].sort())
   })
 
-  it('installs the package that npm pack makes now, as docs/settings-as-code.md does', () => {
+  it('installs the package that npm pack makes now, as docs/guides/settings-as-code.md does', () => {
     const { name, version } = JSON.parse(read('package.json'))
-    for (const text of [readme, read('docs/settings-as-code.md')]) {
+    for (const text of [readme, read('docs/guides/settings-as-code.md')]) {
       expect(text).to.contain(`npm install --global ./${name}-${version}.tgz`)
     }
   })
@@ -59,8 +59,8 @@ describe('what documents say of the program', () => {
     expect(rows.map(([, code]) => code)).to.include(`${differenceExitCode}`)
   })
 
-  it('docs/output.md says what each command prints', () => {
-    const output = read('docs/output.md')
+  it('docs/reference/output.md says what each command prints', () => {
+    const output = read('docs/reference/output.md')
     // What only talks to a person prints nothing for a program.
     const silent = ['chat']
     for (const { id, hidden } of commands) {
@@ -69,8 +69,8 @@ describe('what documents say of the program', () => {
     }
   })
 
-  it('docs/talking.md has every command of a session, in the words of its help', () => {
-    const rows = read('docs/talking.md').match(/^\| `\/.*$/gm)
+  it('docs/guides/chat.md has every command of a session, in the words of its help', () => {
+    const rows = read('docs/guides/chat.md').match(/^\| `\/.*$/gm)
     const expected = slashCommands.map(({ name, argument = '', summary }) => {
       const typed = `/${name} ${argument}`.trim().replaceAll('|', '\\|')
       return `| \`${typed}\` | ${summary} |`
@@ -78,7 +78,7 @@ describe('what documents say of the program', () => {
     expect(rows).to.deep.equal(expected)
   })
 
-  for (const document of ['README.md', ...globSync('docs/*.md', { cwd: root })]) {
+  for (const document of ['README.md', ...globSync('docs/{*,guides/*,reference/*}.md', { cwd: root })]) {
     it(`${document} names variables that are read`, () => {
       for (const [variable] of read(document).matchAll(/\bCHATCTL_[A-Z_]+[A-Z]\b/g)) {
         const option = variable.slice('CHATCTL_'.length).toLowerCase()
