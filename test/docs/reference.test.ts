@@ -3,7 +3,9 @@ import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
 import { differenceExitCode, exitCodeOf } from '../../src/cli/exit-codes.ts'
+import { configurationKeys } from '../../src/config/configuration-keys.ts'
 import type { FailureKind } from '../../src/contract/failure.ts'
+import { apiConfigurationKeys, settingsKeys } from '../../src/contract/settings-keys.ts'
 import { slashCommands } from '../../src/talk/slash/run-slash-command.ts'
 import { commands, wordsOf } from '../support/manifest.ts'
 
@@ -13,27 +15,23 @@ const sources = globSync('src/**/*.ts', { cwd: root }).map(read).join('\n')
 const readme = read('README.md')
 
 describe('the README', () => {
-  it('can be read at once', () => {
-    expect(readme.split('\n').length).to.be.below(200)
+  it('has at most 150 lines', () => {
+    expect(readme.split('\n').length).to.be.at.most(151)
   })
+})
 
-  it('has the exit codes of the whole table, all but those of a closed terminal', () => {
-    const short = codesOf(readme)
-    const whole = codesOf(read('docs/exit-codes.md'))
-    whole.delete('129')
-    expect(short.size).to.be.above(12)
-    expect([...short].sort()).to.deep.equal([...whole].sort())
-  })
+describe('the workflows', () => {
+  const pages = ['docs/guides/ci.md', 'docs/guides/settings-as-code.md']
 
-  it('installs the package that npm pack makes now, as docs/guides/settings-as-code.md does', () => {
-    const { name, version } = JSON.parse(read('package.json'))
-    for (const text of [readme, read('docs/guides/settings-as-code.md')]) {
-      expect(text).to.contain(`npm install --global ./${name}-${version}.tgz`)
-    }
-  })
+  for (const page of pages) {
+    it(`${page} installs the package that npm pack makes now`, () => {
+      const { name, version } = JSON.parse(read('package.json'))
+      expect(read(page)).to.contain(`npm install --global ./${name}-${version}.tgz`)
+    })
+  }
 
-  it('has a whole workflow: a checkout, Node, and the address and the key from the environment', () => {
-    const [, text = ''] = /^```yaml\n([\s\S]*?)^```/m.exec(readme) ?? []
+  it('docs/guides/ci.md has a checkout, Node.js, and the address and the key from the environment', () => {
+    const [, text = ''] = /^```yaml\n([\s\S]*?)^```/m.exec(read('docs/guides/ci.md')) ?? []
     const { on, jobs } = parse(text)
     expect(on).to.deep.equal({ push: { branches: ['main'] } })
     const { steps, env } = jobs.settings
@@ -57,6 +55,19 @@ describe('what documents say of the program', () => {
     expect(kinds.length).to.be.above(15)
     for (const kind of kinds) expect(codes.get(kind), kind).to.equal(exitCodeOf(kind as FailureKind))
     expect(rows.map(([, code]) => code)).to.include(`${differenceExitCode}`)
+  })
+
+  it('docs/reference/configuration.md has every key, in order', () => {
+    const rows = [...read('docs/reference/configuration.md').matchAll(/^\| `(\w+)` \|/gm)]
+    expect(rows.map(([, key]) => key)).to.deep.equal(configurationKeys)
+  })
+
+  it('docs/reference/settings.md has every key, with its type, in order', () => {
+    const rows = [...read('docs/reference/settings.md').matchAll(/^\| `([\w.]+)` \| (\w+) \|/gm)]
+    const keys = [...settingsKeys, ...apiConfigurationKeys]
+    expect(rows.map(([, path, type]) => ({ path, type }))).to.deep.equal(
+      keys.map(({ path, type }) => ({ path, type })),
+    )
   })
 
   it('docs/reference/output.md says what each command prints', () => {
@@ -88,11 +99,3 @@ describe('what documents say of the program', () => {
     })
   }
 })
-
-/** The numbers in the first column of the tables headed by `exit`, of both halves where there are two. */
-function codesOf(text: string): Set<string> {
-  const rows = text.match(/^\| exit \|[\s\S]*?\n(?!\|)/m)?.[0] ?? ''
-  return new Set(
-    [...rows.matchAll(/(?:^|\| \| )\|? ?([\d, ]+) \|/gm)].flatMap(([, codes = '']) => codes.split(', ')),
-  )
-}

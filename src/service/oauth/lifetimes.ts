@@ -4,7 +4,7 @@ export const unixNow = (): number => Math.floor(Date.now() / 1000)
 const hour = 3600
 const day = 24 * hour
 
-/** In seconds. docs/reference/service.md says the same. */
+/** In seconds. docs/reference/service-oauth.md says the same. */
 export const lifetimes = {
   AccessToken: hour,
   AuthorizationCode: 60,
