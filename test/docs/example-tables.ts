@@ -45,7 +45,6 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
     why: 'a placeholder',
   },
   { of: /\bID\b(?! --line)/g, by: ({ userId }) => userId, why: 'a placeholder' },
-  { of: /\busr_[123]\b/g, by: ({ userId }) => userId, why: 'a placeholder' },
   { of: /^sudo -u chatctl |^ExecStart=\/usr\/bin\/env /g, by: () => '', why: 'the tester is that user' },
   {
     of: /\/var\/lib\/chatctl\/backup\.db/g,
