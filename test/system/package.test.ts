@@ -48,7 +48,8 @@ describe('the package', () => {
 
   it('holds what package.json names, and nothing else', () => {
     const named = [
-      /^(CHANGELOG\.md|LICENSE|README\.md|oclif\.manifest\.json|package\.json)$/,
+      /^(CHANGELOG\.md|CONTRIBUTING\.md|LICENSE|README\.md|oclif\.manifest\.json|package\.json)$/,
+      /^docs\/([\w-]+\/)*[\w-]+\.(md|svg)$/,
       /^bin\/(run\.js|package\.json)$/,
       /^dist\/([\w-]+\.cjs|client\.js|client\.d\.ts|types\/[\w/-]+\.d\.ts|licenses\.txt|build\/jq\.wasm|help\/[\w.-]+\.txt)$/,
     ]
