@@ -11,9 +11,8 @@ import { Tmux } from '../test/system/tmux.ts'
 import { dark, drawTerminal, light, type Screen } from './terminal-picture.ts'
 
 /**
- * Draws the picture of the README: `npm run picture`. What it shows has happened: the built
- * program, on a terminal, with the embedded service, in front of a model server that says what
- * stands here. Needs tmux.
+ * `npm run picture` draws the picture of the README. It records the built program in tmux, with the
+ * embedded service and a model server that sends the replies below.
  */
 
 const columns = 84
@@ -95,7 +94,7 @@ async function playTerminal(sandbox: ReturnType<typeof createSandbox>): Promise<
       await terminal.say(question)
       await terminal.waitUntil(
         (screen) => screen.split('· total').length > index + 1 && hasPrompt(screen),
-        'the answer',
+        'the reply',
       )
     }
     await terminal.settle()

@@ -6,7 +6,7 @@ import { type Running, type RunOptions, startChatctl } from '../support/run-chat
 import { serveRuns } from '../support/served-runs.ts'
 import { until } from '../support/until.ts'
 
-/** docs/output.md, from the outside. */
+/** docs/reference/output.md, from the outside. */
 
 const user = {
   id: 'u1',

@@ -48,12 +48,13 @@ describe('the package', () => {
 
   it('holds what package.json names, and nothing else', () => {
     const named = [
-      /^(CHANGELOG\.md|LICENSE|README\.md|oclif\.manifest\.json|package\.json)$/,
+      /^(CHANGELOG\.md|CONTRIBUTING\.md|LICENSE|README\.md|oclif\.manifest\.json|package\.json)$/,
+      /^docs\/([\w-]+\/)*[\w-]+\.(md|svg)$/,
       /^bin\/(run\.js|package\.json)$/,
-      /^dist\/([\w-]+\.cjs|client\.js|client\.d\.ts|types\/[\w/-]+\.d\.ts|licences\.txt|build\/jq\.wasm|help\/[\w.-]+\.txt)$/,
+      /^dist\/([\w-]+\.cjs|client\.js|client\.d\.ts|types\/[\w/-]+\.d\.ts|licenses\.txt|build\/jq\.wasm|help\/[\w.-]+\.txt)$/,
     ]
     expect(tarball.files.filter((file) => !named.some((name) => name.test(file)))).to.deep.equal([])
-    expect(tarball.files).to.include.members(['bin/run.js', 'dist/start.cjs', 'LICENSE', 'dist/licences.txt'])
+    expect(tarball.files).to.include.members(['bin/run.js', 'dist/start.cjs', 'LICENSE', 'dist/licenses.txt'])
     expect([...listFiles(installed('chatctl')).keys()].sort()).to.deep.equal(tarball.files)
   })
 
