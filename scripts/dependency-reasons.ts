@@ -50,6 +50,7 @@ export const dependencyReasons: Record<string, string> = {
   'openid-client': 'tests: an OAuth client that others wrote, against the embedded service',
   otpauth: 'second factors: one-time passwords by the clock',
   pg: 'PostgreSQL',
+  'pg-connection-string': 'URLs of PostgreSQL, read as pg reads them, without the environment of the process',
   pino: 'the log of the embedded service',
   'playwright-core': 'drives a browser through the pages of the embedded service, in tests',
   'prom-client': '`/metrics` in the form of Prometheus',
