@@ -4,22 +4,21 @@ import { expect } from 'chai'
 import { systemClock } from '../../src/system/clock.ts'
 import { readTranscript } from '../../src/talk/transcript/read-transcript.ts'
 import { TranscriptWriter } from '../../src/talk/transcript/transcript-writer.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { perSuite } from '../support/lifetime.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 import { mountSmallDisk } from './small-disk.ts'
 
 /** Needs root, to mount. */
 describe('a transcript on a disk that is full', () => {
-  let sandbox: Sandbox
+  const sandbox = perSuite(createSandbox)
   let disk: string
   let unmount: () => void
   before(() => {
-    sandbox = createSandbox()
     ;({ path: disk, unmount } = mountSmallDisk(sandbox, '256k'))
   })
   after(() => {
     unmount()
-    sandbox.remove()
   })
 
   it('says so, keeps what fitted, and goes on when there is room', () => {

@@ -28,7 +28,7 @@ export function shiftMoments<T extends object>(payload: T, clock: Clock, directi
 const hour = 3600
 const day = 24 * hour
 
-/** In seconds. docs/service.md says the same. */
+/** In seconds. docs/reference/service-oauth.md says the same. */
 export const lifetimes = {
   AccessToken: hour,
   AuthorizationCode: 60,

@@ -5,6 +5,7 @@ import { systemClock } from '../../../src/system/clock.ts'
 import { barrier } from '../../support/barrier.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { answer, delayed, failing, json, reset } from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 import { SettingsRun } from './settings-run.ts'
@@ -12,12 +13,13 @@ import { SettingsRun } from './settings-run.ts'
 const patch = { theme: { mode: 'dark' }, limits: { max_tokens: 5 } }
 
 describe('settings apply', () => {
-  let run: SettingsRun
-  beforeEach(async () => {
-    run = await SettingsRun.start()
+  const run = perTest(
+    () => SettingsRun.start(),
+    (opened) => opened.stop(),
+  )
+  beforeEach(() => {
     run.file('settings.yaml', `app_name: Chat\ntheme: { mode: dark }\nlimits: { max_tokens: 5 }\n`)
   })
-  afterEach(() => run.stop())
   const apply = (...args: string[]) => run.settings(['apply', ...args])
   const yes = (...args: string[]) => apply(...args, '--yes')
 
