@@ -9,9 +9,9 @@ const palettes: [string, Palette][] = [
   ['light', light],
   ['dark', dark],
 ]
-const colorsOf = ({ colours, ...rest }: Palette): string[] => [
+const colorsOf = ({ colors, ...rest }: Palette): string[] => [
   ...Object.values(rest),
-  ...Object.values(colours),
+  ...Object.values(colors),
 ]
 
 describe('the picture of a session', () => {
@@ -43,7 +43,7 @@ describe('the picture of a session', () => {
 
   for (const [name, palette] of palettes) {
     it(`can be read in ${name} mode: the contrast of all text is at least 4.5 (WCAG)`, () => {
-      for (const color of [palette.text, palette.dim, ...Object.values(palette.colours)]) {
+      for (const color of [palette.text, palette.dim, ...Object.values(palette.colors)]) {
         expect(contrast(color, palette.ground), color).to.be.at.least(4.5)
       }
     })
@@ -90,8 +90,8 @@ function contrast(one: string, other: string): number {
   return (high + 0.05) / (low + 0.05)
 }
 
-function luminance(colour: string): number {
-  const parts = [1, 3, 5].map((index) => Number.parseInt(colour.slice(index, index + 2), 16) / 255)
+function luminance(color: string): number {
+  const parts = [1, 3, 5].map((index) => Number.parseInt(color.slice(index, index + 2), 16) / 255)
   const [red = 0, green = 0, blue = 0] = parts.map((part) =>
     part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4,
   )
