@@ -19,7 +19,7 @@ export async function* decodeText(input: Input): AsyncGenerator<string> {
       rest.length === 0
         ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
         : Buffer.concat([rest, chunk])
-    if (first.length === 0) first = Buffer.from(chunk.subarray(0, 4))
+    if (first.length < 4) first = Buffer.concat([first, chunk.subarray(0, 4)]).subarray(0, 4)
     const whole = wholeCharacters(bytes)
     const part = bytes.subarray(0, whole)
     check(part, { line, name: input.name, first })
