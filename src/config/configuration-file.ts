@@ -8,7 +8,7 @@ import type { Directories } from '../system/directories.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
 import { withFileLock } from '../system/process-lock.ts'
 
-/** What a person sets. Where credentials are stored (`storage`, `credentials`) only signing in and out decide. */
+/** The keys that users set. Only sign-in and sign-out change `storage` and `credentials`. */
 export const profileKeys = [
   'base_url',
   'auth_url',
@@ -26,7 +26,7 @@ export const profileKeys = [
 ] as const
 export type ProfileKey = (typeof profileKeys)[number]
 
-/** Made where there is a file to be read: a start without one has no use for it. */
+/** Built on demand, because a start without a configuration file does not need it. */
 function makeSchema() {
   const texts = profileKeys.map((key) => [key, z.optional(z.string())])
   const profile = z.strictObject({
@@ -42,7 +42,7 @@ function makeSchema() {
   })
 }
 
-/** A named connection and its defaults. Never a secret. */
+/** A named connection and its defaults, without secrets. */
 export type Profile = NonNullable<Configuration['profiles']>[string]
 export type Configuration = z.infer<ReturnType<typeof makeSchema>>
 
@@ -51,8 +51,8 @@ export function configurationPath(directories: Directories): string {
 }
 
 /**
- * Reads the whole file; a missing one is an empty configuration. Read by hand rather than through
- * conf, which costs every start more than the file is worth; conf writes it.
+ * Reads the file. A missing file is an empty configuration. Does not use conf, which is only needed for
+ * writing, because loading it would slow down every start.
  *
  * @throws Failure `config` when it cannot be read or is not of the known form; the file stays as it is.
  */
@@ -96,8 +96,8 @@ function readText(path: string): string | undefined {
 /**
  * Replaces the file as a whole, aside and renamed, 0600 in a 0700 folder.
  *
- * @param change is given the file as it is at that moment
- * @param patience how long, in ms, to wait for another process that changes it
+ * @param change receives the configuration as read under the lock
+ * @param patience maximum wait for another process that changes the file, in ms
  */
 export async function changeConfiguration(
   directories: Directories,
@@ -128,7 +128,7 @@ export async function changeConfiguration(
   }
 }
 
-/** @throws Failure `storage` where there is none and none can be made */
+/** @throws Failure `storage` if the directory does not exist and cannot be created */
 export function demandConfigurationFolder(directories: Directories): void {
   try {
     makePrivateDirectory(directories.config)
