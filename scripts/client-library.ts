@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { type BuildOptions, build, type Metafile } from 'esbuild'
 import { leanDependencies } from './lean-dependencies.ts'
 
-/** The library: `import { Client } from 'chatctl/client'` (docs/client.md; package.json, "exports"). */
+/** The library: `import { Client } from 'chatctl/client'` (docs/guides/library.md; package.json, "exports"). */
 
 const valueExports = `
 export { Client } from './src/client/client.ts'

@@ -2,7 +2,8 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sendDelta, sendDone, startEvents, withUpstream } from '../test/service/scripted-upstream.ts'
-import { binary, runBuilt } from '../test/support/run-chatctl.ts'
+import { binary } from '../test/support/run-chatctl.ts'
+import { runProgram } from '../test/support/run-program.ts'
 import { makeKey, runService } from '../test/support/run-service.ts'
 import { createSandbox } from '../test/support/sandbox.ts'
 import { hasPrompt } from '../test/system/talk-session.ts'
@@ -68,7 +69,7 @@ async function playSession(): Promise<Screen> {
       const service = await runService(sandbox, ['--port', '8787', '--upstream', url])
       try {
         const flags = ['--profile', 'work', '--base-url', service.url, '--with-api-key', '--insecure-storage']
-        await runBuilt(sandbox, ['auth', 'login', ...flags], { stdin: await makeKey(sandbox) })
+        await runProgram(sandbox, ['auth', 'login', ...flags], { stdin: await makeKey(sandbox) })
         return await playTerminal(sandbox)
       } finally {
         await service.stop()

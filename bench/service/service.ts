@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { onMachine } from '../../src/service/domain/audit.ts'
 import { updateSettings } from '../../src/service/domain/settings.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
+import { systemClock } from '../../src/system/clock.ts'
 import { hasPostgres } from '../../test/support/postgres.ts'
 import { median } from '../measure.ts'
 import { measureFdatasync } from './fdatasync.ts'
@@ -114,7 +115,7 @@ async function prepareData(directory: string): Promise<string> {
   const key = makeKey(['--data', data])
   // One round sends more requests per minute than the default rate limit allows.
   const store = openSqlite(data)
-  await updateSettings(store.db, { limits: { max_requests_per_min: 1_000_000_000 } }, onMachine)
+  await updateSettings(store.db, { limits: { max_requests_per_min: 1_000_000_000 } }, onMachine(systemClock))
   await store.close()
   copyFileSync(join(data, 'chatctl.db'), join(directory, 'bare.db'))
   return key

@@ -8,9 +8,8 @@ import type { Directories } from '../system/directories.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
 import { withFileLock } from '../system/process-lock.ts'
 
-/** The keys that users set. Only sign-in and sign-out change `storage` and `credentials`. */
-export const profileKeys = [
-  'base_url',
+/** The profile keys that sign-in uses. */
+export const signInKeys = [
   'auth_url',
   'client_id',
   'token_url',
@@ -18,6 +17,12 @@ export const profileKeys = [
   'redirect_host',
   'redirect_port',
   'redirect_path',
+] as const
+
+/** The keys that users set. Only sign-in and sign-out change `storage` and `credentials`. */
+export const profileKeys = [
+  'base_url',
+  ...signInKeys,
   'model',
   'output',
   'timeout',

@@ -1,10 +1,11 @@
 import { expect } from 'chai'
 import { diagnose } from '../cli/doctor/checks.ts'
 import { startBearerService } from '../support/bearer-service.ts'
-import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { json, startFaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-import { type SecretService, startSecretService } from './secret-service.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { startSecretService } from './secret-service.ts'
 import { noBus } from './session-bus.ts'
 import { loginWithKey } from './stored-key.ts'
 import { Tmux } from './tmux.ts'
@@ -13,19 +14,11 @@ const key = 'canary-of-the-keychain'
 
 describe('doctor, and the keychain', function () {
   this.timeout(120_000)
-  let sandbox: Sandbox
-  let service: FaultServer
-  let keyring: SecretService
+  const sandbox = perTest(() => createSandbox({ ownCache: true }))
+  const service = perTest(() => startBearerService((secret) => secret === key))
+  const keyring = perTest(() => startSecretService(sandbox))
   beforeEach(async () => {
-    sandbox = createSandbox({ ownCache: true })
-    service = await startBearerService((secret) => secret === key)
-    keyring = await startSecretService(sandbox)
     expect(await loginWithKey(sandbox, service, key, { env: keyring.env })).to.include({ exitCode: 0 })
-  })
-  afterEach(async () => {
-    await keyring.close()
-    await service.close()
-    sandbox.remove()
   })
 
   const ofWork = (env: NodeJS.ProcessEnv) =>
@@ -72,47 +65,30 @@ describe('doctor, and the keychain', function () {
     expect(local.exitCode).to.equal(0)
   })
 
-  it('locked: completion offers no models, and no dialog holds it up', async () => {
-    const offering = await startFaultServer(json(200, { data: [{ id: 'small' }] }))
-    try {
-      await loginWithKey(sandbox, offering, key, {
+  describe('and completion', () => {
+    const offering = perTest(() => startFaultServer(json(200, { data: [{ id: 'small' }] })))
+    const complete = () =>
+      runProgram(sandbox, ['complete', '--', 'chat', 'send', '-p', 'home', '--model', ''], {
         env: keyring.env,
-        flags: ['--no-verify'],
-        profile: 'home',
       })
-      const words = ['complete', '--', 'chat', 'send', '-p', 'home', '--model', '']
-      keyring.lock()
-      const locked = await runProgram(sandbox, words, { env: keyring.env })
-      expect(locked).to.deep.equal({ exitCode: 0, stdout: '', stderr: '' })
-      expect(offering.requests).to.deep.equal([])
-    } finally {
-      await offering.close()
-    }
-  })
+    beforeEach(() =>
+      loginWithKey(sandbox, offering, key, { env: keyring.env, flags: ['--no-verify'], profile: 'home' }),
+    )
 
-  it('open: completion offers the models of the profile', async () => {
-    const offering = await startFaultServer(json(200, { data: [{ id: 'small' }] }))
-    try {
-      await loginWithKey(sandbox, offering, key, {
-        env: keyring.env,
-        flags: ['--no-verify'],
-        profile: 'home',
-      })
-      const words = ['complete', '--', 'chat', 'send', '-p', 'home', '--model', '']
-      const open = await runProgram(sandbox, words, { env: keyring.env })
-      expect(open).to.deep.equal({ exitCode: 0, stdout: 'small\n', stderr: '' })
-    } finally {
-      await offering.close()
-    }
+    it('locked: completion offers no models, and no dialog holds it up', async () => {
+      keyring.lock()
+      expect(await complete()).to.deep.equal({ exitCode: 0, stdout: '', stderr: '' })
+      expect(offering.requests).to.deep.equal([])
+    })
+
+    it('open: completion offers the models of the profile', async () => {
+      expect(await complete()).to.deep.equal({ exitCode: 0, stdout: 'small\n', stderr: '' })
+    })
   })
 })
 
 describe('doctor on a terminal', () => {
-  let sandbox: Sandbox
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
-  afterEach(() => sandbox.remove())
+  const sandbox = perTest(createSandbox)
 
   it('marks what it found, in words that fit', async () => {
     const terminal = await Tmux.start(sandbox, ['doctor'], {

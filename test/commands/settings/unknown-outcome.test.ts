@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
+import { hurriedClock } from '../../client/capture.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import {
   delayed,
@@ -9,8 +10,9 @@ import {
   reset,
   startFaultServer,
 } from '../../support/fault-server.ts'
+import { perSuite } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 import { SettingsRun } from './settings-run.ts'
 
 describe('settings apply, set and edit after a response that was lost', () => {
@@ -23,10 +25,12 @@ describe('settings apply, set and edit after a response that was lost', () => {
     applying.file('base.yaml', 'app_name: New')
     applying.file('more.yaml', 'limits: { max_tokens: 5 }')
     const editor = editing.file('editor', `#!/bin/sh\nsed -i 's/app_name: .*/app_name: New/' "$1"\n`, 0o700)
+    // The old value is read for five seconds.
+    const host = { clock: hurriedClock() }
     const [applied, set, edited] = await Promise.all([
-      applying.settings(['apply', 'base.yaml', '--file', 'more.yaml', '--yes']),
-      setting.settings(['set', 'app_name=New', '--json']),
-      editing.settings(['edit', '--yes'], { env: { EDITOR: editor } }),
+      applying.settings(['apply', 'base.yaml', '--file', 'more.yaml', '--yes'], { host }),
+      setting.settings(['set', 'app_name=New', '--json'], { host }),
+      editing.settings(['edit', '--yes'], { env: { EDITOR: editor }, host }),
     ])
 
     expectFailure(
@@ -73,10 +77,9 @@ describe('settings apply, set and edit after a response that was lost', () => {
 
 describe('a single change after a response that was lost', () => {
   const env = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' })
-  let sandbox: Sandbox
+  const sandbox = perSuite(createSandbox)
   let server: FaultServer
   before(async () => {
-    sandbox = createSandbox()
     const elsewhere = redirect(303, 'https://elsewhere.example/')
     const lost = { '/v1/settings': reset, '/v1/moved': elsewhere, '/v1/users': elsewhere }
     server = await startFaultServer({
@@ -85,7 +88,6 @@ describe('a single change after a response that was lost', () => {
   })
   after(async () => {
     await server.close()
-    sandbox.remove()
   })
 
   const resend = 'Permissions cannot be read back. Run the same command again'
