@@ -64,7 +64,7 @@ function render(error: unknown, refusalHint: string | undefined): Rendered {
   if (error instanceof Failure) {
     const hint = hintOf(error) ?? (error.status === 401 ? refusalHint : hintOfAddress(error))
     return {
-      exitCode: exitCodeOf(error.inDoubt ? 'unknown_outcome' : error.kind),
+      exitCode: exitCodeOf(error.isOutcomeUnknown ? 'unknown_outcome' : error.kind),
       code: error.code,
       message: error.message,
       ...(error.status === undefined ? {} : { status: error.status }),

@@ -62,13 +62,13 @@ export function networkFailure(
   const { origin } = new URL(request.url)
   const what = describeInterruption(interrupted)
   const doubt = doubtHint(request, stage !== 'connect')
-  const unknown = doubt === undefined ? {} : { hint: doubt, inDoubt: true }
+  const unknown = doubt === undefined ? {} : { hint: doubt, isOutcomeUnknown: true }
   const code = codeOf(cause)
   if (tlsCode.test(code)) {
     return new Failure('tls', `no secure connection to ${origin}: ${what}`, {
       cause,
       request,
-      inDoubt: doubt !== undefined,
+      isOutcomeUnknown: doubt !== undefined,
       hint: 'If the service has a certificate of your own authority, name its file in NODE_EXTRA_CA_CERTS.',
     })
   }

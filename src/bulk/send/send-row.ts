@@ -129,7 +129,7 @@ async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string |
 
 /** What a failure means for the step that met it. */
 function outcomeOf(failure: Failure, sent: Sent): Outcome {
-  if (failure.inDoubt) return 'unknown'
+  if (failure.isOutcomeUnknown) return 'unknown'
   // Nothing was done, and it was nothing about the row.
   if (isOfAllRows(failure)) return 'unsent'
   // It is there, so the create of which nobody knew was done.

@@ -17,8 +17,9 @@ export class ServiceHealth {
 
   /** @throws Failure the same, where the run should stop */
   failed(failure: Failure): void {
-    const { kind, inDoubt } = failure
-    this.#unknown = inDoubt || kind === 'server_error' || kind === 'truncated' ? this.#unknown + 1 : 0
+    const { kind, isOutcomeUnknown } = failure
+    this.#unknown =
+      isOutcomeUnknown || kind === 'server_error' || kind === 'truncated' ? this.#unknown + 1 : 0
     this.#forbidden = kind === 'forbidden' ? this.#forbidden + 1 : 0
     if (
       isOfAllRows(failure) ||
@@ -34,7 +35,7 @@ export class ServiceHealth {
  * What every further row would meet too, and nothing was done: nobody was let in, nobody was there, or
  * there was no credential to send. The client has tried again as often as it was let.
  */
-export function isOfAllRows({ kind, inDoubt }: Failure): boolean {
+export function isOfAllRows({ kind, isOutcomeUnknown }: Failure): boolean {
   switch (kind) {
     case 'unauthorized':
     case 'rate_limited':
@@ -45,7 +46,7 @@ export function isOfAllRows({ kind, inDoubt }: Failure): boolean {
     case 'unreachable':
     case 'timeout':
     case 'tls':
-      return !inDoubt
+      return !isOutcomeUnknown
     default:
       return false
   }

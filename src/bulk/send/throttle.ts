@@ -91,7 +91,8 @@ export class Throttle {
         }
         // A service that is down has named the time of its return.
         const wait = (this.#pause?.until ?? 0) - this.#now()
-        if (!failure || status !== 503 || failure.inDoubt || wait <= 0 || wait > patience) throw error
+        if (!failure || status !== 503 || failure.isOutcomeUnknown || wait <= 0 || wait > patience)
+          throw error
         this.#asker = failure
         patience -= wait
       }

@@ -131,7 +131,9 @@ function throwWhatIsLeft(context: Context, imported: Imported, options: FileOpti
     const resume = `To resume, run ${sameCommand(options)}.`
     context.output.notice(`${[left, ...words].join(', ')}. ${resume}`)
     // Rows whose outcome is unknown were named with what settles them.
-    throw ended instanceof Failure && ended.inDoubt ? ended.reworded(ended.message, { hint: resume }) : ended
+    throw ended instanceof Failure && ended.isOutcomeUnknown
+      ? ended.reworded(ended.message, { hint: resume })
+      : ended
   }
   if (words.length === 0) return
   if (failedRows === undefined) throw new Failure('incomplete', words.join(', and '))

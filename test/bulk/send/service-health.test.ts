@@ -20,13 +20,13 @@ describe('whether it is worth going on', () => {
   }
 
   for (const [kind, options] of [
-    ['unreachable', { inDoubt: true }],
-    ['timeout', { inDoubt: true }],
+    ['unreachable', { isOutcomeUnknown: true }],
+    ['timeout', { isOutcomeUnknown: true }],
     ['server_error', { status: 500 }],
-    ['server_error', { status: 502, inDoubt: true }],
-    ['truncated', { inDoubt: true }],
+    ['server_error', { status: 502, isOutcomeUnknown: true }],
+    ['truncated', { isOutcomeUnknown: true }],
   ] as const) {
-    it(`stops at the 10th ${kind}${'inDoubt' in options ? ' in doubt' : ''} in a row`, () => {
+    it(`stops at the 10th ${kind}${'isOutcomeUnknown' in options ? ' with an unknown outcome' : ''} in a row`, () => {
       const health = new ServiceHealth()
       fail(health, 9, kind, options)
       health.took()

@@ -375,7 +375,7 @@ describe('the throttle of all workers', () => {
 
     it('is not sent again what may have been done', async () => {
       const { throttle } = stage({})
-      const doubtful = new Failure('server_error', 'closed', { status: 503, inDoubt: true })
+      const doubtful = new Failure('server_error', 'closed', { status: 503, isOutcomeUnknown: true })
       const attempt = answers(() => {
         tell(throttle)
         return doubtful
