@@ -196,10 +196,10 @@ const cases: Record<string, Case[]> = {
     [['users', 'permissions', 'assign', '.', 'read:chat', '-p', 'local'], 'the id must not be "."'],
   ],
   'what cannot be shown': [
-    ['service keys create --name x --fields nope', 'There is no field "nope"', 'Known: id, name'],
+    ['service keys create --name x --fields nope', 'Unknown field "nope"', 'Known: id, name'],
     ['users create --generate-password --fields emial -p local', 'Did you mean email?'],
     ['config list --fields key,vlaue', 'Did you mean value?'],
-    [['users', 'create', '--generate-password', '--fields', ' , '], '--fields names no field'],
+    [['users', 'create', '--generate-password', '--fields', ' , '], '--fields is empty'],
   ],
 }
 

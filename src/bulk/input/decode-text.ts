@@ -59,7 +59,7 @@ function check(bytes: Buffer, beginning: Beginning): void {
   const nul = bytes.indexOf(0)
   if (nul === -1) return
   const at = line + countLines(bytes.subarray(0, nul))
-  throw new Failure('refused', `${name} has a NUL character at line ${at}: it is not text`, {
+  throw new Failure('refused', `${name} is not text: NUL character on line ${at}`, {
     ...(foreignEncodingOf(first) === undefined ? {} : { hint: conversionHint(first, name) }),
   })
 }
@@ -81,5 +81,5 @@ function countLines(bytes: Buffer): number {
 
 function notUtf8({ name, line, first }: Beginning): Failure {
   const hint = conversionHint(first, name)
-  return new Failure('refused', `${name} is not UTF-8 text at line ${line}`, { hint })
+  return new Failure('refused', `${name} is not UTF-8: invalid bytes on line ${line}`, { hint })
 }

@@ -44,9 +44,9 @@ export class Output {
     this.streams = options.streams
     this.#options = overruled ? { ...options, form: undefined } : options
     this.#fields = options.fields === undefined ? undefined : parseFields(options.fields)
-    if (this.#fields?.length === 0) throw new Failure('usage', '--fields names no field')
+    if (this.#fields?.length === 0) throw new Failure('usage', '--fields is empty')
     if (options.jq !== undefined && options.form !== undefined && !this.isJson) {
-      throw new Failure('usage', `--jq filters JSON; it does not go with --output ${options.form}`)
+      throw new Failure('usage', `--jq filters JSON and cannot be used with --output ${options.form}`)
     }
   }
 
@@ -103,7 +103,7 @@ export class Output {
       if (!written.includes(secret.value)) {
         const { name, value } = secret
         this.streams.say(
-          this.isJson ? JSON.stringify({ notice: { [name]: value } }) : `${name}, shown this once: ${value}`,
+          this.isJson ? JSON.stringify({ notice: { [name]: value } }) : `${name} (shown only once): ${value}`,
         )
       }
     }
@@ -155,7 +155,7 @@ export class Output {
     if (this.isJson) return false
     if (!isAsked && form !== undefined && this.#fields === undefined) return true
     throw new Failure('usage', `--stream writes text or JSON, not ${form ?? 'rows'}`, {
-      hint: 'Use --json, or leave --stream away.',
+      hint: 'Use --json, or omit --stream.',
     })
   }
 

@@ -68,7 +68,7 @@ export class Streams {
     return new Promise((resolve, reject) => {
       this.host.stdout.write(text, (error) => {
         if (!error) return resolve()
-        reject(new Failure('storage', `stdout cannot be written: ${error.message}`, { cause: error }))
+        reject(new Failure('storage', `Cannot write to stdout: ${error.message}`, { cause: error }))
       })
     })
   }
@@ -127,7 +127,7 @@ export class Streams {
     // The stream tells of it in a turn of its own, after all that waits for a promise.
     await new Promise<void>((resolve) => process.nextTick(resolve))
     if (this.#stdoutError) {
-      throw new Failure('storage', `stdout cannot be written: ${this.#stdoutError.message}`)
+      throw new Failure('storage', `Cannot write to stdout: ${this.#stdoutError.message}`)
     }
   }
 
@@ -160,6 +160,6 @@ export class Streams {
   #abandon(): void {
     this.host.onReaderGone()
     this.#isUnread = true
-    this.#ending.abort(new Failure('storage', 'stdout has no reader any more'))
+    this.#ending.abort(new Failure('storage', 'stdout is closed by its reader'))
   }
 }
