@@ -30,7 +30,7 @@ const cases: Record<string, Case[]> = {
     ['service stop', 'Ctrl-C or SIGTERM stops'],
     ['users add', 'Did you mean: chatctl users create'],
     ['users show', 'Did you mean: chatctl users get ID'],
-    ['keys', 'Did you mean: chatctl service keys list'],
+    ['keys', 'Did you mean: List the keys with: chatctl service keys list'],
     ['status', 'Did you mean: chatctl doctor'],
     ['completion bash', 'Did you mean: chatctl autocomplete bash'],
     ['complet', /Hint: (?!.*chatctl complete\b)/],

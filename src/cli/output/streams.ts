@@ -38,6 +38,11 @@ export class Streams {
     return this.host.isTerminal.stderr
   }
 
+  /** Columns for messages; a file or a pipe has no limit, and a session wraps them itself. */
+  get messageWidth(): number {
+    return this.isWatched && !this.#lineTaker ? this.host.stderr.columns || 80 : Infinity
+  }
+
   /** Whether a person sees what is written and types what is read. */
   get isConversation(): boolean {
     const { stdin, stdout } = this.host.isTerminal

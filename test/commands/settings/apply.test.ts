@@ -322,7 +322,7 @@ describe('settings apply', () => {
 
     it('compares with what was last sent from here, and sends all that is managed', async () => {
       const first = await run.settings(['diff', 'both.json'])
-      expect(first.stdout).to.contain('compared with what was last sent from here (nothing yet)')
+      expect(first.stdout).to.contain('compared with what was last sent from here (nothing sent yet)')
       expect(first.stdout).to.contain('api.version               none → "v2"')
       const applied = await yes('both.json')
       expect(applied.stdout).to.equal(
