@@ -262,7 +262,7 @@ describe('what looks odd and is right', () => {
 
   for (const id of ['a/b', '../admin', 'ü☃', 'a b?c=d#e', '%2e%2e']) {
     it(`an id such as ${id} names one user and no path`, async () => {
-      expectFailure(await runChatctl(sandbox, ['users', 'get', id]), 6, `There is no user ${id}`)
+      expectFailure(await runChatctl(sandbox, ['users', 'get', id]), 6, `No user ${id}`)
     })
   }
 

@@ -22,7 +22,7 @@ describe('a harsh machine', () => {
     writeFileSync(home, 'x')
     const env = { HOME: home }
     expect(await run(['config', 'list'], env)).to.include({ exitCode: 0, stderr: '' })
-    expectFailure(await run(['chat', 'send', 'hi'], env), 1, home, 'is not a folder')
+    expectFailure(await run(['chat', 'send', 'hi'], env), 1, home, 'is not a directory')
     expectFailure(
       await run(['config', 'set', 'model', 'x'], env),
       1,

@@ -40,7 +40,7 @@ describe('files that the user may not touch', () => {
     expect(run(['config', 'list'])).to.include({ exitCode: 0, stderr: '' })
     const keys = run(['service', 'keys', 'list'])
     expect(keys).to.include({ exitCode: 0, stdout: '' })
-    expect(keys.stderr).to.match(/^There is no data in .* yet\n$/)
+    expect(keys.stderr).to.match(/^No data in .* yet\n$/)
     expectFailure(run(['chat', 'send', 'hi']), 1, home, 'cannot be written (EACCES)', 'Hint: ')
     expectFailure(
       run(['config', 'set', 'model', 'x']),

@@ -102,7 +102,7 @@ describe('the commands of a session', () => {
 
   it('/system switches visibly to completions, with the conversation kept here', async () => {
     await converse(terminal, 'one')
-    await command('/system Answer in rhymes', /stored on this machine/)
+    await command('/system Answer in rhymes', /this machine stores the/)
     expect(talk.server.requests.filter(({ path }) => path.startsWith('/v1/chat/completions'))).to.deep.equal(
       [],
     )
@@ -120,7 +120,7 @@ describe('the commands of a session', () => {
   })
 
   it('/system is in force again when the session is resumed', async () => {
-    await command('/system Be brief', /stored on this machine/)
+    await command('/system Be brief', /this machine stores the/)
     await converse(terminal, 'one')
     await terminal.key('C-d')
     await terminal.exitCode()
@@ -154,7 +154,7 @@ describe('the commands of a session', () => {
     await terminal.say('/retry')
     await waitForTurn(terminal, 'A better answer.')
     const screen = await terminal.waitUntil(hasPrompt, 'the prompt')
-    expect(screen).to.contain('stored on this machine')
+    expect(screen).to.contain('this machine stores the conversation')
     const said = [
       { role: 'user', content: 'one' },
       { role: 'assistant', content: 'You said: one' },

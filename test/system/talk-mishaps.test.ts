@@ -85,7 +85,7 @@ describe('a session in which things come together badly', () => {
     talk.server.failHistory(json(200, { messages: earlier, has_more: false }))
     await terminal.say('Again')
     const screen = await waitForTurn(terminal, '/continue tries again]')
-    expect(screen).to.contain('the history does not have this answer')
+    expect(screen).to.contain('this reply is not in the history')
   })
 
   it('records what the service finished with the turn that was cut, not with a later one', async () => {
@@ -148,7 +148,7 @@ describe('a session in which things come together badly', () => {
     const terminal = await talk.chat()
     await converse(terminal, 'Hello')
     await terminal.say('/resume ctx_1')
-    await terminal.waitFor('is this one')
+    await terminal.waitFor('is already open here')
     await converse(terminal, 'Still here')
     expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
     await leave(terminal)
@@ -161,8 +161,8 @@ describe('a session in which things come together badly', () => {
     await converse(terminal, 'Hello')
     await converse(terminal, 'And then?')
     await terminal.say('/retry')
-    await terminal.waitFor('stored on this machine')
-    await terminal.waitFor('stored on this machine')
+    await terminal.waitFor('this machine stores the conversation')
+    await terminal.waitFor('this machine stores the conversation')
     await leave(terminal)
     const again = await talk.chat(['--context', 'ctx_1'])
     await converse(again, 'Go on')
@@ -230,7 +230,7 @@ describe('a session in which things come together badly', () => {
   it('refuses a temperature that JSON has no number for', async () => {
     const terminal = await talk.chat()
     await terminal.say('/set temperature Infinity')
-    await terminal.waitFor('is no temperature')
+    await terminal.waitFor('Invalid temperature')
   })
 
   it('ends with 129 and the answer as interrupted when the terminal goes away', async () => {
@@ -261,7 +261,7 @@ describe('a session in which things come together badly', () => {
     talk.server.failNext(failing(403, 'forbidden', 'Not now'))
     await terminal.say('/retry')
     await terminal.waitFor('Error: Not now')
-    await terminal.waitFor('the conversation is as it was')
+    await terminal.waitFor('the conversation is unchanged')
     await promptWith(terminal, 'Two')
     await terminal.key('C-c')
     await terminal.waitUntil(hasPrompt, 'the prompt')
@@ -290,7 +290,7 @@ describe('a session in which things come together badly', () => {
     })
     const terminal = await talk.chat()
     await terminal.say('Hello')
-    await terminal.waitFor('stored on this machine')
+    await terminal.waitFor('this machine stores the conversation')
     await terminal.waitUntil(hasPrompt, 'the prompt')
     await terminal.say('More')
     await terminal.waitFor(/> More[\s\S]*total/)

@@ -57,7 +57,7 @@ export function readModels(body: unknown, hidden: readonly string[]): Model[] {
  */
 export function readCompletion(body: unknown, asked: string, hidden: readonly string[]): CompletionResult {
   const { choices, created, model, usage } = parse(completion, body, hidden)
-  if (choices.length === 0) throw unusable('sent an answer without choices')
+  if (choices.length === 0) throw unusable('sent a response without choices')
   return {
     created: created ?? Math.floor(Date.now() / 1000),
     model: model ?? asked,
@@ -87,6 +87,6 @@ function parse<S extends z.ZodMiniType>(schema: S, body: unknown, hidden: readon
   // Some gateways report what failed behind them with a status of 200.
   const words = Object(body).error ? messageIn(body, hidden) : undefined
   throw words === undefined
-    ? unusable('sent an answer of another form than the OpenAI one', result.error)
+    ? unusable('sent a response that is not in the OpenAI format', result.error)
     : unusable(`failed: ${words}`)
 }

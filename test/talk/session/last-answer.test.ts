@@ -43,7 +43,7 @@ describe('a reply in a session', () => {
 
   const words = 'CUDA out of memory'
   const details = { upstream_status: 500, upstream_message: words }
-  const error = { code: 'upstream_error', message: 'The model server answered 500', details }
+  const error = { code: 'upstream_error', message: 'The model server returned 500', details }
 
   it('that fails shows what the model server said, and so does the transcript', async () => {
     world.server.failNext(json(502, { error }))
