@@ -52,7 +52,7 @@ describe('the commands of a session', () => {
 
   for (const word of ['exit', 'quit', '/bye']) {
     it(`${word} alone is not sent, but says how to leave`, async () => {
-      await command(word, 'To leave: /')
+      await command(word, 'To leave, type /quit')
       expect(talk.server.sends).to.deep.equal([])
     })
   }
@@ -94,7 +94,7 @@ describe('the commands of a session', () => {
   it('/model lists what the service offers, and chooses', async () => {
     const listed = await command('/model', 'model-b')
     expect(listed).to.contain('model-a')
-    await command('/model model-b', /Model model-b/)
+    await command('/model model-b', /Using model model-b/)
     const screen = await converse(terminal, 'Hello')
     expect(talk.server.sends.at(-1)?.model).to.equal('model-b')
     expect(screen).to.match(/^ {2}model-b · /m)

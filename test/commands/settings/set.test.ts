@@ -39,7 +39,7 @@ describe('settings set', () => {
     }
   })
 
-  it('is 7 for a key that did not take, whatever returned', async () => {
+  it('is 7 for a key that did not take, whatever was answered', async () => {
     run.service.otherwise = (method) => (method === 'PATCH' ? json(200, { app_name: 'New' }) : undefined)
     expectFailure(
       await set('app_name=New', 'theme.mode=light'),

@@ -140,7 +140,7 @@ describe('TLS', () => {
         [{ certFile: file('empty', ''), keyFile }, 'does not contain a PEM certificate'],
         [{ certFile, keyFile: certFile }, 'does not contain a readable PEM private key'],
         [{ certFile, keyFile: file('locked', locked) }, 'does not contain a readable PEM private key'],
-        [{ certFile, keyFile: other.keyFile }, 'is not that of the certificate'],
+        [{ certFile, keyFile: other.keyFile }, 'does not belong to the certificate'],
       ] as const) {
         const failure = await failureOf({ dataDir, tls })
         expect(failure, words).to.be.instanceOf(Failure).and.include({ kind: 'config' })
