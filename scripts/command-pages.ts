@@ -78,7 +78,7 @@ function writeIndex(commands: readonly Command[], names: readonly string[], topi
   const parts = [
     madeBy,
     '# Commands',
-    '`chatctl COMMAND --help` says the same in a terminal. Output and its forms: [output](../output.md); exit codes: [errors](../exit-codes.md).',
+    '`chatctl COMMAND --help` says the same in a terminal. Output and its forms: [output](../reference/output.md); exit codes: [errors](../exit-codes.md).',
   ]
   for (const topic of names) {
     const inside = commands.filter(({ id }) => topicOf(id) === topic)

@@ -1,9 +1,10 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
+import { perSuite } from '../support/lifetime.ts'
 import { commands, topics, wordsOf } from '../support/manifest.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 /** CHATCTL_UPDATE_GOLDEN=1 writes the files anew; read them before you commit them. */
 const golden = join(import.meta.dirname, 'help')
@@ -34,11 +35,7 @@ function expectGolden(name: string, text: string): void {
 }
 
 describe('help', () => {
-  let sandbox: Sandbox
-  before(() => {
-    sandbox = createSandbox()
-  })
-  after(() => sandbox.remove())
+  const sandbox = perSuite(createSandbox)
   const run = (args: readonly string[]): Promise<Run> =>
     runChatctl(sandbox, args, { env: { COLUMNS: '80', FORCE_COLOR: '0', OCLIF_COLUMNS: '80' } })
 
