@@ -101,7 +101,7 @@ describe('signing in to the embedded service with a real browser, without JavaSc
       const totp = new TOTP({ secret: Secret.fromBase32(secret) })
       await page.getByLabel('Code', { exact: true }).fill(totp.generate())
       await page.getByRole('button', { name: 'Turn on' }).click()
-      await page.getByText('The second factor is now on.').waitFor()
+      await page.getByText('The second factor is on.').waitFor()
       await take(page, `service-account-${colorScheme}`)
       await page.getByRole('button', { name: 'Sign out' }).click()
       await page.getByRole('heading', { name: 'Signed out' }).waitFor()

@@ -300,7 +300,7 @@ onEachEngine('the second factor', (withService, engine) => {
       const page = await browser.open(`${url}/account`)
       expect((await browser.submit(page, { do: 'factor-off', password: 'x' })).status).to.equal(400)
       expect((await browser.submit(page, { do: 'factor-cancel' })).text).to.include(
-        'The second factor is now on.',
+        'The second factor is on.',
       )
       expect((await browser.submit(page, { do: 'factor-begin', password })).text).not.to.include('<svg')
       const off = await browser.submit(page, { do: 'factor-off', password })
