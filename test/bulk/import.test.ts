@@ -126,7 +126,7 @@ describe('users import', function () {
       const places = [...done.stderr.matchAll(/users\.csv:(\d+:\d+): (.*)/g)].map(
         ([, at, words]) => `${at} ${words}`,
       )
-      expect(places[0]).to.match(/^3:1 email must be an e-mail address/)
+      expect(places[0]).to.match(/^3:1 email must be a valid email address/)
       expect(places[1]).to.match(/^4:29 permission must have the form/)
       expect(places[2]).to.match(/^5:1 .*line 2/)
       expect(places).to.have.length(3)

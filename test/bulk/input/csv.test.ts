@@ -149,7 +149,7 @@ describe('CSV', () => {
       '6:1 email is missing: a row without an id creates a user',
       '7:1 2 fields, but the header has 5',
       '8:9 7 fields, but the header has 5',
-      '9:2 email must be an e-mail address',
+      '9:2 email must be a valid email address',
       '9:9 permission must have the form <action>:<resource>, such as read:chat',
     ])
   })
