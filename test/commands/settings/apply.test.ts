@@ -391,7 +391,7 @@ describe('settings apply', () => {
       )
       run.service.otherwise = () => undefined
       const { stdout } = await run.settings(['diff', 'both.json'])
-      expect(stdout).to.contain('(nothing yet)')
+      expect(stdout).to.contain('(nothing sent yet)')
     })
   })
 })
