@@ -1,11 +1,11 @@
 import type { Clock } from '../system/clock.ts'
 
-/** Ms: how long what is under way is waited for when a run is to end. */
+/** In ms: how long requests in progress may take to finish after an abort. */
 const patience = 4_000
 
 /**
- * The signal of the requests of a run: while it sends, that comes some time after the one that ends
- * the run, for the outcome of an interrupted request is unknown.
+ * The abort signal for the requests of a run. While rows are sent, it is aborted some time after the signal
+ * of the run, because the outcome of an interrupted request is unknown.
  */
 export class GracefulAbort {
   readonly #controller = new AbortController()

@@ -1,20 +1,20 @@
 import { Failure } from '../../contract/failure.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { readSwitch, switchWords } from '../../contract/text-value.ts'
-import type { FieldPath, SayFault } from '../rows/judge-row.ts'
+import type { FieldPath, ReportFault } from '../rows/check-row.ts'
 import { fieldsOf, type RowKind, type UserRow } from '../rows/user-row.ts'
 import type { CsvRecord } from './csv-records.ts'
 import { placeAfter } from './input-row.ts'
 
 /** Puts the text of a cell, which is not empty, into the row. */
-type PutCell = (row: UserRow, cell: string, say: SayFault) => void
+type SetCell = (row: UserRow, cell: string, report: ReportFault) => void
 
 export interface CsvColumns {
   names: readonly string[]
-  put: readonly PutCell[]
+  put: readonly SetCell[]
 }
 
-const puts: Readonly<Record<string, PutCell>> = {
+const setters: Readonly<Record<string, SetCell>> = {
   id: (row, cell) => {
     row.id = cell
   },
@@ -40,10 +40,10 @@ const puts: Readonly<Record<string, PutCell>> = {
   'settings.theme': (row, cell) => {
     row.settings = { ...row.settings, theme: cell }
   },
-  'settings.notifications_enabled': (row, cell, say) => {
+  'settings.notifications_enabled': (row, cell, report) => {
     const enabled = readSwitch(cell)
     if (enabled === undefined) {
-      say(['settings', 'notifications_enabled'], `settings.notifications_enabled must be ${switchWords}`)
+      report(['settings', 'notifications_enabled'], `settings.notifications_enabled must be ${switchWords}`)
     }
     row.settings = { ...row.settings, notifications_enabled: enabled ?? false }
   },
@@ -68,7 +68,11 @@ export function readCsvHeader(record: CsvRecord, name: string, kind: RowKind): C
   const put = names.map((column, index) => {
     const offset = cellOffset(record.raw, index)
     if (names.indexOf(column) < index) throw refuse(`duplicate column "${column}"`, offset)
-    const found = known.includes(column) ? puts[column] : kind === 'users' ? putMetadata(column) : undefined
+    const found = known.includes(column)
+      ? setters[column]
+      : kind === 'users'
+        ? metadataSetter(column)
+        : undefined
     if (found) return found
     throw refuse(`unknown column "${column}"`, offset, hintOf(names, column, known))
   })
@@ -83,11 +87,11 @@ export function readCsvHeader(record: CsvRecord, name: string, kind: RowKind): C
 
 function columnsOf(kind: RowKind): string[] {
   const settings = ['settings.theme', 'settings.notifications_enabled']
-  const plain = fieldsOf(kind).filter((field) => field in puts)
+  const plain = fieldsOf(kind).filter((field) => field in setters)
   return kind === 'users' ? [...plain, ...settings] : plain
 }
 
-function putMetadata(column: string): PutCell | undefined {
+function metadataSetter(column: string): SetCell | undefined {
   if (!column.startsWith(metadataPrefix)) return undefined
   const key = column.slice(metadataPrefix.length)
   // An assignment to it would change the object, not its keys.

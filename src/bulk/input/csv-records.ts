@@ -1,4 +1,4 @@
-import { largestRow, rowTooLarge } from './input-row.ts'
+import { maxRowLength, rowTooLarge } from './input-row.ts'
 
 export interface CsvRecord {
   line: number
@@ -49,13 +49,13 @@ export class CsvRecords {
     while (at < all.length) {
       const newline = all.indexOf('\n', at)
       const next = newline === -1 ? all.length : newline + 1
-      if (next - at > largestRow) throw rowTooLarge(this.#name, this.#line)
+      if (next - at > maxRowLength) throw rowTooLarge(this.#name, this.#line)
       if (newline === -1 && !isLast) break
       if (quote !== -1 && quote < at) quote = all.indexOf('"', at)
       const isQuoted = quote !== -1 && quote < next
       const scanned = isQuoted ? scanQuoted(all, at, isLast) : undefined
       const known = scanned === 'more' ? all.length : scanned && 'cells' in scanned ? scanned.next : at
-      if (known - at > largestRow) throw rowTooLarge(this.#name, this.#line)
+      if (known - at > maxRowLength) throw rowTooLarge(this.#name, this.#line)
       if (scanned === 'more') break
       const line = this.#line
       if (scanned && 'cells' in scanned) {
@@ -88,7 +88,7 @@ function lineEnd(text: string, start: number, next: number): number {
 /** @returns `more` where the record may go on in what has not come yet */
 function scanQuoted(text: string, start: number, isLast: boolean): Scanned | CsvBreak | 'more' {
   const cells: string[] = []
-  const limit = start + largestRow
+  const limit = start + maxRowLength
   let opened = start
   for (let at = start; ; ) {
     if (text.charAt(at) !== '"') {

@@ -2,7 +2,7 @@ import { extname } from 'node:path'
 
 export type InputFormat = 'csv' | 'jsonl' | 'json' | 'yaml'
 
-const endings: Readonly<Record<string, InputFormat>> = {
+const extensions: Readonly<Record<string, InputFormat>> = {
   '.csv': 'csv',
   '.jsonl': 'jsonl',
   '.ndjson': 'jsonl',
@@ -13,7 +13,7 @@ const endings: Readonly<Record<string, InputFormat>> = {
 
 /** The format that the name of a file says; undefined where it says none. */
 export function formatOfExtension(name: string): InputFormat | undefined {
-  return endings[extname(name).toLowerCase()]
+  return extensions[extname(name).toLowerCase()]
 }
 
 /** The format that the first characters of a text look like. */

@@ -8,7 +8,7 @@ export interface Place {
 }
 
 /** UTF-16 units. A row is held as a whole, and a file that is none of its format looks like one row. */
-export const largestRow = 1024 * 1024
+export const maxRowLength = 1024 * 1024
 
 /** What is wrong with a row, and where. */
 export interface RowFault extends Place {
@@ -40,7 +40,7 @@ export interface RowReader {
 const none: readonly RowFault[] = []
 
 /** The faults of a row as one reads them. */
-export function inOrder(faults: RowFault[] | undefined): readonly RowFault[] {
+export function sortFaults(faults: RowFault[] | undefined): readonly RowFault[] {
   return faults?.sort((one, other) => one.line - other.line || one.column - other.column) ?? none
 }
 

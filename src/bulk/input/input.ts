@@ -15,8 +15,8 @@ const readSize = 64 * 1024
  */
 const chunkSize = 16 * 1024
 
-/** Enough of the beginning to see the format by. */
-const beginning = 4096
+/** Enough of the sampleSize to see the format by. */
+const sampleSize = 4096
 
 /** A file of rows, or what came through a pipe, which may be read as often as one likes. */
 export interface Input {
@@ -26,7 +26,7 @@ export interface Input {
   path: string | undefined
   format: InputFormat
   /**
-   * All of it from the beginning. A chunk is good until the next one is asked for.
+   * All of it from the sampleSize. A chunk is good until the next one is asked for.
    * @throws Failure `conflict` when the file was changed since it was opened
    */
   read(): AsyncIterable<Uint8Array>
@@ -127,7 +127,7 @@ async function inputOf(
 }
 
 async function readBeginning(handle: FileHandle): Promise<string> {
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(beginning), 0, beginning, 0)
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(sampleSize), 0, sampleSize, 0)
   return buffer.toString('utf8', 0, bytesRead)
 }
 

@@ -2,13 +2,13 @@ import type { Advice } from '../../contract/advice.ts'
 import { Failure } from '../../contract/failure.ts'
 import {
   type InputRow,
-  largestRow,
+  maxRowLength,
   type Place,
   placeAfter,
   type RowReader,
   rowTooLarge,
 } from './input-row.ts'
-import { type Judgement, jsonRow } from './object-row.ts'
+import { jsonRow, type RowRules } from './object-row.ts'
 
 /** What the list begins with: itself, or the object that it is the `users` of. */
 const opening = /\[|\{\s*"users"\s*:\s*\[/y
@@ -22,7 +22,7 @@ type Awaited = 'opening' | 'row or end' | 'row' | 'comma or end' | 'brace' | 'no
 /** Reads one JSON list of objects, which may be the `users` of an object, row by row as it comes. */
 export class JsonListRows implements RowReader {
   readonly #name: string
-  readonly #judgement: Judgement
+  readonly #rules: RowRules
   #text = ''
   /** Up to here the text is done with. */
   #at = 0
@@ -32,9 +32,9 @@ export class JsonListRows implements RowReader {
   #isWrapped = false
   #index = 0
 
-  constructor(name: string, judgement: Judgement) {
+  constructor(name: string, rules: RowRules) {
     this.#name = name
-    this.#judgement = judgement
+    this.#rules = rules
   }
 
   take(text: string, isLast: boolean): InputRow[] {
@@ -69,7 +69,7 @@ export class JsonListRows implements RowReader {
     }
     if (!isLast && this.#text.length - this.#at <= longestOpening) return false
     if (this.#at === this.#text.length)
-      throw new Failure('refused', `${this.#name} contains no ${this.#judgement.kind}`)
+      throw new Failure('refused', `${this.#name} contains no ${this.#rules.kind}`)
     throw this.#refuse('expected a list of objects or {"users": [...]}', [{ code: 'json_lines' }])
   }
 
@@ -92,13 +92,13 @@ export class JsonListRows implements RowReader {
     const end = endOfValue(this.#text, this.#at)
     // A number may go on; and what is none of JSON's may be empty.
     const isOpen = end === -1 || (end === this.#text.length && !isLast)
-    if ((isOpen ? this.#text.length : end) - this.#at > largestRow) {
+    if ((isOpen ? this.#text.length : end) - this.#at > maxRowLength) {
       throw rowTooLarge(this.#name, start.line)
     }
     if (isOpen) return false
     if (end === this.#at) throw this.#refuse('expected a row of the list')
     const raw = this.#text.slice(this.#at, end)
-    const row = jsonRow({ index: this.#index++, raw, start }, this.#judgement)
+    const row = jsonRow({ index: this.#index++, raw, start }, this.#rules)
     rows.push({ ...row, column: start.column })
     this.#at = end
     this.#awaited = 'comma or end'

@@ -1,10 +1,10 @@
 import { isRecord, parseJson } from '../../contract/exact-json.ts'
 import { type JsonFault, type LocatedJson, locateJson } from '../../contract/locate-json.ts'
 import type { Located } from '../../contract/located.ts'
-import { type FieldPath, type JudgeMore, judgeRow } from '../rows/judge-row.ts'
+import { checkRow, type ExtraCheck, type FieldPath } from '../rows/check-row.ts'
 import { readObject } from '../rows/read-object.ts'
 import type { RowKind } from '../rows/user-row.ts'
-import { type InputRow, inOrder, type Place, placeAfter, type RowFault } from './input-row.ts'
+import { type InputRow, type Place, placeAfter, type RowFault, sortFaults } from './input-row.ts'
 
 /** A row as it stands in its input, and where that is. */
 export interface RowSource {
@@ -14,9 +14,9 @@ export interface RowSource {
 }
 
 /** What a row is judged by. */
-export interface Judgement {
+export interface RowRules {
   kind: RowKind
-  more: JudgeMore | undefined
+  extraCheck: ExtraCheck | undefined
 }
 
 /**
@@ -26,27 +26,27 @@ export interface Judgement {
 export function objectRow(
   { index, raw, start }: RowSource,
   value: unknown,
-  { kind, more }: Judgement,
+  { kind, extraCheck }: RowRules,
   placeOf: (path: FieldPath) => Place,
 ): InputRow {
   let faults: RowFault[] | undefined
-  const say = (path: FieldPath, message: string): void => {
+  const report = (path: FieldPath, message: string): void => {
     faults ??= []
     faults.push({ ...placeOf(path), message })
   }
-  const row = readObject(value, kind, say)
+  const row = readObject(value, kind, report)
   if (row) {
-    judgeRow(row, kind, faults === undefined, say)
-    more?.(row, { index, line: start.line, isFaulty: faults !== undefined }, say)
+    checkRow(row, kind, faults === undefined, report)
+    extraCheck?.(row, { index, line: start.line, isFaulty: faults !== undefined }, report)
   }
-  return { index, line: start.line, row, faults: inOrder(faults), raw }
+  return { index, line: start.line, row, faults: sortFaults(faults), raw }
 }
 
 /** Levels that are located; a row may have about 100. */
 const bounds = { depth: 1_000 }
 
 /** The row of a text of JSON. */
-export function jsonRow(source: RowSource, judgement: Judgement): InputRow {
+export function jsonRow(source: RowSource, rules: RowRules): InputRow {
   const { index, raw, start } = source
   const broken = (offset: number, message: string): InputRow => {
     const fault = { ...placeAfter(start, raw.slice(0, offset)), message }
@@ -66,7 +66,7 @@ export function jsonRow(source: RowSource, judgement: Judgement): InputRow {
   }
   const [repeated] = mayRepeatName(raw, value) ? locate().repeated : []
   if (repeated) return broken(repeated.at, `duplicate key ${JSON.stringify(repeated.name)}`)
-  return objectRow(source, value, judgement, (path) =>
+  return objectRow(source, value, rules, (path) =>
     placeAfter(start, raw.slice(0, offsetOf(locate().root, path))),
   )
 }
@@ -81,7 +81,7 @@ function mayRepeatName(text: string, value: unknown): boolean {
   return (text.match(name)?.length ?? 0) !== countNames(value, bounds.depth)
 }
 
-/** @returns NaN for a value of more levels */
+/** @returns NaN for a value of extraCheck levels */
 function countNames(value: unknown, levels: number): number {
   if (levels < 0) return Number.NaN
   if (Array.isArray(value)) return value.reduce((sum, item) => sum + countNames(item, levels - 1), 0)

@@ -1,4 +1,4 @@
-import { largestRow, rowTooLarge } from './input-row.ts'
+import { maxRowLength, rowTooLarge } from './input-row.ts'
 
 /** A line of the input, from 1, without its newline. */
 export interface TextLine {
@@ -28,7 +28,7 @@ export class TextLines {
     while (at < all.length) {
       const newline = all.indexOf('\n', at)
       const end = newline === -1 ? all.length : newline
-      if (end - at > largestRow) throw rowTooLarge(this.#name, this.#line)
+      if (end - at > maxRowLength) throw rowTooLarge(this.#name, this.#line)
       if (newline === -1 && !isLast) break
       lines.push({ line: this.#line++, text: all.slice(at, end) })
       at = end + 1

@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import { largestRow, rowTooLarge } from './input-row.ts'
+import { maxRowLength, rowTooLarge } from './input-row.ts'
 import { type TextLine, TextLines } from './text-lines.ts'
 
 /** One item of a list at the left margin, or a whole document that is none. */
@@ -78,7 +78,7 @@ export class YamlParts {
     if (!this.#open) return
     this.#open.lines.push(line)
     this.#open.size += line.length + 1
-    if (this.#open.size > largestRow) throw rowTooLarge(this.#name, this.#open.line)
+    if (this.#open.size > maxRowLength) throw rowTooLarge(this.#name, this.#open.line)
   }
 
   #close(parts: YamlPart[]): void {

@@ -2,10 +2,10 @@ import type yaml from 'yaml'
 import type { Document, Node } from 'yaml'
 import { Failure } from '../../contract/failure.ts'
 import { yamlReading } from '../../contract/yaml-scalars.ts'
-import type { FieldPath } from '../rows/judge-row.ts'
+import type { FieldPath } from '../rows/check-row.ts'
 import { isPlainObject } from '../rows/read-object.ts'
 import { type InputRow, placeAfter, type RowReader } from './input-row.ts'
-import { type Judgement, objectRow } from './object-row.ts'
+import { objectRow, type RowRules } from './object-row.ts'
 import { type YamlPart, YamlParts } from './yaml-parts.ts'
 
 type Yaml = typeof yaml
@@ -13,14 +13,14 @@ type Yaml = typeof yaml
 /** Reads YAML: a list, or documents of which each is a row or a list. */
 export class YamlRows implements RowReader {
   readonly #name: string
-  readonly #judgement: Judgement
+  readonly #rules: RowRules
   readonly #yaml: Yaml
   readonly #parts: YamlParts
   #index = 0
 
-  constructor(name: string, judgement: Judgement, yaml: Yaml) {
+  constructor(name: string, rules: RowRules, yaml: Yaml) {
     this.#name = name
-    this.#judgement = judgement
+    this.#rules = rules
     this.#yaml = yaml
     this.#parts = new YamlParts(name)
   }
@@ -56,7 +56,7 @@ export class YamlRows implements RowReader {
     if (isPlainObject(value) && !Array.isArray(value['users'])) {
       return [this.#row(part, document, value, [])]
     }
-    throw new Failure('refused', `${this.#name}:${line}:1: expected a list of ${this.#judgement.kind}`, {
+    throw new Failure('refused', `${this.#name}:${line}:1: expected a list of ${this.#rules.kind}`, {
       hint: 'Begin each row with "- " at the left margin.',
     })
   }
@@ -64,7 +64,7 @@ export class YamlRows implements RowReader {
   #row(part: YamlPart, document: Document, value: unknown, prefix: FieldPath): InputRow {
     const base = { line: part.line, column: 1 }
     const source = { index: this.#index++, raw: asItem(part), start: base }
-    return objectRow(source, value, this.#judgement, (path) =>
+    return objectRow(source, value, this.#rules, (path) =>
       placeAfter(base, part.raw.slice(0, this.#offsetOf(document, [...prefix, ...path]))),
     )
   }

@@ -8,7 +8,7 @@ const heldText = 64 * 1024
 
 /**
  * The rows that failed or have faults, in the format of the input, so that they can be fixed and
- * imported. If they cannot be written, the import still reports the others: see `trouble`.
+ * imported. If they cannot be written, the import still reports the others: see `failure`.
  */
 export class FailedRows extends RowList {
   count = 0
@@ -33,7 +33,7 @@ export class FailedRows extends RowList {
    *   and no password
    */
   async add(row: InputRow, id: string | undefined): Promise<void> {
-    if (!this.trouble) this.#held += failedRowText(row, id, this.#format, this.count === 0)
+    if (!this.failure) this.#held += failedRowText(row, id, this.#format, this.count === 0)
     this.count++
     if (this.#held.length > heldText) await this.guard(() => this.#write())
   }

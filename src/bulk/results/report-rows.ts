@@ -5,15 +5,15 @@ import type { InputRow } from '../input/input-row.ts'
 import { readRows } from '../input/read-rows.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { RowKind } from '../rows/user-row.ts'
-import { describePlace } from '../unknown-row-decisions.ts'
+import { formatRowPlace } from '../unknown-row-resolutions.ts'
 import { FailedRows } from './failed-rows.ts'
+import { openPasswords } from './password-reader.ts'
 import { formatOfResults, ResultsWriter, type WrittenResult } from './results-file.ts'
-import { keepRowList, type RowListName, rowListPath } from './row-list-file.ts'
-import { type RowResult, type RowStatus, resultOf, rowStatuses, standingOf } from './row-result.ts'
-import { openPasswords } from './stored-passwords.ts'
+import { finishRowList, type RowListName, rowListPath } from './row-list-file.ts'
+import { progressOf, type RowResult, type RowStatus, resultOf, rowStatuses } from './row-result.ts'
 import { UnknownRows } from './unknown-rows.ts'
 
-export interface Reporting {
+export interface ReportOptions {
   input: Input
   kind: RowKind
   checked: CheckedInput
@@ -23,16 +23,16 @@ export interface Reporting {
   hasPasswords: boolean
   /**
    * Is told of the first rows whose outcome is unknown, in the order of the input.
-   * @param decisions undefined where the same command sends what is missing
+   * @param resolutions undefined where the same command sends what is missing
    */
-  onUnknown(result: RowResult, decisions: Unsettled | undefined): void
+  onUnknown(result: RowResult, resolutions: UnresolvedRow | undefined): void
   /** Is told of the first rows that were refused, in the order of the input. */
   onFailed(result: RowResult): void
   warn(text: string): Promise<void>
 }
 
 /** A row that waits for somebody to say what became of its user. */
-export interface Unsettled {
+export interface UnresolvedRow {
   /** As `--line` takes it. */
   place: string
   /** Whether it may not be there: it may be sent again. */
@@ -58,10 +58,10 @@ export interface Report {
 }
 
 /** Rows of one kind that are told one by one. */
-const toldRows = 10
+const maxListedRows = 10
 
 /** Says of every row what became of it, and writes the files that say so. */
-export async function reportRows(reporting: Reporting): Promise<Report> {
+export async function reportRows(reporting: ReportOptions): Promise<Report> {
   const { input, kind, journal, results, hasPasswords, warn } = reporting
   const writer = results === undefined ? undefined : openResults(results, hasPasswords)
   const passwords = results !== undefined && hasPasswords ? openPasswords(journal, results) : undefined
@@ -91,7 +91,7 @@ export async function reportRows(reporting: Reporting): Promise<Report> {
 
 /** Counts the rows by what became of them, and lists those that somebody has to see to. */
 class ReportCount {
-  readonly #reporting: Reporting
+  readonly #reporting: ReportOptions
   readonly #counts = Object.fromEntries(rowStatuses.map((status) => [status, 0])) as Report['counts']
   readonly #paths: Record<RowListName, string>
   readonly #failed: FailedRows
@@ -103,7 +103,7 @@ class ReportCount {
   #remaining = 0
   #isFinished = true
 
-  constructor(reporting: Reporting) {
+  constructor(reporting: ReportOptions) {
     const { input, journal } = reporting
     this.#reporting = reporting
     this.#paths = {
@@ -117,8 +117,8 @@ class ReportCount {
   /** @param isWanted whether a result is written of every row */
   async take(row: InputRow, isWanted: boolean): Promise<RowResult | undefined> {
     const { checked, journal } = this.#reporting
-    const standing = standingOf(row, checked.faulty, journal)
-    const { status, remains } = standing
+    const progress = progressOf(row, checked.faulty, journal)
+    const { status, remains } = progress
     const isInvalid = checked.faulty.has(row.index)
     if (status === 'unknown' || (status === 'skipped' && remains)) this.#isFinished = false
     if (status === 'skipped' && remains) this.#remaining++
@@ -128,19 +128,19 @@ class ReportCount {
     else this.#counts[status]++
     const isListed = isInvalid || status === 'unknown' || status === 'failed'
     if (!isListed && !isWanted) return undefined
-    const result = resultOf(row, checked.faulty, journal, standing)
+    const result = resultOf(row, checked.faulty, journal, progress)
     if (status === 'unknown') await this.#takeUnknown(row, result, remains)
-    if (status === 'failed' && this.#counts.failed <= toldRows) this.#reporting.onFailed(result)
+    if (status === 'failed' && this.#counts.failed <= maxListedRows) this.#reporting.onFailed(result)
     if (status === 'failed' || isInvalid)
       await this.#failed.add(row, isInvalid ? undefined : result.id || undefined)
     return result
   }
 
-  async finish(warn: Reporting['warn']): Promise<Report> {
+  async finish(warn: ReportOptions['warn']): Promise<Report> {
     const { journal } = this.#reporting
-    await keepRowList('failed', this.#failed, this.#paths.failed, journal)
-    await keepRowList('unknown', this.#unknown, this.#paths.unknown, journal)
-    const [failed, unknown] = [this.#failed.trouble, this.#unknown.trouble]
+    await finishRowList('failed', this.#failed, this.#paths.failed, journal)
+    await finishRowList('unknown', this.#unknown, this.#paths.unknown, journal)
+    const [failed, unknown] = [this.#failed.failure, this.#unknown.failure]
     if (failed) await warn(`Cannot write the file of failed rows: ${failed.message}`)
     if (unknown) await warn(`Cannot write the file of unknown rows: ${unknown.message}`)
     return {
@@ -161,14 +161,14 @@ class ReportCount {
 
   async #takeUnknown(row: InputRow, result: RowResult, remains: boolean): Promise<void> {
     const { journal, onUnknown } = this.#reporting
-    const isTold = this.#told[remains ? 'resent' : 'asked']++ < toldRows
-    if (isTold) onUnknown(result, remains ? undefined : unsettled(row, journal))
-    await this.#unknown.add({ ...result, line: describePlace(row) }, isTold)
+    const isListed = this.#told[remains ? 'resent' : 'asked']++ < maxListedRows
+    if (isListed) onUnknown(result, remains ? undefined : unresolved(row, journal))
+    await this.#unknown.add({ ...result, line: formatRowPlace(row) }, isListed)
   }
 }
 
-function unsettled(row: InputRow, journal: Journal): Unsettled {
-  return { place: describePlace(row), mayRetry: journal.rows.of(row.index)?.phase !== 'nameless' }
+function unresolved(row: InputRow, journal: Journal): UnresolvedRow {
+  return { place: formatRowPlace(row), mayRetry: journal.rows.of(row.index)?.phase !== 'nameless' }
 }
 
 export function openResults(path: string, hasPasswords: boolean): ResultsWriter {

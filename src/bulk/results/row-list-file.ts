@@ -12,18 +12,18 @@ export abstract class RowList {
   /** Whether there is anything to write. */
   abstract readonly isNeeded: boolean
   /** Why there is no file; `storage`. */
-  trouble: Failure | undefined
+  failure: Failure | undefined
   abstract finish(): Promise<void>
   abstract discard(): Promise<void>
 
   /** Does some of the writing. After a failure there is no file, and the import goes on without it. */
   protected async guard(work: () => Promise<void>): Promise<void> {
-    if (this.trouble) return
+    if (this.failure) return
     try {
       await work()
     } catch (error) {
       if (!(error instanceof Failure)) throw error
-      this.trouble = error
+      this.failure = error
       await this.discard()
     }
   }
@@ -33,7 +33,7 @@ export abstract class RowList {
 export function rowListPath(list: RowListName, input: Input, journal: Journal): string {
   for (let number = 1; ; number++) {
     const place = rowListPlace(list, input, number)
-    if (markOf(place) === undefined || isOurs(list, place, journal)) return place
+    if (fingerprintOf(place) === undefined || isOwnFile(list, place, journal)) return place
   }
 }
 
@@ -52,7 +52,7 @@ export function rowListPlace(list: RowListName, { path = 'stdin', format }: Inpu
 }
 
 /** One that an earlier run has left is removed where there is nothing to list any more. */
-export async function keepRowList(
+export async function finishRowList(
   list: RowListName,
   rows: RowList,
   path: string,
@@ -60,22 +60,22 @@ export async function keepRowList(
 ): Promise<void> {
   if (!rows.isNeeded) {
     await rows.discard()
-    if (isOurs(list, path, journal)) rmSync(path, { force: true })
+    if (isOwnFile(list, path, journal)) rmSync(path, { force: true })
     return
   }
   await rows.finish()
-  const mark = rows.trouble ? undefined : markOf(path)
+  const mark = rows.failure ? undefined : fingerprintOf(path)
   if (mark !== undefined) journal.noteFile({ type: `${list}_rows`, path, mark })
 }
 
 /** Whether it is as this import has left it. */
-function isOurs(list: RowListName, path: string, journal: Journal): boolean {
+function isOwnFile(list: RowListName, path: string, journal: Journal): boolean {
   const last = journal.fileOf(`${list}_rows`)
-  return last?.path === path && last.mark !== undefined && last.mark === markOf(path)
+  return last?.path === path && last.mark !== undefined && last.mark === fingerprintOf(path)
 }
 
 /** Undefined where there is nothing, or nothing can be. */
-function markOf(path: string): string | undefined {
+function fingerprintOf(path: string): string | undefined {
   try {
     const { size, mtimeMs } = statSync(path)
     return `${size} ${mtimeMs}`

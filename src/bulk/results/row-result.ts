@@ -1,13 +1,13 @@
 import type { InputRow } from '../input/input-row.ts'
 import type { RowSet } from '../input/row-set.ts'
 import type { Journal } from '../journal/journal.ts'
-import { isUnsettled, type RowState, remainingSteps } from '../journal/row-states.ts'
+import { isUnresolved, type RowState, remainingSteps } from '../journal/row-states.ts'
 
 export const rowStatuses = ['created', 'updated', 'failed', 'unknown', 'skipped'] as const
 export type RowStatus = (typeof rowStatuses)[number]
 
 /** How a row stands, all runs of the journal together. */
-export interface Standing {
+export interface RowProgress {
   status: RowStatus
   /** Whether something of it is still to be sent, which the same command does. */
   remains: boolean
@@ -22,12 +22,12 @@ export interface RowResult {
   error: string
 }
 
-export function standingOf(input: InputRow, faulty: RowSet, journal: Journal): Standing {
+export function progressOf(input: InputRow, faulty: RowSet, journal: Journal): RowProgress {
   const { index, row } = input
   if (!row || faulty.has(index)) return { status: 'skipped', remains: false }
   const state = journal.rows.of(index)
   if (state?.phase === 'skipped') return { status: 'skipped', remains: false }
-  if (isUnsettled(state)) return { status: 'unknown', remains: false }
+  if (isUnresolved(state)) return { status: 'unknown', remains: false }
   if (state?.phase === 'refused') return { status: 'failed', remains: true }
   if (state?.phase === 'unknown' || state?.phase === 'intended') return { status: 'unknown', remains: true }
   if (remainingSteps(row, state).length > 0) return { status: 'skipped', remains: true }
@@ -38,15 +38,15 @@ export function resultOf(
   input: InputRow,
   faulty: RowSet,
   journal: Journal,
-  standing: Standing = standingOf(input, faulty, journal),
+  progress: RowProgress = progressOf(input, faulty, journal),
 ): RowResult {
   const { index, line, row } = input
-  const { status } = standing
+  const { status } = progress
   const last = journal.lastLine(index)
   const reason = () =>
     faulty.has(index)
       ? describeFaults(input)
-      : explain(input, journal.rows.of(index), last?.error ?? '', standing)
+      : explain(input, journal.rows.of(index), last?.error ?? '', progress)
   return {
     line,
     email: row?.email ?? '',
@@ -71,7 +71,7 @@ function explain(
   { row }: InputRow,
   state: RowState | undefined,
   words: string,
-  { status, remains }: Standing,
+  { status, remains }: RowProgress,
 ): string {
   const isBehindCreate = row?.id === undefined && state !== undefined && state.step !== 'create'
   if (status === 'skipped' && !remains) return 'skipped on request'

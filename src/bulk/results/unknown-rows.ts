@@ -17,9 +17,9 @@ export class UnknownRows extends RowList {
     this.#path = path
   }
 
-  async add(result: WrittenResult, isTold: boolean): Promise<void> {
-    this.isNeeded ||= !isTold
-    if (!this.trouble) this.#held.push(result)
+  async add(result: WrittenResult, isListed: boolean): Promise<void> {
+    this.isNeeded ||= !isListed
+    if (!this.failure) this.#held.push(result)
     if (this.#held.length >= heldRows) await this.guard(() => this.#write())
   }
 

@@ -2,7 +2,7 @@
 export class ChangeNotifier {
   #next = Promise.withResolvers<void>()
 
-  heard(): Promise<void> {
+  changed(): Promise<void> {
     return this.#next.promise
   }
 

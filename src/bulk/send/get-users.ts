@@ -7,16 +7,16 @@ import { mapInOrder } from './map-in-order.ts'
 import { ServiceHealth } from './service-health.ts'
 import type { Throttle } from './throttle.ts'
 
-export interface AskedId {
+export interface RequestedId {
   id: string
   /** Where it stands, in words, for an id that none can be. */
   place?: string
 }
 
-export type Got = { id: string; answer: ApiResponse<User> } | { id: string; failure: Failure }
+export type UserResult = { id: string; answer: ApiResponse<User> } | { id: string; failure: Failure }
 
 /** @throws Failure `refused` for an id that names another resource or none */
-export function checkId({ id, place }: AskedId): void {
+export function checkId({ id, place }: RequestedId): void {
   try {
     expandPath('{id}', { id })
   } catch (error) {
@@ -30,11 +30,11 @@ export function checkId({ id, place }: AskedId): void {
  * @throws Failure where the rest would fail like it, or an id is none
  */
 export function getUsers(
-  ids: Iterable<AskedId> | AsyncIterable<AskedId>,
+  ids: Iterable<RequestedId> | AsyncIterable<RequestedId>,
   { client, throttle, concurrency }: { client: Client; throttle: Throttle; concurrency: number },
-): AsyncIterable<Got> {
+): AsyncIterable<UserResult> {
   const health = new ServiceHealth()
-  return mapInOrder(ids, concurrency, async (asked): Promise<Got> => {
+  return mapInOrder(ids, concurrency, async (asked): Promise<UserResult> => {
     checkId(asked)
     const { id } = asked
     try {

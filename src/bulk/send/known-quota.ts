@@ -1,6 +1,6 @@
-import { readPolicy, readQuota, type Quota as SaidQuota } from '../../client/rate-limit-headers.ts'
+import { type Quota as ReportedQuota, readPolicy, readQuota } from '../../client/rate-limit-headers.ts'
 import type { Quota } from '../../config/quota.ts'
-import type { Spent } from '../journal/spent-quota.ts'
+import type { SpentQuota } from '../journal/spent-quota.ts'
 
 /** Ms by which the times of one window may differ: responses name whole seconds, and may be late. */
 const tolerance = 1500
@@ -17,7 +17,7 @@ export interface KnownQuota {
 }
 
 /** What two sources leave together: the lower limit with its window, and what is left by the one that leaves less. */
-export function tighterOf(one: KnownQuota, other: KnownQuota): KnownQuota {
+export function stricterOf(one: KnownQuota, other: KnownQuota): KnownQuota {
   const limits = lowerOf(one, other, 'limit')
   const left = lowerOf(one, other, 'remaining')
   return {
@@ -36,9 +36,9 @@ function lowerOf(one: KnownQuota, other: KnownQuota, field: 'limit' | 'remaining
 /** A quota that was given, kept by counting. All times are milliseconds since the epoch. */
 export class QuotaCount {
   readonly #quota: Quota
-  #spent: Spent | undefined
+  #spent: SpentQuota | undefined
 
-  constructor(quota: Quota, spent: Spent | undefined, now: number) {
+  constructor(quota: Quota, spent: SpentQuota | undefined, now: number) {
     this.#quota = quota
     // A window that begins later than now is of a clock that was set back.
     this.#spent = spent && { ...spent, since: Math.min(spent.since, now) }
@@ -55,7 +55,7 @@ export class QuotaCount {
    *
    * @returns what was spent of that window; undefined where nothing changes
    */
-  align(windows: readonly (SaidQuota & { window?: number })[], now: number): Spent | undefined {
+  align(windows: readonly (ReportedQuota & { window?: number })[], now: number): SpentQuota | undefined {
     const { requests, window } = this.#quota
     const spent = this.#open(now)
     const said = windows.find((quota) =>
@@ -89,7 +89,7 @@ export class QuotaCount {
   }
 
   /** What the window that is open has used up. */
-  #open(now: number): Spent | undefined {
+  #open(now: number): SpentQuota | undefined {
     return this.#spent && now - this.#spent.since < this.#quota.window ? this.#spent : undefined
   }
 }

@@ -36,7 +36,7 @@ export async function* mapInOrder<T, R>(
   const takeAll = async (): Promise<void> => {
     while (!isOver) {
       if (running >= most || slots.length >= 4 * most) {
-        await changed.heard()
+        await changed.changed()
         continue
       }
       isAsking = true
@@ -65,7 +65,7 @@ export async function* mapInOrder<T, R>(
       } else if (!first && isOver && !isAsking) {
         await taking
         if (slots.length === 0) return
-      } else await changed.heard()
+      } else await changed.changed()
     }
   } finally {
     isOver = true

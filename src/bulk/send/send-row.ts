@@ -2,14 +2,14 @@ import { type ApiResponse, idOfCreated } from '../../client/response.ts'
 import type { Users } from '../../client/users.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { Outcome } from '../journal/journal-line.ts'
-import { isUnsettled, type RowState, remainingSteps } from '../journal/row-states.ts'
+import type { StepOutcome } from '../journal/journal-line.ts'
+import { isUnresolved, type RowState, remainingSteps } from '../journal/row-states.ts'
 import { rowKey, type Step, type UserRow } from '../rows/user-row.ts'
-import { isOfAllRows, type ServiceHealth } from './service-health.ts'
+import { affectsEveryRow, type ServiceHealth } from './service-health.ts'
 import type { Throttle } from './throttle.ts'
 
 /** What a person says of a create whose outcome is unknown. */
-export type Settlement = { as: 'retry' } | { as: 'skip' } | { as: 'created'; id: string }
+export type Resolution = { as: 'retry' } | { as: 'skip' } | { as: 'created'; id: string }
 
 export interface RowSending {
   users: Pick<Users, 'create' | 'update' | 'assignPermissions'>
@@ -22,7 +22,7 @@ export interface RowSending {
  * Sends what is left to do of one row, step by step. The journal has every intent before its request
  * leaves, and every outcome after.
  *
- * @param settlement of the row where its user may or may not have been created: without one, nothing
+ * @param resolution of the row where its user may or may not have been created: without one, nothing
  *   is sent
  * @throws whatever means that the run should end; the row is then in the journal as it stands
  */
@@ -30,18 +30,18 @@ export async function sendRow(
   sending: RowSending,
   index: number,
   row: UserRow,
-  settlement: Settlement | undefined,
+  resolution: Resolution | undefined,
 ): Promise<void> {
   const { journal } = sending
   const state = journal.rows.of(index)
-  if (isUnsettled(state)) {
-    if (!maySettle(settlement, state)) return
-    if (settlement.as === 'skip') return journal.record({ row: index, step: 'create', did: 'skipped' })
-    if (settlement.as === 'created') {
-      journal.record({ row: index, step: 'create', did: 'took', id: settlement.id })
+  if (isUnresolved(state)) {
+    if (!canResolve(resolution, state)) return
+    if (resolution.as === 'skip') return journal.record({ row: index, step: 'create', did: 'skipped' })
+    if (resolution.as === 'created') {
+      journal.record({ row: index, step: 'create', did: 'took', id: resolution.id })
     }
   }
-  const isRetry = settlement?.as === 'retry' && isUnsettled(state)
+  const isRetry = resolution?.as === 'retry' && isUnresolved(state)
   const steps = remainingSteps(row, journal.rows.of(index))
   let id = row.id ?? journal.lastLine(index)?.id
   for (const step of steps) {
@@ -53,11 +53,11 @@ export async function sendRow(
 }
 
 /** Whether that says what becomes of a row: a user that was made, and lacks its id, is not made again. */
-export function maySettle(
-  settlement: Settlement | undefined,
+export function canResolve(
+  resolution: Resolution | undefined,
   state: RowState | undefined,
-): settlement is Settlement {
-  return settlement !== undefined && !(settlement.as === 'retry' && state?.phase === 'nameless')
+): resolution is Resolution {
+  return resolution !== undefined && !(resolution.as === 'retry' && state?.phase === 'nameless')
 }
 
 const inDoubtStill = 'not sent again yet; the outcome of the earlier request is unknown'
@@ -77,7 +77,7 @@ interface Sent {
 async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string | undefined } | undefined> {
   const { journal, throttle, health } = sending
   const { index, step, hasNext } = sent
-  const record = (did: Outcome, id: string | undefined, error?: string): void =>
+  const record = (did: StepOutcome, id: string | undefined, error?: string): void =>
     journal.record({
       row: index,
       step,
@@ -94,7 +94,7 @@ async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string |
     answer = await throttle.through(
       async () => {
         isUnderWay = false
-        await journal.intend(index, step, sent.id, rowKey(sent.row))
+        await journal.recordIntent(index, step, sent.id, rowKey(sent.row))
         isUnderWay = true
         return request(sending.users, sent)
       },
@@ -132,10 +132,10 @@ async function sendStep(sending: RowSending, sent: Sent): Promise<{ id: string |
 }
 
 /** What a failure means for the step that met it. */
-function outcomeOf(failure: Failure, sent: Sent): Outcome {
+function outcomeOf(failure: Failure, sent: Sent): StepOutcome {
   if (failure.isOutcomeUnknown) return 'unknown'
   // Nothing was done, and it was nothing about the row.
-  if (isOfAllRows(failure)) return 'unsent'
+  if (affectsEveryRow(failure)) return 'unsent'
   // It is there, so the create of which nobody knew was done.
   if (isRetried(sent) && failure.status === 409) return sent.hasNext ? 'nameless' : 'took'
   return 'refused'

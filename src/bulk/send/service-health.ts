@@ -22,7 +22,7 @@ export class ServiceHealth {
       isOutcomeUnknown || kind === 'server_error' || kind === 'truncated' ? this.#unknown + 1 : 0
     this.#forbidden = kind === 'forbidden' ? this.#forbidden + 1 : 0
     if (
-      isOfAllRows(failure) ||
+      affectsEveryRow(failure) ||
       this.#unknown >= most.unknown ||
       (this.#forbidden >= most.forbidden && !this.#hasTaken)
     ) {
@@ -35,7 +35,7 @@ export class ServiceHealth {
  * What every further row would meet too, and nothing was done: nobody was let in, nobody was there, or
  * there was no credential to send. The client has tried again as often as it was let.
  */
-export function isOfAllRows({ kind, isOutcomeUnknown }: Failure): boolean {
+export function affectsEveryRow({ kind, isOutcomeUnknown }: Failure): boolean {
   switch (kind) {
     case 'unauthorized':
     case 'rate_limited':

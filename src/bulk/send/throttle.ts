@@ -3,9 +3,9 @@ import { readWait, readWindows } from '../../client/rate-limit-headers.ts'
 import type { Quota } from '../../config/quota.ts'
 import { Failure, type Help } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
-import type { Spent } from '../journal/spent-quota.ts'
+import type { SpentQuota } from '../journal/spent-quota.ts'
 import { ChangeNotifier } from './change-notifier.ts'
-import { type KnownQuota, QuotaCount, QuotaHeaders, tighterOf } from './known-quota.ts'
+import { type KnownQuota, QuotaCount, QuotaHeaders, stricterOf } from './known-quota.ts'
 
 /** The maximum wait that can be set, in ms: what a timer of Node can wait, less an hour. */
 const longestWait = 2 ** 31 - 1 - 3_600_000
@@ -27,12 +27,12 @@ export interface ThrottleOptions {
   signal: AbortSignal
   quota?: Quota | undefined
   /** Of the quota's window, from an earlier run. */
-  spent?: Spent | undefined
+  spent?: SpentQuota | undefined
   /** Told of the window of the quota where the service names another one than was counted. */
-  onWindow?(spent: Spent): void
+  onWindow?(spent: SpentQuota): void
   /** Told again where a pause becomes longer. */
   onPause?(pause: Pause): void
-  onGo?(): void
+  onResume?(): void
 }
 
 /**
@@ -118,7 +118,7 @@ export class Throttle {
   /** What is known of the quota: of the one that was given and what the headers of answers say, the tighter. */
   get known(): KnownQuota | undefined {
     const [given, said] = [this.#count?.known(this.#now()), this.#headers.known(this.#now())]
-    return given && said ? tighterOf(given, said) : (given ?? said)
+    return given && said ? stricterOf(given, said) : (given ?? said)
   }
 
   #now(): number {
@@ -137,7 +137,7 @@ export class Throttle {
       }
       this.#go()
       if (this.#isHalfOpen && this.#isProbing) {
-        await this.#changed.heard()
+        await this.#changed.changed()
         continue
       }
       const used = this.#usedUpFor()
@@ -146,7 +146,7 @@ export class Throttle {
         continue
       }
       if (!this.#headers.hasRoom(this.#inFlight, this.#now())) {
-        await this.#changed.heard()
+        await this.#changed.changed()
         continue
       }
       this.#count?.take(this.#now())
@@ -204,7 +204,7 @@ export class Throttle {
   #go(): void {
     if (!this.#pause) return
     this.#pause = undefined
-    this.#options.onGo?.()
+    this.#options.onResume?.()
   }
 
   #tooLong({ until, why }: Pause): Failure {

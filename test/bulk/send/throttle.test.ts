@@ -43,7 +43,7 @@ function stage({ limit = 100, window = hour, headers, latency, random, throttle:
     maxWait: Number.POSITIVE_INFINITY,
     signal: new AbortController().signal,
     onPause: (pause) => pauses.push(pause),
-    onGo: () => goes.push(clock.now()),
+    onResume: () => goes.push(clock.now()),
     ...options,
   })
   const service = new LimitedService({

@@ -41,7 +41,7 @@ function unusable(words: string, cause?: unknown): Failure {
 }
 
 /** Whether a file of results has a password. */
-export async function holdsPasswords(path: string): Promise<boolean> {
+export async function containsPasswords(path: string): Promise<boolean> {
   for await (const { password } of readStored(path)) if (password !== '') return true
   return false
 }
@@ -83,7 +83,7 @@ function readObject(line: string): Record<string, unknown> {
  * Walks a file of results beside the rows of the input: both are in one order, and each row of the one
  * is in the other, too.
  */
-export class PasswordsInOrder {
+export class PasswordReader {
   readonly #path: string
   readonly #isOwn: boolean
   readonly #rows: AsyncGenerator<StoredRow>
@@ -137,9 +137,9 @@ export class PasswordsInOrder {
 }
 
 /** The passwords of the file of results, of which none may be lost once users were sent with them. */
-export function openPasswords(journal: Journal, results: string): PasswordsInOrder {
+export function openPasswords(journal: Journal, results: string): PasswordReader {
   const isNoted = journal.fileOf('passwords')?.path === resolve(results)
-  return new PasswordsInOrder(results, isNoted && !journal.rows.isUntouched)
+  return new PasswordReader(results, isNoted && !journal.rows.isUntouched)
 }
 
 /** Whether a row gets a password that is made up. */

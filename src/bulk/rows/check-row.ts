@@ -1,0 +1,53 @@
+import { expandPath } from '../../client/address.ts'
+import { emailForm, emailWords, permissionForm, permissionWords } from '../../contract/user.ts'
+import { type RowKind, stepsOf, type UserRow } from './user-row.ts'
+
+/** Where a fault is in a row: names of fields and indexes of lists; empty for the row itself. */
+export type FieldPath = readonly (string | number)[]
+
+/** Is told of each fault of a row. */
+export type ReportFault = (path: FieldPath, message: string) => void
+
+/** Judges a row by more than itself. `isFaulty`: the row has other faults, so that it is not sent. */
+export type ExtraCheck = (
+  row: UserRow,
+  place: { index: number; line: number; isFaulty: boolean },
+  report: ReportFault,
+) => void
+
+/**
+ * What a row of its types must still be: forms of values, and fields that need each other.
+ * @param isComplete whether nothing had to be left out of it: what is missing may be just that
+ */
+export function checkRow(row: UserRow, kind: RowKind, isComplete: boolean, report: ReportFault): void {
+  const { id, password, permissions } = row
+  if (id !== undefined) checkRowId(id, report)
+  if (row.email !== undefined && !emailForm.test(row.email)) report(['email'], `email ${emailWords}`)
+  if (password === '') report(['password'], 'password must not be empty')
+  if (password !== undefined && id !== undefined) {
+    report(['password'], 'password cannot be changed: the row has an id')
+  }
+  if (row.role === '') report(['role'], 'role must not be empty')
+  permissions?.forEach((permission, index) => {
+    if (!permissionForm.test(permission)) report(['permissions', index], `permission ${permissionWords}`)
+  })
+  if (isComplete) checkRequiredFields(row, kind, report)
+}
+
+function checkRequiredFields(row: UserRow, kind: RowKind, report: ReportFault): void {
+  if (row.id !== undefined) {
+    if (stepsOf(row).length === 0) report([], 'the row has only an id')
+  } else if (kind === 'assignments') report([], 'id is missing')
+  else if (row.email === undefined) {
+    const isEmpty = Object.keys(row).length === 0
+    report([], isEmpty ? 'the row is empty' : 'email is missing: a row without an id creates a user')
+  }
+}
+
+function checkRowId(id: string, report: ReportFault): void {
+  try {
+    expandPath('{id}', { id })
+  } catch (error) {
+    report(['id'], (error as Error).message)
+  }
+}
