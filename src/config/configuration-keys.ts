@@ -54,7 +54,7 @@ export function withValue(
 ): Configuration {
   if (key === defaultProfileKey) {
     if (value !== localProfile && !Object.hasOwn(configuration.profiles ?? {}, value)) {
-      throw new Failure('usage', `There is no profile "${value}"`, {
+      throw new Failure('usage', `Unknown profile "${value}"`, {
         advice: [{ code: 'create_profile', profile: value }],
       })
     }
@@ -63,7 +63,7 @@ export function withValue(
   const known = key as ProfileKey
   judge(known, value)
   if (profile === localProfile && (known === 'base_url' || signInKeys.some((own) => own === known))) {
-    throw new Failure('usage', `Profile "${localProfile}" is the embedded service: it has no ${known}`)
+    throw new Failure('usage', `Profile "${localProfile}" is the embedded service and has no ${known}`)
   }
   demandProfileName(profile)
   const stored: Profile = { ...configuration.profiles?.[profile], [known]: value }
@@ -85,8 +85,8 @@ export function withoutValue(configuration: Configuration, profile: string, key:
 /** @throws Failure `usage` */
 export function demandProfileName(name: string): void {
   if (name.length <= 64 && /^[\w.@-]+$/.test(name) && name !== '__proto__') return
-  throw new Failure('usage', `"${name}" cannot be a profile's name`, {
-    hint: 'Use letters, digits and . _ - @, at most 64 of them.',
+  throw new Failure('usage', `"${name}" is not a valid profile name`, {
+    hint: 'Use at most 64 characters: letters, digits, and . _ - @',
   })
 }
 
@@ -103,7 +103,7 @@ function judge(key: ProfileKey, value: string): void {
 export function demandConfigurationKey(key: string): string {
   if (configurationKeys.includes(key)) return key
   const meant = nearest(key, configurationKeys)
-  throw new Failure('usage', `There is no configuration key "${key}"`, {
-    hint: meant ? `Did you mean ${meant}?` : `Known: ${configurationKeys.join(', ')}`,
+  throw new Failure('usage', `Unknown configuration key "${key}"`, {
+    hint: meant ? `Did you mean ${meant}?` : `Keys: ${configurationKeys.join(', ')}`,
   })
 }

@@ -22,6 +22,8 @@ interface ClientAdvice {
   longer_wait: { ms: number; until: string }
   /** A page for people came in place of a response, as from a portal or another path of the host. */
   web_page: { method: string; url: string }
+  /** No service answers at the base URL. */
+  check_address: NoData
 }
 
 interface SignInAdvice {
@@ -37,8 +39,8 @@ interface SignInAdvice {
   /** The loopback address of the other IP version. */
   other_redirect_host: { host: string }
   known_scope: NoData
-  contested_sign_in: NoData
-  foreign_issuer: NoData
+  sign_in_conflict: NoData
+  issuer_mismatch: NoData
   nobody_came: { redirectUri: string }
   name_token_endpoint: NoData
   name_issuer: NoData

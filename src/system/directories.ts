@@ -55,8 +55,8 @@ export class Directories {
       return userInfo().homedir
     } catch (cause) {
       // A container may run under a user id that its system does not know.
-      throw new Failure('config', 'There is no home folder: HOME is not set and this user has none', {
-        hint: 'Set HOME, or XDG_CONFIG_HOME, XDG_DATA_HOME and XDG_STATE_HOME, to an absolute path.',
+      throw new Failure('config', 'No home directory: HOME is not set, and the user has none', {
+        hint: 'Set HOME, or XDG_CONFIG_HOME, XDG_DATA_HOME, and XDG_STATE_HOME, to an absolute path.',
         cause,
       })
     }

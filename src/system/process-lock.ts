@@ -96,14 +96,14 @@ export async function withFileLock(
   } catch (cause) {
     if ((cause as { errcode?: number }).errcode === undefined) throw cause
     // SQLite's error is of the file, as when root was killed while it held the lock.
-    throw new Failure('storage', `The lock ${lock} cannot be opened`, {
-      hint: 'If no other chatctl is running, remove it.',
+    throw new Failure('storage', `Cannot open the lock ${lock}`, {
+      hint: 'If no other chatctl process is running, remove the file.',
       cause,
     })
   }
   if (!release) {
-    throw new Failure('storage', `${path} is being changed by another chatctl`, {
-      hint: `Try again. It holds ${lock}`,
+    throw new Failure('storage', `Another chatctl process is changing ${path}`, {
+      hint: `Try again. The other process holds the lock ${lock}`,
     })
   }
   try {

@@ -276,7 +276,7 @@ describe('the commands of a session', () => {
     await command('/save answer.md', /answer\.md/)
     expect(readFileSync(join(talk.sandbox.home, 'answer.md'), 'utf8')).to.equal('You said: two\n')
     await command('/save answer.md', /there already/)
-    await command('/save no/such/folder/x.md', /cannot be written/)
+    await command('/save no/such/folder/x.md', /Cannot write/)
     await command('/save', /Which file/)
   })
 

@@ -20,7 +20,8 @@ export async function readStdin(
   { host: { stdin }, output, signal }: Context,
   maxBytes = maxTextBytes,
 ): Promise<string> {
-  if (stdin.readableEnded) throw new Failure('usage', `stdin is spent: ${what} cannot come from it too`)
+  if (stdin.readableEnded)
+    throw new Failure('usage', `stdin was already read, so ${what} cannot come from it`)
   const stopTimer = whileSilent(what, output)
   const chunks: Buffer[] = []
   let total = 0
@@ -75,7 +76,7 @@ function decode(bytes: Uint8Array, where: string): string {
   }
   const nul = text.indexOf('\0')
   if (nul === -1) return text
-  throw new Failure('refused', `${where} has a NUL character at position ${nul}: it is not text`, {
+  throw new Failure('refused', `${where} is not text: it has a NUL character at position ${nul}`, {
     ...(foreignEncodingOf(bytes) === undefined ? {} : { hint: conversionHint(bytes, where) }),
   })
 }

@@ -23,11 +23,11 @@ export async function readAssignments(words: readonly string[], context: Context
     const at = word.indexOf('=')
     if (at < 1) {
       throw new Failure('usage', `"${word}" is not KEY=VALUE`, {
-        hint: 'chatctl settings set theme.mode=dark',
+        hint: 'For example: chatctl settings set theme.mode=dark',
       })
     }
     const key = findSettingsKey(word.slice(0, at))
-    if (seen.has(key.path)) throw new Failure('usage', `${key.path} is given twice`)
+    if (seen.has(key.path)) throw new Failure('usage', `${key.path} was given twice`)
     seen.add(key.path)
     assign(patch, key.path.split('.'), readValue(key, await readSource(word.slice(at + 1), key, context)))
   }
@@ -44,13 +44,13 @@ function findSettingsKey(path: string): SettingsKey {
 /** Why a setting is not in an answer: the service left it out, or there is none of that name. */
 export function missingSetting(path: string): Failure {
   if (!paths.some((known) => known === path || known.startsWith(`${path}.`))) return unknownSettingsKey(path)
-  return new Failure('unusable_answer', `The service did not send ${path}`)
+  return new Failure('invalid_response', `The response does not contain ${path}`)
 }
 
 function unknownSettingsKey(path: string): Failure {
   const meant = nearest(path, paths)
-  return new Failure('usage', `There is no setting "${path}"`, {
-    hint: meant ? `Did you mean ${meant}?` : `Known: ${paths.join(', ')}`,
+  return new Failure('usage', `Unknown setting "${path}"`, {
+    hint: meant ? `Did you mean ${meant}?` : `Settings: ${paths.join(', ')}`,
   })
 }
 
