@@ -12,7 +12,7 @@ if (isOlder(process.versions.node, wanted)) {
       ' or newer; this is ' +
       process.versions.node +
       '.\n' +
-      'Hint: install a newer one from https://nodejs.org/en/download, or with a version manager: nvm install 24\n',
+      'Hint:  install a newer one from https://nodejs.org/en/download, or with a version manager: nvm install 24\n',
   )
   process.exit(1)
 }
@@ -88,7 +88,7 @@ function start() {
     require('../dist/start.cjs')
   } catch (error) {
     if (error.code !== 'MODULE_NOT_FOUND') throw error
-    process.stderr.write('Error: chatctl is not built.\nHint: npm run build\n')
+    process.stderr.write('Error: chatctl is not built.\nHint:  npm run build\n')
     process.exit(1)
   }
 }

@@ -74,7 +74,7 @@ async function runLine(argv: readonly string[], streams: Streams, program: Progr
       streams,
       json: wantsJson(argv, env),
       debug: argv.includes('--debug'),
-      noColour: argv.includes('--no-color'),
+      noColor: argv.includes('--no-color'),
     })
   }
 }

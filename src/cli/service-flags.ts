@@ -34,7 +34,7 @@ export const keyFlags = {
       if (input.trim() === 'never') return { at: null }
       const end = parseEnd(input, nowOf(command))
       if (end === undefined)
-        throw new Error(`"${input}" is neither a date, such as 2027-01-31, nor 30d or never`)
+        throw new Error(`"${input}" is not a date such as 2027-01-31, a duration such as 30d, or never`)
       return { at: new Date(end).toISOString() }
     },
   })(),
@@ -52,7 +52,7 @@ export const tiers = ['free', 'pro', 'enterprise'] as const
 export function keyPermissions(given: readonly string[] | undefined): readonly string[] | null | undefined {
   if (!given?.includes('all')) return given
   if (given.length === 1) return null
-  throw new Failure('usage', '--permission all stands alone: it leaves nothing to add')
+  throw new Failure('usage', '--permission all cannot be combined with other permissions')
 }
 
 /** A moment of the past, as ISO 8601. */
@@ -61,7 +61,7 @@ export const pastFlag = Flags.custom<string>({
   parse: async (input, command) => {
     const moment = parseMoment(input, nowOf(command))
     if (moment === undefined)
-      throw new Error(`"${input}" is neither a date, such as 2026-01-31, nor a time ago, such as 7d`)
+      throw new Error(`"${input}" is not a date such as 2026-01-31, or a duration such as 7d`)
     return new Date(moment).toISOString()
   },
 })

@@ -1,7 +1,7 @@
 import { format } from 'node:util'
 import { Help } from '@oclif/core/help'
 import type { Config } from '@oclif/core/interfaces'
-import { wantsColour } from './output/colours.ts'
+import { wantsColor } from './output/colours.ts'
 import type { Streams } from './output/streams.ts'
 
 /** Columns of what is no terminal, and the fewest that help is made for. */
@@ -14,7 +14,7 @@ export async function showHelp(argv: string[], config: Config, streams: Streams)
   const help = new StreamedHelp(config as Help['config'], {
     ...config.pjson.oclif.helpOptions,
     maxWidth: widthOf(streams),
-    stripAnsi: !wantsColour(stdout, env, argv.includes('--no-color')),
+    stripAnsi: !wantsColor(stdout, env, argv.includes('--no-color')),
   })
   help.streams = streams
   await help.showHelp(argv)

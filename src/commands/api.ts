@@ -64,7 +64,9 @@ export default class Api extends BaseCommand {
     const { args, flags, context } = await this.start(Api)
     const target = readTarget(args)
     if (args.path === undefined && (flags.data ?? flags.field) !== undefined) {
-      throw new Failure('usage', 'A body needs a method', { hint: `Say it: chatctl api POST ${target.path}` })
+      throw new Failure('usage', 'A request body requires a method', {
+        hint: `For example: chatctl api POST ${target.path}`,
+      })
     }
     if (flags.include && !context.output.showsText(documentView)) {
       throw new Failure(
@@ -84,7 +86,7 @@ export default class Api extends BaseCommand {
     })
     // What is patched can be read at the same path (docs/interface.md, "Endpoints").
     const check = target.method === 'PATCH' ? ` with: ${commandFor(context, 'api', 'GET', target.path)}` : ''
-    const answer = await this.change(request, `Check whether it was made before you send it again${check}`)
+    const answer = await this.change(request, `Check the effect before you send the request again${check}`)
     if (flags.include) {
       const headers = Object.entries(answer.headers).map(([name, value]) => `${name}: ${value}\n`)
       const head = `HTTP ${answer.status} ${answer.statusText}\n${headers.join('')}\n`
@@ -95,10 +97,14 @@ export default class Api extends BaseCommand {
       return context.output.showBytes(answer.bytes)
     }
     if (json === undefined && answer.bytes.length > 0) {
-      throw new Failure('unusable_answer', 'The answer is not JSON, so it cannot be shown as asked', {
-        status: answer.status,
-        hint: 'The request was made. Without --output, --json, --fields and --jq its answer is printed as it came.',
-      })
+      throw new Failure(
+        'invalid_response',
+        'The response is not JSON, so it cannot be shown in this output format',
+        {
+          status: answer.status,
+          hint: 'The request was sent. To print the response body unchanged, omit --output, --json, --fields, and --jq.',
+        },
+      )
     }
     await context.output.show(documentView, json)
   }
@@ -156,7 +162,7 @@ async function readRequestBody(
   try {
     JSON.parse(text)
   } catch (cause) {
-    throw new Failure('refused', `The body is not JSON: ${(cause as Error).message}`, { cause })
+    throw new Failure('refused', `The request body is not valid JSON: ${(cause as Error).message}`, { cause })
   }
   return text
 }

@@ -4,11 +4,11 @@ import { BaseCommand } from '../cli/base-command.ts'
 import { quoteWord } from '../cli/command-line.ts'
 import { continueContext } from '../cli/continue-context.ts'
 import type { Context } from '../cli/create-context.ts'
+import { describeFailure } from '../cli/describe-failure.ts'
 import { streamFormatFlag, textFlag } from '../cli/flag-types.ts'
-import { hintOf } from '../cli/hints.ts'
 import { SessionTerminal } from '../cli/input/session-terminal.ts'
 import { describeClientEvent } from '../cli/observe-client.ts'
-import { loadSessionStyle, wantsColour } from '../cli/output/colours.ts'
+import { loadSessionStyle, wantsColor } from '../cli/output/colours.ts'
 import { linkerFor } from '../cli/output/link.ts'
 import { calls } from '../cli/requests.ts'
 import { replyTimeoutFlag, sharedFlags } from '../cli/shared-flags.ts'
@@ -64,7 +64,7 @@ export default class Chat extends BaseCommand {
     const folder = context.directories.sessions
     const owner = context.contextOwner()
     const isPlain = flags.plain || env['TERM'] === 'dumb'
-    const hasColour = !isPlain && wantsColour(host.stdout, env, flags['no-color'])
+    const hasColor = !isPlain && wantsColor(host.stdout, env, flags['no-color'])
     const { runSession } = await import('../talk/run-session.ts')
     await runSession({
       terminal: new SessionTerminal(streams),
@@ -79,8 +79,8 @@ export default class Chat extends BaseCommand {
       streamFormat: flags['stream-format'],
       isPlain,
       isQuiet: flags.quiet,
-      style: await loadSessionStyle(hasColour),
-      link: hasColour ? await linkerFor(host.stdout) : undefined,
+      style: await loadSessionStyle(hasColor),
+      link: hasColor ? await linkerFor(host.stdout) : undefined,
       describeEvent: flags.debug ? describeClientEvent : undefined,
       directories,
       env,
@@ -89,10 +89,9 @@ export default class Chat extends BaseCommand {
       recallPath: join(directories.state, 'recall.jsonl'),
       editorCommand: env['VISUAL'] || env['EDITOR'] || undefined,
       rememberContext: (id) => rememberContext(directories, owner, id),
-      refusalHint: context.refusalHint,
       resumeCommand: (id, profile) => resumeCommand(id, context, profile),
       showCommand: (id) => `chatctl chat show ${id}`,
-      hintOf,
+      describeFailure: (failure) => describeFailure(failure, context.connection()),
     })
   }
 }

@@ -111,7 +111,7 @@ describe('help', () => {
     it(`says what was meant by: ${args.join(' ')}`, async () => {
       const { exitCode, stdout, stderr } = await run(args)
       expect({ exitCode, stdout }, stderr).to.deep.equal({ exitCode: 2, stdout: '' })
-      if (!args.includes('--json')) expect(stderr).to.match(/^Error: \S.*\nHint: Did you mean/)
+      if (!args.includes('--json')) expect(stderr).to.match(/^Error: \S.*\nHint: {2}Did you mean/)
       else expect(JSON.parse(stderr).error).to.include({ code: 'usage' })
       expect(stderr).to.contain(meant)
     })

@@ -36,7 +36,7 @@ async function read(source: PasswordSource, context: Context): Promise<string> {
     password !== '' &&
     password !== (await context.prompter.askSecret('Password again:', instead))
   ) {
-    throw new Failure('refused', 'The two passwords differ')
+    throw new Failure('refused', 'The two passwords do not match')
   }
   return password
 }

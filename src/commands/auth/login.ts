@@ -106,7 +106,7 @@ function saysBrowser({ options }: Context, { browser, pkce, wait }: BrowserFlags
 
 async function prefersKey({ prompter, streams }: Context): Promise<boolean> {
   if (!streams.isInteractive) return false
-  const ways = { 'In the browser (OAuth)': false, 'With an API key': true }
+  const ways = { 'With a browser (OAuth)': false, 'With an API key': true }
   return prompter.choose('How do you want to sign in?', ways, '--web or --with-api-key')
 }
 
@@ -145,7 +145,7 @@ async function signInWithBrowser(context: Context, plan: LoginPlan, flags: Brows
   )
   const missing = missingScopes(options.scope.value, login.scope)
   if (missing.length > 0) {
-    await output.warn(`The server did not grant all that was requested. Missing: ${missing.join(' ')}`)
+    await output.warn(`The authorization server did not grant these scopes: ${missing.join(' ')}`)
   }
   return login
 }
@@ -166,10 +166,10 @@ async function chooseServer({ options, prompter, transport }: Context, { connect
     options.auth_url.value ??
     (isSelf
       ? baseUrl
-      : await prompter.askText('Authorization URL of the service:', `--auth-url URL, ${orKey}`, readAddress))
+      : await prompter.askText('URL of the authorization server:', `--auth-url URL, ${orKey}`, readAddress))
   const clientId =
     options.client_id.value ??
-    (isSelf ? standardClientId : await prompter.askText('Client id:', `--client-id ID, ${orKey}`))
+    (isSelf ? standardClientId : await prompter.askText('Client ID:', `--client-id ID, ${orKey}`))
   return { authUrl, clientId }
 }
 
@@ -178,9 +178,9 @@ async function showAddress(
   url: string,
   browser: 'opening' | 'failed' | 'none',
 ): Promise<void> {
-  if (browser === 'failed') output.notice('No browser could be opened.')
-  await output.showAddress('Open this address to sign in:', url)
+  if (browser === 'failed') output.notice('Cannot open a browser.')
+  await output.showAddress('To sign in, open this address:', url)
   if (browser !== 'opening' && streams.isInteractive) {
-    output.notice('Then wait, or paste here the address that the browser ends on.')
+    output.notice('Then wait, or paste the address of the last page here.')
   }
 }

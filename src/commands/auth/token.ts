@@ -23,13 +23,9 @@ export default class AuthToken extends BaseCommand {
     const { context } = await this.start(AuthToken)
     const target = context.target()
     if (target.kind === 'local') {
-      throw new Failure(
-        'usage',
-        'The key of the embedded service ends with the command that it is made for',
-        {
-          hint: 'For a lasting one: chatctl service keys create --name NAME',
-        },
-      )
+      throw new Failure('usage', 'The API key of the embedded service is valid only while a command runs', {
+        hint: 'Create a permanent key with: chatctl service keys create --name NAME',
+      })
     }
     const { fromEnvironment } = target
     if (fromEnvironment) {

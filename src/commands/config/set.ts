@@ -52,7 +52,7 @@ function readAssignment(key: string, value: string | undefined): [key: string, v
   if (value !== undefined) return [key, value]
   const at = key.indexOf('=')
   if (at > 0) return [key.slice(0, at), key.slice(at + 1)]
-  throw new Failure('usage', `There is no value for ${key}`, {
-    hint: `To take it away: chatctl config unset ${key}`,
+  throw new Failure('usage', `Missing value for ${key}`, {
+    hint: `Remove the key with: chatctl config unset ${key}`,
   })
 }

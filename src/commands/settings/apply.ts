@@ -78,7 +78,7 @@ export default class SettingsApply extends BaseCommand {
       },
       ...(flags.refresh && {
         renew: async (now, sent) => {
-          context.output.notice('The settings have changed meanwhile: this is a new plan.')
+          context.output.notice('The settings have changed. This is a new plan.')
           return renew(now, sent)
         },
       }),
@@ -88,7 +88,7 @@ export default class SettingsApply extends BaseCommand {
     if (held.all.length > 0) return this.showHeld(held.all)
     const result = resultOf(done)
     const applied = result.changes.length > 0
-    if (!applied) context.output.notice('Nothing to do: the service has these settings already.')
+    if (!applied) context.output.notice('No changes: the service already has these settings.')
     await context.output.show(appliedView, { ...result, applied })
   }
 
@@ -118,9 +118,9 @@ export default class SettingsApply extends BaseCommand {
     if (sources.length > 1 || flags['expand-env']) {
       throw new Failure(
         'usage',
-        `${plan.name} is a plan: nothing goes over it, and nothing is expanded in it`,
+        `${plan.name} is a plan, which cannot be combined with other files or --expand-env`,
         {
-          hint: `chatctl settings apply ${plan.name}`,
+          hint: `Apply it with: chatctl settings apply ${plan.name}`,
         },
       )
     }

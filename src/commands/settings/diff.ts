@@ -37,8 +37,8 @@ export default class SettingsDiff extends BaseCommand {
     const { composePlanFile, isPlanFile, savePlan } = await import('../../plan/plan-file.ts')
     const plan = sources.find(({ text }) => isPlanFile(text))
     if (plan) {
-      throw new Failure('usage', `${plan.name} is a plan, and no settings file`, {
-        hint: `chatctl settings apply ${plan.name} shows and applies it.`,
+      throw new Failure('usage', `${plan.name} is a plan, not a settings file`, {
+        hint: `Show and apply it with: chatctl settings apply ${plan.name}`,
       })
     }
     const { readSettingsFiles } = await import('../../plan/file/read-settings-files.ts')
@@ -56,7 +56,7 @@ export default class SettingsDiff extends BaseCommand {
         composePlanFile(made, this.config.version, context.host.clock),
       )
       const command = commandFor(context, 'settings', 'apply', flags.save)
-      context.output.notice(`The plan is in ${flags.save}: ${command}`)
+      context.output.notice(`The plan is in ${flags.save}. Apply it with: ${command}`)
     }
     const result = resultOf(made)
     await context.output.show(differenceView(coverageOf(made)), result)

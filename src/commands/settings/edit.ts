@@ -2,8 +2,9 @@ import { agreeToPlan } from '../../cli/agree-to-plan.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/create-context.ts'
+import { describeFailure } from '../../cli/describe-failure.ts'
 import { HeldRequests } from '../../cli/held-request.ts'
-import { hintOf } from '../../cli/hints.ts'
+import { sentences } from '../../cli/hints.ts'
 import { editDocument } from '../../cli/input/edit-document.ts'
 import { keepFile } from '../../cli/keep-file.ts'
 import { lockingFor, serviceOf, settingsIn } from '../../cli/plan-service.ts'
@@ -57,7 +58,7 @@ export default class SettingsEdit extends BaseCommand {
         ...lockingFor(context),
         check: commandFor(context, 'settings', 'get'),
         agree: (shown) => agreeToPlan({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),
-        driftHint: 'Somebody else changes the settings, too.',
+        driftHint: 'Another client is changing the settings.',
         ...(context.dryRun && { hold: held.hold }),
       })
     } catch (error) {
@@ -80,13 +81,13 @@ async function changedKeys(file: SettingsFile, current: Settings, context: Conte
 /** @throws Failure `input_needed` where nobody sits at a terminal and nothing stands in for them */
 function demandPerson(context: Context, isAgreed: boolean, command: string | undefined): void {
   if (context.prompter.canAsk || (isAgreed && command !== undefined)) return
-  throw new Failure('input_needed', 'Nobody is at a terminal to edit the settings', {
-    hint: 'Give --yes, and name in EDITOR a program that edits without a terminal.',
+  throw new Failure('input_needed', 'An editor requires a terminal', {
+    hint: 'Pass --yes, and set EDITOR to a program that edits without a terminal.',
   })
 }
 
 async function unchanged({ output }: Context): Promise<void> {
-  output.notice('Nothing was changed.')
+  output.notice('No changes.')
   await output.show(appliedView, { changes: [], applied: false })
 }
 
@@ -101,15 +102,15 @@ function keepEdit(text: string, error: unknown, context: Context): unknown {
     context.output.notice(words)
     return error
   }
-  const hint = hintOf(error) ?? (error.status === 401 ? context.refusalHint() : undefined)
-  return error.reworded(error.message, { hint: [hint, words].filter(Boolean).join(' ') })
+  const { hint } = describeFailure(error, context.connection())
+  return error.reworded(error.message, { hint: hint === undefined ? words : sentences([hint, words]) })
 }
 
 function keep(text: string, context: Context): string {
   try {
     const path = keepFile(context, 'edits', 'settings', 'yaml', text)
-    return `What you edited is kept: ${commandFor(context, 'settings', 'apply', path)}`
+    return `The edited text is saved. Apply it with: ${commandFor(context, 'settings', 'apply', path)}`
   } catch (error) {
-    return `What you edited could not be kept: ${describeSystemError(error)}`
+    return `The edited text could not be saved: ${describeSystemError(error)}`
   }
 }

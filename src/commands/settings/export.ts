@@ -22,7 +22,7 @@ export default class SettingsExport extends BaseCommand {
       .map(({ path }) => path)
       .filter((path) => valueAt(body.$unmanaged, path) != null)
     if (invalid.length > 0) {
-      context.output.notice(`The service has values that chatctl would not set: ${invalid.join(', ')}`)
+      context.output.notice(`chatctl cannot set these values of the service: ${invalid.join(', ')}`)
     }
   }
 }

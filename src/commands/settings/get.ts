@@ -20,7 +20,7 @@ export default class SettingsGet extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(SettingsGet)
     if (args.key !== undefined && flags.fields !== undefined) {
-      throw new Failure('usage', 'KEY and --fields both choose; use one of them')
+      throw new Failure('usage', 'KEY and --fields cannot be combined')
     }
     const client = await context.connect()
     const answer = await client.settings.get()

@@ -87,11 +87,11 @@ export default class UsersCreate extends BaseCommand {
     const done = id === undefined ? 'Created a user' : `Created user ${id}`
     const changed = { done, resource: 'the user', id, secret }
     await showChanged(secret ? newUserView : userView, answer, changed, context)
-    if (id === undefined) await context.output.warn('The service did not say the id of the new user')
+    if (id === undefined) await context.output.warn('The response does not contain the ID of the new user')
   }
 }
 
 /** Not every service needs one: a person is asked, and may have none. */
 async function askEmail({ prompter }: Context): Promise<string | undefined> {
-  return prompter.canAsk ? prompter.askOptional('E-mail address (may be empty):') : undefined
+  return prompter.canAsk ? prompter.askOptional('Email address (optional):') : undefined
 }

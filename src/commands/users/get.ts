@@ -44,7 +44,7 @@ export default class UsersGet extends BaseCommand {
       return context.show(userView, await client.users.get(first))
     }
     const fromStdin = args.id.filter((id) => id === '-').length
-    if (fromStdin > 1) throw new Failure('usage', '- stands for all of stdin, and can be given once')
+    if (fromStdin > 1) throw new Failure('usage', 'stdin can be read only once, but - was given twice')
     const [{ Throttle }, { checkId, getUsers }, { estimateDuration }] = await Promise.all([
       import('../../bulk/send/throttle.ts'),
       import('../../bulk/send/get-users.ts'),

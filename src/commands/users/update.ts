@@ -45,7 +45,7 @@ export default class UsersUpdate extends BaseCommand {
       ...(Object.keys(settings).length === 0 ? {} : { settings }),
     }
     if (Object.keys(patch).length === 0) {
-      throw new Failure('usage', 'There is nothing to change', { hint: 'chatctl users update --help' })
+      throw new Failure('usage', 'No change was given', { hint: 'See: chatctl users update --help' })
     }
     const client = await context.connect()
     const answer = await this.change(client.users.update(args.id, patch))

@@ -64,7 +64,7 @@ export default class SettingsApiSet extends BaseCommand {
       }),
     }
     if (Object.keys(configuration).length === 0) {
-      throw new Failure('usage', 'There is nothing to set', { hint: 'chatctl settings api set --help' })
+      throw new Failure('usage', 'No change was given', { hint: 'See: chatctl settings api set --help' })
     }
     const client = await context.connect()
     const { readSent, sendConfiguration } = await import('../../../plan/apply/sent-configuration.ts')
@@ -92,7 +92,7 @@ export default class SettingsApiSet extends BaseCommand {
 
 function asObject(value: unknown, what: string): Record<string, unknown> {
   if (isRecord(value)) return value
-  throw new Failure('refused', `${what} must hold an object`)
+  throw new Failure('refused', `${what} must contain an object`)
 }
 
 /** One nested object of the configuration, from the file with the flags over it; absent when neither names it. */

@@ -56,7 +56,7 @@ export default class UsersPermissionsAssign extends BaseCommand {
     )
     const [id, ...permissions] = args.id ?? []
     if (flags.file !== undefined) {
-      if (id !== undefined) throw new Failure('usage', `--file names the users, and so does ${id}`)
+      if (id !== undefined) throw new Failure('usage', `--file cannot be combined with the user ID ${id}`)
       if (flags.close) {
         const { closeImports } = await import('../../../bulk/journal/unfinished-imports.ts')
         return closeImport(context, closeImports, { file: flags.file, kind: 'assignments' })
@@ -74,8 +74,8 @@ export default class UsersPermissionsAssign extends BaseCommand {
       })
     }
     if (permissions.length === 0 && flags.role === undefined) {
-      throw new Failure('usage', 'Neither a permission nor a role was given', {
-        hint: 'chatctl users permissions assign ID read:chat --role editor',
+      throw new Failure('usage', 'No permission and no role was given', {
+        hint: 'For example: chatctl users permissions assign ID read:chat --role editor',
       })
     }
     const client = await context.connect()

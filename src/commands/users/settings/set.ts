@@ -38,7 +38,7 @@ export default class UsersSettingsSet extends BaseCommand {
         : { notifications: parseSwitches(flags.notification, '--notification') }),
     }
     if (Object.keys(request).length === 0) {
-      throw new Failure('usage', 'There is nothing to change', { hint: 'chatctl users settings set --help' })
+      throw new Failure('usage', 'No change was given', { hint: 'See: chatctl users settings set --help' })
     }
     const client = await context.connect()
     const answer = await this.change(client.users.updateSettings(request))
