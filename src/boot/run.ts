@@ -7,7 +7,7 @@ import type { HostedCommandClass } from '../cli/hosted-command.ts'
 import { Streams } from '../cli/output/streams.ts'
 import { reportError } from '../cli/render-error.ts'
 import { createSingleCommandPlugin, createStaticPlugin } from '../cli/static-plugin.ts'
-import { unknownCommand } from '../cli/unknown-command.ts'
+import { leadingWords, unknownCommand } from '../cli/unknown-command.ts'
 import { wantsJson } from '../cli/wants-json.ts'
 
 /** The commands that a run can choose from. */
@@ -20,7 +20,7 @@ export interface Program {
 }
 
 /** Commands that look at all the others. */
-export const lookAround = ['complete', 'doctor']
+export const lookAround = ['complete']
 
 /**
  * Runs one command line, as often as one likes in one process.
@@ -63,9 +63,9 @@ async function runLine(argv: readonly string[], streams: Streams, program: Progr
     }
     const isHelp = asksForHelp(words, config)
     if (!isHelp && !config.findTopic(named)) throw unknown(words, program)
-    const { showHelp } = await import('../cli/show-help.ts')
-    await showHelp(isHelp ? [...words] : [named], config, streams)
-    await streams.demandWholeStdout()
+    const { showHelp } = await import('../cli/help/show-help.ts')
+    const path = isHelp ? leadingWords(words) : named.split(':')
+    if (!(await showHelp(path, config, streams, argv.includes('--no-color')))) throw unknown(words, program)
     return 0
   } catch (error) {
     const failure = isUnknownCommand(error) ? unknown(words, program) : error

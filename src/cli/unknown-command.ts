@@ -82,10 +82,11 @@ const mostOffered = 3
 function hintBehind(typed: string, words: readonly string[]): string {
   const isMessage = typed === 'chatctl chat' || (typed === 'chatctl' && /\s/.test(words[0]?.trim() ?? ''))
   if (isMessage) return `For one message: chatctl chat send ${quoteWord(words.join(' '))}`
-  return typed === 'chatctl' ? 'chatctl --help' : `See: ${typed} --help`
+  return typed === 'chatctl' ? 'chatctl help' : `See: ${typed} --help`
 }
 
-function leadingWords(argv: readonly string[]): readonly string[] {
+/** The words before the first flag. */
+export function leadingWords(argv: readonly string[]): readonly string[] {
   const end = argv.findIndex((word) => word.startsWith('-'))
   return end === -1 ? argv : argv.slice(0, end)
 }
