@@ -21,7 +21,7 @@ const signInFlags = {
     summary: 'Sign in with an API key from stdin or a hidden prompt',
     exclusive: ['web', 'wait'],
   }),
-  web: Flags.boolean({ summary: 'Sign in with a browser through OAuth (the default)' }),
+  web: Flags.boolean({ summary: 'Sign in with a browser (OAuth), without a prompt for the method' }),
   browser: Flags.boolean({
     allowNo: true,
     default: true,
@@ -51,7 +51,10 @@ export default class AuthLogin extends BaseCommand {
   static override summary = 'Sign in with a browser or an API key'
   static override description =
     'The credential is stored in the system keychain, for one profile and one address. Without --profile, the profile is named after the host. Signing in again replaces the credential, and revokes earlier tokens unless that could end another sign-in.'
-  static override requests = { ...calls('getProfile'), note: 'and, through the browser, what OAuth needs.' }
+  static override requests = {
+    ...calls('getProfile'),
+    note: 'and with a browser, OAuth requests to the authorization server.',
+  }
   static override view = loginView
   static override examples = [
     {

@@ -16,7 +16,7 @@ export default class AuthLogout extends BaseCommand {
     'The token is revoked if the authorization server supports it; an API key stays valid. The profile keeps its address and defaults. Credentials for earlier addresses of the profile are deleted too; with --base-url, only the one for that address is deleted.'
   static override requests = {
     ...calls(),
-    note: 'none of the service; a token is revoked at its authorization server.',
+    note: 'none to the service; a token is revoked at its authorization server.',
   }
   static override view = logoutView
   static override examples = [

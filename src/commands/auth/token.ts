@@ -8,10 +8,10 @@ import { tokenView } from '../../view/auth.ts'
 export default class AuthToken extends BaseCommand {
   static override summary = 'Print the credential in use'
   static override description =
-    'An expired token is renewed first. Anyone who has the credential can act as you. No other command prints a credential.'
+    'An expired token is renewed first. Anyone who has the credential can act as you. No other command prints a stored credential.'
   static override requests = {
     ...calls(),
-    note: 'none of the service; a token that is about to expire is renewed.',
+    note: 'none to the service; a token that is about to expire is renewed at its authorization server.',
   }
   static override view = tokenView
   static override examples = [

@@ -15,6 +15,7 @@ export default class AuthUse extends BaseCommand {
   static override examples = [
     { description: 'Use a profile by default', command: 'chatctl auth use work' },
     { description: 'Use the embedded service by default', command: 'chatctl auth use local' },
+    { description: 'Show the change without making it', command: 'chatctl auth use work --dry-run' },
   ]
   static override args = {
     profile: Args.string({ description: 'Name of the profile', required: true, ignoreStdin: true }),

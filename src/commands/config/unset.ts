@@ -21,6 +21,7 @@ export default class ConfigUnset extends BaseCommand {
       description: 'Remove the model of another profile',
       command: 'chatctl config unset model --profile work',
     },
+    { description: 'Remove the default profile', command: 'chatctl config unset default_profile' },
   ]
   static override args = {
     key: Args.string({

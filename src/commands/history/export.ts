@@ -15,7 +15,7 @@ export default class HistoryExport extends BaseCommand {
   static override summary = 'Export all past messages, oldest first'
   static override description =
     'All pages are fetched before anything is written. If an export is interrupted, run the same command within 7 days to resume it.'
-  static override requests = { ...calls('listHistory'), note: 'page by page.' }
+  static override requests = { ...calls('listHistory'), note: 'once for each page.' }
   static override examples = [
     { description: 'Export the whole history', command: 'chatctl history export --to history.jsonl' },
     {

@@ -15,6 +15,10 @@ export default class ServiceBackup extends BaseCommand {
   static override examples = [
     { description: 'Write a backup', command: 'chatctl service backup --to chatctl-backup.db' },
     { description: 'Show what would be written', command: 'chatctl service backup --to backup.db --dry-run' },
+    {
+      description: 'Write a backup and print only its size',
+      command: 'chatctl service backup --to nightly.db --fields bytes',
+    },
   ]
   static override flags = {
     to: textFlag({ helpValue: 'FILE', required: true, summary: 'File to write' }),

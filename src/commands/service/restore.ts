@@ -12,6 +12,7 @@ export default class ServiceRestore extends BaseCommand {
   static override requests = serviceData
   static override view = restoredView
   static override examples = [
+    { description: 'Restore after confirmation', command: 'chatctl service restore chatctl-backup.db' },
     {
       description: 'Restore without confirmation',
       command: 'chatctl service restore chatctl-backup.db --yes',

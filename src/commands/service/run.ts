@@ -23,8 +23,8 @@ const proxyNotice = 3_000
 export default class ServiceRun extends BaseCommand {
   static override summary = 'Run the embedded service in the foreground'
   static override description =
-    'Prints the URL on stdout when the service is ready. Log lines go to stderr as JSON; on a terminal, warnings are shown as text. Ctrl-C or SIGTERM stops the service after running replies are finished. To create a key, run: chatctl service keys create'
-  static override requests = { ...calls(), note: 'none; it answers them.' }
+    'Prints the URL on stdout when the service is ready. Log lines go to stderr as JSON; on a terminal without --log-level, only warnings are shown, as text. After Ctrl-C or SIGTERM, running replies have 4 seconds to finish. To create a key, run: chatctl service keys create'
+  static override requests = { ...calls(), note: 'none.' }
   static override view = serviceUrlView
   static override examples = [
     { description: 'Run on the default port', command: 'chatctl service run' },

@@ -21,7 +21,7 @@ export default class SettingsApply extends BaseCommand {
     'Only the keys that differ are sent. chatctl then reads them back: the exit code is 7 if a change did not take effect, and 69 if its outcome is unknown. If a key has changed since the plan was made, nothing is sent and the exit code is 7.'
   static override requests = {
     ...calls('getSettings', 'updateSettings', 'setApiConfiguration'),
-    note: 'and reads back.',
+    note: 'then reads the settings back.',
   }
   static override view = appliedView
   static override examples = [

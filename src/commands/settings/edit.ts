@@ -25,7 +25,7 @@ export default class SettingsEdit extends BaseCommand {
     'The file has the format of settings export. Only the keys you change are sent; a key that you remove is not changed. The editor is $VISUAL, $EDITOR, or vi.'
   static override requests = {
     ...calls('getSettings', 'updateSettings', 'setApiConfiguration'),
-    note: 'and reads back.',
+    note: 'then reads the settings back.',
   }
   static override view = appliedView
   static override examples = [

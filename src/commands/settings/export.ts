@@ -13,6 +13,10 @@ export default class SettingsExport extends BaseCommand {
   static override examples = [
     { description: 'Save the settings to a file', command: 'chatctl settings export > settings.yaml' },
     { description: 'Save them as JSON', command: 'chatctl settings export --json > settings.json' },
+    {
+      description: 'Export the settings of another profile',
+      command: 'chatctl settings export --profile work > work.yaml',
+    },
   ]
 
   async run(): Promise<void> {

@@ -12,7 +12,7 @@ export default class SettingsSet extends BaseCommand {
   static override description =
     'Only the keys you name are sent. chatctl then reads them back: the exit code is 7 if a change did not take effect, and 69 if its outcome is unknown. KEY=@FILE reads the value from a file, KEY=- from stdin. For a value that begins with @, use KEY=@@TEXT.'
   static override requests = calls('updateSettings', 'getSettings')
-  static override completes = { assignment: 'settings assignment' } as const
+  static override completes = { 'key=value': 'settings assignment' } as const
   static override view = settingsView
   static override examples = [
     {
@@ -25,10 +25,9 @@ export default class SettingsSet extends BaseCommand {
     },
     { description: 'Read a value from a file', command: 'chatctl settings set app_name=@name.txt' },
   ]
-  static override usage = 'settings set KEY=VALUE...'
   static override args = {
-    assignment: Args.string({
-      description: 'KEY=VALUE, such as theme.mode=dark',
+    'key=value': Args.string({
+      description: 'Key and new value, such as theme.mode=dark',
       required: true,
       multiple: true,
       ignoreStdin: true,
@@ -38,7 +37,7 @@ export default class SettingsSet extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, context } = await this.start(SettingsSet)
-    const patch = await readAssignments(args.assignment, context)
+    const patch = await readAssignments(args['key=value'], context)
     const { settings } = await context.connect()
     const { changeAndVerify } = await import('../../plan/apply/verify-settings.ts')
     const { describeDoubt, describeSideEffect } = await import('../../plan/apply/change-failures.ts')

@@ -14,7 +14,7 @@ import { newUserView, userView } from '../../view/users.ts'
 export default class UsersCreate extends BaseCommand {
   static override summary = 'Create a user'
   static override description =
-    'A password is never a command-line argument, which other users of the machine could read. A generated password is stored in a file that only you can read until it is printed. If the outcome of the request is unknown, chatctl keeps that file and prints its path.'
+    'Without --email or a flag for the password, chatctl prompts for them. A generated password is stored in a file that only you can read until it is printed. If the outcome of the request is unknown, chatctl keeps that file and prints its path.'
   static override requests = calls('createUser')
   static override view = newUserView
   static override examples = [

@@ -26,7 +26,6 @@ export default class UsersGet extends BaseCommand {
     },
     { description: 'Read the IDs from a file', command: 'cut -f1 users.tsv | chatctl users get - -o jsonl' },
   ]
-  static override usage = 'users get ID...'
   static override args = {
     id: Args.string({
       description: 'IDs of users, or - to read them from stdin',

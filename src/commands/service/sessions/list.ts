@@ -4,7 +4,7 @@ import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { sessionView } from '../../../view/service.ts'
 
 export default class ServiceSessionsList extends BaseCommand {
-  static override summary = 'List the active sessions of the embedded service'
+  static override summary = 'List the sessions of the embedded service'
   static override requests = serviceData
   static override view = sessionView
   static override examples = [

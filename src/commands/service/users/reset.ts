@@ -18,6 +18,10 @@ export default class ServiceUsersReset extends BaseCommand {
       description: 'Read the password from a file',
       command: 'chatctl service users reset ada@example.com --password-file password.txt',
     },
+    {
+      description: 'Read the password from stdin',
+      command: 'chatctl service users reset ada@example.com --password-stdin < password.txt',
+    },
   ]
   static override args = {
     user: Args.string({ description: 'Email address or ID of the user', required: true, ignoreStdin: true }),

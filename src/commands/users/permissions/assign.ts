@@ -17,7 +17,7 @@ export default class UsersPermissionsAssign extends BaseCommand {
     'Only the values you give are sent. Whether they replace the existing permissions or add to them depends on the service; the embedded service replaces them. A file is checked before anything is sent, and an interrupted run is resumed by the same command. After a finished run, the same command sends every row again.'
   static override requests = {
     ...calls('assignPermissions'),
-    note: 'and with `--file` one more to see the quota.',
+    note: 'and with `--file` one more to read the quota.',
   }
   static override completes = { id: 'permissions of a user' } as const
   static override view = permissionsView
