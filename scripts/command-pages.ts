@@ -90,7 +90,7 @@ function writeIndex(commands: readonly Command[], names: readonly string[], topi
   const parts = [
     madeBy,
     '# Commands',
-    '`chatctl COMMAND --help` shows the same information in a terminal. See also: [output formats](../output.md), [exit codes](../exit-codes.md), and [environment variables](../environment.md).',
+    '`chatctl COMMAND --help` shows the same information in a terminal, and so does `man chatctl-users-import` after a global installation. See also: [output formats](../output.md), [exit codes](../exit-codes.md), and [environment variables](../environment.md).',
   ]
   for (const topic of names) {
     const inside = commands.filter(({ id }) => topicOf(id) === topic)

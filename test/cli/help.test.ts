@@ -90,6 +90,14 @@ describe('help', () => {
     }
   })
 
+  it('is a man page, too, that package.json names', () => {
+    const named = pages.map((page) => {
+      const section = helpTopics.some(({ name }) => name === page) ? 7 : 1
+      return `man/${['chatctl', ...page.split(' ').filter(Boolean)].join('-')}.${section}`
+    })
+    expect(readJson('package.json').man).to.deep.equal(named.sort())
+  })
+
   it('lists every command and group at the top, and every help topic', () => {
     const text = readPage('')
     const names = new Set(visible.map(({ id }) => wordsOf(id)[0] ?? ''))

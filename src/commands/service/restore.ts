@@ -6,7 +6,7 @@ import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { restoredView } from '../../view/service.ts'
 
 export default class ServiceRestore extends BaseCommand {
-  static override summary = 'Restore the data of the embedded service from a backup'
+  static override summary = 'Restore the embedded service from a backup'
   static override description =
     'The service must be stopped. The current data is kept in a file next to it. A backup from an older version is migrated.'
   static override requests = serviceData
