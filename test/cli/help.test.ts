@@ -163,6 +163,8 @@ describe('help', () => {
     const same: [string, string[]][] = [
       ['', []],
       ['', ['help']],
+      ['', ['help', 'help']],
+      ['', ['help', '--help']],
       ['exit-codes', ['help', 'exit-codes']],
       ['users get', ['-p', 'work', 'users', 'get', 'ID', '--help']],
       ['settings', ['settings']],

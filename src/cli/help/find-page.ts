@@ -10,8 +10,9 @@ import { helpTopicPage } from './topic-pages.ts'
  * @returns undefined if there is no such command, group, or help topic
  */
 export function findPage(words: readonly string[], declarations: Declarations): Page | undefined {
-  if (words.length === 0) return rootPage(declarations)
   const [first] = words
+  const isRoot = first === undefined || (first === 'help' && words.length === 1)
+  if (isRoot) return rootPage(declarations)
   const topic = words.length === 1 ? helpTopics.find(({ name }) => name === first) : undefined
   if (topic) return helpTopicPage(topic.name, declarations)
   const { commands } = declarations
