@@ -1,10 +1,10 @@
 import { measureApply } from './apply-settings.ts'
 import { measureImport, measureImportMemory } from './import-users.ts'
 
-/** Rounds of what takes half a minute each. */
+/** For measurements that take half a minute per round. */
 const longRounds = 3
 
-/** The figures of administration: one change of settings, many users, and the memory of a million. */
+/** Measures one change of settings, an import of many users, and the memory of a large import. */
 export async function benchAdmin(rounds: number): Promise<void> {
   await benchApply(rounds)
   await benchImport(Math.min(rounds, longRounds))

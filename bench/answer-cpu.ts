@@ -8,13 +8,13 @@ import { Tmux } from '../test/system/tmux.ts'
 import { cpuOf, median } from './measure.ts'
 
 const megabyte = 1_000_000
-/** Characters of a piece: a few words. */
+/** Characters per chunk: a few words. */
 const pieceLength = 24
 const lastWords = 'so it ends here.'
 
 /**
- * CPU of a session while an answer in markdown streams, on a terminal emulator (tmux): 2 MB against
- * the same bytes through cat, and ten times as much. Needs tmux, bash and Linux.
+ * CPU time of a session in tmux while a Markdown reply streams: 2 MB relative to `cat` of the same bytes,
+ * and 20 MB relative to 2 MB. Requires tmux, bash, and Linux.
  */
 export async function benchAnswerCpu(rounds: number): Promise<void> {
   const cat: number[] = []
@@ -29,16 +29,16 @@ export async function benchAnswerCpu(rounds: number): Promise<void> {
   const [catMs, smallMs, largeMs] = [median(cat), median(small), median(large)]
   const line = (name: string, ms: number, words: string) =>
     process.stdout.write(`${name.padEnd(20)} ${ms.toFixed(0).padStart(7)} ms  ${words}\n`)
-  process.stdout.write(`CPU of an answer, median of ${rounds} rounds, Node ${process.versions.node}\n`)
+  process.stdout.write(`CPU of a reply, median of ${rounds} rounds, Node ${process.versions.node}\n`)
   line('cat, 2 MB', catMs, '')
   line('session, 2 MB', smallMs, `${(smallMs / catMs).toFixed(1)} of cat`)
   line('session, 20 MB', largeMs, `${(largeMs / smallMs).toFixed(2)} of 2 MB (bound 11)`)
 }
 
-/** Milliseconds of CPU for each answer, one after the other in one session. */
+/** CPU time per reply in ms, in one session. */
 async function measureSession(sizes: readonly number[]): Promise<number[]> {
   const sandbox = createSandbox()
-  // The first one only warms up, so that the ratio is not flattered by what a start costs.
+  // The first reply is a warm-up: the cost of the start would make the ratio smaller.
   const answers = [megabyte / 5, ...sizes].map(writeMarkdown)
   const service = await startService(answers)
   const env = { CHATCTL_API_KEY: 'bench', CHATCTL_BASE_URL: service.url }
@@ -52,7 +52,7 @@ async function measureSession(sizes: readonly number[]): Promise<number[]> {
       await terminal.say(`answer ${index}`)
       await terminal.waitFor(new RegExp(`${lastWords}\\s+.*total [\\s\\S]*\\n>$`), 300_000)
       used.push(cpuOf(pid) - before)
-      // What is looked for next must not be found already.
+      // The next search must not match the previous reply.
       await terminal.key('C-l')
       await terminal.waitForNo(lastWords)
     }
@@ -64,7 +64,7 @@ async function measureSession(sizes: readonly number[]): Promise<number[]> {
   }
 }
 
-/** Milliseconds of CPU of cat, by bash's own count of what its child used. */
+/** CPU time of cat in ms, as measured by bash. */
 async function measureCat(text: string): Promise<number> {
   const sandbox = createSandbox()
   const file = (name: string) => join(sandbox.home, name)
@@ -81,7 +81,7 @@ async function measureCat(text: string): Promise<number> {
   }
 }
 
-/** Answers in turn, in small pieces, no faster than they are read. */
+/** Sends the replies in order, in small chunks, with backpressure. */
 async function startService(answers: readonly string[]): Promise<{ url: string; close(): void }> {
   let sent = 0
   const server = createServer((request, response) => {
@@ -112,7 +112,7 @@ function* writeEvents(answer: string): Generator<string> {
   yield `event: done\ndata: ${JSON.stringify({ ...names, finish_reason: 'stop' })}\n\n`
 }
 
-/** Markdown of all the usual kinds, about `length` characters long. */
+/** Markdown with every common element, about `length` characters long. */
 function writeMarkdown(length: number): string {
   const parts: string[] = []
   let written = 0
@@ -146,7 +146,7 @@ export function add${index}(left: number, right: number): number {
 | left | ${index} |
 | right | ${index * 2} |
 
-> Somebody said this once, and was quoted.
+> A quotation of one sentence, as in a reply.
 
 `
 }

@@ -9,7 +9,7 @@ import { type Program, timeInTurn, untilExit } from './measure.ts'
 const binary = fileURLToPath(new URL('../bin/run.js', import.meta.url))
 const undici = new URL('../node_modules/undici/index.js', import.meta.url).href
 
-/** The requests that `settings apply` makes: the plan, whether it still holds, the change, the proof. */
+/** The requests of `settings apply`: read for the plan, check for drift, change, read back. */
 const bareScript = `
 import { request } from ${JSON.stringify(undici)}
 const url = process.env.CHATCTL_BASE_URL + '/v1/settings'
@@ -21,14 +21,14 @@ const patched = await request(url, { method: 'PATCH', headers, body: '{"theme":{
 await patched.body.dump()
 if (await read() !== 'dark') throw new Error('it did not take')`
 
-/** Medians in ms of whole processes, and the first by the second. */
+/** Medians of whole processes in ms, and their ratio. */
 export interface ApplyFigures {
   chatctl: number
   bareUndici: number
   ratio: number
 }
 
-/** `settings apply` of one change against a bare script that makes the same requests. */
+/** `settings apply` of one change, relative to a bare script that makes the same requests. */
 export async function measureApply(rounds: number): Promise<ApplyFigures> {
   const sandbox = createSandbox()
   const service = new SettingsService()
@@ -44,7 +44,7 @@ export async function measureApply(rounds: number): Promise<ApplyFigures> {
     const medians = await timeInTurn(programs, rounds, async (program) => {
       service.reset()
       const elapsed = await untilExit(program)
-      // Otherwise one of the two does less than the other.
+      // Both must send the same requests, or the ratio means nothing.
       const made = service.methods.join(' ')
       if (made !== 'GET GET PATCH GET') throw new Error(`${program.name} made the requests ${made}`)
       return elapsed
@@ -60,7 +60,7 @@ export async function measureApply(rounds: number): Promise<ApplyFigures> {
 class SettingsService {
   readonly #server: Server
   #mode = 'light'
-  /** Of the requests since the last reset. */
+  /** Requests since the last reset. */
   methods: string[] = []
 
   constructor() {

@@ -9,7 +9,7 @@ const undici = new URL('../node_modules/undici/index.js', import.meta.url).href
 
 const messages = 100_000
 
-/** What anybody would write for a service of which they know everything: newest page first, as it comes. */
+/** A minimal script for a service with known behavior: prints the newest page first, as it arrives. */
 const bareLoop = `
 import { request } from ${JSON.stringify(undici)}
 let before
@@ -22,14 +22,14 @@ for (;;) {
   before = page.messages[0].id
 }`
 
-/** Medians in ms of whole processes, and the first by the second. */
+/** Medians of whole processes in ms, and their ratio. */
 export interface ExportFigures {
   chatctl: number
   bareUndici: number
   ratio: number
 }
 
-/** `history export -o jsonl` of 100,000 messages against a bare loop over the same pages. */
+/** `history export -o jsonl` of 100,000 messages, relative to a bare loop over the same pages. */
 export async function measureExport(rounds: number): Promise<ExportFigures> {
   const sandbox = createSandbox()
   const server = await startHistory()
@@ -50,7 +50,7 @@ export async function measureExport(rounds: number): Promise<ExportFigures> {
   }
 }
 
-/** Answers from texts that are ready, so that what is measured is the reader. */
+/** Sends prepared response bodies, so that the server takes little time. */
 async function startHistory(): Promise<Server> {
   const texts = Array.from({ length: messages }, (_, index) =>
     JSON.stringify({

@@ -8,10 +8,10 @@ const binary = fileURLToPath(new URL('../bin/run.js', import.meta.url))
 const models = JSON.stringify({ data: [{ id: 'm', created: 0, object: 'model', owned_by: 'bench' }] })
 const firstPiece = 'event: delta\ndata: {"id":"msg_1","context_id":"ctx_1","delta":"Hello"}\n\n'
 const lastPiece = 'event: done\ndata: {"id":"msg_1","context_id":"ctx_1","finish_reason":"stop"}\n\n'
-/** Milliseconds that the server takes for the rest of an answer, so that only the first piece is timed. */
+/** The server delays the rest of a reply by this many ms, so that only the first chunk is timed. */
 const rest = 30
 
-/** The same request with nothing around it. */
+/** The same request with bare Node. */
 const bareClient = `
 const { request } = require('node:http')
 const body = '{"message":"Hello","stream":true}'
@@ -20,7 +20,7 @@ request(process.argv[1] + '/api/chat/send', { method: 'POST', headers }, (answer
   answer.on('data', (chunk) => process.stdout.write(chunk))
 }).end(body)`
 
-/** Process start to the first printed byte: a streamed answer against the list of models. */
+/** Time from process start to the first printed byte, of a streamed reply relative to the list of models. */
 export async function benchFirstWord(rounds: number): Promise<void> {
   const sandbox = createSandbox()
   const server = createServer((request, response) => {

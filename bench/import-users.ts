@@ -16,10 +16,10 @@ const service = fileURLToPath(new URL('./users-service.ts', import.meta.url))
 
 const users = 20_000
 const concurrency = 16
-/** Milliseconds that the service takes for a request. */
+/** Response time of the service, in ms. */
 const delay = 10
 
-/** What anybody would write who has heard of power cuts: a line on the disk before each request. */
+/** A minimal script that survives a power failure: flushes a line to disk before each request. */
 const bareLoop = `
 import { open, readFile } from 'node:fs/promises'
 import { Pool } from ${JSON.stringify(undici)}
@@ -43,18 +43,18 @@ await Promise.all(Array.from({ length: ${concurrency} }, work))
 await journal.close()
 await pool.close()`
 
-/** Medians in ms of whole processes. */
+/** Medians of whole processes, in ms. */
 export interface ImportFigures {
   users: number
   chatctl: number
   bareUndici: number
-  /** The rate of the first by that of the second. */
+  /** Ratio of the rates. */
   ratio: number
-  /** Milliseconds of writing one line and forcing it to the disk. */
+  /** Time to write one line and flush it to disk, in ms. */
   oneSync: number
 }
 
-/** `users import` against a bare loop that forces a line to the disk before each request. */
+/** `users import`, relative to a bare loop that flushes a line to disk before each request. */
 export async function measureImport(rounds: number): Promise<ImportFigures> {
   const sandbox = createSandbox()
   const { url, close } = await startService(delay)
@@ -86,17 +86,17 @@ export async function measureImport(rounds: number): Promise<ImportFigures> {
   }
 }
 
-/** Most memory in bytes of an import of few users, and of one of many. */
+/** Peak memory in bytes of a small and of a large import. */
 export interface MemoryFigures {
   few: { users: number; peak: number }
   many: { users: number; peak: number }
   ratio: number
 }
 
-/** Longer than that nobody waits for one figure: it takes fewer users then. */
+/** If the import would take longer, the benchmark imports fewer users. */
 const longestSeconds = 600
 
-/** The memory of `users import` against a service that answers at once. */
+/** Peak memory of `users import`, with a service that responds immediately. */
 export async function measureImportMemory(): Promise<MemoryFigures> {
   const sandbox = createSandbox()
   const { url, close } = await startService(0)
@@ -131,7 +131,7 @@ function importOf(sandbox: Sandbox, url: string, path: string): Program {
   }
 }
 
-/** An import that is over would not be done again. */
+/** Removes the journal, because a finished import is not repeated. */
 function forgetImports(sandbox: Sandbox): void {
   rmSync(join(sandbox.home, '.local', 'state'), { recursive: true, force: true })
 }
@@ -154,7 +154,7 @@ async function startService(ms: number): Promise<{ url: string; close: () => voi
   return { url: `http://127.0.0.1:${port}`, close: () => child.disconnect() }
 }
 
-/** The median of some hundreds, one after the other, on the disk that the imports use. */
+/** Median of some hundred writes, on the disk that the imports use. */
 function timeOneSync(sandbox: Sandbox): number {
   const file = openSync(join(sandbox.home, 'sync'), 'a')
   const times = Array.from({ length: 300 }, () => {

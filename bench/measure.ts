@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 
-/** A whole process to be timed. */
+/** A process to measure. */
 export interface Program {
   name: string
   command: string
@@ -11,9 +11,9 @@ export interface Program {
 }
 
 /**
- * Medians, in ms, of processes that took turns, so that a machine's moods hit all alike.
+ * Medians, in ms, of processes that take turns, so that changes in the load affect all of them.
  *
- * @param time what is timed of each; the whole of it where not said
+ * @param time measures one process (default: from start to end)
  */
 export async function timeInTurn(
   programs: readonly Program[],
@@ -31,7 +31,7 @@ export async function timeInTurn(
   return new Map([...times].map(([name, values]) => [name, median(values)]))
 }
 
-/** Milliseconds that a whole process takes. */
+/** Time from start to end of a process, in ms. */
 export function untilExit({ name, command, args, env }: Program): Promise<number> {
   return new Promise((resolve, reject) => {
     const startedAt = performance.now()
@@ -44,7 +44,7 @@ export function untilExit({ name, command, args, env }: Program): Promise<number
   })
 }
 
-/** Milliseconds from the start of a process to the first byte that it prints. */
+/** Time from the start of a process to the first byte that it prints, in ms. */
 export function untilFirstByte({ name, command, args, env }: Program): Promise<number> {
   return new Promise((resolve, reject) => {
     const startedAt = performance.now()
@@ -54,7 +54,7 @@ export function untilFirstByte({ name, command, args, env }: Program): Promise<n
       elapsed ??= performance.now() - startedAt
     })
     child.once('error', reject)
-    // The next process begins when this one no longer works.
+    // The next process must not run in parallel with this one.
     child.once('close', (code) => {
       if (code === 0 && elapsed !== undefined) resolve(elapsed)
       else reject(new Error(`${name} ended with ${code}, and printed ${elapsed ? 'something' : 'nothing'}`))
@@ -67,7 +67,7 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }
 
-/** Milliseconds of CPU that all threads of a process have used so far (proc(5), schedstat). */
+/** CPU time of all threads of a process so far, in ms (proc(5), schedstat). */
 export function cpuOf(pid: number): number {
   const tasks = `/proc/${pid}/task`
   return readdirSync(tasks)

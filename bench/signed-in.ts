@@ -26,8 +26,8 @@ const tokenSet = {
 }
 
 /**
- * What a command pays for a credential from a real Secret Service, against the same command with
- * the key in the environment. Needs dbus-daemon, gnome-keyring-daemon and secret-tool.
+ * Measures the cost of a credential from a real Secret Service, relative to the same command with the
+ * key in the environment. Requires dbus-daemon, gnome-keyring-daemon, and secret-tool.
  */
 export async function benchSignedIn(rounds: number): Promise<void> {
   const sandbox = createSandbox()
@@ -75,10 +75,10 @@ export async function benchSignedIn(rounds: number): Promise<void> {
 }
 
 function writeProfiles(home: string, url: string): void {
-  const folder = join(home, '.config', 'chatctl')
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const directory = join(home, '.config', 'chatctl')
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
   const profiles = { key: { base_url: url }, token: { base_url: url } }
-  writeFileSync(join(folder, 'config.json'), JSON.stringify({ profiles }), { mode: 0o600 })
+  writeFileSync(join(directory, 'config.json'), JSON.stringify({ profiles }), { mode: 0o600 })
 }
 
 function report(medians: Map<string, number>, rounds: number): void {

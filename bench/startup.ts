@@ -13,7 +13,7 @@ const models = JSON.stringify({ data: [{ id: 'm', created: 0, object: 'model', o
 const bare = 'node -e 0'
 const firstRun = 'chat models, first run'
 
-/** What each may take at most, as a part of what another program takes in the same rounds. */
+/** Upper bounds of the ratios between two programs in the same rounds. */
 const bounds: { of: string; to: string; most: number }[] = [
   { of: '--version', to: bare, most: 1.03 },
   { of: '--version', to: 'gh --version', most: 0.7 },
@@ -25,9 +25,9 @@ const bounds: { of: string; to: string; most: number }[] = [
 ]
 
 /**
- * Whole processes against `node -e 0` of the same Node, and gh where it is installed.
+ * Measures whole processes relative to `node -e 0`, and to gh if it is installed.
  *
- * @param check whether a bound that is passed fails, if it is passed a second time: a machine has moods
+ * @param check whether to fail if a ratio exceeds its bound in two measurements in a row
  */
 export async function benchStartup(rounds: number, check: boolean): Promise<void> {
   const beyond = report(await measure(rounds), rounds)
@@ -76,7 +76,7 @@ function isInstalled(command: string): boolean {
   return spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0
 }
 
-/** @returns the bounds that were passed */
+/** @returns the bounds that were exceeded */
 function report(medians: Map<string, number>, rounds: number): typeof bounds {
   process.stdout.write(`start-up, median of ${rounds} rounds in turn, Node ${process.versions.node}\n`)
   const ratio = (of: string, to: string): number =>

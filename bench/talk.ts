@@ -2,10 +2,10 @@ import { benchAnswerCpu } from './answer-cpu.ts'
 import { measureExport } from './export-100k.ts'
 import { benchFirstWord } from './first-word.ts'
 
-/** Rounds of what takes a minute each. */
+/** For measurements that take a minute per round. */
 const longRounds = 3
 
-/** The figures of talking: the first word, the CPU of a long answer, and a long history. */
+/** Measures the first word, the CPU time of a long reply, and a long history. */
 export async function benchTalk(rounds: number): Promise<void> {
   await benchFirstWord(rounds)
   await benchAnswerCpu(Math.min(rounds, longRounds))

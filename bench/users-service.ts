@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * A process of its own: creates users and forgets them, so that a million costs it nothing. Tells
- * its port, and ends with whoever started it.
+ * A service in a separate process that creates users without storing them, so that its memory stays
+ * constant. Sends its port to the parent process, and ends with it.
  */
 const [delay = '0'] = process.argv.slice(2)
 let made = 0

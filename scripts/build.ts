@@ -3,10 +3,10 @@ import { globSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } f
 import { join, resolve } from 'node:path'
 import { findBundledPackages } from './bundled-packages.ts'
 import { buildBundles, buildCommandTable } from './bundles.ts'
-import { composeLicences } from './licences.ts'
+import { composeLicenses } from './compose-licenses.ts'
 
 /**
- * Builds src into dist, with the licences of what is in it, and oclif's manifest of the commands.
+ * Builds src into dist, with the licenses of what is in it, and oclif's manifest of the commands.
  * With `--if-stale` it does so only when a source is newer than the last build.
  */
 
@@ -30,7 +30,7 @@ async function buildAll(sources: readonly string[]): Promise<void> {
   const startedAt = new Date()
   rmSync(join(root, 'dist'), { recursive: true, force: true })
   const packages = findBundledPackages(root, await buildBundles(root))
-  writeFileSync(join(root, 'dist/licences.txt'), composeLicences(root, packages))
+  writeFileSync(join(root, 'dist/licenses.txt'), composeLicenses(root, packages))
   writeFileSync(join(root, 'dist/.packages.json'), JSON.stringify(packages))
   await writeManifest()
   writeHelp()

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
-/** `node scripts/check-release.ts v1.2.3`: fails where that tag must not be published from this tree. */
+/** `node scripts/check-release.ts v1.2.3` fails if the tag does not match the version or the changelog. */
 
 /**
- * @param tag as git has it, `v1.2.3`
- * @returns a sentence for each thing that is wrong
+ * @param tag name of the git tag, such as `v1.2.3`
+ * @returns a sentence for each fault
  */
 export function findReleaseFaults(tag: string, version: string, changelog: string): string[] {
   const faults: string[] = []
@@ -16,8 +16,9 @@ export function findReleaseFaults(tag: string, version: string, changelog: strin
     faults.push(`CHANGELOG.md has no section ${version}.`)
   } else {
     const [title = '', ...lines] = section.split('\n')
-    if (!/ - \d{4}-\d\d-\d\d$/.test(title)) faults.push(`CHANGELOG.md does not say when ${version} came out.`)
-    if (!lines.some((line) => line.startsWith('- '))) faults.push(`CHANGELOG.md says nothing of ${version}.`)
+    if (!/ - \d{4}-\d\d-\d\d$/.test(title)) faults.push(`CHANGELOG.md has no date for ${version}.`)
+    if (!lines.some((line) => line.startsWith('- ')))
+      faults.push(`CHANGELOG.md lists no change for ${version}.`)
   }
   return faults
 }

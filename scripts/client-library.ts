@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { type BuildOptions, build, type Metafile } from 'esbuild'
 import { leanDependencies } from './lean-dependencies.ts'
 
-/** The library: `import { Client } from 'chatctl/client'` (docs/client.md; package.json, "exports"). */
+/** The library: `import { Client } from 'chatctl/client'` (docs/guides/library.md; package.json, "exports"). */
 
 const valueExports = `
 export { Client } from './src/client/client.ts'
@@ -38,11 +38,11 @@ export type { Profile, UserSettingsRequest, UserSettingsResponse } from './src/c
 export type { AssignPermissionsRequest, CreateUserRequest, UpdateUserRequest, User } from './src/contract/user.ts'
 `
 
-/** An ES module has no `require`, which undici uses for the modules of Node. */
+/** undici loads the modules of Node with `require`, which an ES module does not have. */
 const banner = `import { createRequire } from 'node:module'
 const require = createRequire(import.meta.url)`
 
-/** Writes dist/client.js and its types: dist/client.d.ts, and what it imports in dist/types. */
+/** Writes dist/client.js, dist/client.d.ts, and the declarations that it imports to dist/types. */
 export async function buildClientLibrary(root: string, shared: BuildOptions): Promise<Metafile> {
   const { metafile } = await build({
     ...shared,
@@ -63,8 +63,8 @@ export async function buildClientLibrary(root: string, shared: BuildOptions): Pr
 }
 
 /**
- * TypeScript writes one declaration file for each source file. The package has those that the public
- * names reach; `stripInternal` keeps the schemas, and with them the types of zod, out of these.
+ * TypeScript writes one declaration file for each source file. The package contains only those that the
+ * public names refer to. `stripInternal` removes the schemas, and with them the types of zod.
  */
 function writeTypes(root: string): void {
   const emitted = join(root, 'dist/.types')
@@ -103,7 +103,7 @@ const typesConfiguration = {
     declaration: true,
     emitDeclarationOnly: true,
     stripInternal: true,
-    // Whether the types are right is asked by `npm run types`.
+    // `npm run types` checks the types.
     noCheck: true,
     types: ['node'],
   },
@@ -111,14 +111,14 @@ const typesConfiguration = {
   include: [],
 }
 
-/** The declaration files that a text imports, relative to it. */
+/** The relative paths of the declaration files that a text imports. */
 function importsOf(text: string): string[] {
   return [...text.matchAll(/from '\.\/([^']+)\.ts'|from '(\.\.\/[^']+)\.ts'/g)].map(
     ([, below, above]) => `${below ?? above}.d.ts`,
   )
 }
 
-/** Every resolution that TypeScript knows finds `./user.d.ts` for `./user.js`. */
+/** In every module resolution mode, TypeScript resolves `./user.js` to `./user.d.ts`. */
 function asJavaScriptImports(text: string): string {
   return text.replaceAll(/(from '\.[^']+)\.ts'/g, "$1.js'")
 }

@@ -45,7 +45,7 @@ export function writeCommandPages(manifest: Manifest, topics: Topics): Map<strin
   return pages
 }
 
-/** docs/environment.md: the page of `chatctl help environment`. */
+/** docs/reference/environment.md: the page of `chatctl help environment`. */
 export function writeEnvironmentPage({ commands }: Manifest): string {
   const page = helpTopicPage('environment', { commands: Object.values(commands), topics: [] })
   return join([
@@ -90,7 +90,7 @@ function writeIndex(commands: readonly Command[], names: readonly string[], topi
   const parts = [
     madeBy,
     '# Commands',
-    '`chatctl COMMAND --help` shows the same information in a terminal, and so does `man chatctl-users-import` after a global installation. See also: [output formats](../output.md), [exit codes](../exit-codes.md), and [environment variables](../environment.md).',
+    '`chatctl COMMAND --help` shows the same information in a terminal, and so does `man chatctl-users-import` after a global installation. See also: [output formats](../reference/output.md), [exit codes](../exit-codes.md), and [environment variables](../reference/environment.md).',
   ]
   for (const topic of names) {
     const inside = commands.filter(({ id }) => topicOf(id) === topic)

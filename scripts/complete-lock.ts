@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 /**
- * Run after `npm install` where the registry is a mirror without the packages of other platforms.
- * npm leaves what it cannot find out of the lock file without a word, and `npm ci` then fails
- * everywhere. Such packages are pinned exactly by the one that wants them, and named after their
- * platform, so their entries can be written without being asked for.
+ * Adds the packages of other platforms to package-lock.json. If a registry mirror lacks them,
+ * `npm install` silently omits them, and `npm ci` then fails on every platform. Their dependents pin
+ * exact versions, and their names contain the platform, so the entries can be written without the
+ * registry.
  */
 
 interface Entry {

@@ -2,7 +2,8 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sendDelta, sendDone, startEvents, withUpstream } from '../test/service/scripted-upstream.ts'
-import { binary, runBuilt } from '../test/support/run-chatctl.ts'
+import { binary } from '../test/support/run-chatctl.ts'
+import { runProgram } from '../test/support/run-program.ts'
 import { makeKey, runService } from '../test/support/run-service.ts'
 import { createSandbox } from '../test/support/sandbox.ts'
 import { hasPrompt } from '../test/system/talk-session.ts'
@@ -10,9 +11,8 @@ import { Tmux } from '../test/system/tmux.ts'
 import { dark, drawTerminal, light, type Screen } from './terminal-picture.ts'
 
 /**
- * Draws the picture of the README: `npm run picture`. What it shows has happened: the built
- * program, on a terminal, with the embedded service, in front of a model server that says what
- * stands here. Needs tmux.
+ * `npm run picture` draws the picture of the README. It records the built program in tmux, with the
+ * embedded service and a model server that sends the replies below.
  */
 
 const columns = 84
@@ -69,7 +69,7 @@ async function playSession(): Promise<Screen> {
       const service = await runService(sandbox, ['--port', '8787', '--upstream', url])
       try {
         const flags = ['--profile', 'work', '--base-url', service.url, '--with-api-key', '--insecure-storage']
-        await runBuilt(sandbox, ['auth', 'login', ...flags], { stdin: await makeKey(sandbox) })
+        await runProgram(sandbox, ['auth', 'login', ...flags], { stdin: await makeKey(sandbox) })
         return await playTerminal(sandbox)
       } finally {
         await service.stop()
@@ -94,7 +94,7 @@ async function playTerminal(sandbox: ReturnType<typeof createSandbox>): Promise<
       await terminal.say(question)
       await terminal.waitUntil(
         (screen) => screen.split('· total').length > index + 1 && hasPrompt(screen),
-        'the answer',
+        'the reply',
       )
     }
     await terminal.settle()

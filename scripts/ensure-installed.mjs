@@ -3,10 +3,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 /**
- * Installs what package-lock.json names when that is not what node_modules holds, so that `npm start`
- * and `npm test` work on a fresh clone, and then runs the script that its arguments name. It runs
- * before anything is installed: plain JavaScript, on whatever Node the machine has. The script runs on
- * the Node that was installed: the shell that runs this one would still find the other.
+ * Runs `npm ci` if node_modules does not match package-lock.json, so that `npm start` and `npm test`
+ * work in a fresh clone, then runs the script in its arguments. This file runs before the installation,
+ * so it is plain JavaScript for any Node version. It starts the script with the installed Node by path,
+ * because the PATH of the parent shell may still find another one.
  */
 
 const root = resolve(import.meta.dirname ?? new URL('.', import.meta.url).pathname, '..')

@@ -3,67 +3,67 @@ import { createRequire } from 'node:module'
 import type { Plugin } from 'esbuild'
 
 /**
- * What the bundle does to its dependencies so that a start loads little. What each part gains is
- * measured in docs/decisions/0003-bundling.md.
+ * An esbuild plugin that removes code chatctl never runs from its dependencies, for a faster startup.
+ * docs/decisions/0003-bundling.md has the measurements.
  */
 
 const oclif = /node_modules[\\/]@oclif[\\/]core[\\/]lib[\\/].*\.js$/
 const undici = /node_modules[\\/]undici[\\/]lib[\\/].*\.js$/
 
 /**
- * oclif searches folders for commands, compares versions and spins; we hand it a plugin made from
- * the manifest and do none of that.
+ * oclif searches directories for commands, compares versions, and draws spinners. chatctl gives it a
+ * static plugin and needs none of these.
  */
 const unusedByOclif = new RegExp(
   `^(${['cli-spinners', 'debug', 'lilconfig', 'minimatch', 'semver', 'tinyglobby', 'typescript', 'wsl-utils'].join('|')})$`,
 )
-/** Files of its own that only do such things. */
+/** oclif's own files for these functions. */
 const unusedOfOclif = /\/(plugin|ts-path|module-loader|find-root|cache-command)$/
 const nothing = `module.exports = new Proxy(() => module.exports, {
   get: (_, name) => name === '__esModule' ? false : module.exports,
 })`
 
-/** HTTP/2, and a second parser of HTTP/1.1 that only an environment variable turns on. */
+/** HTTP/2, and an HTTP/1.1 parser that only an environment variable enables. */
 const unusedByUndici = /\/(client-h2|milo\/(no-)?simd)\.js$/
 
-/** The contract validates what comes in; nothing is compiled from JSON Schema. */
+/** zod validates the requests, so no JSON Schema is compiled. */
 const unusedByFastify = /^@fastify\/(ajv-compiler|fast-json-stringify-compiler)$/
 
-/** Node's HTTP/2, which is not offered, and its TLS, which is loaded where it is. */
+/** Replaces the imports of HTTP/2, which the service does not offer, and of TLS, which is loaded on demand. */
 const fastifyServer = /node_modules[\\/]fastify[\\/]lib[\\/]server\.js$/
 
-/** conf is given no schema. */
+/** conf validates only if it has a schema, and chatctl passes none. */
 const unusedByConf = /^(ajv\/dist\/2020\.js|ajv-formats)$/
 
-/** Bindings to libpq, another runtime's sockets, and a reader of ~/.pgpass that warns: ours reads it. */
+/** Bindings to libpq, the sockets of another runtime, and a ~/.pgpass parser; chatctl has its own. */
 const unusedByPg = /^(pg-native|pg-cloudflare|pgpass)$/
 
-/** Of node:http, undici wants one class to compare with and one number. */
+/** undici uses one class and one number of node:http. */
 const http = `module.exports = { IncomingMessage: class {}, maxHeaderSize: 16384 }`
 
 /**
- * What writes files for conf wants to clean up when the process ends, and for that it repeats each
- * signal to itself: our second one, which ends the program at once. Signals are ours; an exit will do.
+ * conf's file writer cleans up on exit. Its signal handlers send each signal to the process again, which
+ * chatctl would take for a second Ctrl-C and exit immediately. An exit handler is enough.
  */
 const whenExit = 'export default (callback) => process.once("exit", callback)'
 
-/** What undici would need to send a form; we send texts and bytes. */
+/** undici's support for form bodies; chatctl sends only text and bytes. */
 const unusedForms = /^\.\.\/web\/(fetch|webidl)(\/|$)/
 const undiciHttp = /node_modules[\\/]undici[\\/]lib[\\/](core|dispatcher)[\\/]/
 
-/** Of the numbers of llhttp, whose tables of methods and characters take a while to make, undici's parser uses these. */
+/** undici's parser uses only these tables of llhttp. Building the others slows down the startup. */
 const { ERROR, TYPE } = createRequire(import.meta.url)('undici/lib/llhttp/constants.js')
 const llhttp = `module.exports = ${JSON.stringify({ ERROR, TYPE })}`
 
-/** Of node:assert, undici wants a function that throws; the module brings five others. */
+/** undici uses one function of node:assert, which would load five other modules. */
 const assert = `module.exports = (holds, message = 'undici: an assertion failed') => {
   if (!holds) throw Object.assign(new Error(message), { code: 'ERR_ASSERTION' })
 }`
 
-/** A tree of known header names, built in every start to save a small string for each header of an answer. */
+/** undici's tree of known header names saves few bytes per response but is built at every startup. */
 const tree = 'module.exports = { tree: { lookup: () => null } }'
 
-/** `const name = require("…")`, bare or through TypeScript's helpers for default imports. */
+/** Matches `const name = require("…")`, also with TypeScript's helpers for default imports. */
 const requires = /^(?:const|var) (\w+) = ((?:__import(?:Default|Star)\()?require\("[^"]+"\)\)?);$/gm
 const lazy = `const __lazy = (load) => {
   let loaded
@@ -122,15 +122,15 @@ export const leanDependencies: Plugin = {
     build.onResolve({ filter: /^when-exit$/ }, ({ path }) => ({ path, namespace: 'when-exit' }))
     build.onLoad({ filter: /./, namespace: 'when-exit' }, () => ({ contents: whenExit }))
 
-    // Most of a run needs few of oclif's files: each is loaded when something of it is first used.
+    // Most runs need few of oclif's files, so each file is loaded on first use.
     build.onLoad({ filter: oclif }, ({ path }) => ({
       contents: readFileSync(path, 'utf8')
         .replace('"use strict";', `"use strict";\n${lazy}`)
         .replace(requires, 'const $1 = __lazy(() => $2);')
-        // A container may run under a user that its system does not know; we use neither.
+        // In a container, these calls fail if the user ID has no passwd entry. chatctl uses neither value.
         .replace('(0, node_os_1.homedir)()', '""')
         .replace('(0, node_os_1.userInfo)().shell', 'undefined')
-        // It throws past everything that could say what happened (src/cli/output/streams.ts).
+        // This listener would throw outside of chatctl's error handling (src/cli/output/streams.ts).
         .replace("process.stdout.on('error', ", '(() => {})('),
     }))
   },

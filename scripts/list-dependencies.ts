@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import type { BundledPackage } from './bundled-packages.ts'
 import { dependencyReasons } from './dependency-reasons.ts'
 
-/** Writes docs/dependencies.md, after a build. */
+/** Writes docs/dependencies.md. Requires a build. */
 
 const root = resolve(import.meta.dirname, '..')
 
@@ -12,7 +12,7 @@ interface Installed {
   devDependencies: Record<string, string>
 }
 
-/** The page: what an installation brings, what is inside of dist, what only development needs. */
+/** The page has three tables: installed packages, bundled packages, and packages for development. */
 export function composeDependencyPage(): string {
   const { dependencies, devDependencies }: Installed = readJson('package.json')
   const bundled: BundledPackage[] = readJson('dist/.packages.json')
@@ -20,27 +20,27 @@ export function composeDependencyPage(): string {
   const inside = development.filter((name) => findBundled(name, bundled))
   return `# Dependencies
 
-Made by \`npm run docs\`; the reasons are in \`scripts/dependency-reasons.ts\`. Sizes are in kB. What an installation brings altogether, and why the rest is inside of \`dist\`, is [decision 13](decisions/0013-what-an-installation-brings.md). \`dist/licences.txt\` has the licence of everything that is bundled.
+\`npm run docs\` generates this page; the purposes are from \`scripts/dependency-reasons.ts\`. Sizes are in kB. [Decision 13](decisions/0013-what-an-installation-brings.md) explains why most packages are bundled into \`dist\`. \`dist/licenses.txt\` has the licenses of all bundled packages.
 
-## Brought by an installation
+## Installed
 
-With the binary of one system, which is a package of its own.
+Each size includes the package with the binary for one platform.
 
 ${table(
   ['package', 'for', 'unpacked'],
   Object.keys(dependencies).map((name) => [name, reasonOf(name), unpackedSize(name)]),
 )}
 
-## Inside of dist
+## Bundled
 
-What is unpacked is the whole package; what is bundled is the part that we use, in all bundles together, without what it brings.
+The column "unpacked" is the size of the whole package. The column "bundled" is the size of its used code in all bundles, without its own dependencies.
 
 ${table(
   ['package', 'for', 'unpacked', 'bundled', 'in'],
   inside.map((name) => [name, reasonOf(name), unpackedSize(name), ...describeBundled(name, bundled)]),
 )}
 
-${describeBrought(bundled, inside)}
+${describeTransitive(bundled, inside)}
 
 ## Development
 
@@ -59,9 +59,9 @@ function reasonOf(name: string): string {
   return reason
 }
 
-/** Another version of it may be there too, inside of the package that wants it. */
+/** Ignores other versions, which are in the node_modules directories of their dependents. */
 function findBundled(name: string, bundled: readonly BundledPackage[]): BundledPackage | undefined {
-  return bundled.find(({ folder }) => folder.split('node_modules/').slice(1).join() === name)
+  return bundled.find(({ directory }) => directory.split('node_modules/').slice(1).join() === name)
 }
 
 function describeBundled(name: string, bundled: readonly BundledPackage[]): [bytes: string, bundles: string] {
@@ -69,23 +69,23 @@ function describeBundled(name: string, bundled: readonly BundledPackage[]): [byt
   return [inKilobytes(sum(Object.values(bytes))), Object.keys(bytes).sort().join(', ')]
 }
 
-function describeBrought(bundled: readonly BundledPackage[], direct: readonly string[]): string {
+function describeTransitive(bundled: readonly BundledPackage[], direct: readonly string[]): string {
   const own = new Set(direct.map((name) => findBundled(name, bundled)))
-  const brought = bundled.filter((package_) => !own.has(package_))
-  const bytes = sum(brought.flatMap((package_) => Object.values(package_.bytes)))
-  return `These bring ${brought.length} more, of which ${inKilobytes(bytes)} kB are bundled.`
+  const transitive = bundled.filter((package_) => !own.has(package_))
+  const bytes = sum(transitive.flatMap((package_) => Object.values(package_.bytes)))
+  return `These depend on ${transitive.length} more packages, of which ${inKilobytes(bytes)} kB are bundled.`
 }
 
-/** With what it has for this system in packages of their own, and without packages inside of it. */
+/** Includes its packages for this platform, and excludes its nested node_modules. */
 function unpackedSize(name: string): string {
   const { optionalDependencies = {} } = readJson<{ optionalDependencies?: object }>(
     `node_modules/${name}/package.json`,
   )
-  const folders = [name, ...Object.keys(optionalDependencies)]
+  const directories = [name, ...Object.keys(optionalDependencies)]
     .map((each) => `node_modules/${each}`)
-    .filter((folder) => existsSync(join(root, folder)))
-  const files = folders.flatMap((folder) =>
-    globSync(`${folder}/**`, { cwd: root, exclude: (path) => /\/node_modules$/.test(path) }),
+    .filter((directory) => existsSync(join(root, directory)))
+  const files = directories.flatMap((directory) =>
+    globSync(`${directory}/**`, { cwd: root, exclude: (path) => /\/node_modules$/.test(path) }),
   )
   const entries = files.map((file) => statSync(join(root, file))).filter((entry) => entry.isFile())
   return inKilobytes(sum(entries.map(({ size }) => size)))
@@ -96,7 +96,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
-/** Rounded up, so that nothing takes no place. */
+/** Rounded up, so that no package shows 0. */
 function inKilobytes(bytes: number): string {
   return Math.ceil(bytes / 1000).toLocaleString('en')
 }

@@ -6,14 +6,14 @@ export interface Screen {
   cursor: { row: number; column: number }
 }
 
-/** Colours in hex; those of the terminal by the number that its escape sequence has. */
+/** Colors in hex. `colors` has the terminal colors by their SGR numbers. */
 export interface Palette {
   ground: string
   frame: string
   text: string
   dim: string
   cursor: string
-  colours: Readonly<Record<number, string>>
+  colors: Readonly<Record<number, string>>
 }
 
 export const light: Palette = {
@@ -22,7 +22,7 @@ export const light: Palette = {
   text: '#1f2328',
   dim: '#59636e',
   cursor: '#59636e',
-  colours: { 31: '#b5202b', 32: '#116329', 33: '#7a4700', 34: '#0550ae', 35: '#7a3fd1', 36: '#0b6b75' },
+  colors: { 31: '#b5202b', 32: '#116329', 33: '#7a4700', 34: '#0550ae', 35: '#7a3fd1', 36: '#0b6b75' },
 }
 
 export const dark: Palette = {
@@ -31,15 +31,14 @@ export const dark: Palette = {
   text: '#e6edf3',
   dim: '#9198a1',
   cursor: '#9198a1',
-  colours: { 31: '#ff7b72', 32: '#7ee787', 33: '#e3b341', 34: '#79c0ff', 35: '#d2a8ff', 36: '#76e3ea' },
+  colors: { 31: '#ff7b72', 32: '#7ee787', 33: '#e3b341', 34: '#79c0ff', 35: '#d2a8ff', 36: '#76e3ea' },
 }
 
-/** Pixels: a cell of the screen, the room around it, and the bar of the window. */
+/** In pixels. */
 const cell = { width: 8.4, height: 20, font: 14 }
 const padding = 20
 const bar = 38
 
-/** Text in one style. */
 interface Run {
   text: string
   column: number
@@ -52,12 +51,12 @@ interface Style {
   italic: boolean
   underline: boolean
   /** 31 to 36. */
-  colour?: number | undefined
+  color?: number | undefined
 }
 
 const plain: Style = { bold: false, dim: false, italic: false, underline: false }
 
-/** The screen in a window, as SVG: text in a grid, which keeps its shape in whatever font is there. */
+/** Draws the screen in a window, as SVG. Each text has the width of its cells, whatever the font. */
 export function drawTerminal({ text, columns, cursor }: Screen, palette: Palette, label: string): string {
   const rows = readRows(text)
   const width = Math.ceil(columns * cell.width + 2 * padding)
@@ -85,24 +84,24 @@ function corner(row: number, column: number): { x: number; y: number } {
 }
 
 function drawRun({ text, column, style }: Run, row: number, palette: Palette): string[] {
-  const colour = colourOf(style, palette)
+  const color = colorOf(style, palette)
   const words = drawWords(text, column, row, [
-    colour === palette.text ? '' : ` fill="${colour}"`,
+    color === palette.text ? '' : ` fill="${color}"`,
     style.bold ? ' font-weight="bold"' : '',
     style.italic ? ' font-style="italic"' : '',
     style.underline ? ' text-decoration="underline"' : '',
   ])
-  return [...words, ...drawLines(text, column, row, colour)]
+  return [...words, ...drawLines(text, column, row, color)]
 }
 
-function colourOf({ colour, dim }: Style, palette: Palette): string {
-  if (colour === undefined) return dim ? palette.dim : palette.text
-  const known = palette.colours[colour]
-  if (known === undefined) throw new Error(`the palette has no colour ${colour}`)
+function colorOf({ color, dim }: Style, palette: Palette): string {
+  if (color === undefined) return dim ? palette.dim : palette.text
+  const known = palette.colors[color]
+  if (known === undefined) throw new Error(`the palette has no color ${color}`)
   return known
 }
 
-/** Stretches of text, each as wide as its cells. */
+/** One `text` element per run of characters, with the width of its cells. */
 function drawWords(text: string, column: number, row: number, attributes: readonly string[]): string[] {
   const stretches = text.matchAll(/[^\s─│┼](?: ?[^\s─│┼])*/g)
   return [...stretches].map(({ 0: words, index }) => {
@@ -113,8 +112,8 @@ function drawWords(text: string, column: number, row: number, attributes: readon
   })
 }
 
-/** The lines of tables, drawn so that they meet whatever the font and the height of a row. */
-function drawLines(text: string, column: number, row: number, colour: string): string[] {
+/** Draws the lines of tables as paths, so that they meet in every font and row height. */
+function drawLines(text: string, column: number, row: number, color: string): string[] {
   const parts = [...text].flatMap((character, index) => {
     const { x, y } = corner(row, column + index)
     const across = `M${x} ${y + cell.height / 2}h${cell.width}`
@@ -123,10 +122,10 @@ function drawLines(text: string, column: number, row: number, colour: string): s
     if (character === '│') return [down]
     return character === '┼' ? [across, down] : []
   })
-  return parts.length === 0 ? [] : [`<path d="${parts.join('')}" stroke="${colour}" opacity="0.6"/>`]
+  return parts.length === 0 ? [] : [`<path d="${parts.join('')}" stroke="${color}" opacity="0.6"/>`]
 }
 
-/** Rows of runs; of escape sequences only styles are known (ECMA-48, SGR). */
+/** Of the escape sequences, only SGR (ECMA-48 section 8.3.117) is supported. */
 function readRows(text: string): Run[][] {
   let style = plain
   return text.split('\n').map((line) => {
@@ -151,9 +150,9 @@ function applyCode(style: Style, code: number): Style {
   if (code === 3) return { ...style, italic: true }
   if (code === 4) return { ...style, underline: true }
   if (code === 22) return { ...style, bold: false, dim: false }
-  if (code === 39) return { ...style, colour: undefined }
+  if (code === 39) return { ...style, color: undefined }
   if (code === 49) return style
-  if (code >= 30 && code <= 37) return { ...style, colour: code }
+  if (code >= 30 && code <= 37) return { ...style, color: code }
   throw new Error(`the picture knows no style ${code}`)
 }
 

@@ -100,6 +100,24 @@ const changesProcessFor: Record<string, string> = {
   'system/load-sqlite.ts': 'no warning of Node about node:sqlite',
 }
 
+/** What reads the system's clock, or chance, itself. */
+const usesChance = /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bMath\.random\b/
+
+/** Files that do, besides `boot`, and why a test does not want to control it. */
+const usesChanceFor: Record<string, string> = {
+  'system/clock.ts': 'the clock of the system',
+  'system/process-lock.ts': 'waits for another process',
+  'system/replace-file.ts': 'a name that no other process uses',
+  'bulk/input/spool.ts': 'a name that no other process uses',
+  'client/probe-network.ts': 'measures a real connection',
+  'service/domain/identifiers.ts': 'identifiers count upwards in the whole process',
+  'service/oauth/lifetimes.ts': 'oidc-provider reads the clock of the system',
+  'service/store/postgres/change-feed.ts': 'changes of other processes are seen within a real second',
+  'service/store/sqlite/group-commit.ts': 'waits for a database that another process has locked',
+  'service/store/sqlite/open-sqlite.ts': 'waits for a database that another process has locked',
+  'service/store/sqlite/sqlite-counters.ts': 'waits for a database that another process has locked',
+}
+
 /** Layers whose types the command line may use. */
 const spokenOf = ['client', 'plan', 'bulk']
 
@@ -182,6 +200,12 @@ describe('architecture', () => {
     const wrong = outsideBoot.filter((file) => uses.test(codeOf(file)) && !(file in changesProcessFor))
     expect(wrong).to.deep.equal([])
     for (const file of Object.keys(changesProcessFor)) expect(codeOf(file), file).to.match(uses)
+  })
+
+  it('takes the time and chance from the clock of the host', () => {
+    const wrong = outsideBoot.filter((file) => usesChance.test(codeOf(file)) && !(file in usesChanceFor))
+    expect(wrong).to.deep.equal([])
+    for (const file of Object.keys(usesChanceFor)) expect(codeOf(file), file).to.match(usesChance)
   })
 
   it('names flags and commands on the command line alone', () => {

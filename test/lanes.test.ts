@@ -79,7 +79,7 @@ describe('the tests of npm test', () => {
   it('start processes in test/e2e alone, but for those that are named here', () => {
     const inProcess = lines.filter(({ file }) => !file.startsWith('e2e/'))
     const start =
-      /\b(spawn|spawnSync|execFile|execFileSync|fork|startBuilt|runBuilt|startBuiltLogin|runService|runProgram)\(/
+      /\b(spawn|spawnSync|execFile|execFileSync|fork|startBuilt|startBuiltLogin|runService|runProgram)\(/
     const starting = offenders((line) => start.test(line), inProcess).map((found) => found.split(': ')[0])
     expect([...new Set(starting)]).to.deep.equal(Object.keys(startsProcesses))
   })

@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import pg from 'pg'
 
 /**
- * A process: a server as it is often written. Three plain queries for each request: whose key it
- * is, one more request counted, and what was asked for.
+ * A typical server, with three separate queries per request: find the key, count the request, read the
+ * resource.
  */
 const [connectionString] = process.argv.slice(2)
 const pool = new pg.Pool({ connectionString, max: 10 })

@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 
 /**
- * A process: as little server as can do the same SQL. No key, no limit, no validation, no log; one
- * commit for each write. It is handed a copy of the service's own data.
+ * A minimal server with the same SQL on a copy of the service's data: no keys, limits, validation, or
+ * logs, and one commit per write.
  */
 const [file = ''] = process.argv.slice(2)
 const database = new DatabaseSync(file, { timeout: 10_000 })
@@ -47,7 +47,7 @@ const server = createServer((request, response) => {
     const { message } = JSON.parse(Buffer.concat(chunks).toString())
     const now = new Date().toISOString()
     const id = `${process.pid}_${++sent}`
-    const response = `This is an answer to ${message}`
+    const response = `This is a reply to ${message}`
     database.exec('begin immediate')
     insertContext.run(`ctx_${id}`, 'usr_admin', now)
     insertMessage.run(`ctx_${id}`, 'usr_admin', `msg_${id}_1`, 'user', message, 0, null, null, now)

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { median } from '../measure.ts'
 
-/** Milliseconds of one fdatasync of a small write in a folder. */
-export function measureFdatasync(folder: string): number {
-  const file = openSync(join(folder, 'sync'), 'w')
+/** Time of one fdatasync after a small write, in ms. */
+export function measureFdatasync(directory: string): number {
+  const file = openSync(join(directory, 'sync'), 'w')
   const times = Array.from({ length: 101 }, () => {
     writeSync(file, 'x'.repeat(4096))
     const startedAt = performance.now()

@@ -9,9 +9,9 @@ export interface Request {
 }
 
 /**
- * Sends requests over so many connections, one after the other on each, for so many of them in all.
+ * Sends a number of requests over several connections, one at a time on each.
  * @returns requests per second
- * @throws Error for a status other than 2xx: what is refused is fast, and proves nothing
+ * @throws Error for a status other than 2xx: a refused request is fast and would distort the result
  */
 export async function load(
   url: string,

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 
 export const program = resolve(import.meta.dirname, '../../bin/run.js')
 
-/** A key that no hourly limit holds back. */
+/** Creates an API key without an hourly limit. */
 export function makeKey(where: readonly string[]): string {
   const args = [
     'service',

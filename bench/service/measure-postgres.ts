@@ -8,7 +8,7 @@ import { startServer } from './server-process.ts'
 const bare = resolve(import.meta.dirname, 'bare-postgres.mjs')
 const connections = 32
 
-/** Requests per second on a PostgreSQL of its own, against a server that makes three plain queries for each. */
+/** Requests per second on a temporary PostgreSQL, relative to a server that makes three queries per request. */
 export async function measurePostgres(rounds: number): Promise<{ service: number; bare: number }> {
   const postgres = await startPostgres()
   try {

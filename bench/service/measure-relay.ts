@@ -6,33 +6,33 @@ import { join } from 'node:path'
 import { Pool } from 'undici'
 import { median } from '../measure.ts'
 
-/** Requests in flight. */
+/** Concurrent requests. */
 const concurrency = 32
 
-/** Requests of one measurement; a streamed one costs more. */
+/** Requests per measurement. A streamed request costs more. */
 const requests = { whole: 4000, streamed: 800 } as const
 
 type Kind = keyof typeof requests
 
 export interface RelayFigures {
-  /** CPU of our service and of the bare relay, in ms for a request. */
+  /** CPU time per request of the service and of the bare relay, in ms. */
   service: number
   bare: number
   ratio: number
 }
 
 /**
- * CPU that our service uses for a relayed answer, against a bare node:http and undici relay to the
- * same model server, each in a process of its own, in turn: medians over the rounds. `whole` is
- * `POST /v1/chat/completions` on both; `streamed` is `POST /api/chat/send`, which also stores both
- * messages, against the bare relay piping the same stream.
+ * CPU time of the embedded service for a relayed reply, relative to a bare relay (node:http and undici)
+ * with the same model server, in separate processes that take turns: medians over the rounds. `whole` is
+ * `POST /v1/chat/completions` on both. `streamed` is `POST /api/chat/send`, which also stores both
+ * messages; the bare relay only pipes the stream.
  */
 export async function measureRelay(rounds: number): Promise<Record<Kind, RelayFigures>> {
-  const folder = mkdtempSync(join(tmpdir(), 'chatctl-bench-'))
+  const directory = mkdtempSync(join(tmpdir(), 'chatctl-bench-'))
   const model = await start('model-server', [])
   const upstream = `http://127.0.0.1:${model.port}`
   const bare = await start('bare-relay', [upstream])
-  const service = await start('service', [upstream, folder])
+  const service = await start('service', [upstream, directory])
   try {
     const whole = await compare(rounds, service, bare, 'whole')
     const streamed = await compare(rounds, service, bare, 'streamed')
@@ -42,7 +42,7 @@ export async function measureRelay(rounds: number): Promise<Record<Kind, RelayFi
       child.disconnect()
       await once(child, 'exit')
     }
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(directory, { recursive: true, force: true })
   }
 }
 
@@ -62,7 +62,7 @@ async function compare(rounds: number, service: Relay, bare: Relay, kind: Kind):
   const used = { service: [] as number[], bare: [] as number[] }
   for (let round = -1; round < rounds; round++) {
     const [ours, theirs] = [await load(service, kind), await load(bare, kind)]
-    // The first round only warms up.
+    // The first round is a warm-up.
     if (round < 0) continue
     used.service.push(ours)
     used.bare.push(theirs)
@@ -71,7 +71,7 @@ async function compare(rounds: number, service: Relay, bare: Relay, kind: Kind):
   return { ...figures, ratio: figures.service / figures.bare }
 }
 
-/** ms of CPU for each request. */
+/** CPU time per request, in ms. */
 async function load({ child, port, key = 'none' }: Relay, kind: Kind): Promise<number> {
   const pool = new Pool(`http://127.0.0.1:${port}`, { connections: concurrency })
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }
@@ -92,7 +92,7 @@ async function load({ child, port, key = 'none' }: Relay, kind: Kind): Promise<n
 }
 
 function asked(kind: Kind): { path: string; body: string } {
-  const content = 'What is there to say about a relay? '.repeat(6)
+  const content = 'How much work does a relay have? '.repeat(6)
   if (kind === 'whole') {
     const body = { model: 'bench', messages: [{ role: 'user', content }] }
     return { path: '/v1/chat/completions', body: JSON.stringify(body) }

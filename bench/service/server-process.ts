@@ -4,20 +4,20 @@ import { readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { cpuOf } from '../measure.ts'
 
-/** A server in a process of its own, which says its URL in a first line of JSON. */
+/** A server in a separate process, which prints its URL as a first line of JSON. */
 export interface ServerProcess {
   url: string
   pid: number
-  /** Milliseconds from the start of the process to its first answer with status 200. */
+  /** Time from process start to the first response with status 200, in ms. */
   firstAnswer: number
-  /** Milliseconds of CPU that all its threads have used. */
+  /** CPU time of all threads so far, in ms. */
   cpu(): number
-  /** Bytes of memory that it holds now. */
+  /** Current memory in bytes. */
   rss(): number
   stop(): Promise<void>
 }
 
-/** @param path what is asked for first; @param headers with which */
+/** @param path of the first request; @param headers of the first request */
 export async function startServer(
   args: readonly string[],
   path: string,

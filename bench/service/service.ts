@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { onMachine } from '../../src/service/domain/audit.ts'
 import { updateSettings } from '../../src/service/domain/settings.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
+import { systemClock } from '../../src/system/clock.ts'
 import { hasPostgres } from '../../test/support/postgres.ts'
 import { median } from '../measure.ts'
 import { measureFdatasync } from './fdatasync.ts'
@@ -16,7 +17,7 @@ import { type ServerProcess, startServer } from './server-process.ts'
 const bare = resolve(import.meta.dirname, 'bare-service.mjs')
 const connections = 32
 
-/** The embedded service against bare servers that do the same work, in one run. Linux only. */
+/** Compares the embedded service with bare servers that do the same work. Linux only. */
 export async function benchService(rounds: number): Promise<void> {
   process.stdout.write(
     `service and bare server, medians of ${rounds} rounds, ${connections} connections, Node ${process.versions.node}\n`,
@@ -43,13 +44,13 @@ function tell(name: string, { service, bare }: Figures, wanted: string): void {
   process.stdout.write(`${name.padEnd(30)} ${seen}: ${(service / bare).toFixed(2)} (wanted ${wanted})\n`)
 }
 
-/** Both on SQLite, the bare server on a copy of the service's own data. */
+/** Both use SQLite; the bare server has a copy of the service's data. */
 async function measureSqlite(
   rounds: number,
 ): Promise<{ cpu: Figures; rate: Figures; start: Figures; sync: number }> {
-  const folder = mkdtempSync(join(tmpdir(), 'chatctl-bench-'))
+  const directory = mkdtempSync(join(tmpdir(), 'chatctl-bench-'))
   try {
-    const key = await prepareData(folder)
+    const key = await prepareData(directory)
     const authorization = { authorization: `Bearer ${key}` }
     const get: Request = { method: 'GET', path: '/v1/users/usr_admin', headers: authorization }
     const post: Request = {
@@ -62,7 +63,7 @@ async function measureSqlite(
       '--port',
       '0',
       '--data',
-      join(folder, 'ours'),
+      join(directory, 'ours'),
       '--json',
       '--log-level',
       'silent',
@@ -71,14 +72,14 @@ async function measureSqlite(
     ]
     const commands = {
       service: [program, 'service', 'run', ...flags],
-      bare: [bare, join(folder, 'bare.db')],
+      bare: [bare, join(directory, 'bare.db')],
     }
     const seen = {
       cpu: { service: [] as number[], bare: [] as number[] },
       rate: { service: [] as number[], bare: [] as number[] },
       start: { service: [] as number[], bare: [] as number[] },
     }
-    // The first round fills the caches of the machine, and of this process.
+    // The first round fills the caches of the machine and of this process.
     for (let round = -1; round < rounds; round++) {
       for (const name of ['service', 'bare'] as const) {
         const server = await startServer(commands[name], get.path, authorization)
@@ -101,26 +102,26 @@ async function measureSqlite(
       cpu: medians(seen.cpu),
       rate: medians(seen.rate),
       start: medians(seen.start),
-      sync: measureFdatasync(folder),
+      sync: measureFdatasync(directory),
     }
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(directory, { recursive: true, force: true })
   }
 }
 
-/** A data folder with a key that nothing limits, and a copy of its database. */
-async function prepareData(folder: string): Promise<string> {
-  const data = join(folder, 'ours')
+/** Creates a data directory with an API key without limits, and a copy of its database. */
+async function prepareData(directory: string): Promise<string> {
+  const data = join(directory, 'ours')
   const key = makeKey(['--data', data])
-  // A round takes less than a minute, and more requests than the service as shipped lets in.
+  // One round sends more requests per minute than the default rate limit allows.
   const store = openSqlite(data)
-  await updateSettings(store.db, { limits: { max_requests_per_min: 1_000_000_000 } }, onMachine)
+  await updateSettings(store.db, { limits: { max_requests_per_min: 1_000_000_000 } }, onMachine(systemClock))
   await store.close()
-  copyFileSync(join(data, 'chatctl.db'), join(folder, 'bare.db'))
+  copyFileSync(join(data, 'chatctl.db'), join(directory, 'bare.db'))
   return key
 }
 
-/** Milliseconds. */
+/** In ms. */
 async function cpuOfRequest(server: ServerProcess, request: Request, count: number): Promise<number> {
   const before = server.cpu()
   await load(server.url, request, { connections, count })

@@ -19,7 +19,7 @@ export interface AuthorizationServer {
   tokenEndpoint: string
   /** RFC 7009. */
   revocationEndpoint: string | undefined
-  /** The metadata says that revoking a token ends one sign-in alone (docs/service.md, "OAuth"). */
+  /** The metadata says that revoking a token ends one sign-in alone (docs/reference/service-oauth.md, "Endpoints"). */
   grantPerSignIn: boolean
 }
 

@@ -1,8 +1,8 @@
 /**
- * Sets V8 flags that bound heap growth while streaming, for the rest of the process: the space for
- * new objects does not grow, and one compiler is off. With its defaults V8 lets a hundred megabytes of
- * garbage come together before it collects any. Measured on an export of 100,000 messages: at most
- * 93 MB in place of 164, of which an empty run takes 64, for a tenth to a fifth more CPU time.
+ * Sets V8 flags that bound heap growth while streaming, for the rest of the process: the space for new
+ * objects does not grow, and the Maglev compiler is off. By default, V8 accumulates up to 100 MB of
+ * garbage before it collects. For an export of 100,000 messages, the flags reduce the peak from 164 MB to
+ * 93 MB (an empty run takes 64 MB) and cost 10 to 20% more CPU time.
  */
 export function keepHeapSmall(): void {
   const { setFlagsFromString } = process.getBuiltinModule('node:v8')

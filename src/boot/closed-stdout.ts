@@ -3,10 +3,10 @@ import { fstatSync, readFileSync, readlinkSync } from 'node:fs'
 let known: boolean | undefined
 
 /**
- * Node opens /dev/null for reading and writing in the place of a closed stdout before any of our code runs.
- * Programs that discard output, such as Node and Python, open it in the same way for their children; a shell
- * opens it for writing only. So it was closed for certain where a shell is the parent and the file is not
- * what the shell has itself, and where the parent has no stdout at all. Only Linux shows this.
+ * Node replaces a closed stdout by /dev/null, opened for reading and writing, before any program code runs.
+ * Programs that discard output, such as Node and Python, open it in the same way for their children, but a
+ * shell opens it for writing only. So stdout was certainly closed if the parent is a shell whose own stdout
+ * is not that file, or if the parent has no stdout. Only Linux has this information, in /proc.
  */
 export function isStdoutClosed(): boolean {
   known ??= findClosed()

@@ -2,16 +2,15 @@ import { isatty } from 'node:tty'
 
 const cleanups = new Set<(exitCode: number) => void>()
 
-/** What may not end by itself. */
+/** Stops for work that may not end by itself. */
 const running = new Set<() => void>()
 
 /**
- * Ends this process, now. `process.exit` waits for every native call that another thread is still
- * in, and one to a keychain that does not answer never returns; where the system can put another
- * program in the place of this one, that ends all threads at once.
+ * Ends this process immediately. `process.exit` waits for native calls on other threads, and a call to a
+ * keychain that does not respond never returns. Where the system has execve(2), it ends all threads.
  */
 export function endProcess(exitCode: number): never {
-  // Neither a signal nor another program in the place of this one emits `exit`.
+  // Neither a signal nor execve emits `exit`.
   cleanUp(exitCode)
   for (const stop of running) stop()
   if (exitCode === interrupted && isatty(2)) dieOfInterrupt()
@@ -19,12 +18,12 @@ export function endProcess(exitCode: number): never {
   process.exit(exitCode)
 }
 
-/** 128 and SIGINT, as a shell says it. */
+/** The exit code of a shell for SIGINT: 128 and the number of the signal. */
 const interrupted = 130
 
 /**
- * A shell goes on with its loop after a program that ended by itself, whatever the exit code; it stops
- * where the program died of Ctrl-C, as those do that have no handler for it.
+ * A shell continues its loop after a program that exited, with any exit code. It stops the loop only if
+ * SIGINT killed the program, so this process kills itself with SIGINT.
  */
 function dieOfInterrupt(): void {
   process.removeAllListeners('SIGINT')
@@ -37,7 +36,7 @@ function dieOfInterrupt(): void {
  * @returns withdraws it
  */
 export function onExit(cleanup: (exitCode: number) => void): () => void {
-  // Each is an entry of its own.
+  // A new function, so that the same cleanup can be registered twice.
   const entry = (exitCode: number) => cleanup(exitCode)
   process.off('exit', cleanUp).on('exit', cleanUp)
   cleanups.add(entry)
@@ -54,13 +53,13 @@ function cleanUp(exitCode: number): void {
 }
 
 /**
- * Says that something may not end by itself: a native call on another thread, or, where `stop` can
- * end it, another process.
+ * Registers work that may not end by itself: a native call on another thread, or another process, which
+ * `stop` ends.
  *
- * @returns to be called when it has ended
+ * @returns the function to call when the work has ended
  */
 export function untilEnded(stop = () => {}): () => void {
-  // Each is an entry of its own, whatever it is stopped by.
+  // A new function, so that the same stop can be registered twice.
   const entry = () => stop()
   running.add(entry)
   return () => {

@@ -2,17 +2,17 @@ import { text } from 'node:stream/consumers'
 import { callKeychain } from '../credentials/keychain-items.ts'
 
 /**
- * One call of the keychain in a process of its own, which can be killed while it blocks. The
- * request comes as JSON on stdin, so that a secret is never an argument; the answer goes to stdout.
+ * Makes one keychain call in a separate process, which can be killed while it blocks. The request is JSON
+ * on stdin, because arguments are visible to other processes. The result is JSON on stdout.
  */
 async function serve(): Promise<void> {
-  const answer = await text(process.stdin)
+  const result = await text(process.stdin)
     .then((request) => callKeychain(JSON.parse(request)))
     .then(
       (value) => ({ value }),
       (error: Error) => ({ error: error.message }),
     )
-  process.stdout.end(JSON.stringify(answer))
+  process.stdout.end(JSON.stringify(result))
 }
 
 void serve()

@@ -8,21 +8,21 @@ import { isOursAlone, makePrivateDirectory } from '../system/private-directory.t
 import { replaceFile } from '../system/replace-file.ts'
 
 /**
- * Loads the files of dist as Node's own loader of CommonJS would, with V8's compiled code kept
- * between runs. Node's compile cache keeps what was compiled when a file was loaded; this one is
- * taken after a run, and so holds the functions that the run needed, which is most of the gain
+ * Loads the files of dist like Node's CommonJS loader, and caches V8's compiled code between runs. Node's
+ * own compile cache contains only the code that was compiled when the file was loaded. This cache is taken
+ * after a run, so it also contains the functions that the run called, which saves the most time
  * (docs/decisions/0003-bundling.md).
  */
 
-/** Content hash of every bundle by name, put in by the build. */
+/** Content hash of every bundle by name, set by the build. */
 declare const bundleHashes: Record<string, string>
 
 interface Loaded {
   script: Script
   exports: unknown
-  /** What this bundle's files in the cache directory begin with. */
+  /** Prefix of this bundle's files in the cache directory. */
   key: string
-  /** Whether some of what was kept is lost. */
+  /** Whether the cached code failed its checksum. */
   isDamaged: boolean
 }
 
@@ -48,33 +48,32 @@ export function loadBundle(name: string): unknown {
 
 function requireFromBundle(id: string): unknown {
   if (id.startsWith('./')) return loadBundle(id.slice(2, -'.cjs'.length))
-  // Faster than `require`, which looks at hooks and caches first.
+  // Faster than `require`, which checks hooks and caches first.
   return process.getBuiltinModule(id) ?? fromHere(id)
 }
 
 /**
- * Keeps the compiled code of this run where no earlier run of the same command has. The first run
- * only leaves a note that it was there: a machine that is thrown away after one run, as in CI, would
- * pay for a cache that nobody reads. Nothing here may fail: without a cache directory every start is
- * only slower.
+ * Caches the compiled code of this run unless an earlier run of the same command has. The first run on a
+ * machine only writes a marker file: a CI machine that is discarded after one run would pay for a cache
+ * that is never read. This function must not fail: without a cache, a start is only slower.
  *
  * @param command id of the command that ran
  */
 export function keepCodeCaches(command: string): void {
-  const folder = trustedFolder()
-  if (folder === undefined) return
+  const directory = trustedDirectory()
+  if (directory === undefined) return
   for (const [name, { script, key, isDamaged }] of loaded) {
     try {
-      const marker = join(folder, `${key}.${command.replaceAll(':', '-')}`)
+      const marker = join(directory, `${key}.${command.replaceAll(':', '-')}`)
       if (exists(marker) && !isDamaged) continue
-      const note = join(folder, `${key}.once`)
+      const note = join(directory, `${key}.once`)
       if (!exists(note)) {
         writeFileSync(note, '', { mode: 0o600 })
         continue
       }
-      forgetOtherVersions(folder, name, key)
+      forgetOtherVersions(directory, name, key)
       const code = script.createCachedData()
-      replaceFile(join(folder, key), Buffer.concat([code, sampleOf(code)]), { flush: false })
+      replaceFile(join(directory, key), Buffer.concat([code, sampleOf(code)]), { flush: false })
       writeFileSync(marker, '', { mode: 0o600 })
     } catch {
       // A full disk, or another run doing the same.
@@ -86,16 +85,16 @@ function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-/** Of two versions in use side by side, each leaves the other its own for this time, in ms. */
+/** Two versions in use at the same time keep each other's cache files for this time, in ms. */
 const oneDay = 24 * 60 * 60 * 1000
 
-function forgetOtherVersions(folder: string, name: string, key: string): void {
-  for (const file of readdirSync(folder)) {
-    // A run that was killed leaves a temporary file, which begins with a dot.
+function forgetOtherVersions(directory: string, name: string, key: string): void {
+  for (const file of readdirSync(directory)) {
+    // A killed run leaves a temporary file, whose name begins with a dot.
     const bare = file.replace(/^\./, '')
     const isBundle = bare.startsWith(`${name}-`) && /^[0-9a-f]{16}-/.test(bare.slice(name.length + 1))
     if (!isBundle || file.startsWith(key)) continue
-    const path = join(folder, file)
+    const path = join(directory, file)
     if (statSync(path).mtimeMs < Date.now() - oneDay) removeQuietly(path)
   }
 }
@@ -107,12 +106,12 @@ function removeQuietly(path: string): void {
 }
 
 function readCodeCache(key: string): { code?: Buffer; isDamaged: boolean } {
-  // Coverage counts what V8 compiles in this run.
-  const folder = process.env['NODE_V8_COVERAGE'] ? undefined : trustedFolder()
-  if (folder === undefined) return { isDamaged: false }
+  // Coverage counts only code that V8 compiles in this run.
+  const directory = process.env['NODE_V8_COVERAGE'] ? undefined : trustedDirectory()
+  if (directory === undefined) return { isDamaged: false }
   let bytes: Buffer
   try {
-    bytes = readFileSync(join(folder, key))
+    bytes = readFileSync(join(directory, key))
   } catch {
     return { isDamaged: false }
   }
@@ -123,12 +122,12 @@ function readCodeCache(key: string): { code?: Buffer; isDamaged: boolean } {
 
 const sampleLength = 4
 
-/** One word of 32 bits of so many is looked at: 1 kB, so that of a lost page of 4 kB four are missed. */
+/** One 32-bit word of this many is in the checksum: one per 1 kB, so a lost 4 kB page affects four. */
 const sampleStep = 256
 
 /**
- * What stands behind the code, to tell that a machine that stopped did not lose some of it: V8 looks
- * at its first bytes only, and crashes. To look at all of it would take longer than the start gains.
+ * A checksum after the code, which detects pages lost in a power failure. V8 checks only the first bytes,
+ * and would crash. A checksum of all bytes would take longer than the cache saves.
  */
 function sampleOf(code: Buffer): Buffer {
   const words = new Int32Array(code.buffer, code.byteOffset, code.length >> 2)
@@ -139,19 +138,19 @@ function sampleOf(code: Buffer): Buffer {
   return sample
 }
 
-let folderOfThisRun: { path: string | undefined } | undefined
+let directoryOfThisRun: { path: string | undefined } | undefined
 
-/** V8 runs what it finds here, so it must be ours alone. */
-function trustedFolder(): string | undefined {
-  folderOfThisRun ??= { path: findTrustedFolder() }
-  return folderOfThisRun.path
+/** V8 executes the files in this directory, so only this user may have write access. */
+function trustedDirectory(): string | undefined {
+  directoryOfThisRun ??= { path: findTrustedDirectory() }
+  return directoryOfThisRun.path
 }
 
-function findTrustedFolder(): string | undefined {
+function findTrustedDirectory(): string | undefined {
   try {
-    const folder = new Directories(process.env).cache
-    makePrivateDirectory(folder)
-    return isOursAlone(folder) ? folder : undefined
+    const directory = new Directories(process.env).cache
+    makePrivateDirectory(directory)
+    return isOursAlone(directory) ? directory : undefined
   } catch {
     return undefined
   }

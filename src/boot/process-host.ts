@@ -7,7 +7,7 @@ import { isStdoutClosed } from './closed-stdout.ts'
 import { onExit, untilEnded } from './end-process.ts'
 import { watchSignals } from './watch-signals.ts'
 
-/** This process, as the host of one run. Its streams are opened when they are first looked at. */
+/** This process as the host of a run. Getters open the streams on first use. */
 export function createProcessHost({ onReaderGone }: Pick<Host, 'onReaderGone'>): Host {
   const { env } = process
   return {

@@ -3,13 +3,13 @@ import { Interruption } from '../cli/interruption.ts'
 import { endingSignals } from '../system/leave-signals-to-system.ts'
 import { endProcess } from './end-process.ts'
 
-/** Two signals within so many ms are one: wrappers such as timeout(1) send theirs to a process and to its group. */
+/** Two signals within this many ms count as one: timeout(1) signals both the process and its group. */
 const echo = 50
 
-/** Work that does not see the signal gets this long, in ms, before the process ends anyway. */
+/** Grace period in ms: the process ends after it even if some work ignores the signal. */
 const usualGrace = 5_000
 
-/** The first signal ends what runs in good order, a second one at once. */
+/** The first signal aborts the run gracefully; a second one ends the process immediately. */
 export function watchSignals(): Pick<
   Host,
   'signal' | 'takeInterrupts' | 'allowGrace' | 'raise' | 'onContinue'

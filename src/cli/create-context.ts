@@ -121,9 +121,8 @@ export interface Context {
 /** Wires everything together: the only place that knows both ends. */
 export function createContext(invocation: Invocation): Context {
   const { streams } = invocation
-  const { host } = streams
-  const { signal } = streams
-  const { env } = host
+  const { host, signal } = streams
+  const { env, clock } = host
   const directories = new Directories(env)
   const fromWorkingDirectory = (name: string) => resolvePath(host, name)
   const { configuration, options, failure } = resolveConfiguration(invocation, env, directories)
@@ -145,7 +144,7 @@ export function createContext(invocation: Invocation): Context {
     maxWait: options.max_wait.value,
     signal,
     env,
-    clock: host.clock,
+    clock,
     observe: observeClient(output, debug),
   }
 
@@ -158,7 +157,7 @@ export function createContext(invocation: Invocation): Context {
       owner,
       store,
       signal,
-      clock: host.clock,
+      clock,
       missing: () => noCredential(to),
       renew: async (held, rejected) => {
         const { renewTokens } = await import('../auth/renew-tokens.ts')
@@ -185,7 +184,7 @@ export function createContext(invocation: Invocation): Context {
   const openAdministration = async (place: DataPlace) => {
     refuseOtherService(options)
     const { openAdministration: open } = await import('../service/administration/administration.ts')
-    const administration = await open({ ...place, env })
+    const administration = await open({ ...place, env }, clock)
     closers.push(async () => administration.close())
     return administration
   }
@@ -278,7 +277,7 @@ export function createContext(invocation: Invocation): Context {
       const { startService } = await import('../service/start-service.ts')
       const announce = { defaultFolder: defaultDataFolder(directories), onExit: host.onExit }
       const folder = dataDir === undefined ? directories.data : fromWorkingDirectory(dataDir)
-      return startService({ ...rest, dataDir: folder, env, announce, offlineNotice })
+      return startService({ ...rest, dataDir: folder, env, clock, announce, offlineNotice })
     },
     openAdministration: (place) => openToChange(openAdministration, directories, resolved(place)),
     lookAround: (place, tell) => openToRead(openAdministration, directories, resolved(place), output, tell),
@@ -290,9 +289,10 @@ export function createContext(invocation: Invocation): Context {
 }
 
 /** The embedded service on a free loopback port of this process, for as long as the command runs. */
-async function startLocalService({ directories, env, output }: Context, closers: (() => Promise<void>)[]) {
+async function startLocalService({ host, directories, output }: Context, closers: (() => Promise<void>)[]) {
   const { startService } = await import('../service/start-service.ts')
-  const service = await startService({ dataDir: directories.data, env, log: 'silent', offlineNotice })
+  const { env, clock } = host
+  const service = await startService({ dataDir: directories.data, env, clock, offlineNotice })
   closers.push(() => service.close())
   if (service.created) output.notice(`Talking to the embedded service; its data lies in ${service.dataDir}`)
   return { url: service.url, key: service.createProcessKey() }

@@ -4,7 +4,7 @@ import type { Streams } from './output/streams.ts'
 
 /** A command that knows of its surroundings only what it is given, so that it can run many times in one process. */
 export abstract class HostedCommand extends Command {
-  protected readonly streams: Streams
+  readonly streams: Streams
   /** What the run ends with; undefined for 0 where all that was written has reached stdout. */
   protected exitCode: number | undefined
 

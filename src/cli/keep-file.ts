@@ -1,7 +1,8 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Directories } from '../system/directories.ts'
+import { isoNow } from '../system/clock.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
+import type { Context } from './create-context.ts'
 
 /** What is kept for a person until they have used it. */
 type Kept = 'edits' | 'passwords'
@@ -15,13 +16,13 @@ type Kept = 'edits' | 'passwords'
  * @throws the system's error where neither can be written
  */
 export function keepFile(
-  directories: Directories,
+  { directories, host }: Pick<Context, 'directories' | 'host'>,
   kept: Kept,
   name: string,
   extension: string,
   text: string,
 ): string {
-  const time = new Date().toISOString().replaceAll(/[:.]/g, '-')
+  const time = isoNow(host.clock).replaceAll(/[:.]/g, '-')
   const places = [
     () => join(directories.state, kept),
     () => mkdtempSync(join(directories.temporary, 'chatctl-')),

@@ -1,7 +1,9 @@
+import type { Command } from '@oclif/core/command'
 import * as Flags from '@oclif/core/flags'
 import { parseEnd, parseMoment } from '../config/moment.ts'
 import { Failure } from '../contract/failure.ts'
 import { integerFlag, textFlag } from './flag-types.ts'
+import type { HostedCommand } from './hosted-command.ts'
 
 /** Where the embedded service keeps its data; every `service` command takes it. */
 export const dataFlag = textFlag({
@@ -28,15 +30,18 @@ export const keyFlags = {
   expires: Flags.custom<{ at: string | null }>({
     helpValue: 'TIME',
     summary: 'Expiry time: 30d, 12h, 2027-01-31 (UTC), or never',
-    parse: async (input) => {
+    parse: async (input, command) => {
       if (input.trim() === 'never') return { at: null }
-      const end = parseEnd(input, Date.now())
+      const end = parseEnd(input, nowOf(command))
       if (end === undefined)
         throw new Error(`"${input}" is neither a date, such as 2027-01-31, nor 30d or never`)
       return { at: new Date(end).toISOString() }
     },
   })(),
 }
+
+/** The time of the run that a flag belongs to. */
+const nowOf = (command: Command) => (command as HostedCommand).streams.host.clock.now()
 
 export const tiers = ['free', 'pro', 'enterprise'] as const
 
@@ -53,8 +58,8 @@ export function keyPermissions(given: readonly string[] | undefined): readonly s
 /** A moment of the past, as ISO 8601. */
 export const pastFlag = Flags.custom<string>({
   helpValue: 'TIME',
-  parse: async (input) => {
-    const moment = parseMoment(input, Date.now())
+  parse: async (input, command) => {
+    const moment = parseMoment(input, nowOf(command))
     if (moment === undefined)
       throw new Error(`"${input}" is neither a date, such as 2026-01-31, nor a time ago, such as 7d`)
     return new Date(moment).toISOString()

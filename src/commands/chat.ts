@@ -73,6 +73,7 @@ export default class Chat extends BaseCommand {
       terminal: new SessionTerminal(streams),
       connect: (observe) => context.connect({ observe }),
       signal: context.signal,
+      clock: host.clock,
       begin: await chooseBeginning(flags, context, folder),
       owner,
       serviceName: serviceNameOf(context),

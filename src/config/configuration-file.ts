@@ -8,9 +8,8 @@ import type { Directories } from '../system/directories.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
 import { withFileLock } from '../system/process-lock.ts'
 
-/** What a person sets. Where credentials are stored (`storage`, `credentials`) only signing in and out decide. */
-export const profileKeys = [
-  'base_url',
+/** What signing in needs to know, and a profile remembers. */
+export const signInKeys = [
   'auth_url',
   'client_id',
   'token_url',
@@ -18,6 +17,12 @@ export const profileKeys = [
   'redirect_host',
   'redirect_port',
   'redirect_path',
+] as const
+
+/** What a person sets. Where credentials are stored (`storage`, `credentials`) only signing in and out decide. */
+export const profileKeys = [
+  'base_url',
+  ...signInKeys,
   'model',
   'output',
   'timeout',

@@ -1,6 +1,12 @@
 import { Failure } from '../contract/failure.ts'
 import { nearest } from '../contract/nearest-word.ts'
-import { type Configuration, type Profile, type ProfileKey, profileKeys } from './configuration-file.ts'
+import {
+  type Configuration,
+  type Profile,
+  type ProfileKey,
+  profileKeys,
+  signInKeys,
+} from './configuration-file.ts'
 import { outputFormats, readOutputFormat } from './output-formats.ts'
 import {
   localProfile,
@@ -33,17 +39,6 @@ const readers: Partial<Record<ProfileKey, (text: string) => unknown>> = {
   retries: readCount,
   max_wait: readDuration,
 }
-
-/** What signing in needs to know, and a profile remembers. */
-export const signInKeys = [
-  'auth_url',
-  'client_id',
-  'token_url',
-  'scope',
-  'redirect_host',
-  'redirect_port',
-  'redirect_path',
-] as const
 
 /**
  * The configuration with one value set; a profile that is not there yet begins with it.

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
+import type { Clock } from '../system/clock.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
 import type { Directories } from '../system/directories.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
@@ -31,13 +32,17 @@ export interface ExportDirectory {
  *
  * @throws Failure `storage`
  */
-export function openExportDirectory({ state }: Directories, identity: ExportIdentity): ExportDirectory {
+export function openExportDirectory(
+  { state }: Directories,
+  identity: ExportIdentity,
+  clock: Clock,
+): ExportDirectory {
   const all = join(state, 'exports')
   const name = nameOf(identity)
   const path = join(all, `${name}-${process.pid}`)
   try {
     makePrivateDirectory(all)
-    removeOld(all)
+    removeOld(all, clock)
     const left = readdirSync(all)
       .filter((entry) => entry.startsWith(`${name}-`))
       .map((entry) => ({ entry, pid: Number(entry.slice(name.length + 1)) }))
@@ -69,12 +74,12 @@ function takeOver(left: string, path: string): boolean {
   }
 }
 
-function removeOld(all: string): void {
+function removeOld(all: string, clock: Clock): void {
   for (const entry of readdirSync(all)) {
     const path = join(all, entry)
     const index =
       statSync(join(path, 'index'), { throwIfNoEntry: false }) ?? statSync(path, { throwIfNoEntry: false })
-    if (index && Date.now() - index.mtimeMs > keptFor) rmSync(path, { recursive: true, force: true })
+    if (index && clock.now() - index.mtimeMs > keptFor) rmSync(path, { recursive: true, force: true })
   }
 }
 

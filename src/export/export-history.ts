@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs'
+import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/directories.ts'
 import { DocumentFile } from '../system/document-file.ts'
 import { type Collecting, collectHistory } from './collect-history.ts'
@@ -12,6 +13,7 @@ export interface Export
   format: ExportFormat
   identity: ExportIdentity
   directories: Directories
+  clock: Clock
   /** The file to replace; undefined for stdout. */
   to: string | undefined
   writeToStdout: Write
@@ -34,11 +36,11 @@ export interface Export
  * @returns how many messages were written
  */
 export async function exportHistory(options: Export): Promise<number> {
-  const { to, identity, signal } = options
+  const { to, identity, signal, clock } = options
   const file = to === undefined ? undefined : new DocumentFile(to)
-  const directory = openExportDirectory(options.directories, identity)
+  const directory = openExportDirectory(options.directories, identity, clock)
   if (directory.leftBy !== undefined) file?.removeLeftovers(directory.leftBy)
-  const store = new PageStore(directory.path)
+  const store = new PageStore(directory.path, clock)
   // Also where the reader of a pipe has had enough, which ends the program at once.
   const withdrawCleanup = options.onExit((exitCode) => {
     if (exitCode === 0) rmSync(directory.path, { recursive: true, force: true })

@@ -13,6 +13,7 @@ import { crc32 } from 'node:zlib'
 import type { HistoryPosition } from '../client/history-position.ts'
 import type { HistoryMessage } from '../contract/conversation.ts'
 import { firstTime } from '../contract/history-order.ts'
+import type { Clock } from '../system/clock.ts'
 import { directoryFailure } from './export-directory.ts'
 
 /** One page: its messages stand in the file of pages as lines of JSON, the oldest first. */
@@ -57,13 +58,16 @@ export class PageStore {
   readonly #indexFile: number
   readonly #directory: string
   #size = 0
-  #syncedAt = Date.now()
+  readonly #clock: Clock
+  #syncedAt: number
   /** A buffer for each page would be garbage faster than it is collected. */
   #scratch = Buffer.allocUnsafe(64 * 1024)
 
   /** @throws Failure `storage` */
-  constructor(directory: string) {
+  constructor(directory: string, clock: Clock) {
     this.#directory = directory
+    this.#clock = clock
+    this.#syncedAt = clock.monotonic()
     ;[this.#pagesFile, this.#indexFile] = this.#guard(() => [
       openOwn(join(directory, 'pages')),
       openOwn(join(directory, 'index')),
@@ -97,7 +101,7 @@ export class PageStore {
         sum: crc32(bytes),
         position,
       })
-      if (Date.now() - this.#syncedAt > syncInterval) this.#sync()
+      if (this.#clock.monotonic() - this.#syncedAt > syncInterval) this.#sync()
     })
   }
 
@@ -153,7 +157,7 @@ export class PageStore {
   #sync(): void {
     fsyncSync(this.#pagesFile)
     fsyncSync(this.#indexFile)
-    this.#syncedAt = Date.now()
+    this.#syncedAt = this.#clock.monotonic()
   }
 
   #add(line: IndexLine): void {

@@ -7,6 +7,7 @@ import { Failure } from '../contract/failure.ts'
 import { checkShape } from '../contract/faults.ts'
 import { namedSettingsFile } from '../contract/settings-file.ts'
 import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../contract/settings-keys.ts'
+import { type Clock, isoNow } from '../system/clock.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
 import type { Directories } from '../system/directories.ts'
 import { replaceDocument } from '../system/document-file.ts'
@@ -49,13 +50,13 @@ const planFile = z.strictObject({
 })
 
 /** The text of a plan file: JSON with a checksum over all that it says. */
-export function composePlanFile(plan: Plan, toolVersion: string): string {
+export function composePlanFile(plan: Plan, toolVersion: string, clock: Clock): string {
   const { service, settings, api } = plan
   const content = {
     format,
     v: 1,
     id: randomUUID(),
-    created_at: api?.comparedAt ?? new Date().toISOString(),
+    created_at: api?.comparedAt ?? isoNow(clock),
     tool: toolVersion,
     service,
     base_hash: baseHashOf(plan),

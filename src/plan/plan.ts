@@ -3,6 +3,7 @@ import { canonicalJson } from '../contract/exact-json.ts'
 import type { Settings, SettingsPatch } from '../contract/settings.ts'
 import type { SettingsFile } from '../contract/settings-file.ts'
 import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../contract/settings-keys.ts'
+import { type Clock, isoNow } from '../system/clock.ts'
 import { valueAt } from '../view/view.ts'
 import { leavesOf, patchOf } from './leaves.ts'
 
@@ -49,6 +50,7 @@ export function makePlan(
   file: SettingsFile,
   current: Settings,
   sent: SentConfiguration | undefined,
+  clock: Clock,
 ): Plan {
   const settings = managedKeys(settingsKeys, file.settings, current)
   const api = managedKeys(apiConfigurationKeys, file.api, sent?.configuration ?? {})
@@ -57,7 +59,7 @@ export function makePlan(
     settings,
     ...(api.length === 0
       ? {}
-      : { api: { sentAt: sent?.sentAt ?? null, comparedAt: new Date().toISOString(), managed: api } }),
+      : { api: { sentAt: sent?.sentAt ?? null, comparedAt: isoNow(clock), managed: api } }),
   }
 }
 
@@ -154,10 +156,12 @@ export interface SentDifference {
 }
 
 export function compareSent(before: SentConfiguration, configuration: ApiConfiguration): SentDifference {
-  const plan = makePlan('', { settings: {}, api: configuration }, {}, before)
+  const { sentAt } = before
+  const managed = managedKeys(apiConfigurationKeys, configuration, before.configuration)
+  const plan = { service: '', settings: [], api: { sentAt, comparedAt: sentAt, managed } }
   const named = leavesOf(configuration)
   return {
-    sentAt: before.sentAt,
+    sentAt,
     changes: resultOf(plan).changes,
     left: [...leavesOf(before.configuration).keys()]
       .filter((path) => !named.has(path))

@@ -3,7 +3,7 @@ import type { Fault } from '../contract/faults.ts'
 
 /**
  * The service's own values of `error.code`, each with its status: docs/interface.md, "Errors", shows no
- * code. docs/service.md lists them.
+ * code. docs/reference/service.md lists them.
  */
 const statuses = {
   invalid_request: 400,

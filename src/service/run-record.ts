@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs'
 import { readdir, readFile, realpath, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { isAbsolute, join } from 'node:path'
+import { type Clock, isoNow } from '../system/clock.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
 import { replaceFile } from '../system/replace-file.ts'
 
@@ -48,8 +49,9 @@ export async function announceRun(
   folder: string,
   said: Pick<WrittenRecord, 'url' | 'admin_url' | 'version' | 'place'>,
   { defaultFolder, onExit }: Announcement,
+  clock: Clock,
 ): Promise<() => Promise<void>> {
-  const record: WrittenRecord = { ...said, pid: process.pid, started_at: new Date().toISOString() }
+  const record: WrittenRecord = { ...said, pid: process.pid, started_at: isoNow(clock) }
   const files = [await writeRecord(folder, 'running', record)]
   try {
     if (defaultFolder !== undefined && !(await isSameFolder(folder, defaultFolder)))

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
+import { type Clock, systemClock } from '../system/clock.ts'
 import { generateKey, hashKey } from './domain/access/keys.ts'
 import type { LogOptions } from './http/create-logger.ts'
 import { createServer } from './http/create-server.ts'
@@ -44,6 +44,8 @@ export interface ServiceOptions extends ExposureOptions {
   version?: string | undefined
   /** How long, in ms, running answers may take to end when the service closes; 4,000 when not given. */
   drain?: number | undefined
+  /** The system's when not given. What oidc-provider reads of the system's clock is converted to it. */
+  clock?: Clock | undefined
   /** Closes the service when aborted. */
   signal?: AbortSignal | undefined
 }
@@ -74,21 +76,39 @@ const farewell = 500
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   options.signal?.throwIfAborted()
-  const { host = '127.0.0.1', port = 0, log = 'silent', announce, drain = 4_000 } = options
+  const {
+    host = '127.0.0.1',
+    port = 0,
+    log = 'silent',
+    announce,
+    drain = 4_000,
+    clock = systemClock,
+  } = options
   const dataDir = resolve(options.dataDir)
   const exposure = readExposure(host, options)
   const metrics = options.admin && (await loadMetrics(options.version ?? ''))
-  const upstream = observe(await createUpstream(options), metrics)
+  const upstream = observe(await createUpstream(options, clock), metrics, clock)
   const store = await openStore({ dataDir, database: options.database, env: options.env })
   const processKeys = new Set<string>()
   const stopping = new AbortController()
-  const readiness = new Readiness(store.db)
+  const readiness = new Readiness(store.db, clock)
   let listening: FastifyInstance | undefined
   let admin: AdminServer | undefined
   try {
     const logger = log === 'silent' ? undefined : await loadLogger(log)
     const { version } = options
-    const parts = { store, dataDir, upstream, processKeys, logger, exposure, readiness, metrics, version }
+    const parts = {
+      store,
+      dataDir,
+      upstream,
+      processKeys,
+      logger,
+      exposure,
+      readiness,
+      metrics,
+      version,
+      clock,
+    }
     const server = createServer({ ...parts, stopping: stopping.signal })
     const url = await listen(server, host, port)
     listening = server
@@ -96,7 +116,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const adminUrl = admin?.url
     const { place } = store
     const said = { url, admin_url: adminUrl ?? null, version: version ?? null, place }
-    const withdraw = announce && (await announceRun(dataDir, said, announce))
+    const withdraw = announce && (await announceRun(dataDir, said, announce, clock))
     if (issuerOf(exposure, url) === undefined) logger?.warn(noSignIn)
     logger?.info({ url, admin: adminUrl, data: dataDir, database: place }, 'listening')
 
@@ -109,7 +129,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const shutDown = async (notice: number) => {
       options.signal?.removeEventListener('abort', closeNow)
       readiness.stop()
-      if (notice > 0) await pause(notice)
+      if (notice > 0) await clock.sleep(notice)
       await withdraw?.()
       await stop(server, stopping, drain)
       await admin?.close()
@@ -145,13 +165,13 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   }
 }
 
-async function createUpstream({ upstream, offlineNotice }: ServiceOptions): Promise<Upstream> {
+async function createUpstream({ upstream, offlineNotice }: ServiceOptions, clock: Clock): Promise<Upstream> {
   if (!upstream) {
     const { createOffline } = await import('./upstream/offline.ts')
-    return createOffline(offlineNotice)
+    return createOffline(offlineNotice, clock)
   }
   const { createOpenAiCompatible } = await import('./upstream/openai-compatible.ts')
-  return createOpenAiCompatible(upstream)
+  return createOpenAiCompatible(upstream, undefined, clock)
 }
 
 /** prom-client is only wanted here, so it is loaded only where somebody may ask for metrics. */
@@ -160,8 +180,8 @@ async function loadMetrics(version: string): Promise<Metrics> {
   return createMetrics(version)
 }
 
-const observe = (upstream: Upstream, metrics: Metrics | undefined) =>
-  metrics ? observeUpstream(upstream, metrics) : upstream
+const observe = (upstream: Upstream, metrics: Metrics | undefined, clock: Clock) =>
+  metrics ? observeUpstream(upstream, metrics, clock) : upstream
 
 async function loadLogger(options: LogOptions) {
   const { createLogger } = await import('./http/create-logger.ts')

@@ -1,6 +1,9 @@
 /** Time and chance, so that a test can wait an hour in no time. All values are milliseconds. */
 export interface Clock {
+  /** Unix time. It jumps when the clock of the system is set. */
   now(): number
+  /** Only ever grows, for durations. */
+  monotonic(): number
   /** In [0, 1). */
   random(): number
   /** Rejects with `signal.reason` as soon as the signal is aborted. */
@@ -9,6 +12,7 @@ export interface Clock {
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   random: () => Math.random(),
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
@@ -27,6 +31,9 @@ export const systemClock: Clock = {
       signal?.addEventListener('abort', stop, { once: true })
     }),
 }
+
+/** The moment in ISO 8601, as `created_at` and file names have it. */
+export const isoNow = (clock: Pick<Clock, 'now'>): string => new Date(clock.now()).toISOString()
 
 /** Node fires a timer of more milliseconds than this at once. */
 const longestTimer = 2 ** 31 - 1

@@ -104,11 +104,11 @@ export class Conversation {
   }
 
   /** As a transcript has it: what is in force from here. */
-  optionsLine(): TranscriptLine {
+  optionsLine(at: string): TranscriptLine {
     const { system, temperature, maxTokens } = this.parameters
     return {
       type: 'options',
-      at: new Date().toISOString(),
+      at,
       mode: this.mode,
       ...(this.contextId !== undefined && { context_id: this.contextId }),
       ...(this.model !== undefined && { model: this.model }),
@@ -119,10 +119,10 @@ export class Conversation {
   }
 
   /** As a transcript has it: all that was said so far. */
-  conversationLine(): TranscriptLine {
+  conversationLine(at: string): TranscriptLine {
     return {
       type: 'conversation',
-      at: new Date().toISOString(),
+      at,
       messages: this.messages,
       ...(this.lacksBeginning && { lacks_beginning: true as const }),
     }

@@ -44,7 +44,7 @@ export class Keyboard {
   readonly #queue: Entry[] = []
   #wake: (() => void) | undefined
   #hasLeft = false
-  #mayLeaveUntil = 0
+  #mayLeaveUntil = Number.NEGATIVE_INFINITY
 
   constructor(session: KeyboardHost) {
     this.#session = session
@@ -194,6 +194,7 @@ export class Keyboard {
 
   #interrupt(cleared: string): void {
     const session = this.#session
+    const { clock } = session.options
     if (session.isBusy) {
       session.stop()
       // What was cleared was typed after what waits.
@@ -206,11 +207,12 @@ export class Keyboard {
       this.input.setText('')
       return
     }
-    if (Date.now() < this.#mayLeaveUntil) {
+    const now = clock.monotonic()
+    if (now < this.#mayLeaveUntil) {
       this.leave()
       return
     }
-    this.#mayLeaveUntil = Date.now() + leaveWithin
+    this.#mayLeaveUntil = now + leaveWithin
     if (session.isStill) session.output.note(leaveHint)
     else session.status.briefly(leaveHint, leaveWithin)
   }
@@ -220,9 +222,9 @@ type Hooks = Pick<EditorOptions, 'complete' | 'onEvent' | 'onChange'>
 
 /** The editor, where the terminal lets us draw one. */
 function openInput(options: SessionOptions, style: SessionStyle, hooks: Hooks): SessionInput {
-  const { terminal, recallPath } = options
+  const { terminal, recallPath, clock } = options
   if (!terminal.addressable) return new LineInput(hooks.onEvent)
-  const recall = Recall.open(recallPath)
+  const recall = Recall.open(recallPath, clock)
   const editor = new Editor({ ...hooks, recall, style })
   const decoder = new KeyDecoder((key) => editor.handle(key))
   return {

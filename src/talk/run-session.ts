@@ -90,7 +90,7 @@ function showClientEvent(session: Session, event: ClientEvent): void {
   if (event.type === 'wait') {
     const words = (seconds: number): string => `Rate limited; trying again in ${seconds} s (Ctrl-C: not now)`
     if (isStill) output.note(words(Math.ceil(event.after / 1000)))
-    else status.until(Date.now() + event.after, words)
+    else status.until(event.after, words)
   } else if (event.type === 'retry') {
     if (isStill) output.note(`${event.reason}; trying again`)
     else status.since(`${event.reason}; trying again…`)

@@ -4,6 +4,7 @@ import type { ClientOptions } from '../client/client-options.ts'
 import type { ContextOwner } from '../config/last-context.ts'
 import type { Failure } from '../contract/failure.ts'
 import type { StreamFormat } from '../contract/stream-event.ts'
+import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/directories.ts'
 import type { EditorStyle } from '../terminal/editor/editor-options.ts'
 import type { TextStyle } from '../terminal/markdown/text-style.ts'
@@ -23,6 +24,7 @@ export type SessionStyle = TextStyle & EditorStyle
 export interface SessionOptions {
   terminal: Terminal
   connect(observe: ClientOptions['observe']): Promise<Client>
+  clock: Clock
   /** Ends the session from outside. */
   signal: AbortSignal
   begin: Beginning

@@ -53,7 +53,7 @@ export class Session implements KeyboardHost {
       hintOf: options.hintOf,
       createWriter: () => this.createWriter(),
     })
-    this.status = new Status(() => this.keyboard.draw())
+    this.status = new Status(() => this.keyboard.draw(), options.clock)
     this.complete = complete
     this.keyboard = new Keyboard(this)
   }
@@ -72,7 +72,7 @@ export class Session implements KeyboardHost {
   begin({ conversation, writer, turns, unsent, cutAnswer }: Begun): void {
     this.recorder?.close()
     this.conversation = conversation
-    this.recorder = new Recorder(writer, turns, (failure) =>
+    this.recorder = new Recorder(writer, turns, this.options.clock, (failure) =>
       this.output.sayFailure(failure, 'The session goes on, but nothing more of it is kept on this machine.'),
     )
     this.unsent = unsent === undefined ? undefined : { prompt: unsent, replacesLastPrompt: false }

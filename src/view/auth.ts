@@ -1,5 +1,17 @@
 import { type Span, type View, valueAt } from './view.ts'
 
+/** The credential in use, and whose it is. */
+const credentialColumns: View['columns'] = [
+  { path: 'kind' },
+  { path: 'storage' },
+  { path: 'expires_at', time: true },
+  { path: 'scope' },
+  { path: 'verified' },
+  { path: 'user.id' },
+  { path: 'user.email' },
+  { path: 'user.name' },
+]
+
 export const authStatusView: View = {
   layout: 'pairs',
   sparse: true,
@@ -9,32 +21,14 @@ export const authStatusView: View = {
     { path: 'service' },
     { path: 'credential' },
     { path: 'reason' },
-    { path: 'kind' },
-    { path: 'storage' },
-    { path: 'expires_at', time: true },
-    { path: 'scope' },
-    { path: 'verified' },
-    { path: 'user.id' },
-    { path: 'user.email' },
-    { path: 'user.name' },
+    ...credentialColumns,
   ],
 }
 
 export const loginView: View = {
   layout: 'pairs',
   sparse: true,
-  columns: [
-    { path: 'profile' },
-    { path: 'base_url' },
-    { path: 'kind' },
-    { path: 'storage' },
-    { path: 'expires_at', time: true },
-    { path: 'scope' },
-    { path: 'verified' },
-    { path: 'user.id' },
-    { path: 'user.email' },
-    { path: 'user.name' },
-  ],
+  columns: [{ path: 'profile' }, { path: 'base_url' }, ...credentialColumns],
 }
 
 /** A profile, and what it is signed in with. */

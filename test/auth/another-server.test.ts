@@ -2,37 +2,27 @@ import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
 import { editProfile, readProfiles } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import type { FaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { startLogin } from '../support/login-process.ts'
 import { plantSignIn } from '../support/plant-sign-in.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { signIn } from '../support/sign-in.ts'
 import { signInByHttp } from '../support/sign-in-by-http.ts'
-import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+import { startTokenEndpoint } from '../support/token-endpoint.ts'
 
 /** A code sent to the wrong token endpoint is a code that somebody else may redeem (RFC 9700 section 4.4). */
 describe('a profile that knows one authorization server, signed in at another', () => {
-  let known: TokenEndpoint
-  let other: TokenEndpoint
-  let service: FaultServer
-  let sandbox: Sandbox
-  beforeEach(async () => {
-    sandbox = createSandbox()
-    known = await startTokenEndpoint()
-    other = await startTokenEndpoint()
-    service = await startBearerService((token) => known.live.has(token) || other.live.has(token))
+  const sandbox = perTest(createSandbox)
+  const known = perTest(startTokenEndpoint)
+  const other = perTest(startTokenEndpoint)
+  const service = perTest(() => startBearerService((token) => known.live.has(token) || other.live.has(token)))
+  beforeEach(() => {
     plantSignIn(sandbox, { server: known, service })
     editProfile(sandbox, 'work', {
       client_id: 'client-of-the-known',
       token_url: `${known.url}/oauth/token`,
       scope: 'of-the-known',
     })
-  })
-  afterEach(async () => {
-    sandbox.remove()
-    await known.close()
-    await other.close()
-    await service.close()
   })
 
   const profile = () => readProfiles(sandbox).profiles?.['work']

@@ -2,22 +2,15 @@ import { expect } from 'chai'
 import { owner, startBearerService } from '../support/bearer-service.ts'
 import { expectNothingStored, readCredential, readProfiles } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import { deadUrl, type FaultServer, failing, startFaultServer } from '../support/fault-server.ts'
+import { deadUrl, failing, startFaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { type Run, runChatctl, startChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { until } from '../support/until.ts'
 
 describe('signing in with an API key', () => {
-  let service: FaultServer
-  let sandbox: Sandbox
-  beforeEach(async () => {
-    sandbox = createSandbox()
-    service = await startBearerService((token) => token === 'key-1')
-  })
-  afterEach(async () => {
-    sandbox.remove()
-    await service.close()
-  })
+  const sandbox = perTest(createSandbox)
+  const service = perTest(() => startBearerService((token) => token === 'key-1'))
 
   const login = (stdin: string, ...more: string[]): Promise<Run> => loginTo(service.url, stdin, ...more)
   const loginTo = (url: string, stdin: string, ...more: string[]): Promise<Run> => {

@@ -4,31 +4,22 @@ import { createServer } from 'node:net'
 import { expect } from 'chai'
 import { startAuthorizationServer } from '../support/authorization-server.ts'
 import { startBearerService } from '../support/bearer-service.ts'
-import { deadUrl, type FaultServer, silent, startFaultServer } from '../support/fault-server.ts'
+import { deadUrl, silent, startFaultServer } from '../support/fault-server.ts'
+import { perSuite, perTest } from '../support/lifetime.ts'
 import { createFakeBrowser, startLogin } from '../support/login-process.ts'
 import type { Run } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { loginFlags, signIn } from '../support/sign-in.ts'
 import { signInByHttp } from '../support/sign-in-by-http.ts'
-import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+import { startTokenEndpoint } from '../support/token-endpoint.ts'
 
 describe('the authorization request', () => {
-  let server: TokenEndpoint
-  let service: FaultServer
-  let sandbox: Sandbox
-  before(async () => {
-    server = await startTokenEndpoint()
-    service = await startBearerService((token) => server.live.has(token))
-  })
-  after(async () => {
-    await server.close()
-    await service.close()
-  })
+  const server = perSuite(startTokenEndpoint)
+  const service = perSuite(() => startBearerService((token) => server.live.has(token)))
+  const sandbox = perTest(createSandbox)
   beforeEach(() => {
-    sandbox = createSandbox()
     server.tokenRequests.length = 0
   })
-  afterEach(() => sandbox.remove())
 
   /** Signs in, and gives what the authorization endpoint and the token endpoint were asked. */
   async function ask(

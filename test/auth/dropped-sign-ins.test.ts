@@ -12,28 +12,21 @@ import {
   failing,
   startFaultServer,
 } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { startLogin } from '../support/login-process.ts'
 import { plantSignIn } from '../support/plant-sign-in.ts'
 import type { Run } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { loginFlags, signIn, storeKey } from '../support/sign-in.ts'
 import { signInByHttp } from '../support/sign-in-by-http.ts'
-import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+import { startTokenEndpoint } from '../support/token-endpoint.ts'
 
 describe('a sign-in that chatctl does not use any more', () => {
-  let server: TokenEndpoint
-  let service: FaultServer
-  let sandbox: Sandbox
-  beforeEach(async () => {
-    sandbox = createSandbox()
-    server = await startTokenEndpoint()
-    service = await startBearerService((token) => token.startsWith('key-') || server.live.has(token))
-  })
-  afterEach(async () => {
-    sandbox.remove()
-    await server.close()
-    await service.close()
-  })
+  const sandbox = perTest(createSandbox)
+  const server = perTest(startTokenEndpoint)
+  const service = perTest(() =>
+    startBearerService((token) => token.startsWith('key-') || server.live.has(token)),
+  )
 
   const revoked = () => server.revocations.map((form) => form.get('token'))
   const grantPerSignIn = () => {
@@ -169,16 +162,10 @@ describe('a sign-in that chatctl does not use any more', () => {
 })
 
 describe('an API key that another one replaces', () => {
-  let service: FaultServer
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
+  const service = perTest(() => startBearerService(() => true))
   beforeEach(async () => {
-    sandbox = createSandbox()
-    service = await startBearerService(() => true)
     await storeKey(sandbox, 'key-1', service)
-  })
-  afterEach(async () => {
-    sandbox.remove()
-    await service.close()
   })
 
   it('is reported as perhaps still valid', async () => {

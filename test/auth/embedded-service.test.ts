@@ -3,26 +3,24 @@ import { expect } from 'chai'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { Browser } from '../service/oauth/browser.ts'
 import { failing, json, startFaultServer } from '../support/fault-server.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { startLogin } from '../support/login-process.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createUser, makeKey, serveInProcess } from '../support/run-service.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { openPage } from '../support/sign-in-by-http.ts'
 
 const person = { email: 'ada@example.com', password: 'correct horse battery' }
 
 describe('signing in to the embedded service', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
-  let service: Awaited<ReturnType<typeof serveInProcess>>
+  const sandbox = perSuite(createSandbox)
+  const service = perSuite(
+    () => serveInProcess(sandbox),
+    (opened) => opened.stop(),
+  )
   before(async () => {
-    sandbox = createSandbox()
-    service = await serveInProcess(sandbox)
     await createUser(sandbox, service.url, { ...person, role: 'editor' })
-  })
-  after(async () => {
-    await service.stop()
-    sandbox.remove()
   })
 
   /** `auth login`, and all that the person does in the browser. */

@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts'
+import { startAuthorizationServer } from '../support/authorization-server.ts'
 import { startBearerService } from '../support/bearer-service.ts'
 import { expectNothingStored } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import type { FaultServer } from '../support/fault-server.ts'
+import { perSuite, perTest } from '../support/lifetime.ts'
 import { createFakeBrowser, startLogin } from '../support/login-process.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { loginFlags } from '../support/sign-in.ts'
 import { agreeByHttp, openPage, openStartPage, signInByHttp } from '../support/sign-in-by-http.ts'
 import { state, type TemporaryListener, withListener } from './temporary-listener.ts'
@@ -151,21 +151,9 @@ describe('the start page of a sign-in', () => {
 
 /** Another user reads the list of processes, and has an account of their own (RFC 9700 section 4.7.1). */
 describe('another user of the machine', () => {
-  let server: AuthorizationServer
-  let service: FaultServer
-  let sandbox: Sandbox
-  before(async () => {
-    server = await startAuthorizationServer()
-    service = await startBearerService((token) => server.isLive(token))
-  })
-  after(async () => {
-    await server.close()
-    await service.close()
-  })
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
-  afterEach(() => sandbox.remove())
+  const server = perSuite(startAuthorizationServer)
+  const service = perSuite(() => startBearerService((token) => server.isLive(token)))
+  const sandbox = perTest(createSandbox)
 
   const start = () => {
     const browser = createFakeBrowser(sandbox)

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts'
+import { startAuthorizationServer } from '../support/authorization-server.ts'
 import { startBearerService, tokensSeen } from '../support/bearer-service.ts'
 import {
   changeCredential,
@@ -8,33 +8,24 @@ import {
   readProfiles,
 } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import { answer, delayed, type FaultServer, reset } from '../support/fault-server.ts'
+import { answer, delayed, reset } from '../support/fault-server.ts'
+import { perSuite, perTest } from '../support/lifetime.ts'
 import { plantSignIn } from '../support/plant-sign-in.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { signIn, storeKey } from '../support/sign-in.ts'
 import { startTokenEndpoint } from '../support/token-endpoint.ts'
 
 describe('signing out', () => {
-  let server: AuthorizationServer
-  let service: FaultServer
-  let sandbox: Sandbox
+  const server = perSuite(startAuthorizationServer)
+  const service = perSuite(() => startBearerService(async (token) => keys.has(token) || server.isLive(token)))
+  const sandbox = perTest(createSandbox)
   const keys = new Set<string>()
-  before(async () => {
-    server = await startAuthorizationServer()
-    service = await startBearerService(async (token) => keys.has(token) || server.isLive(token))
-  })
-  after(async () => {
-    await server.close()
-    await service.close()
-  })
   beforeEach(() => {
-    sandbox = createSandbox()
     service.requests.length = 0
     server.revoked.length = 0
     keys.clear()
   })
-  afterEach(() => sandbox.remove())
 
   const run = (...args: string[]): Promise<Run> => runChatctl(sandbox, args)
 

@@ -9,30 +9,21 @@ import {
   readProfiles,
 } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import { delayed, type FaultServer } from '../support/fault-server.ts'
+import { delayed } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { plantSignIn } from '../support/plant-sign-in.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { storeKey } from '../support/sign-in.ts'
-import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+import { startTokenEndpoint } from '../support/token-endpoint.ts'
 
 describe('a profile that is signed in to one address, and another address', () => {
-  let server: TokenEndpoint
-  let service: FaultServer
-  let other: FaultServer
-  let sandbox: Sandbox
-  beforeEach(async () => {
-    sandbox = createSandbox()
-    server = await startTokenEndpoint()
-    service = await startBearerService((token) => server.live.has(token))
-    other = await startBearerService((token) => token === 'key-1')
+  const sandbox = perTest(createSandbox)
+  const server = perTest(startTokenEndpoint)
+  const service = perTest(() => startBearerService((token) => server.live.has(token)))
+  const other = perTest(() => startBearerService((token) => token === 'key-1'))
+  beforeEach(() => {
     plantSignIn(sandbox, { server, service })
-  })
-  afterEach(async () => {
-    sandbox.remove()
-    await server.close()
-    await service.close()
-    await other.close()
   })
 
   const run = (...args: string[]): Promise<Run> => runChatctl(sandbox, args)

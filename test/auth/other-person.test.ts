@@ -3,28 +3,25 @@ import { owner } from '../support/bearer-service.ts'
 import { readCredential } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { startLogin } from '../support/login-process.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { loginFlags, signIn, storeKey } from '../support/sign-in.ts'
 import { signInByHttp } from '../support/sign-in-by-http.ts'
-import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+import { startTokenEndpoint } from '../support/token-endpoint.ts'
 
 describe('a sign-in through the browser as another user than before', () => {
-  let server: TokenEndpoint
+  const sandbox = perTest(createSandbox)
+  const server = perTest(startTokenEndpoint)
   let service: FaultServer
-  let sandbox: Sandbox
   /** Whom the service says that the next token belongs to. */
   let user: object
   beforeEach(async () => {
-    sandbox = createSandbox()
     user = owner
-    server = await startTokenEndpoint()
     service = await startFaultServer((...exchange) => json(200, user)(...exchange))
   })
   afterEach(async () => {
-    sandbox.remove()
-    await server.close()
     await service.close()
   })
 

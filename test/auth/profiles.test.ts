@@ -1,32 +1,26 @@
 import { expect } from 'chai'
-import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts'
+import { startAuthorizationServer } from '../support/authorization-server.ts'
 import { startBearerService, tokensSeen } from '../support/bearer-service.ts'
 import { editProfile, findCredentials, readCredential, readProfiles } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import type { FaultServer } from '../support/fault-server.ts'
+import { perSuite, perTest } from '../support/lifetime.ts'
 import { type Run, type RunOptions, runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { signIn, storeKey } from '../support/sign-in.ts'
 
 const scope = 'chat:read chat:write'
 
 describe('two profiles, one with a token and one with a key', () => {
-  let server: AuthorizationServer
-  let service: FaultServer
-  let sandbox: Sandbox
+  const sandbox = perSuite(createSandbox)
+  const server = perSuite(startAuthorizationServer)
+  const service = perSuite(() =>
+    startBearerService(async (token) => token === 'key-1' || server.isLive(token)),
+  )
   let expiresAt = ''
   before(async () => {
-    sandbox = createSandbox()
-    server = await startAuthorizationServer()
-    service = await startBearerService(async (token) => token === 'key-1' || server.isLive(token))
     await signIn(sandbox, { server, service }, ['--scope', scope])
     expiresAt = readCredential(sandbox).expires_at ?? ''
     await storeKey(sandbox, 'key-1', service, 'second')
-  })
-  after(async () => {
-    sandbox.remove()
-    await server.close()
-    await service.close()
   })
 
   const run = (args: string[], options?: RunOptions): Promise<Run> => runChatctl(sandbox, args, options)
@@ -137,19 +131,11 @@ function byProfile(a: Record<string, unknown>, b: Record<string, unknown>): numb
 }
 
 describe('a credential belongs to one service', () => {
-  let service: FaultServer
-  let other: FaultServer
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
+  const service = perTest(() => startBearerService(() => true))
+  const other = perTest(() => startBearerService(() => true))
   beforeEach(async () => {
-    sandbox = createSandbox()
-    service = await startBearerService(() => true)
-    other = await startBearerService(() => true)
     await storeKey(sandbox, 'key-1', service)
-  })
-  afterEach(async () => {
-    sandbox.remove()
-    await service.close()
-    await other.close()
   })
 
   it('and is not sent where an edited base_url points', async () => {

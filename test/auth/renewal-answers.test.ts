@@ -10,19 +10,18 @@ import {
 } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { answer, type Behaviour, type FaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { plantSignIn } from '../support/plant-sign-in.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-import { refusing, startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { refusing, startTokenEndpoint } from '../support/token-endpoint.ts'
 
 describe('a renewal that goes wrong', () => {
-  let server: TokenEndpoint
+  const sandbox = perTest(createSandbox)
+  const server = perTest(startTokenEndpoint)
   let service: FaultServer
-  let sandbox: Sandbox
   let onRequest: () => void
   beforeEach(async () => {
-    sandbox = createSandbox()
-    server = await startTokenEndpoint()
     onRequest = () => {}
     service = await startBearerService((token) => {
       onRequest()
@@ -31,8 +30,6 @@ describe('a renewal that goes wrong', () => {
     plantSignIn(sandbox, { server, service })
   })
   afterEach(async () => {
-    sandbox.remove()
-    await server.close()
     await service.close()
   })
 

@@ -15,8 +15,9 @@ import {
   startFaultServer,
   webPage,
 } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { createFakeBrowser, type Login, startLogin } from '../support/login-process.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { loginFlags } from '../support/sign-in.ts'
 import { type FinalPage, signInByHttp } from '../support/sign-in-by-http.ts'
 import { refusing, startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
@@ -25,20 +26,16 @@ const canaries = ['code-1', 'canary']
 
 /** After each of these nothing is stored, and the person at the browser is not told that all is well. */
 describe('a sign-in that fails', () => {
-  let server: TokenEndpoint
+  const sandbox = perTest(createSandbox)
+  const server = perTest(startTokenEndpoint)
   let service: FaultServer
-  let sandbox: Sandbox
   let serve: (token: string) => boolean
   beforeEach(async () => {
-    sandbox = createSandbox()
-    server = await startTokenEndpoint()
     serve = (token) => server.live.has(token)
     service = await startBearerService((token) => serve(token))
   })
   afterEach(async () => {
     expectNothingStored(sandbox)
-    sandbox.remove()
-    await server.close()
     await service.close()
   })
 

@@ -1,34 +1,23 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts'
+import { startAuthorizationServer } from '../support/authorization-server.ts'
 import { startBearerService } from '../support/bearer-service.ts'
 import { expectNothingStored } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import { type FaultServer, silent, startFaultServer } from '../support/fault-server.ts'
+import { silent, startFaultServer } from '../support/fault-server.ts'
+import { perSuite, perTest } from '../support/lifetime.ts'
 import { type Login, startLogin } from '../support/login-process.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { loginFlags } from '../support/sign-in.ts'
 import { agreeByHttp, signInByHttp } from '../support/sign-in-by-http.ts'
 
 describe('while a sign-in waits', () => {
-  let server: AuthorizationServer
-  let service: FaultServer
-  let sandbox: Sandbox
-  before(async () => {
-    server = await startAuthorizationServer({ requiresPkce: false })
-    service = await startBearerService((token) => server.isLive(token))
-  })
-  after(async () => {
-    await server.close()
-    await service.close()
-  })
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
+  const server = perSuite(() => startAuthorizationServer({ requiresPkce: false }))
+  const service = perSuite(() => startBearerService((token) => server.isLive(token)))
+  const sandbox = perTest(createSandbox)
   afterEach(() => {
     expectNothingStored(sandbox)
-    sandbox.remove()
   })
 
   const start = (...more: string[]): Login =>

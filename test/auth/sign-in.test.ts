@@ -3,13 +3,13 @@ import { dirname } from 'node:path'
 import { expect } from 'chai'
 import { signIn as signInThrough } from '../../src/auth/sign-in.ts'
 import { systemClock } from '../../src/system/clock.ts'
-import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts'
+import { startAuthorizationServer } from '../support/authorization-server.ts'
 import { startBearerService, tokensSeen } from '../support/bearer-service.ts'
 import { findCredentials, readCredential, readProfiles } from '../support/credential-files.ts'
-import type { FaultServer } from '../support/fault-server.ts'
+import { perSuite, perTest } from '../support/lifetime.ts'
 import { createFakeBrowser, startLogin } from '../support/login-process.ts'
 import { type RunOptions, runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { loginFlags, signIn } from '../support/sign-in.ts'
 import { agreeByHttp, openPage, openStartPage, signInByHttp } from '../support/sign-in-by-http.ts'
 import { until } from '../support/until.ts'
@@ -17,22 +17,12 @@ import { until } from '../support/until.ts'
 const scope = ['--scope', 'chat:write']
 
 describe('signing in', () => {
-  let server: AuthorizationServer
-  let service: FaultServer
-  let sandbox: Sandbox
-  before(async () => {
-    server = await startAuthorizationServer()
-    service = await startBearerService((token) => server.isLive(token))
-  })
-  after(async () => {
-    await server.close()
-    await service.close()
-  })
+  const server = perSuite(startAuthorizationServer)
+  const service = perSuite(() => startBearerService((token) => server.isLive(token)))
+  const sandbox = perTest(createSandbox)
   beforeEach(() => {
-    sandbox = createSandbox()
     service.requests.length = 0
   })
-  afterEach(() => sandbox.remove())
 
   const login = (more: string[], options?: RunOptions) =>
     startLogin(sandbox, [...loginFlags({ server, service }), ...scope, ...more], options)

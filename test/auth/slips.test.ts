@@ -4,29 +4,19 @@ import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
 import { findCredentials, readProfiles } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import type { FaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { startLogin } from '../support/login-process.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { loginFlags, storeKey } from '../support/sign-in.ts'
 import { signInByHttp } from '../support/sign-in-by-http.ts'
-import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+import { startTokenEndpoint } from '../support/token-endpoint.ts'
 
 /** What people do who sign in for the first time, or with an odd configuration. */
 describe('a slip on the way to a sign-in', () => {
-  let server: TokenEndpoint
-  let service: FaultServer
-  let sandbox: Sandbox
-  beforeEach(async () => {
-    sandbox = createSandbox()
-    server = await startTokenEndpoint()
-    service = await startBearerService(() => true)
-  })
-  afterEach(async () => {
-    sandbox.remove()
-    await server.close()
-    await service.close()
-  })
+  const sandbox = perTest(createSandbox)
+  const server = perTest(startTokenEndpoint)
+  const service = perTest(() => startBearerService(() => true))
 
   const configure = (configuration: object): void => {
     const folder = join(sandbox.home, '.config', 'chatctl')

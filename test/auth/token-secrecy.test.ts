@@ -1,35 +1,25 @@
 import { globSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts'
+import { startAuthorizationServer } from '../support/authorization-server.ts'
 import { startBearerService } from '../support/bearer-service.ts'
 import { expireCredential, findCredentials, readCredential } from '../support/credential-files.ts'
-import type { FaultServer } from '../support/fault-server.ts'
+import { perSuite, perTest } from '../support/lifetime.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { signIn, storeKey } from '../support/sign-in.ts'
 
 /** All that went over the wire and would let somebody in is looked for in all that was said and written. */
 describe('tokens and keys are shown by auth token alone', () => {
-  let server: AuthorizationServer
-  let service: FaultServer
-  let sandbox: Sandbox
+  const server = perSuite(startAuthorizationServer)
+  const service = perSuite(() => startBearerService(async (token) => token === key || server.isLive(token)))
+  const sandbox = perTest(() => createSandbox({ ownCache: true }))
   const key = 'canary-API-key'
   const secrets = new Set<string>()
-  before(async () => {
-    server = await startAuthorizationServer()
-    service = await startBearerService(async (token) => token === key || server.isLive(token))
-  })
-  after(async () => {
-    await server.close()
-    await service.close()
-  })
   beforeEach(() => {
-    sandbox = createSandbox({ ownCache: true })
     secrets.clear()
     server.grants.length = 0
   })
-  afterEach(() => sandbox.remove())
 
   /** Tokens that are stored, and codes and verifiers that were sent. */
   function collect(): void {

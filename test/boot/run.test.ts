@@ -6,8 +6,9 @@ import { expect } from 'chai'
 import type { Host } from '../../src/cli/host.ts'
 import { hurriedClock } from '../client/capture.ts'
 import { startFaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { runChatctl, startChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { until } from '../support/until.ts'
 
 const lines = [
@@ -47,11 +48,7 @@ async function listLeft(before: Map<string, number>): Promise<string[]> {
 }
 
 describe('run', () => {
-  let sandbox: Sandbox
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
-  afterEach(() => sandbox.remove())
+  const sandbox = perTest(createSandbox)
 
   for (const line of lines) {
     it(`leaves nothing open after chatctl ${line.join(' ')}`, async () => {

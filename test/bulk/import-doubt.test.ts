@@ -15,18 +15,18 @@ import {
   resetMidBody,
   startFaultServer,
 } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { type Run, type RunOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 describe('what an import knows of a request', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
   let server: FaultServer
   let behave: (request: RecordedRequest, count: number) => Behaviour
   let path: string
 
   beforeEach(async () => {
-    sandbox = createSandbox()
     let count = 0
     server = await startFaultServer({
       choose: (request) => (request.method === 'GET' ? json(200, {}) : behave(request, ++count)),
@@ -36,7 +36,6 @@ describe('what an import knows of a request', function () {
   })
   afterEach(async () => {
     await server.close()
-    sandbox.remove()
   })
 
   const options = (): RunOptions => ({

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { until } from '../support/until.ts'
 
 /** Each flag of the commands that send a file of rows does something that can be seen from outside. */
@@ -46,13 +47,12 @@ const fileCommands: FileCommand[] = [
 for (const { name, args, row, header, cells, faulty, creates } of fileCommands) {
   describe(`the flags of ${name}`, function () {
     this.timeout(60_000)
-    let sandbox: Sandbox
+    const sandbox = perTest(createSandbox)
     let server: FaultServer
     let inFlight = { now: 0, most: 0 }
     /** Changes that are held until so many have come. */
     let together = 1
     beforeEach(async () => {
-      sandbox = createSandbox()
       inFlight = { now: 0, most: 0 }
       together = 1
       server = await startFaultServer(async (request, response, incoming) => {
@@ -68,7 +68,6 @@ for (const { name, args, row, header, cells, faulty, creates } of fileCommands) 
     })
     afterEach(async () => {
       await server.close()
-      sandbox.remove()
     })
 
     const changes = () => server.requests.filter(({ method }) => method !== 'GET').length

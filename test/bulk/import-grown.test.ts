@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { perTest } from '../support/lifetime.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { UsersServer, type UsersServerOptions } from '../support/users-server.ts'
@@ -152,16 +153,8 @@ describe('a file of users that has changed since it was imported', function () {
 
 describe('updates and assignments of a file', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
-  let server: UsersServer
-  beforeEach(async () => {
-    sandbox = createSandbox()
-    server = await UsersServer.start()
-  })
-  afterEach(async () => {
-    await server.close()
-    sandbox.remove()
-  })
+  const sandbox = perTest(createSandbox)
+  const server = perTest(() => UsersServer.start())
 
   const run = (...args: string[]): Promise<Run> =>
     runChatctl(sandbox, ['users', ...args, '--yes', '--json'], {

@@ -3,24 +3,19 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import { expectFailure } from '../support/expect-failure.ts'
+import { perTest } from '../support/lifetime.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { UsersServer } from '../support/users-server.ts'
 
 describe('passwords that an import makes up', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
-  let server: UsersServer
+  const sandbox = perTest(createSandbox)
+  const server = perTest(() => UsersServer.start({ rejects: (email) => email.startsWith('bad') }))
   let results: string
 
-  beforeEach(async () => {
-    sandbox = createSandbox()
-    server = await UsersServer.start({ rejects: (email) => email.startsWith('bad') })
+  beforeEach(() => {
     results = join(sandbox.home, 'results.csv')
-  })
-  afterEach(async () => {
-    await server.close()
-    sandbox.remove()
   })
 
   function file(name: string, text: string): string {

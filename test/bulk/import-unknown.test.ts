@@ -3,29 +3,24 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import { expectFailure } from '../support/expect-failure.ts'
+import { perTest } from '../support/lifetime.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { UsersServer } from '../support/users-server.ts'
 
 describe('an import with many rows whose outcome is unknown', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
-  let server: UsersServer
+  const sandbox = perTest(createSandbox)
+  const server = perTest(() => UsersServer.start({ seed: 3, fates: { lost: 0.3 } }))
   let path: string
   let list: string
   const rows = 120
 
-  beforeEach(async () => {
-    sandbox = createSandbox()
-    server = await UsersServer.start({ seed: 3, fates: { lost: 0.3 } })
+  beforeEach(() => {
     path = join(sandbox.home, 'users.jsonl')
     list = join(sandbox.home, 'users.unknown.csv')
     const emails = Array.from({ length: rows }, (_, index) => `user${index}@example.com`)
     writeFileSync(path, emails.map((email) => `${JSON.stringify({ email })}\n`).join(''))
-  })
-  afterEach(async () => {
-    await server.close()
-    sandbox.remove()
   })
 
   const run = (...args: string[]): Promise<Run> =>

@@ -5,13 +5,14 @@ import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import { expectFailure } from '../support/expect-failure.ts'
 import { failing, json, startFaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { type Run, type RunOptions, runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { UsersServer, type UsersServerOptions } from '../support/users-server.ts'
 
 describe('users import', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
   let server: UsersServer
   let requests: string[]
 
@@ -22,13 +23,11 @@ describe('users import', function () {
   }
 
   beforeEach(async () => {
-    sandbox = createSandbox()
     requests = []
     await serve()
   })
   afterEach(async () => {
     await server.close()
-    sandbox.remove()
   })
 
   function file(name: string, text: string): string {

@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 type Case = [line: string | string[], ...words: (string | RegExp)[]]
 
@@ -204,11 +205,7 @@ const cases: Record<string, Case[]> = {
 }
 
 describe('a command line that cannot be understood is exit 2, says what is wrong, and does nothing', () => {
-  let sandbox: Sandbox
-  before(() => {
-    sandbox = createSandbox()
-  })
-  after(() => sandbox.remove())
+  const sandbox = perSuite(createSandbox)
 
   for (const [title, lines] of Object.entries(cases)) {
     describe(title, () => {
@@ -254,11 +251,7 @@ describe('a command line that cannot be understood is exit 2, says what is wrong
 })
 
 describe('what looks odd and is right', () => {
-  let sandbox: Sandbox
-  before(() => {
-    sandbox = createSandbox()
-  })
-  after(() => sandbox.remove())
+  const sandbox = perSuite(createSandbox)
 
   for (const id of ['a/b', '../admin', 'ü☃', 'a b?c=d#e', '%2e%2e']) {
     it(`an id such as ${id} names one user and no path`, async () => {

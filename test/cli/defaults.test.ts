@@ -2,15 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { type Behaviour, json, startFaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 describe('what is not said in the command line', () => {
-  let sandbox: Sandbox
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
-  afterEach(() => sandbox.remove())
+  const sandbox = perTest(createSandbox)
 
   const local = (...args: string[]): Promise<Run> => runChatctl(sandbox, args)
 

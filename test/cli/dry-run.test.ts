@@ -3,11 +3,12 @@ import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { elsewhere, files as exampleFiles, preparations } from '../docs/example-tables.ts'
-import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { json, startFaultServer } from '../support/fault-server.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { commands, exampleWords } from '../support/manifest.ts'
 import { plantBrowserSession } from '../support/plant-browser-session.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 const password = 'canary-password-of-a-dry-run'
 const key = 'canary-key-of-a-dry-run'
@@ -263,13 +264,11 @@ function answeredBy(command: string): string {
 
 describe('--dry-run', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
-  let server: FaultServer
+  const sandbox = perSuite(createSandbox)
+  const server = perSuite(() => startFaultServer(json(200, {})))
   let keyId: string
   let sessionId: string
   before(async () => {
-    sandbox = createSandbox()
-    server = await startFaultServer(json(200, {}))
     // What a run leaves in any case: its compile cache.
     await runChatctl(sandbox, ['config', 'set', 'model', 'large', '--profile', 'other'])
     const created = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'ci', '--json'])
@@ -287,10 +286,6 @@ describe('--dry-run', function () {
   })
   beforeEach(() => {
     server.requests.length = 0
-  })
-  after(async () => {
-    await server.close()
-    sandbox.remove()
   })
 
   const run = (args: readonly string[], stdin = '', env: NodeJS.ProcessEnv = {}): Promise<Run> =>

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { systemClock } from '../../src/system/clock.ts'
 import { TranscriptWriter } from '../../src/talk/transcript/transcript-writer.ts'
 import { answer, failing, json } from '../support/fault-server.ts'
 import { additions } from '../support/flag-table.ts'
@@ -78,7 +79,11 @@ const others: Record<string, () => Promise<void>> = {
   },
   'chat:sessions all': async () => {
     const folder = join(flags.sandbox.home, '.local', 'share', 'chatctl', 'sessions')
-    const writer = TranscriptWriter.create(folder, { profile: 'other', baseUrl: 'https://other.example/' })
+    const writer = TranscriptWriter.create(
+      folder,
+      { profile: 'other', baseUrl: 'https://other.example/' },
+      systemClock,
+    )
     writer.append({ type: 'user', turn: 1, at: new Date().toISOString(), text: 'Hi' })
     writer.close()
     const args = ['chat', 'sessions', '--fields', 'id']

@@ -1,19 +1,20 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { json, startFaultServer } from '../support/fault-server.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 /** A folder that came from somebody else, such as a repository, has no say in what is run in it. */
 describe('a folder with files that a program might run or obey', () => {
-  let sandbox: Sandbox
-  let server: FaultServer
+  const sandbox = perSuite(createSandbox)
+  const server = perSuite(() =>
+    startFaultServer(json(200, { data: [{ id: 'm', object: 'model' }], object: 'list' })),
+  )
   let cwd: string
   let mark: string
-  before(async () => {
-    sandbox = createSandbox()
-    server = await startFaultServer(json(200, { data: [{ id: 'm', object: 'model' }], object: 'list' }))
+  before(() => {
     cwd = join(sandbox.home, 'foreign')
     mark = join(sandbox.home, 'mark')
     const evil = `require('node:fs').appendFileSync(${JSON.stringify(mark)}, __filename + '\\n')\n`
@@ -53,10 +54,6 @@ describe('a folder with files that a program might run or obey', () => {
       mkdirSync(join(cwd, name, '..'), { recursive: true })
       writeFileSync(join(cwd, name), text)
     }
-  })
-  after(async () => {
-    await server.close()
-    sandbox.remove()
   })
 
   for (const args of [

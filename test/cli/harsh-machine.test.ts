@@ -3,17 +3,16 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
+import { perTest } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 describe('a harsh machine', () => {
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
   let data: string
   beforeEach(() => {
-    sandbox = createSandbox()
     data = join(sandbox.home, '.local', 'share', 'chatctl')
   })
-  afterEach(() => sandbox.remove())
 
   const run = (args: string[], env: NodeJS.ProcessEnv = {}) => runChatctl(sandbox, args, { env })
 

@@ -6,9 +6,10 @@ import { findPage } from '../../src/cli/help/find-page.ts'
 import { helpTopics } from '../../src/cli/help/help-topics.ts'
 import { renderPage } from '../../src/cli/help/render-page.ts'
 import { profileKeys } from '../../src/config/configuration-file.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { commands, topics, wordsOf } from '../support/manifest.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 /** CHATCTL_UPDATE_GOLDEN=1 writes the files anew; read them before you commit them. */
 const golden = join(import.meta.dirname, 'help')
@@ -22,7 +23,7 @@ const commandPages = [...new Set([...topics, ...visible.map(({ id }) => wordsOf(
 const pages = ['', ...commandPages, ...helpTopics.map(({ name }) => name)]
 const fileOf = (page: string): string => `${page.replaceAll(' ', '-') || 'chatctl'}.txt`
 
-/** The pages that do not fit on a terminal of 40 lines with a prompt below them. */
+/** The pages that do not fit in a terminal of 40 lines with a prompt below them. */
 const longPages = ['auth login', 'environment', 'service run', 'users import', 'users permissions assign']
 
 /** What the build wrote. `test/slow/written-help.test.ts` compares it with what the program prints. */
@@ -54,11 +55,7 @@ function expectGolden(name: string, text: string): void {
 }
 
 describe('help', () => {
-  let sandbox: Sandbox
-  before(() => {
-    sandbox = createSandbox()
-  })
-  after(() => sandbox.remove())
+  const sandbox = perSuite(createSandbox)
   const run = (args: readonly string[]): Promise<Run> =>
     runChatctl(sandbox, args, { env: { COLUMNS: '80', FORCE_COLOR: '0', OCLIF_COLUMNS: '80' } })
 
@@ -74,7 +71,7 @@ describe('help', () => {
     expect(readdirSync(golden).sort()).to.deep.equal(pages.map(fileOf).sort())
   })
 
-  it('fits on a terminal of 40 lines, except for the five longest pages', () => {
+  it('fits in a terminal of 40 lines, except for the five longest pages', () => {
     const long = pages.filter((page) => readPage(page).split('\n').length - 1 > 39)
     expect(long.sort()).to.deep.equal(longPages)
     for (const page of long) expect(readPage(page).split('\n').length, page).to.be.below(65)

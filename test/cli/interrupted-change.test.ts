@@ -8,8 +8,9 @@ import {
   silent,
   startFaultServer,
 } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { type Running, startChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 const settings = { app_name: 'Chat', theme: { mode: 'light' } }
 
@@ -36,16 +37,14 @@ const changes: [args: string[], sent: string, hint: string][] = [
 ]
 
 describe('a signal', () => {
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
   beforeEach(() => {
-    sandbox = createSandbox()
     const editor = join(sandbox.home, 'editor')
     writeFileSync(editor, `#!/bin/sh\nsed -i 's/light/dark/' "$1"\n`, { mode: 0o700 })
     sandbox.env = { ...sandbox.env, EDITOR: editor }
     writeFileSync(join(sandbox.home, 'dark.yaml'), 'theme: { mode: dark }\n')
     writeFileSync(join(sandbox.home, 'password'), 'a long enough password\n')
   })
-  afterEach(() => sandbox.remove())
 
   /** Runs until a request that `isAwaited` has come, which is not answered, and then sends the signal. */
   async function interrupt(

@@ -2,17 +2,14 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { startFaultServer } from '../support/fault-server.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { commands } from '../support/manifest.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { SettingsService } from '../support/settings-service.ts'
 
 describe('other users of the machine', () => {
-  let sandbox: Sandbox
-  before(() => {
-    sandbox = createSandbox()
-  })
-  after(() => sandbox.remove())
+  const sandbox = perSuite(createSandbox)
 
   it('see no secret in the list of processes: no flag takes one as its value', () => {
     const flags = commands.flatMap(({ id, flags }) =>

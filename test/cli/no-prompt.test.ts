@@ -4,10 +4,11 @@ import { expect } from 'chai'
 import { commandOf, localCalls, type ServiceCall, serviceCalls } from '../support/command-lines.ts'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
 import { createJobPool } from '../support/job-pool.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { commands } from '../support/manifest.ts'
 import { plantBrowserSession } from '../support/plant-browser-session.ts'
 import { type Run, runChatctl, startChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 /** Off a terminal nothing asks and nothing hangs; what needs an answer says which flag gives it. */
 
@@ -57,14 +58,13 @@ const ways: [string, NodeJS.ProcessEnv, string[]][] = [
 
 describe('off a terminal', function () {
   this.timeout(90_000)
-  let sandbox: Sandbox
+  const sandbox = perSuite(createSandbox)
   let server: FaultServer
   let env: NodeJS.ProcessEnv
   const inTurn = createJobPool(4)
   const ids = new Map<string, string>()
 
   before(async () => {
-    sandbox = createSandbox()
     writeFileSync(join(sandbox.home, 'settings.yaml'), 'theme: { mode: light }\n')
     writeFileSync(join(sandbox.home, usersFile), 'email\nada@example.com\n')
     const script = {
@@ -79,7 +79,6 @@ describe('off a terminal', function () {
   })
   after(async () => {
     await server.close()
-    sandbox.remove()
   })
 
   const run = (args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Run> =>

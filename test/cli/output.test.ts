@@ -1,22 +1,12 @@
 import { expect } from 'chai'
 import { parse as parseYaml } from 'yaml'
 import { type ServiceCall, serviceCalls } from '../support/command-lines.ts'
-import {
-  answer,
-  type Behaviour,
-  empty,
-  type FaultServer,
-  json,
-  silent,
-  sse,
-  startFaultServer,
-  stream,
-} from '../support/fault-server.ts'
-import { type Run, type Running, type RunOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { answer, type Behaviour, empty, json, silent, sse, stream } from '../support/fault-server.ts'
+import { type Running, type RunOptions, startChatctl } from '../support/run-chatctl.ts'
+import { serveRuns } from '../support/served-runs.ts'
 import { until } from '../support/until.ts'
 
-/** docs/output.md, from the outside. */
+/** docs/reference/output.md, from the outside. */
 
 const user = {
   id: 'u1',
@@ -43,25 +33,7 @@ const settings = {
 
 describe('output', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
-  let server: FaultServer | undefined
-  before(() => {
-    sandbox = createSandbox()
-  })
-  afterEach(async () => {
-    await server?.close()
-    server = undefined
-  })
-  after(() => sandbox.remove())
-
-  async function run(args: readonly string[], behaviour: Behaviour, options: RunOptions = {}): Promise<Run> {
-    await server?.close()
-    server = await startFaultServer(behaviour)
-    return runChatctl(sandbox, args, {
-      ...options,
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key', ...options.env },
-    })
-  }
+  const { sandbox, server, run } = serveRuns()
 
   /** What a run that succeeds prints. */
   async function printed(args: readonly string[], body: unknown, options: RunOptions = {}): Promise<string> {
@@ -217,7 +189,7 @@ describe('output', function () {
     it('refuses it before anything is changed', async () => {
       const args = ['users', 'update', 'u1', '--name', 'x', '--fields', 'nmae']
       expect((await run(args, json(200, user))).exitCode).to.equal(2)
-      expect(server?.requests).to.deep.equal([])
+      expect(server.requests).to.deep.equal([])
     })
   })
 
@@ -262,7 +234,7 @@ describe('output', function () {
         expect(error.code).to.equal(before ? 'usage' : 'unusable_answer')
         expect(error.message).to.include('the filter used too much memory or recursed too deeply')
         expect(error.hint).to.include(before ? 'https://jqlang.org/manual/' : 'The request was made')
-        expect(server?.requests.length).to.equal(before ? 0 : 1)
+        expect(server.requests.length).to.equal(before ? 0 : 1)
       })
     }
 
@@ -274,7 +246,7 @@ describe('output', function () {
     it('is checked before anything is sent', async () => {
       const { exitCode } = await run(['users', 'update', 'u1', '--name', 'x', '--jq', '.['], json(200, user))
       expect(exitCode).to.equal(2)
-      expect(server?.requests).to.deep.equal([])
+      expect(server.requests).to.deep.equal([])
     })
   })
 
@@ -390,7 +362,7 @@ describe('output', function () {
   describe('endings', () => {
     it('a reader that has seen enough is success', async () => {
       const many = { data: Array.from({ length: 50_000 }, (_, index) => ({ id: `model-${index}` })) }
-      server = await startFaultServer(json(200, many))
+      await server.start(json(200, many))
       const running = startChatctl(sandbox, ['chat', 'models'], {
         env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
       })
@@ -414,7 +386,7 @@ describe('output', function () {
             running?.interrupt(signal)
             return silent(request, response, incoming)
           }
-          server = await startFaultServer(kill)
+          await server.start(kill)
           running = startChatctl(sandbox, args, {
             env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
           })

@@ -1,13 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { perSuite } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 describe('precedence', () => {
-  let home: Sandbox
+  const home = perSuite(createSandbox)
   before(() => {
-    home = createSandbox()
     mkdirSync(join(home.home, '.config', 'chatctl'), { recursive: true })
     const work = {
       base_url: 'https://profile.example',
@@ -24,7 +24,6 @@ describe('precedence', () => {
       JSON.stringify({ default_profile: 'work', profiles: { work, other: {} } }),
     )
   })
-  after(() => home.remove())
 
   const rows = async (args: string[], env: NodeJS.ProcessEnv = {}) => {
     const { stdout, stderr } = await runChatctl(home, ['config', 'list', '-o', 'tsv', ...args], { env })

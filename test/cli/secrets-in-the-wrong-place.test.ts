@@ -1,17 +1,14 @@
-import { createServer, type Server } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
+import { perSuite } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 const canary = 'canary-of-the-wrong-place'
 
 describe('a secret in the wrong place is not said again', () => {
-  let sandbox: Sandbox
-  before(() => {
-    sandbox = createSandbox()
-  })
-  after(() => sandbox.remove())
+  const sandbox = perSuite(createSandbox)
 
   for (const args of [
     ['users', 'profile', `--api-key=${canary}`],
@@ -34,10 +31,9 @@ describe('a secret in the wrong place is not said again', () => {
   }
 
   describe('in the address of a proxy', () => {
-    let proxy: Server
+    const proxy = perSuite(createServer)
     let port: number
     before(async () => {
-      proxy = createServer()
       proxy.on('connect', (request, socket) => {
         const said = request.headers['proxy-authorization'] ?? ''
         socket.end(`HTTP/1.1 407 ${said}\r\nx-said: ${said}\r\ncontent-length: 0\r\n\r\n`)
@@ -45,7 +41,6 @@ describe('a secret in the wrong place is not said again', () => {
       await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
       port = (proxy.address() as AddressInfo).port
     })
-    after(() => proxy.close())
 
     const forms = [Buffer.from(`me:${canary}`).toString('base64'), canary]
     for (const [what, portOf] of [

@@ -13,8 +13,9 @@ import {
   startFaultServer,
 } from '../support/fault-server.ts'
 import { createJobPool } from '../support/job-pool.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 /** Canaries are planted, and everything that chatctl says and writes is searched for them. */
 
@@ -65,14 +66,13 @@ function parse(body: string): unknown {
 
 describe('secrets', function () {
   this.timeout(90_000)
-  let sandbox: Sandbox
+  const sandbox = perSuite(() => createSandbox({ ownCache: true }))
   let keyFile: string
   let passwordFile: string
   const inTurn = createJobPool(4)
   const servers = new Map<Behaviour, Promise<FaultServer>>()
 
   before(() => {
-    sandbox = createSandbox({ ownCache: true })
     keyFile = join(sandbox.home, 'key.secret')
     passwordFile = join(sandbox.home, 'password.secret')
     writeFileSync(keyFile, `${key}\n`, { mode: 0o600 })
@@ -80,7 +80,6 @@ describe('secrets', function () {
   })
   after(async () => {
     for (const server of servers.values()) await (await server).close()
-    sandbox.remove()
   })
 
   async function run(

@@ -2,21 +2,14 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
-import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { json, startFaultServer } from '../support/fault-server.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 describe('credentials and addresses', () => {
-  let sandbox: Sandbox
-  let server: FaultServer
-  before(async () => {
-    sandbox = createSandbox()
-    server = await startFaultServer(json(200, { data: [] }))
-  })
-  after(async () => {
-    await server.close()
-    sandbox.remove()
-  })
+  const sandbox = perSuite(createSandbox)
+  const server = perSuite(() => startFaultServer(json(200, { data: [] })))
   beforeEach(() => {
     server.requests.length = 0
   })
@@ -139,11 +132,7 @@ describe('credentials and addresses', () => {
 })
 
 describe('the embedded service, named', () => {
-  let sandbox: Sandbox
-  before(() => {
-    sandbox = createSandbox()
-  })
-  after(() => sandbox.remove())
+  const sandbox = perSuite(createSandbox)
 
   it('may be changed off a terminal, whatever the key file is', async () => {
     const args = ['settings', 'set', 'theme.mode=dark', '-p', 'local', '--json']

@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import { refuseValuedSwitches } from '../../src/cli/usage-error.ts'
-import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { json, startFaultServer } from '../support/fault-server.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 const flags = {
   json: { type: 'boolean' },
@@ -11,16 +12,8 @@ const flags = {
 } as const
 
 describe('a switch that is given a value', () => {
-  let sandbox: Sandbox
-  let server: FaultServer
-  before(async () => {
-    sandbox = createSandbox()
-    server = await startFaultServer(json(200, {}))
-  })
-  after(async () => {
-    await server.close()
-    sandbox.remove()
-  })
+  const sandbox = perSuite(createSandbox)
+  const server = perSuite(() => startFaultServer(json(200, {})))
 
   it('is refused, and the value is sent to nobody', async () => {
     const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }

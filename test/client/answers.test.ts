@@ -1,35 +1,21 @@
 import { expect } from 'chai'
 import { hintOf } from '../../src/cli/hints.ts'
-import { Client } from '../../src/client/client.ts'
 import { kindOfStatus } from '../../src/client/error-response.ts'
 import {
   answer,
   type Behaviour,
   empty,
-  type FaultServer,
   garbage,
   html502,
   json,
   noContent,
-  type Script,
-  startFaultServer,
   webPage,
 } from '../support/fault-server.ts'
 import { failureOf, hurriedClock } from './capture.ts'
+import { scriptedClient } from './scripted-client.ts'
 
 describe('answers', () => {
-  let server: FaultServer
-  let client: Client
-
-  async function start(script: Script): Promise<void> {
-    server = await startFaultServer(script)
-    client = new Client({ baseUrl: server.url, clock: hurriedClock(), retries: 0 })
-  }
-
-  afterEach(async () => {
-    await client.close()
-    await server.close()
-  })
+  const { server, client, start } = scriptedClient(() => ({ clock: hurriedClock(), retries: 0 }))
 
   describe('of an endpoint whose answer is documented', () => {
     it('keep unknown fields, and come with status, headers and request id', async () => {

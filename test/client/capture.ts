@@ -29,6 +29,7 @@ export function hurriedClock(random = 0.5): Clock & { waits: number[] } {
   return {
     waits,
     now: () => now,
+    monotonic: () => now,
     random: () => random,
     sleep: async (ms, signal) => {
       signal?.throwIfAborted()

@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import { Client } from '../../src/client/client.ts'
 import { endpoints } from '../../src/contract/endpoints.ts'
-import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { json, startFaultServer } from '../support/fault-server.ts'
+import { perSuite } from '../support/lifetime.ts'
 
 /** What every endpoint can be answered with: all that one of them needs. */
 const generous = json(200, {
@@ -84,18 +85,8 @@ const calls: [string, (client: Client) => Promise<unknown>, string, string, unkn
 ]
 
 describe('endpoints', () => {
-  let server: FaultServer
-  let client: Client
-
-  before(async () => {
-    server = await startFaultServer(generous)
-    client = new Client({ baseUrl: `${server.url}/prefix/`, userAgent: 'chatctl/1.2.3' })
-  })
-
-  after(async () => {
-    await client.close()
-    await server.close()
-  })
+  const server = perSuite(() => startFaultServer(generous))
+  const client = perSuite(() => new Client({ baseUrl: `${server.url}/prefix/`, userAgent: 'chatctl/1.2.3' }))
 
   for (const [name, call, method, path, body] of calls) {
     it(`${name} is ${method} ${path}`, async () => {

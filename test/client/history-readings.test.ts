@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { Client } from '../../src/client/client.ts'
-import { type FaultServer, json, type Script, startFaultServer } from '../support/fault-server.ts'
+import { json, type Script, startFaultServer } from '../support/fault-server.ts'
 import {
   type HistoryReading,
   historyService,
@@ -9,6 +9,7 @@ import {
   type StoredMessage,
   storedAt,
 } from '../support/history-service.ts'
+import { perSuite } from '../support/lifetime.ts'
 
 /** Minutes that never fall, with groups of equal ones of no more than `group`. */
 const minutes = (group: number): fc.Arbitrary<number[]> =>
@@ -28,15 +29,13 @@ const readings: fc.Arbitrary<HistoryReading> = fc.record({
 
 describe('the history of any service', function () {
   this.timeout(120_000)
-  let server: FaultServer
-  let script: Script
-  before(async () => {
-    server = await startFaultServer({
+  const server = perSuite(() =>
+    startFaultServer({
       choose: (request, index) =>
         typeof script === 'object' && 'choose' in script ? script.choose(request, index) : () => {},
-    })
-  })
-  after(() => server.close())
+    }),
+  )
+  let script: Script
 
   async function walk(reading: HistoryReading, stored: StoredMessage[]) {
     return walkScript(historyService(reading, stored))

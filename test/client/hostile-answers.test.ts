@@ -1,35 +1,14 @@
 import { expect } from 'chai'
 import { hintOf } from '../../src/cli/hints.ts'
-import { Client } from '../../src/client/client.ts'
-import type { ClientOptions } from '../../src/client/client-options.ts'
-import {
-  answer,
-  type FaultServer,
-  failing,
-  html502,
-  json,
-  limited,
-  type Script,
-  startFaultServer,
-} from '../support/fault-server.ts'
+import { answer, failing, html502, json, limited } from '../support/fault-server.ts'
 import { failureOf, hurriedClock } from './capture.ts'
+import { scriptedClient } from './scripted-client.ts'
 
 const type = { 'content-type': 'application/json' }
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 
 describe('answers that nobody should send', () => {
-  let server: FaultServer
-  let client: Client
-
-  async function start(script: Script, options: Partial<ClientOptions> = {}): Promise<void> {
-    server = await startFaultServer(script)
-    client = new Client({ baseUrl: server.url, clock: hurriedClock(), retries: 0, ...options })
-  }
-
-  afterEach(async () => {
-    await client.close()
-    await server.close()
-  })
+  const { server, client, start } = scriptedClient(() => ({ clock: hurriedClock(), retries: 0 }))
 
   describe('of a type that is of no use', () => {
     const complete = () => client.chat.complete({ messages: [] })

@@ -1,35 +1,16 @@
 import { expect } from 'chai'
 import { hintOf } from '../../src/cli/hints.ts'
-import { Client } from '../../src/client/client.ts'
-import type { ClientOptions } from '../../src/client/client-options.ts'
-import {
-  type FaultServer,
-  failing,
-  json,
-  type Script,
-  silent,
-  startFaultServer,
-  stream,
-} from '../support/fault-server.ts'
+import type { Client } from '../../src/client/client.ts'
+import { failing, json, type Script, silent, stream } from '../support/fault-server.ts'
 import { failureOf } from './capture.ts'
+import { scriptedClient } from './scripted-client.ts'
 
 const ask = { messages: [{ role: 'user' as const, content: 'hi' }] }
 const reply = { response: 'x', choices: [{ message: { role: 'assistant', content: 'x' } }], data: [] }
 const doubt = /may have taken effect/
 
 describe('the timeout of a reply', () => {
-  let server: FaultServer
-  let client: Client
-
-  async function start(script: Script, options: Partial<ClientOptions> = {}): Promise<void> {
-    server = await startFaultServer(script)
-    client = new Client({ baseUrl: server.url, retries: 0, ...options })
-  }
-
-  afterEach(async () => {
-    await client.close()
-    await server.close()
-  })
+  const { client, start } = scriptedClient(() => ({ retries: 0 }))
 
   /** The longest timer that is started while something runs, in ms. */
   async function longestTimerOf(run: () => Promise<unknown>): Promise<number> {

@@ -2,12 +2,10 @@ import { expect } from 'chai'
 import { hintOf } from '../../src/cli/hints.ts'
 import { Client } from '../../src/client/client.ts'
 import type { ClientEvent } from '../../src/client/client-event.ts'
-import type { ClientOptions } from '../../src/client/client-options.ts'
 import { judge, type Outcome, untried } from '../../src/client/retry.ts'
 import {
   type Behaviour,
   deadUrl,
-  type FaultServer,
   failing,
   hangUp,
   html502,
@@ -15,32 +13,22 @@ import {
   limited,
   reset,
   resetMidBody,
-  type Script,
   shortBody,
   silent,
   startFaultServer,
 } from '../support/fault-server.ts'
 import { failureOf, hurriedClock, reasonOf } from './capture.ts'
+import { scriptedClient } from './scripted-client.ts'
 
 const okay = json(200, { success: true })
 
 describe('retries', () => {
-  let server: FaultServer
-  let client: Client
   let clock: ReturnType<typeof hurriedClock>
   let events: ClientEvent[]
-
-  async function start(script: Script, options: Partial<ClientOptions> = {}): Promise<void> {
-    server = await startFaultServer(script)
+  let { server, client, start } = scriptedClient(() => {
     clock = hurriedClock()
     events = []
-    const observe = (event: ClientEvent) => events.push(event)
-    client = new Client({ baseUrl: server.url, timeout: 1000, clock, observe, ...options })
-  }
-
-  afterEach(async () => {
-    await client.close()
-    await server.close()
+    return { timeout: 1000, clock, observe: (event) => events.push(event) }
   })
 
   const faults: [string, Behaviour, string][] = [

@@ -1,34 +1,15 @@
 import type { AddressInfo } from 'node:net'
-import { createServer, type Server } from 'node:net'
+import { createServer } from 'node:net'
 import { expect } from 'chai'
 import { hintOf } from '../../src/cli/hints.ts'
 import { Client } from '../../src/client/client.ts'
-import type { ClientOptions } from '../../src/client/client-options.ts'
-import {
-  delayed,
-  type FaultServer,
-  json,
-  type Script,
-  silent,
-  sse,
-  startFaultServer,
-  stream,
-} from '../support/fault-server.ts'
+import { delayed, json, silent, sse, stream } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { failureOf, reasonOf } from './capture.ts'
+import { scriptedClient } from './scripted-client.ts'
 
 describe('timeouts and aborts', () => {
-  let server: FaultServer
-  let client: Client
-
-  async function start(script: Script, options: Partial<ClientOptions> = {}): Promise<void> {
-    server = await startFaultServer(script)
-    client = new Client({ baseUrl: server.url, retries: 0, ...options })
-  }
-
-  afterEach(async () => {
-    await client.close()
-    await server.close()
-  })
+  const { server, client, start } = scriptedClient(() => ({ retries: 0 }))
 
   it('bound the wait for the head of an answer', async () => {
     await start(silent, { timeout: 80 })
@@ -67,16 +48,10 @@ describe('timeouts and aborts', () => {
   })
 
   describe('of a connection', () => {
-    let mute: Server
+    const mute = perTest(() => createServer((socket) => socket.on('error', () => undefined)))
 
     beforeEach(async () => {
-      // Takes connections but never shakes hands.
-      mute = createServer((socket) => socket.on('error', () => undefined))
       await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
-    })
-
-    afterEach(() => {
-      mute.close()
     })
 
     it('include the TLS handshake', async () => {

@@ -3,31 +3,28 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { type ServiceCall, serviceCalls } from '../support/command-lines.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { json, startFaultServer } from '../support/fault-server.ts'
+import { perSuite, perTest } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 /** Without `doctor`, which reports what it finds, and `history export`, which keeps pages on disk. */
 const calls = serviceCalls.filter(({ name }) => name !== 'doctor' && name !== 'history:export')
 
 describe('with the address and the key in the environment', () => {
-  let server: FaultServer
-  let sandbox: Sandbox
-  let env: NodeJS.ProcessEnv
-  before(async () => {
-    server = await startFaultServer({
+  const server = perSuite(() =>
+    startFaultServer({
       choose: ({ method, path }) => {
         const asked = `${method} ${path.split('?')[0]}`
         return json(200, serviceCalls.find(({ endpoint }) => endpoint === asked)?.answer ?? {})
       },
-    })
-  })
-  after(() => server.close())
+    }),
+  )
+  const sandbox = perTest(() => createSandbox({ ownCache: true }))
+  let env: NodeJS.ProcessEnv
   beforeEach(() => {
-    sandbox = createSandbox({ ownCache: true })
     env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' }
   })
-  afterEach(() => sandbox.remove())
 
   const breakConfiguration = () => {
     mkdirSync(join(sandbox.home, '.config', 'chatctl'), { recursive: true })

@@ -6,19 +6,18 @@ import type { Failure } from '../../src/contract/failure.ts'
 import { Directories } from '../../src/system/directories.ts'
 import { tryProcessLock } from '../../src/system/process-lock.ts'
 import { expectFailure } from '../support/expect-failure.ts'
+import { perTest } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 describe('the configuration file', () => {
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
   let folder: string
   let file: string
   beforeEach(() => {
-    sandbox = createSandbox()
     folder = join(sandbox.home, '.config', 'chatctl')
     file = join(folder, 'config.json')
   })
-  afterEach(() => sandbox.remove())
 
   const write = (content: string | Uint8Array) => {
     mkdirSync(folder, { recursive: true })

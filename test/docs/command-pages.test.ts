@@ -47,8 +47,8 @@ describe('docs/commands', () => {
     }
   })
 
-  it('docs/environment.md is what the help topic says now (else: npm run docs)', () => {
-    expect(read('docs/environment.md')).to.equal(writeEnvironmentPage(manifest))
+  it('docs/reference/environment.md is what the help topic says now (else: npm run docs)', () => {
+    expect(read('docs/reference/environment.md')).to.equal(writeEnvironmentPage(manifest))
   })
 
   it('names the requests that the commands make', () => {

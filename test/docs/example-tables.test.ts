@@ -42,8 +42,8 @@ describe('the examples of the documents and the help', () => {
     for (const name of Object.keys(files)) expect(everything).to.contain(name)
   })
 
-  it('have the files that docs/users-in-bulk.md shows', () => {
-    const page = readFileSync(join(root, 'docs/users-in-bulk.md'), 'utf8')
+  it('have the files that docs/guides/users-in-bulk.md shows', () => {
+    const page = readFileSync(join(root, 'docs/guides/users-in-bulk.md'), 'utf8')
     for (const name of ['users.csv', 'users.jsonl']) {
       expect(page).to.contain(`\n\n${files[name]?.replace(/^(?=.)/gm, '    ')}\n`)
     }
@@ -55,7 +55,7 @@ describe('commands in the text of documents', () => {
     'README.md',
     'CONTRIBUTING.md',
     'CHANGELOG.md',
-    ...globSync('docs/{*,decisions/*}.md', { cwd: root }),
+    ...globSync('docs/{*,guides/*,reference/*,decisions/*}.md', { cwd: root }),
   ]
   const ids = commands.map(({ id }) => wordsOf(id).join(' '))
   const known = new Set([...ids, ...topics, 'help', ...helpTopics.map(({ name }) => `help ${name}`)])

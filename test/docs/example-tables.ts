@@ -45,7 +45,6 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
     why: 'a placeholder',
   },
   { of: /\bID\b(?! --line)/g, by: ({ userId }) => userId, why: 'a placeholder' },
-  { of: /\busr_[123]\b/g, by: ({ userId }) => userId, why: 'a placeholder' },
   { of: /^sudo -u chatctl |^ExecStart=\/usr\/bin\/env /g, by: () => '', why: 'the tester is that user' },
   {
     of: /\/var\/lib\/chatctl\/backup\.db/g,
@@ -149,7 +148,7 @@ export const files: Readonly<Record<string, string>> = {
   'ids.tsv': 'ID\n',
   'roles.csv': 'id,role\nID,editor\n',
   'assignments.csv': 'id,permissions\nID,read:chat\n',
-  // These two are the files of docs/users-in-bulk.md.
+  // These two are the files of docs/guides/users-in-bulk.md.
   'users.csv':
     'email,name,password,role,permissions,metadata.company,settings.theme\n' +
     'alan@example.com,Alan,correct-horse-battery,editor,read:chat;write:users,Acme,dark\n',

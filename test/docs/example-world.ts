@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemClock } from '../../src/system/clock.ts'
 import { TranscriptWriter } from '../../src/talk/transcript/transcript-writer.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { freePort } from '../support/free-port.ts'
@@ -155,7 +156,11 @@ async function fill(sandbox: Sandbox): Promise<Things> {
 }
 
 function plantTranscript(folder: string): string {
-  const writer = TranscriptWriter.create(folder, { profile: 'work', baseUrl: 'https://chat.example/' })
+  const writer = TranscriptWriter.create(
+    folder,
+    { profile: 'work', baseUrl: 'https://chat.example/' },
+    systemClock,
+  )
   const at = new Date().toISOString()
   writer.append({ type: 'name', name: 'trip to Rome' })
   writer.append({ type: 'user', turn: 1, at, text: 'Where to?' })

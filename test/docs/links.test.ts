@@ -77,8 +77,10 @@ describe('documents', () => {
     }
   })
 
-  it('docs/glossary.md lists its terms in alphabetical order', () => {
-    const terms = [...read('docs/glossary.md').matchAll(/^- \*\*(.+?)\*\*: /gm)].map(([, term]) => term)
+  it('docs/reference/glossary.md lists its terms in alphabetical order', () => {
+    const terms = [...read('docs/reference/glossary.md').matchAll(/^- \*\*(.+?)\*\*: /gm)].map(
+      ([, term]) => term,
+    )
     expect(terms.length).to.be.above(30)
     expect(terms).to.deep.equal([...terms].sort((a = '', b = '') => a.localeCompare(b, 'en')))
   })

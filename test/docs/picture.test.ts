@@ -20,18 +20,17 @@ describe('the picture of a session', () => {
       expect(svg).to.match(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" viewBox="0 0 \d+ \d+"/)
     })
 
-    it(`${name} has text, the words of its label, and the colours of its palette alone`, () => {
+    it(`${name} has text, the words of its label, and the colors of its palette alone`, () => {
       for (const words of ['chatctl chat', 'settings diff', '&gt; ', 'CREATE']) expect(svg).to.contain(words)
-      const colours = new Set([...svg.matchAll(/#[0-9a-f]{6}\b/g)].map(([colour]) => colour))
-      const { colours: named, ...rest } = palette
-      for (const colour of colours)
-        expect([...Object.values(named), ...Object.values(rest)]).to.include(colour)
-      expect(colours).to.include(palette.ground).and.include(palette.text).and.include(palette.dim)
+      const colors = new Set([...svg.matchAll(/#[0-9a-f]{6}\b/g)].map(([color]) => color))
+      const { colors: named, ...rest } = palette
+      for (const color of colors) expect([...Object.values(named), ...Object.values(rest)]).to.include(color)
+      expect(colors).to.include(palette.ground).and.include(palette.text).and.include(palette.dim)
     })
 
     it(`${name} can be read: WCAG's contrast of 4.5 for all text`, () => {
-      for (const colour of [palette.text, palette.dim, ...Object.values(palette.colours)]) {
-        expect(contrast(colour, palette.ground), colour).to.be.at.least(4.5)
+      for (const color of [palette.text, palette.dim, ...Object.values(palette.colors)]) {
+        expect(contrast(color, palette.ground), color).to.be.at.least(4.5)
       }
     })
 
@@ -47,8 +46,8 @@ describe('the picture of a session', () => {
 
   it('shows the same in both', () => {
     const [first, second] = palettes.map(([name]) => readFileSync(resolve(docs, name), 'utf8'))
-    const withoutColours = (svg = '') => svg.replace(/ ?(fill|stroke)="#\w+"/g, '')
-    expect(withoutColours(first)).to.equal(withoutColours(second))
+    const withoutColors = (svg = '') => svg.replace(/ ?(fill|stroke)="#\w+"/g, '')
+    expect(withoutColors(first)).to.equal(withoutColors(second))
   })
 
   it('puts each run of text into its cells', () => {
@@ -83,8 +82,8 @@ function contrast(one: string, other: string): number {
   return (high + 0.05) / (low + 0.05)
 }
 
-function luminance(colour: string): number {
-  const parts = [1, 3, 5].map((index) => Number.parseInt(colour.slice(index, index + 2), 16) / 255)
+function luminance(color: string): number {
+  const parts = [1, 3, 5].map((index) => Number.parseInt(color.slice(index, index + 2), 16) / 255)
   const [red = 0, green = 0, blue = 0] = parts.map((part) =>
     part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4,
   )

@@ -18,7 +18,7 @@ const typed = /(^|[\s(])chatctl [a-z-]|^npm /m
 
 /** The examples of the README and the guides, and what `docs/commands` repeats of the help left out. */
 export function readDocumentExamples(): Map<string, Example[]> {
-  const documents = ['README.md', ...globSync('docs/*.md', { cwd: root }).sort()]
+  const documents = ['README.md', ...globSync('docs/{*,guides/*,reference/*}.md', { cwd: root }).sort()]
   const found = new Map<string, Example[]>()
   for (const path of documents) {
     const document = path.replaceAll('\\', '/')

@@ -3,7 +3,9 @@ import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
 import { differenceExitCode, exitCodeOf } from '../../src/cli/exit-codes.ts'
+import { configurationKeys } from '../../src/config/configuration-keys.ts'
 import type { FailureKind } from '../../src/contract/failure.ts'
+import { apiConfigurationKeys, settingsKeys } from '../../src/contract/settings-keys.ts'
 import { slashCommands } from '../../src/talk/slash/run-slash-command.ts'
 import { commands, wordsOf } from '../support/manifest.ts'
 
@@ -13,27 +15,23 @@ const sources = globSync('src/**/*.ts', { cwd: root }).map(read).join('\n')
 const readme = read('README.md')
 
 describe('the README', () => {
-  it('can be read at once', () => {
-    expect(readme.split('\n').length).to.be.below(200)
+  it('has at most 150 lines', () => {
+    expect(readme.split('\n').length).to.be.at.most(151)
   })
+})
 
-  it('has the exit codes of the whole table, all but those of a closed terminal', () => {
-    const short = codesOf(readme)
-    const whole = codesOf(read('docs/exit-codes.md'))
-    whole.delete('129')
-    expect(short.size).to.be.above(12)
-    expect([...short].sort()).to.deep.equal([...whole].sort())
-  })
+describe('the workflows', () => {
+  const pages = ['docs/guides/ci.md', 'docs/guides/settings-as-code.md']
 
-  it('installs the package that npm pack makes now, as docs/settings-as-code.md does', () => {
-    const { name, version } = JSON.parse(read('package.json'))
-    for (const text of [readme, read('docs/settings-as-code.md')]) {
-      expect(text).to.contain(`npm install --global ./${name}-${version}.tgz`)
-    }
-  })
+  for (const page of pages) {
+    it(`${page} installs the package that npm pack makes now`, () => {
+      const { name, version } = JSON.parse(read('package.json'))
+      expect(read(page)).to.contain(`npm install --global ./${name}-${version}.tgz`)
+    })
+  }
 
-  it('has a whole workflow: a checkout, Node, and the address and the key from the environment', () => {
-    const [, text = ''] = /^```yaml\n([\s\S]*?)^```/m.exec(readme) ?? []
+  it('docs/guides/ci.md has a checkout, Node.js, and the address and the key from the environment', () => {
+    const [, text = ''] = /^```yaml\n([\s\S]*?)^```/m.exec(read('docs/guides/ci.md')) ?? []
     const { on, jobs } = parse(text)
     expect(on).to.deep.equal({ push: { branches: ['main'] } })
     const { steps, env } = jobs.settings
@@ -59,8 +57,21 @@ describe('what documents say of the program', () => {
     expect(rows.map(([, code]) => code)).to.include(`${differenceExitCode}`)
   })
 
-  it('docs/output.md says what each command prints', () => {
-    const output = read('docs/output.md')
+  it('docs/reference/configuration.md has every key, in order', () => {
+    const rows = [...read('docs/reference/configuration.md').matchAll(/^\| `(\w+)` \|/gm)]
+    expect(rows.map(([, key]) => key)).to.deep.equal(configurationKeys)
+  })
+
+  it('docs/reference/settings.md has every key, with its type, in order', () => {
+    const rows = [...read('docs/reference/settings.md').matchAll(/^\| `([\w.]+)` \| (\w+) \|/gm)]
+    const keys = [...settingsKeys, ...apiConfigurationKeys]
+    expect(rows.map(([, path, type]) => ({ path, type }))).to.deep.equal(
+      keys.map(({ path, type }) => ({ path, type })),
+    )
+  })
+
+  it('docs/reference/output.md says what each command prints', () => {
+    const output = read('docs/reference/output.md')
     // What only talks to a person prints nothing for a program.
     const silent = ['chat']
     for (const { id, hidden } of commands) {
@@ -69,8 +80,8 @@ describe('what documents say of the program', () => {
     }
   })
 
-  it('docs/talking.md has every command of a session, in the words of its help', () => {
-    const rows = read('docs/talking.md').match(/^\| `\/.*$/gm)
+  it('docs/guides/chat.md has every command of a session, in the words of its help', () => {
+    const rows = read('docs/guides/chat.md').match(/^\| `\/.*$/gm)
     const expected = slashCommands.map(({ name, argument = '', summary }) => {
       const typed = `/${name} ${argument}`.trim().replaceAll('|', '\\|')
       return `| \`${typed}\` | ${summary} |`
@@ -78,7 +89,7 @@ describe('what documents say of the program', () => {
     expect(rows).to.deep.equal(expected)
   })
 
-  for (const document of ['README.md', ...globSync('docs/*.md', { cwd: root })]) {
+  for (const document of ['README.md', ...globSync('docs/{*,guides/*,reference/*}.md', { cwd: root })]) {
     it(`${document} names variables that are read`, () => {
       for (const [variable] of read(document).matchAll(/\bCHATCTL_[A-Z_]+[A-Z]\b/g)) {
         const option = variable.slice('CHATCTL_'.length).toLowerCase()
@@ -88,11 +99,3 @@ describe('what documents say of the program', () => {
     })
   }
 })
-
-/** The numbers in the first column of the tables headed by `exit`, of both halves where there are two. */
-function codesOf(text: string): Set<string> {
-  const rows = text.match(/^\| exit \|[\s\S]*?\n(?!\|)/m)?.[0] ?? ''
-  return new Set(
-    [...rows.matchAll(/(?:^|\| \| )\|? ?([\d, ]+) \|/gm)].flatMap(([, codes = '']) => codes.split(', ')),
-  )
-}

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { perSuite } from '../support/lifetime.ts'
 import { elsewhere, preparations, promisedCodes } from './example-tables.ts'
 import { ExampleWorld, type Typist } from './example-world.ts'
 import type { Example } from './read-examples.ts'
@@ -25,11 +26,10 @@ export function runExamples(
       )
       if (runnable.length === 0) continue
       describe(document, () => {
-        let world: ExampleWorld
-        before(async () => {
-          world = await first.begin()
-        })
-        after(() => world?.end())
+        const world = perSuite(
+          () => first.begin(),
+          (opened) => opened.end(),
+        )
 
         for (const { text } of runnable) {
           it(text, async () => {

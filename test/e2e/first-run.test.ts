@@ -1,14 +1,11 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { perSuite } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 describe('the first run', () => {
-  let sandbox: Sandbox
-  before(() => {
-    sandbox = createSandbox()
-  })
-  after(() => sandbox.remove())
+  const sandbox = perSuite(createSandbox)
 
   it('answers from the embedded service and says once where its data lies', async () => {
     const first = await runProgram(sandbox, ['chat', 'send', 'Hello'])

@@ -6,21 +6,18 @@ import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { packageFile } from '../scripts/package-file.ts'
 import { answer, deadUrl, type FaultServer, json, silent, startFaultServer } from '../support/fault-server.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { binary, type Run, type RunOptions, startBuilt } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { until } from '../support/until.ts'
 
 /** What only a process shows: the built program, started as a shell starts it. */
 describe('the built program', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
+  const sandbox = perSuite(createSandbox)
   let server: FaultServer | undefined
   let child: ChildProcess | undefined
-  before(() => {
-    sandbox = createSandbox()
-  })
-  after(() => sandbox.remove())
   afterEach(async () => {
     child?.kill('SIGKILL')
     await server?.close()

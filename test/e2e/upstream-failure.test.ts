@@ -2,17 +2,14 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { errorBody } from '../../src/contract/error-body.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { startBuilt } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 /** The bundles of the service and of the upstream have a copy each of what they share. */
 describe('a model server that cannot be reached', () => {
-  let sandbox: Sandbox
-  before(() => {
-    sandbox = createSandbox()
-  })
-  after(() => sandbox.remove())
+  const sandbox = perSuite(createSandbox)
 
   it('makes 502 upstream_unreachable in the built program too', async () => {
     const create = ['service', 'keys', 'create', '--name', 'ci', '--data', 'data', '--json']

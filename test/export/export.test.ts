@@ -11,36 +11,23 @@ import {
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { expect } from 'chai'
-import {
-  type FaultServer,
-  failing,
-  json,
-  limited,
-  type Script,
-  startFaultServer,
-} from '../support/fault-server.ts'
+import { failing, json, limited, type Script } from '../support/fault-server.ts'
 import { historyService, plainReading, type StoredMessage, storedAt } from '../support/history-service.ts'
+import { perTest } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { scriptedServer } from '../support/scripted-server.ts'
 import { exportEnvironment, idsOf, readLines, runExport } from './export-run.ts'
 
 /** As many messages as fill some pages, a minute apart. */
 const stored = storedAt(Array.from({ length: 450 }, (_, index) => index))
 
 describe('history export', () => {
-  let sandbox: Sandbox
-  let server: FaultServer | undefined
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
-  afterEach(async () => {
-    await server?.close()
-    server = undefined
-    sandbox.remove()
-  })
+  const sandbox = perTest(createSandbox)
+  const server = scriptedServer()
 
   async function start(script: Script): Promise<string> {
-    server = await startFaultServer(script)
+    await server.start(script)
     return server.url
   }
 
@@ -71,10 +58,10 @@ describe('history export', () => {
 
   it('asks for one conversation where it is told to, and for all else', async () => {
     await runExport(sandbox, await start(historyService(plainReading, stored)), ['--context', 'c 1'])
-    expect(server?.requests.every(({ path }) => path.includes('context_id=c+1'))).to.equal(true)
-    await server?.close()
+    expect(server.requests.every(({ path }) => path.includes('context_id=c+1'))).to.equal(true)
+    await server.close()
     await runExport(sandbox, await start(historyService(plainReading, stored)))
-    expect(server?.requests.some(({ path }) => path.includes('context_id'))).to.equal(false)
+    expect(server.requests.some(({ path }) => path.includes('context_id'))).to.equal(false)
   })
 
   it('refuses an ending that no form has, before anything is asked, unless -o says the form', async () => {
@@ -82,7 +69,7 @@ describe('history export', () => {
     const refused = await runExport(sandbox, url, ['--to', 'talk.pdf'])
     expect(refused.exitCode).to.equal(2)
     expect(refused.stderr).to.include('.pdf').and.include('.html').and.include('-o')
-    expect(server?.requests).to.deep.equal([])
+    expect(server.requests).to.deep.equal([])
     const run = await runExport(sandbox, url, ['--to', 'talk.txt', '-o', 'md'])
     expect(run.exitCode).to.equal(0)
     expect(existsSync(join(sandbox.home, 'talk.txt'))).to.equal(true)
@@ -155,13 +142,13 @@ describe('history export', () => {
     expect(readLines(readFileSync(file, 'utf8'))).to.have.lengthOf(3)
     expect(await runExport(sandbox, url, ['--to', '/dev/null'])).to.include({ exitCode: 0 })
     expect(statSync('/dev/null').isCharacterDevice()).to.equal(true)
-    const asked = server?.requests.length
+    const asked = server.requests.length
     for (const to of [sandbox.home, join(sandbox.home, 'nowhere', 'x.md')]) {
       const run = await runExport(sandbox, url, ['--to', to])
       expect(run).to.include({ exitCode: 1, stdout: '' })
       expect(run.stderr).to.contain(to)
     }
-    expect(server?.requests.length).to.equal(asked)
+    expect(server.requests.length).to.equal(asked)
   })
 
   it('leaves away what is older than --since, and does not fetch it', async () => {
@@ -174,7 +161,7 @@ describe('history export', () => {
     const since = async (text: string) =>
       idsOf(readLines((await runExport(sandbox, url, ['--since', text])).stdout)).length
     expect(await since('30d')).to.equal(29)
-    expect(server?.requests).to.have.lengthOf(2)
+    expect(server.requests).to.have.lengthOf(2)
     expect(await since('36h')).to.equal(1)
     expect(await since(new Date(ages[290] ?? 0).toISOString())).to.equal(10)
     for (const text of ['yesterday', '2026-13-01', '5', '-3d']) {

@@ -1,21 +1,18 @@
 import { expect } from 'chai'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
 import { storedAt } from '../support/history-service.ts'
+import { perTest } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { exportEnvironment } from './export-run.ts'
 
 const page = storedAt([1, 2, 3]).toReversed()
 
 describe('history list of a service that sends the newest first', () => {
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
   let server: FaultServer
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
   afterEach(async () => {
     await server.close()
-    sandbox.remove()
   })
 
   async function list(messages: unknown[], ...args: string[]) {

@@ -3,6 +3,7 @@ import { beforeWalk } from '../../src/client/history-position.ts'
 import type { HistoryMessage } from '../../src/contract/conversation.ts'
 import { PageStore } from '../../src/export/page-store.ts'
 import { writeDocument } from '../../src/export/write-document.ts'
+import { systemClock } from '../../src/system/clock.ts'
 import { storedAt } from '../support/history-service.ts'
 import { startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
@@ -27,7 +28,7 @@ testResume(
 describe('an export that is resumed', () => {
   it('counts what it writes, not what an earlier run had of before --since', async () => {
     const sandbox = createSandbox()
-    const store = new PageStore(sandbox.home)
+    const store = new PageStore(sandbox.home, systemClock)
     store.append(0, storedAt([0, 1, 2]) as HistoryMessage[], beforeWalk)
     store.endPart(0, 'ended')
     const written = await writeDocument({

@@ -110,7 +110,13 @@ describe('applying settings', () => {
   })
 
   function apply(settings: SettingsPatch, api: SettingsFile['api'] = {}, before = service.settings) {
-    const plan = makePlan(server.url, { settings, api }, before, readSent(state.directories, server.url))
+    const plan = makePlan(
+      server.url,
+      { settings, api },
+      before,
+      readSent(state.directories, server.url),
+      systemClock,
+    )
     return applyPlan(plan, applying(), before)
   }
 
@@ -139,7 +145,13 @@ describe('applying settings', () => {
       fc.asyncProperty(anySettings, anyPatch, async (first, wanted) => {
         await begin({}, first)
         await apply(wanted)
-        const plan = makePlan(server.url, { settings: wanted, api: {} }, service.settings, undefined)
+        const plan = makePlan(
+          server.url,
+          { settings: wanted, api: {} },
+          service.settings,
+          undefined,
+          systemClock,
+        )
         expect(changesOf(plan)).to.deep.equal([])
         expect(told.sideEffects).to.deep.equal([])
       }),
@@ -624,7 +636,7 @@ describe('a plan that is applied later', () => {
   const file = { settings: two, api: { version: '2', rate_limiting: { enabled: true } } }
   const sent = { sentAt: '2026-01-02T03:04:05.000Z', configuration: { version: '1' } }
   const later = new Date(Date.now() + 60_000).toISOString()
-  const plan = makePlan('local', file, someSettings, sent)
+  const plan = makePlan('local', file, someSettings, sent, systemClock)
 
   it('is current while no managed key has changed, whatever else has', () => {
     const now = lay(someSettings, { app_name: 'other', theme: { primary_color: '#000000' } })
@@ -634,7 +646,7 @@ describe('a plan that is applied later', () => {
   it('is current on a machine that has sent nothing, or something else before the plan was made', () => {
     assertCurrent(plan, someSettings, undefined)
     assertCurrent(plan, someSettings, { sentAt: sent.sentAt, configuration: { version: '9' } })
-    const unsent = makePlan('local', file, someSettings, undefined)
+    const unsent = makePlan('local', file, someSettings, undefined, systemClock)
     assertCurrent(unsent, someSettings, sent)
   })
 
@@ -664,8 +676,8 @@ describe('a plan that is applied later', () => {
   it('finds every change of any managed key, and no other', () => {
     fc.assert(
       fc.property(anySettings, anyPatch, anySettings, (before, settings, after) => {
-        const made = makePlan('local', { settings, api: {} }, before, undefined)
-        const again = makePlan('local', { settings, api: {} }, after, undefined)
+        const made = makePlan('local', { settings, api: {} }, before, undefined, systemClock)
+        const again = makePlan('local', { settings, api: {} }, after, undefined, systemClock)
         const same =
           JSON.stringify(made.settings).toLowerCase() === JSON.stringify(again.settings).toLowerCase()
         fc.pre(same === (JSON.stringify(made) === JSON.stringify(again)))

@@ -13,6 +13,7 @@ import {
   type PlanContext,
   readPlanFile,
 } from '../../src/plan/plan-file.ts'
+import { systemClock } from '../../src/system/clock.ts'
 import { Directories } from '../../src/system/directories.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 import { anyConfiguration, anyPatch, anySettings, anySubset, someSettings } from './any-settings.ts'
@@ -31,11 +32,12 @@ const anyPlan: fc.Arbitrary<Plan> = fc
       { settings, api: api ?? {} },
       current,
       configuration === null ? undefined : { sentAt: '2026-01-02T03:04:05.000Z', configuration },
+      systemClock,
     ),
   )
 
 const file = { settings: { theme: { mode: 'dark' }, limits: { max_tokens: 12 } }, api: { version: '2' } }
-const plan = makePlan(service, file, someSettings, undefined)
+const plan = makePlan(service, file, someSettings, undefined, systemClock)
 
 function read(text: string, context = about) {
   return readPlanFile({ name: 'a.plan', text }, context)
@@ -43,7 +45,7 @@ function read(text: string, context = about) {
 
 /** The same plan file, changed by whoever can compute a checksum. */
 function forged(change: (content: Record<string, unknown>) => void): string {
-  const { checksum: _, ...content } = JSON.parse(composePlanFile(plan, '1.2.3'))
+  const { checksum: _, ...content } = JSON.parse(composePlanFile(plan, '1.2.3', systemClock))
   const base = content.base_hash
   change(content)
   if (content.base_hash === base) {
@@ -60,7 +62,7 @@ describe('a plan file', () => {
   it('brings back the plan that was saved', () => {
     fc.assert(
       fc.property(anyPlan, (saved) => {
-        const text = composePlanFile(saved, '1.2.3')
+        const text = composePlanFile(saved, '1.2.3', systemClock)
         expect(isPlanFile(text)).to.equal(true)
         expect(read(text).plan).to.deep.equal(saved)
       }),
@@ -68,13 +70,13 @@ describe('a plan file', () => {
   })
 
   it('may be laid out otherwise: only what it says counts', () => {
-    expect(read(JSON.stringify(backwards(JSON.parse(composePlanFile(plan, '1.2.3'))))).plan).to.deep.equal(
-      plan,
-    )
+    expect(
+      read(JSON.stringify(backwards(JSON.parse(composePlanFile(plan, '1.2.3', systemClock))))).plan,
+    ).to.deep.equal(plan)
   })
 
   it('is refused when any character of it is another, unless it still says the same', () => {
-    const text = composePlanFile(plan, '1.2.3')
+    const text = composePlanFile(plan, '1.2.3', systemClock)
     const anyCharacter = fc.oneof(
       fc.constantFrom(...'0123456789abcdef"{}[]:, \n-.eE+\\'),
       fc.string({ minLength: 1, maxLength: 1 }),
@@ -90,11 +92,11 @@ describe('a plan file', () => {
   })
 
   it('is refused for any single value that is another', () => {
-    const paths = [...placesIn(JSON.parse(composePlanFile(plan, '1.2.3')))]
+    const paths = [...placesIn(JSON.parse(composePlanFile(plan, '1.2.3', systemClock)))]
     expect(paths.length).to.be.above(15)
     for (const path of paths) {
       for (const value of ['x', 7, null, Infinity, true]) {
-        const content = JSON.parse(composePlanFile(plan, '1.2.3'))
+        const content = JSON.parse(composePlanFile(plan, '1.2.3', systemClock))
         const holder = path.slice(0, -1).reduce((here, step) => here[step], content)
         const last = path.at(-1) ?? ''
         if (holder[last] === value) continue
@@ -115,7 +117,7 @@ describe('a plan file', () => {
   })
 
   it('is one, and refused, also where it was cut off', () => {
-    const text = composePlanFile(plan, '1.2.3').trimEnd()
+    const text = composePlanFile(plan, '1.2.3', systemClock).trimEnd()
     for (const length of [40, 200, text.length - 1]) {
       const cut = text.slice(0, length)
       expect(isPlanFile(cut), cut).to.equal(true)
@@ -125,7 +127,7 @@ describe('a plan file', () => {
 
   it('is for one service alone', () => {
     const failure = thrownFailure(() =>
-      read(composePlanFile(plan, '1.2.3'), { ...about, service: 'local', refresh: true }),
+      read(composePlanFile(plan, '1.2.3', systemClock), { ...about, service: 'local', refresh: true }),
     )
     expect(failure.kind).to.equal('conflict')
     expect(failure.message).to.equal(
@@ -135,7 +137,7 @@ describe('a plan file', () => {
   })
 
   it('is for the version of the tool that made it, unless it is made anew', () => {
-    const text = composePlanFile(plan, '1.2.4')
+    const text = composePlanFile(plan, '1.2.4', systemClock)
     const failure = thrownFailure(() => read(text))
     expect(failure.kind).to.equal('conflict')
     expect(failure.message).to.equal('The plan a.plan was made by chatctl 1.2.4, and this is 1.2.3')
@@ -144,7 +146,7 @@ describe('a plan file', () => {
   })
 
   it('is stale once it was sent, unless it is made anew', () => {
-    const text = composePlanFile(plan, '1.2.3')
+    const text = composePlanFile(plan, '1.2.3', systemClock)
     const { id } = read(text)
     expect(isApplied(directories, id)).to.equal(false)
     markApplied(directories, id)
@@ -154,7 +156,7 @@ describe('a plan file', () => {
     expect(failure.kind).to.equal('conflict')
     expect(failure.message).to.equal('The plan a.plan was sent already')
     expect(read(text, { ...about, refresh: true }).plan).to.deep.equal(plan)
-    expect(read(composePlanFile(plan, '1.2.3')).plan, 'another of the same').to.deep.equal(plan)
+    expect(read(composePlanFile(plan, '1.2.3', systemClock)).plan, 'another of the same').to.deep.equal(plan)
     const folder = join(state.path(), 'applied-plans')
     expect(readdirSync(folder)).to.deep.equal([id])
     expect(statSync(folder).mode & 0o777).to.equal(0o700)

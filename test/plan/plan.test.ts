@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { leavesOf, patchOf } from '../../src/plan/leaves.ts'
 import { changesOf, fileOf, makePlan, requestsOf } from '../../src/plan/plan.ts'
+import { systemClock } from '../../src/system/clock.ts'
 import { lay } from '../support/settings-service.ts'
 import { anyConfiguration, anyPatch, anySettings, anySubset, someSettings } from './any-settings.ts'
 
@@ -36,9 +37,9 @@ describe('a plan', () => {
     fc.assert(
       fc.property(anySettings, anyPatch, (current, settings) => {
         const wanted = { settings, api: {} }
-        const { patch } = requestsOf(makePlan('local', wanted, current, undefined))
+        const { patch } = requestsOf(makePlan('local', wanted, current, undefined, systemClock))
         const after = lay(current, patch ?? {})
-        expect(changesOf(makePlan('local', wanted, after, undefined))).to.deep.equal([])
+        expect(changesOf(makePlan('local', wanted, after, undefined, systemClock))).to.deep.equal([])
         expect(lower(after)).to.deep.equal(lower(lay(current, settings)))
       }),
     )
@@ -47,7 +48,7 @@ describe('a plan', () => {
   it('sends only keys that differ', () => {
     fc.assert(
       fc.property(anySettings, anyPatch, (current, settings) => {
-        const plan = makePlan('local', { settings, api: {} }, current, undefined)
+        const plan = makePlan('local', { settings, api: {} }, current, undefined, systemClock)
         const { patch = {} } = requestsOf(plan)
         expect([...leavesOf(patch).keys()]).to.deep.equal(changesOf(plan).map(({ path }) => path))
         for (const { from, to } of changesOf(plan)) expect(from).not.to.deep.equal(to)
@@ -58,7 +59,7 @@ describe('a plan', () => {
   it('sends all of the API configuration that it manages as soon as any of it differs, and none before', () => {
     fc.assert(
       fc.property(anyConfiguration, anySubset(anyConfiguration), (configuration, api) => {
-        const plan = makePlan('local', { settings: {}, api }, {}, { sentAt, configuration })
+        const plan = makePlan('local', { settings: {}, api }, {}, { sentAt, configuration }, systemClock)
         const isThere = JSON.stringify(lay(configuration, api)) === JSON.stringify(configuration)
         expect(requestsOf(plan)).to.deep.equal(isThere ? {} : { configuration: api })
       }),
@@ -68,7 +69,7 @@ describe('a plan', () => {
   it('holds what it was made of', () => {
     fc.assert(
       fc.property(anySettings, anyPatch, anySubset(anyConfiguration), (current, settings, api) => {
-        expect(fileOf(makePlan('local', { settings, api }, current, undefined))).to.deep.equal({
+        expect(fileOf(makePlan('local', { settings, api }, current, undefined, systemClock))).to.deep.equal({
           settings,
           api,
         })
@@ -78,7 +79,7 @@ describe('a plan', () => {
 
   it('says null for what the service does not have', () => {
     const wanted = { settings: { theme: { mode: 'dark' } }, api: { version: '2' } }
-    const plan = makePlan('local', wanted, { theme: null }, undefined)
+    const plan = makePlan('local', wanted, { theme: null }, undefined, systemClock)
     expect(plan.api?.sentAt).to.equal(null)
     expect(changesOf(plan)).to.deep.equal([
       { path: 'theme.mode', from: null, to: 'dark' },
@@ -88,7 +89,7 @@ describe('a plan', () => {
 
   it('takes a colour for the same in small and capital letters, and no other text', () => {
     const wanted = { settings: { app_name: 'CHAT', theme: { primary_color: '#3366ff' } }, api: {} }
-    const changes = changesOf(makePlan('local', wanted, someSettings, undefined))
+    const changes = changesOf(makePlan('local', wanted, someSettings, undefined, systemClock))
     expect(changes.map(({ path }) => path)).to.deep.equal(['app_name'])
   })
 
@@ -98,17 +99,16 @@ describe('a plan', () => {
       { settings: { limits: { max_tokens: -0 } }, api: {} },
       lay(someSettings, { limits: { max_tokens: 0 } }),
       undefined,
+      systemClock,
     )
     expect(changesOf(plan)).to.deep.equal([])
   })
 
   it('keeps to the order of the contract, whatever that of the file is', () => {
     const wanted = { settings: { limits: { max_tokens: 1 }, theme: { mode: 'x' }, app_name: 'y' }, api: {} }
-    expect(makePlan('local', wanted, {}, undefined).settings.map(({ path }) => path)).to.deep.equal([
-      'app_name',
-      'theme.mode',
-      'limits.max_tokens',
-    ])
+    expect(
+      makePlan('local', wanted, {}, undefined, systemClock).settings.map(({ path }) => path),
+    ).to.deep.equal(['app_name', 'theme.mode', 'limits.max_tokens'])
   })
 })
 

@@ -5,6 +5,7 @@ import type { ApiResponse } from '../../src/client/response.ts'
 import { Failure } from '../../src/contract/failure.ts'
 import { readSent, sendConfiguration } from '../../src/plan/apply/sent-configuration.ts'
 import { reasonOf } from '../client/capture.ts'
+import { SteppedClock } from '../support/stepped-clock.ts'
 import { useStateFolder } from './state-folder.ts'
 
 const service = 'https://chat.example/'
@@ -13,13 +14,14 @@ const done = async (): Promise<ApiResponse<unknown>> => ({ body: {}, status: 200
 
 describe('what was last sent of the API configuration', () => {
   const state = useStateFolder()
+  const clock = new SteppedClock()
   function send(
     version: string,
     act: () => Promise<ApiResponse<unknown>> = done,
     signal = quiet,
     to = service,
   ) {
-    return sendConfiguration(state.directories, to, { version }, act, signal)
+    return sendConfiguration(state.directories, to, { version }, act, { signal, clock })
   }
   const folder = () => join(state.path(), 'api-configuration')
 
@@ -28,12 +30,12 @@ describe('what was last sent of the API configuration', () => {
   })
 
   it('is what a 2xx was the answer to, with the time', async () => {
-    const before = Date.now()
     expect((await send('1')).status).to.equal(200)
+    clock.pass(1_500)
     await send('2')
     const sent = readSent(state.directories, service)
     expect(sent?.configuration).to.deep.equal({ version: '2' })
-    expect(Date.parse(sent?.sentAt ?? '')).to.be.within(before, Date.now())
+    expect(sent?.sentAt).to.equal('2026-03-01T12:00:01.500Z')
   })
 
   it('is kept for each service by itself', async () => {

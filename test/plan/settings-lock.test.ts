@@ -39,7 +39,7 @@ describe('two changes of the settings of one service at the same time', () => {
     warn: async (words: string) => void told.push(words),
   }
   const planOf = (mode: string) =>
-    makePlan(server.url, { settings: { theme: { mode } }, api: {} }, someSettings, undefined)
+    makePlan(server.url, { settings: { theme: { mode } }, api: {} }, someSettings, undefined, systemClock)
   const carry = (mode: string, agree: () => Promise<void>, more: Partial<CarryingOut> = {}) =>
     carryOut(planOf(mode), {
       ...{ settings: client.settings, clock: systemClock, check: 'chatctl settings get', agree, ...locking },
@@ -62,7 +62,7 @@ describe('two changes of the settings of one service at the same time', () => {
   it('are both made where the second may make a new plan', async () => {
     const agree = barrier(2)
     const renew: CarryingOut['renew'] = async (now) =>
-      makePlan(server.url, { settings: { theme: { mode: 'x' } }, api: {} }, now, undefined)
+      makePlan(server.url, { settings: { theme: { mode: 'x' } }, api: {} }, now, undefined, systemClock)
     await Promise.all([carry('x', agree, { renew }), carry('dark', agree, { renew })])
     expect(service.settings).to.deep.equal(lay(someSettings, { theme: { mode: 'x' } }))
   })

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { findGraveFaults, findShipped } from '../../scripts/audit-shipped.ts'
+import { findSevereVulnerabilities, findShipped } from '../../scripts/audit-shipped.ts'
 import { findReleaseFaults } from '../../scripts/check-release.ts'
 
 describe('a release', () => {
@@ -15,23 +15,23 @@ describe('a release', () => {
     expect(findReleaseFaults('1.2.0', '1.2.0', changelog)).to.have.length(1)
   })
 
-  it('is refused where the changelog does not know it, not when, or not what', () => {
+  it('is refused if the changelog has no section, date, or change for it', () => {
     expect(findReleaseFaults('v1.3.0', '1.3.0', changelog)).to.deep.equal([
       'CHANGELOG.md has no section 1.3.0.',
     ])
     expect(findReleaseFaults('v1.1.0', '1.1.0', changelog)).to.deep.equal([
-      'CHANGELOG.md says nothing of 1.1.0.',
+      'CHANGELOG.md lists no change for 1.1.0.',
     ])
     const undated = changelog.replace(' - 2026-03-01', '')
     expect(findReleaseFaults('v1.2.0', '1.2.0', undated)).to.deep.equal([
-      'CHANGELOG.md does not say when 1.2.0 came out.',
+      'CHANGELOG.md has no date for 1.2.0.',
     ])
   })
 })
 
 describe('the audit', () => {
   const shipped = findShipped(
-    [{ folder: 'node_modules/fastify' }, { folder: '../x/node_modules/a/node_modules/b' }],
+    [{ directory: 'node_modules/fastify' }, { directory: '../x/node_modules/a/node_modules/b' }],
     {
       '': {},
       'node_modules/native': {},
@@ -53,21 +53,25 @@ describe('the audit', () => {
     ])
   })
 
-  it('finds a grave fault in what is shipped', () => {
-    expect(findGraveFaults(report('fastify', 'high', 'node_modules/fastify'), shipped)).to.deep.equal([
-      'fastify (high): Bad https://example.com/1, through other',
-    ])
+  it('finds a severe vulnerability in a shipped package', () => {
+    expect(
+      findSevereVulnerabilities(report('fastify', 'high', 'node_modules/fastify'), shipped),
+    ).to.deep.equal(['fastify (high): Bad https://example.com/1, through other'])
   })
 
   it('passes over small faults, tools, and another copy of the package', () => {
-    expect(findGraveFaults(report('fastify', 'moderate', 'node_modules/fastify'), shipped)).to.deep.equal([])
-    expect(findGraveFaults(report('mocha', 'critical', 'node_modules/mocha'), shipped)).to.deep.equal([])
-    expect(findGraveFaults(report('b', 'high', 'node_modules/b'), shipped)).to.deep.equal([])
+    expect(
+      findSevereVulnerabilities(report('fastify', 'moderate', 'node_modules/fastify'), shipped),
+    ).to.deep.equal([])
+    expect(
+      findSevereVulnerabilities(report('mocha', 'critical', 'node_modules/mocha'), shipped),
+    ).to.deep.equal([])
+    expect(findSevereVulnerabilities(report('b', 'high', 'node_modules/b'), shipped)).to.deep.equal([])
   })
 
-  it('does not take silence for health', () => {
-    expect(() => findGraveFaults({}, shipped)).to.throw('no report')
-    expect(() => findGraveFaults({ auditReportVersion: 3, vulnerabilities: {} }, shipped)).to.throw(
+  it('fails if npm returns no report', () => {
+    expect(() => findSevereVulnerabilities({}, shipped)).to.throw('no report')
+    expect(() => findSevereVulnerabilities({ auditReportVersion: 3, vulnerabilities: {} }, shipped)).to.throw(
       'no report',
     )
   })

@@ -2,17 +2,19 @@ import { expect } from 'chai'
 import { AnswerRecord } from '../../src/service/domain/chat/chat-stream.ts'
 import { createId } from '../../src/service/domain/identifiers.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
+import { systemClock } from '../../src/system/clock.ts'
 import { withFolder } from './temporary-service.ts'
 
 describe('an answer that is stored while it arrives', () => {
   it('is stored by the next attempt when one has failed', () =>
     withFolder(async (folder) => {
       const { db, connection, close } = openSqlite(folder)
-      const record = new AnswerRecord(db, {
+      const exchange = {
         ...{ userId: 'usr_admin', contextId: createId('ctx'), opensContext: true },
         ...{ messageId: createId('msg'), answerId: createId('msg') },
         ...{ message: 'hello', model: 'm', askedAt: new Date().toISOString() },
-      })
+      }
+      const record = new AnswerRecord(db, exchange, systemClock)
       await record.take({ kind: 'delta', text: 'one ', model: 'm' })
       await record.take({ kind: 'delta', text: 'two', model: 'm' })
       await record.take({ kind: 'finish', reason: 'stop', model: 'm', usage: undefined })
@@ -35,11 +37,12 @@ describe('an answer that is stored while it arrives', () => {
   it('is not stored later when it was refused at its first piece', () =>
     withFolder(async (folder) => {
       const { db, connection, close } = openSqlite(folder)
-      const record = new AnswerRecord(db, {
+      const exchange = {
         ...{ userId: 'usr_admin', contextId: createId('ctx'), opensContext: true },
         ...{ messageId: createId('msg'), answerId: createId('msg') },
         ...{ message: 'hello', model: 'm', askedAt: new Date().toISOString() },
-      })
+      }
+      const record = new AnswerRecord(db, exchange, systemClock)
       connection.exec(
         "create trigger full before insert on messages begin select raise(abort, 'no room'); end",
       )

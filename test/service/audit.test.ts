@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { type AuditEntry, changedParts, listChanges } from '../../src/service/domain/audit.ts'
 import { openStore } from '../../src/service/store/open-store.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
+import { SteppedClock } from '../support/stepped-clock.ts'
 import { plantKey, plantUser } from './plant-key.ts'
 import {
   caller,
@@ -20,14 +21,17 @@ const withLogOf = (
   withService: WithService,
   use: (service: TemporaryService, read: Read) => Promise<void>,
 ): Promise<void> =>
-  withService(async (service) => {
-    const store = await openStore(service.place)
-    try {
-      await use(service, () => listChanges(store.db, { limit: 1_000 }))
-    } finally {
-      await store.close()
-    }
-  })
+  withService(
+    async (service) => {
+      const store = await openStore(service.place)
+      try {
+        await use(service, () => listChanges(store.db, { limit: 1_000 }))
+      } finally {
+        await store.close()
+      }
+    },
+    { clock: new SteppedClock() },
+  )
 
 /** What no log may hold. */
 const canary = 'canary-Tr0ub4dor'
@@ -59,7 +63,7 @@ onEachEngine('the audit log of the embedded service', (withService) => {
       expect(entries[0]).to.include({ request_id: 'deploy-7.a_B' })
       expect(entries[1]?.request_id).to.match(/^req_/)
       expect(entries[4]).to.include({ actor: 'usr_admin', key_id: 'process' })
-      for (const { at } of entries) expect(Date.now() - Date.parse(at)).to.be.within(0, 60_000)
+      for (const { at } of entries) expect(at).to.equal('2026-03-01T12:00:00.000Z')
       expect(
         entries.map(({ action, target, before, after }) => ({ action, target, before, after })),
       ).to.deep.equal([

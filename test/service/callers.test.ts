@@ -3,6 +3,8 @@ import { type Callers, createCallers } from '../../src/service/domain/access/cal
 import { hashKey } from '../../src/service/domain/access/keys.ts'
 import { openStore } from '../../src/service/store/open-store.ts'
 import type { Store } from '../../src/service/store/store.ts'
+import { systemClock } from '../../src/system/clock.ts'
+import { SteppedClock } from '../support/stepped-clock.ts'
 import { plantKey, plantUser } from './plant-key.ts'
 import { takesHold } from './take-hold.ts'
 import { type Engine, onEachEngine, withPlace } from './temporary-service.ts'
@@ -29,12 +31,12 @@ onEachEngine('callers of the embedded service', (_, engine) => {
   it('are remembered for as long as the database says that nothing changed', () =>
     withStores(async (store, other) => {
       const { key } = await plantKey(store.db)
-      const callers = createCallers({ ...store, generation: () => 1 })
+      const callers = createCallers({ ...store, generation: () => 1 }, systemClock)
       const caller = await find(callers, key)
       expect(caller).to.include({ userId: 'usr_admin', hourlyLimit: null, isCounted: true })
       await other.db.updateTable('api_keys').set(revoked).execute()
       expect(await find(callers, key)).to.equal(caller)
-      expect(await find(createCallers(store), key)).to.equal(undefined)
+      expect(await find(createCallers(store, systemClock), key)).to.equal(undefined)
       await callers.close()
     }))
 
@@ -44,7 +46,7 @@ onEachEngine('callers of the embedded service', (_, engine) => {
         const { db } = which === 'this' ? store : other
         const user = await plantUser(store.db)
         const { key } = await plantKey(store.db, { user_id: user.id })
-        const callers = createCallers(store)
+        const callers = createCallers(store, systemClock)
         const may = async (permission: string) => (await find(callers, key))?.may(permission)
         expect(await may('read:users')).to.equal(false)
         await db.updateTable('users').set({ role: 'editor' }).where('id', '=', user.id).execute()
@@ -70,10 +72,10 @@ onEachEngine('callers of the embedded service', (_, engine) => {
   it('are nobody from the moment on at which their key ends', () =>
     withStores(async (store) => {
       const { key } = await plantKey(store.db, { expires_at: '2026-06-01T00:00:00.000Z' })
-      let now = Date.parse('2026-05-31T23:59:59.999Z')
-      const callers = createCallers({ ...store, generation: () => 1 }, () => now)
+      const clock = new SteppedClock(undefined, Date.parse('2026-05-31T23:59:59.999Z'))
+      const callers = createCallers({ ...store, generation: () => 1 }, clock)
       expect(await find(callers, key)).to.include({ userId: 'usr_admin' })
-      now += 1
+      clock.pass(1)
       expect(await find(callers, key)).to.equal(undefined)
       await callers.close()
     }))
@@ -81,8 +83,8 @@ onEachEngine('callers of the embedded service', (_, engine) => {
   it('have the use of their key noted to the minute', () =>
     withStores(async (store, other) => {
       const { id, key } = await plantKey(store.db)
-      let now = Date.parse('2026-05-31T12:00:00.000Z')
-      const callers = createCallers(store, () => now)
+      const clock = new SteppedClock(undefined, Date.parse('2026-05-31T12:00:00.000Z'))
+      const callers = createCallers(store, clock)
       const use = async () => {
         await Promise.all([find(callers, key), find(callers, key)])
         await callers.close()
@@ -94,9 +96,9 @@ onEachEngine('callers of the embedded service', (_, engine) => {
         return last_used_at
       }
       expect(await use()).to.equal('2026-05-31T12:00:00.000Z')
-      now += 59_999
+      clock.pass(59_999)
       expect(await use()).to.equal('2026-05-31T12:00:00.000Z')
-      now += 1
+      clock.pass(1)
       expect(await use()).to.equal('2026-05-31T12:01:00.000Z')
     }))
 
@@ -108,7 +110,7 @@ onEachEngine('callers of the embedded service', (_, engine) => {
           planted.push(await plantKey(transaction, { last_used_at: '2999-01-01T00:00:00.000Z' }))
         return planted
       })
-      const callers = createCallers({ ...store, generation: () => 1 })
+      const callers = createCallers({ ...store, generation: () => 1 }, systemClock)
       for (const round of [1, 2]) {
         for (const { id, key } of keys) {
           expect(await find(callers, key), `${round}`).to.include({ keyId: id })

@@ -4,10 +4,10 @@ import { expect } from 'chai'
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts'
 import { includes, requiredPermissions, rightsOf } from '../../src/service/domain/access/permissions.ts'
 
-const text = readFileSync(resolve(import.meta.dirname, '../../docs/service.md'), 'utf8')
+const text = readFileSync(resolve(import.meta.dirname, '../../docs/reference/service.md'), 'utf8')
 const rows = [...text.matchAll(/^\| `(\w+:\w+)` \| (.*?) \| (.*?) ?\| (.*?) ?\| (.*?) ?\|$/gm)]
 
-describe('the table of permissions in docs/service.md', () => {
+describe('the table of permissions in docs/reference/service.md', () => {
   it('has every endpoint, with the permission that it needs', () => {
     const documented = rows.flatMap(([, permission, list = '']) =>
       list.split(', ').map((endpoint) => `${endpoint.replaceAll('`', '')} ${permission}`),

@@ -3,13 +3,12 @@ import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { errorBody } from '../../src/contract/error-body.ts'
-import { generateKey, hashKey } from '../../src/service/domain/access/keys.ts'
 import { FailureLog } from '../../src/service/http/answer/error-handler.ts'
-import { createServer } from '../../src/service/http/create-server.ts'
 import { Refusal, type RefusalCode } from '../../src/service/refusal.ts'
-import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { createOffline } from '../../src/service/upstream/offline.ts'
-import { type Answer, caller, onEachEngine, withFolder } from './temporary-service.ts'
+import { SteppedClock } from '../support/stepped-clock.ts'
+import { withServer } from './start-server.ts'
+import { type Answer, caller, onEachEngine } from './temporary-service.ts'
 
 function expectError(answer: Answer, status: number, code: string): void {
   expect(answer.status, answer.text).to.equal(status)
@@ -139,19 +138,8 @@ onEachEngine('errors of the embedded service', (withService) => {
     }))
 
   it('does not wait for a request for ever', () =>
-    withFolder(async (folder) => {
-      const store = openSqlite(folder)
-      const key = generateKey()
-      const server = createServer({
-        store,
-        dataDir: folder,
-        upstream: createOffline(),
-        processKeys: new Set([hashKey(key)]),
-        stopping: new AbortController().signal,
-        logger: undefined,
-        requestTimeout: 100,
-      })
-      const socket = connect(Number(new URL(await server.listen({ host: '127.0.0.1', port: 0 })).port))
+    withServer({ requestTimeout: 100 }, async ({ url, key }) => {
+      const socket = connect(Number(new URL(url).port))
       socket.write(
         `PATCH /v1/settings HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
           'content-type: application/json\r\ncontent-length: 100\r\n\r\n{',
@@ -160,8 +148,6 @@ onEachEngine('errors of the embedded service', (withService) => {
       expect(answer)
         .to.match(/^HTTP\/1\.1 408 /)
         .and.include('request_timeout')
-      await server.close()
-      await store.close()
     }))
 
   it('refuses metadata that is too large, and what is nested too deeply', () =>
@@ -240,44 +226,17 @@ onEachEngine('errors of the embedded service', (withService) => {
 })
 
 describe('errors inside of the embedded service', () => {
-  it('answers 500 without saying what went wrong inside', () =>
-    withFolder(async (folder) => {
-      const store = openSqlite(folder)
-      const key = generateKey()
-      const server = createServer({
-        store,
-        dataDir: folder,
-        upstream: {
-          ...createOffline(),
-          listModels: () => Promise.reject(new Error('the secret of the house')),
-        },
-        processKeys: new Set([hashKey(key)]),
-        stopping: new AbortController().signal,
-        logger: undefined,
-      })
-      const answer = await caller(await server.listen({ host: '127.0.0.1', port: 0 }), key)(
-        'GET',
-        '/v1/chat/models',
-      )
+  it('answers 500 without saying what went wrong inside', () => {
+    const listModels = () => Promise.reject(new Error('the secret of the house'))
+    return withServer({ upstream: { ...createOffline(), listModels } }, async ({ call }) => {
+      const answer = await call('GET', '/v1/chat/models')
       expectError(answer, 500, 'internal_error')
       expect(answer.text).not.to.include('secret')
-      await server.close()
-      await store.close()
-    }))
+    })
+  })
 
   it('answers 507 when the disk is full, stores nothing half, and goes on reading', () =>
-    withFolder(async (folder) => {
-      const store = openSqlite(folder)
-      const key = generateKey()
-      const server = createServer({
-        store,
-        dataDir: folder,
-        upstream: createOffline(),
-        processKeys: new Set([hashKey(key)]),
-        stopping: new AbortController().signal,
-        logger: undefined,
-      })
-      const call = caller(await server.listen({ host: '127.0.0.1', port: 0 }), key)
+    withServer({}, async ({ store, call }) => {
       // SQLite reports a file that may not grow exactly as it reports a full disk.
       const { page_count: pages } = store.connection.prepare('pragma page_count').get() as {
         page_count: number
@@ -291,22 +250,20 @@ describe('errors inside of the embedded service', () => {
       expect((await call('GET', '/v1/settings')).status).to.equal(200)
       store.connection.exec('pragma max_page_count = 100000')
       expect((await call('POST', '/api/chat/send', { message })).status).to.equal(200)
-      await server.close()
-      await store.close()
     }))
 })
 
 describe('the log of failures', () => {
   it('has one line for many requests while the database is down, and says how many it omitted', () => {
-    let now = 0
-    const failures = new FailureLog(() => now)
+    const clock = new SteppedClock()
+    const failures = new FailureLog(clock)
     const lines: { code: string; omitted?: number }[] = []
     const log = { error: (line: { code: string }) => lines.push(line), info: () => {} }
     const fail = (code: RefusalCode) => failures.write(log, new Refusal(code, 'It failed'))
     for (let count = 0; count < 1_000; count++) fail('storage_unavailable')
     fail('internal_error')
     fail('internal_error')
-    now = 10_000
+    clock.pass(10_000)
     fail('storage_unavailable')
     fail('not_found')
     expect(lines.map(({ code, omitted }) => [code, omitted])).to.deep.equal([

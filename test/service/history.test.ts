@@ -8,6 +8,7 @@ import { createId } from '../../src/service/domain/identifiers.ts'
 import { createUser } from '../../src/service/domain/users.ts'
 import { openStore } from '../../src/service/store/open-store.ts'
 import type { Database } from '../../src/service/store/tables.ts'
+import { systemClock } from '../../src/system/clock.ts'
 import { onEachEngine, type TemporaryService, withPlace } from './temporary-service.ts'
 
 async function readBackwards(
@@ -165,7 +166,7 @@ onEachEngine('history of the embedded service', (withService, engine) => {
       const other = await createUser(
         store.db,
         { email: 'other@example.com', password: 'long enough' },
-        onMachine,
+        onMachine(systemClock),
       )
       const theirs = await exchangeOf(store.db, String(other.id))
       const ours = await exchangeOf(store.db, adminId)

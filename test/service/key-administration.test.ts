@@ -5,6 +5,7 @@ import { createAdapters } from '../../src/service/oauth/adapter.ts'
 import { beginAttempt, passwordSubjects } from '../../src/service/oauth/attempt-throttle.ts'
 import { openStore } from '../../src/service/store/open-store.ts'
 import type { Database } from '../../src/service/store/tables.ts'
+import { SteppedClock } from '../support/stepped-clock.ts'
 import { plantUser } from './plant-key.ts'
 import { takesHold } from './take-hold.ts'
 import {
@@ -19,20 +20,26 @@ interface Place {
   service: TemporaryService
   administration: Administration
   db: Database
+  clock: SteppedClock
 }
 
 /** A running service, and what is done to its data from outside. */
-const withPlaceOf = (withService: WithService, use: (place: Place) => Promise<void>): Promise<void> =>
-  withService(async (service) => {
-    const administration = await openAdministration(service.place)
-    const store = await openStore(service.place)
-    try {
-      await use({ service, administration, db: store.db })
-    } finally {
-      await store.close()
-      await administration.close()
-    }
-  })
+const withPlaceOf = (withService: WithService, use: (place: Place) => Promise<void>): Promise<void> => {
+  const clock = new SteppedClock()
+  return withService(
+    async (service) => {
+      const administration = await openAdministration(service.place, clock)
+      const store = await openStore(service.place)
+      try {
+        await use({ service, administration, db: store.db, clock })
+      } finally {
+        await store.close()
+        await administration.close()
+      }
+    },
+    { clock },
+  )
+}
 
 const failureOf = (work: Promise<unknown>): Promise<Failure> =>
   work.then(
@@ -96,7 +103,7 @@ onEachEngine('keys of the embedded service', (withService, engine) => {
     }))
 
   it('change on a running service from the next request on; what is not given stays', () =>
-    withPlace(async ({ service, administration, db }) => {
+    withPlace(async ({ service, administration, clock }) => {
       const { id, key } = await administration.createKey(free)
       const call = caller(service.url, key)
       await answers(() => call('GET', '/v1/settings'), 200)
@@ -105,11 +112,10 @@ onEachEngine('keys of the embedded service', (withService, engine) => {
       await answers(() => call('GET', '/v1/settings'), 403)
       await administration.updateKey(id, { permissions: null })
       await answers(() => call('GET', '/v1/settings'), 200)
-      const soon = new Date(Date.now() + 3_600_000).toISOString()
+      const soon = new Date(clock.now() + 3_600_000).toISOString()
       expect((await administration.updateKey(id, { expiresAt: soon })).expires_at).to.equal(soon)
       await answers(() => call('GET', '/v1/settings'), 200)
-      // What time would do: test/service/callers.test.ts has the clock.
-      await db.updateTable('api_keys').set({ expires_at: '2026-01-01T00:00:00.000Z' }).execute()
+      clock.pass(3_600_000)
       await answers(() => call('GET', '/v1/settings'), 401)
       await administration.updateKey(id, { expiresAt: null })
       await answers(() => call('GET', '/v1/settings'), 200)
@@ -238,9 +244,9 @@ onEachEngine('admins of the embedded service', (withService) => {
     }))
 
   it('get back in although they had to wait after failed attempts', () =>
-    withPlace(async ({ administration, db }) => {
+    withPlace(async ({ administration, db, clock }) => {
       await administration.createAdmin(ada)
-      const now = Date.now()
+      const now = clock.now()
       const fail = async (email: string, address: string) =>
         'wait' in (await beginAttempt(db, passwordSubjects({ email, address, browser: undefined }), now))
       for (let failure = 1; failure <= 5; failure++) {
@@ -254,9 +260,9 @@ onEachEngine('admins of the embedded service', (withService) => {
     }))
 
   it('leave nothing to whoever was signing in with the old password, or is answered meanwhile', () =>
-    withPlace(async ({ administration, db }) => {
+    withPlace(async ({ administration, db, clock }) => {
       const { id } = await administration.createAdmin(ada)
-      const adapters = createAdapters(db)
+      const adapters = createAdapters(db, clock)
       const session = { accountId: id, uid: 'the-uid' }
       await adapters('Session').upsert('the-session', session, 3600)
       const half = { result: { login: { accountId: id } }, params: {}, uid: 'half' }

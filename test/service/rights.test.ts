@@ -17,7 +17,7 @@ const settings = ['read:settings', 'write:settings']
 const users = ['read:users', 'write:users']
 const all = [...chat, ...profile, ...settings, ...users, 'write:api', 'assign:permissions']
 
-/** docs/service.md, written out. */
+/** docs/reference/service.md, written out. */
 const roles: Record<string, readonly string[]> = {
   admin: all,
   editor: [...chat, ...profile, ...settings, 'read:users'],

@@ -1,6 +1,6 @@
 import type { EndpointName } from '../../src/contract/endpoints.ts'
 
-/** A sound request of every endpoint, and the permission that docs/service.md says it needs. */
+/** A sound request of every endpoint, and the permission that docs/reference/service.md says it needs. */
 export interface SoundCall {
   method: string
   path: string

@@ -7,10 +7,10 @@ import { root } from '../scripts/package-file.ts'
 import { withService } from '../service/temporary-service.ts'
 import { makeEmptyFolder, packProject, type Tarball } from '../system/installation.ts'
 
-/** The code of docs/client.md, for the service at an address. */
+/** The code of docs/guides/library.md, for the service at an address. */
 function readExample(url: string): string {
   const [, example = ''] =
-    /^```js\n([\s\S]*?)^```/m.exec(readFileSync(join(root, 'docs/client.md'), 'utf8')) ?? []
+    /^```js\n([\s\S]*?)^```/m.exec(readFileSync(join(root, 'docs/guides/library.md'), 'utf8')) ?? []
   return example.replace('http://127.0.0.1:8787', url)
 }
 
@@ -73,7 +73,7 @@ describe('chatctl/client', function () {
   })
   after(() => rmSync(directory, { recursive: true, force: true }))
 
-  it('runs the example of docs/client.md against the embedded service', () =>
+  it('runs the example of docs/guides/library.md against the embedded service', () =>
     withService(async ({ url, key }) => {
       writeFileSync(join(directory, 'hello.mjs'), readExample(url))
       const run = await runNode(directory, ['hello.mjs'], { CHAT_API_KEY: key })
@@ -143,12 +143,12 @@ describe('chatctl/client', function () {
     expect(silent).to.deep.equal([])
   })
 
-  it('documents every option in docs/client.md', () => {
+  it('documents every option in docs/guides/library.md', () => {
     const text = readFileSync(installed('dist/types/client/client-options.d.ts'), 'utf8')
     const [, options = ''] = /export interface ClientOptions \{([\s\S]*?)^\}/m.exec(text) ?? []
     const names = [...options.matchAll(/^ {4}(\w+)\??:/gm)].map(([, name]) => name)
     expect(names).to.include.members(['baseUrl', 'credential'])
-    const page = readFileSync(join(root, 'docs/client.md'), 'utf8')
+    const page = readFileSync(join(root, 'docs/guides/library.md'), 'utf8')
     const documented = [...page.matchAll(/^\| `(\w+)` \|[^|]*\|[^|]+\|$/gm)].map(([, name]) => name)
     expect(documented).to.include.members(names.filter((name) => name !== 'clock'))
   })

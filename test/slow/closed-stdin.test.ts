@@ -1,22 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { openSync } from 'node:fs'
 import { expect } from 'chai'
-import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { json, startFaultServer } from '../support/fault-server.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { binary } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 describe('stdin that is closed or has nothing', () => {
-  let sandbox: Sandbox
-  let server: FaultServer
+  const sandbox = perSuite(createSandbox)
+  const server = perSuite(() => startFaultServer(json(200, { id: 'm1', response: 'Hi', context_id: 'c1' })))
   let env: NodeJS.ProcessEnv
-  before(async () => {
-    sandbox = createSandbox()
-    server = await startFaultServer(json(200, { id: 'm1', response: 'Hi', context_id: 'c1' }))
+  before(() => {
     env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' }
-  })
-  after(async () => {
-    await server.close()
-    sandbox.remove()
   })
 
   for (const args of [

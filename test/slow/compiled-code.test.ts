@@ -11,18 +11,15 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { perTest } from '../support/lifetime.ts'
 import { binary } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 /** docs/decisions/0003-bundling.md */
 describe('compiled code', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
-  beforeEach(() => {
-    sandbox = createSandbox({ ownCache: true })
-  })
-  afterEach(() => sandbox.remove())
+  const sandbox = perTest(() => createSandbox({ ownCache: true }))
 
   const kept = (): string[] =>
     readdirSync(join(sandbox.home, '.cache/chatctl/cache')).filter((file) => file.startsWith('main-'))

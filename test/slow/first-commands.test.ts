@@ -1,18 +1,15 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { runBuilt } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { perTest } from '../support/lifetime.ts'
+import { runProgram } from '../support/run-program.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 /** With the built program, which keeps compiled code in the cache directory. */
 describe('the first commands on a machine', () => {
-  let sandbox: Sandbox
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
-  afterEach(() => sandbox.remove())
+  const sandbox = perTest(createSandbox)
 
-  const run = (args: string[], env: NodeJS.ProcessEnv = {}) => runBuilt(sandbox, args, { env })
+  const run = (args: string[], env: NodeJS.ProcessEnv = {}) => runProgram(sandbox, args, { env })
 
   it('ten first commands at once make the data once, and all are kept', async () => {
     const runs = await Promise.all(

@@ -5,30 +5,15 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { maxSecretBytes, readNamedFile } from '../../src/system/read-named-file.ts'
-import { type NamedFilePlace, namedFilePlaces } from '../cli/input/named-file-places.ts'
-import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
-import { binary, runBuilt, startBuilt } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { namedFilePlaces, servedNamedFiles } from '../cli/input/named-file-places.ts'
+import { binary, startBuilt } from '../support/run-chatctl.ts'
+import { runProgram } from '../support/run-program.ts'
 
 /** Reading a named pipe holds up the whole process. */
 describe('a file that a flag or a variable names, and that is a pipe', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
-  let server: FaultServer
-  before(async function () {
-    if (process.platform === 'win32') this.skip()
-    server = await startFaultServer(json(200, { data: [] }))
-  })
-  after(() => server?.close())
-  beforeEach(() => {
-    sandbox = createSandbox()
-    server.requests.length = 0
-  })
-  afterEach(() => sandbox.remove())
+  const { sandbox, server, service, envOf } = servedNamedFiles()
 
-  const service = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' })
-  const envOf = ({ args, env }: NamedFilePlace, path: string) =>
-    args(path)[0] === 'service' ? {} : { ...service(), ...env?.(path) }
   const makePipe = (): string => {
     const path = join(sandbox.home, 'pipe')
     execFileSync('mkfifo', ['-m', '600', path])
@@ -62,7 +47,7 @@ describe('a file that a flag or a variable names, and that is a pipe', function 
 
   it('may be a pipe', async () => {
     const path = makePipe()
-    const running = runBuilt(sandbox, ['chat', 'models'], {
+    const running = runProgram(sandbox, ['chat', 'models'], {
       env: { ...service(), CHATCTL_API_KEY: '', CHATCTL_API_KEY_FILE: path },
     })
     const writer = await openForWriting(path)

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { systemClock } from '../../src/system/clock.ts'
 import { Recall } from '../../src/terminal/editor/recall.ts'
 
 const line = (text: string): string => `${JSON.stringify({ at: '2026-03-01T12:00:00.000Z', text })}\n`
@@ -31,7 +32,7 @@ describe('recall of several processes', () => {
       const { Recall } = await import(${JSON.stringify(module)})
       const [name, path] = process.argv.slice(1)
       for (let session = 0; session < 20; session++) {
-        const recall = Recall.open(path)
+        const recall = Recall.open(path, systemClock)
         for (let index = 0; index < 10; index++) recall.add([name, session, index].join(' '))
       }
     `
@@ -44,7 +45,7 @@ describe('recall of several processes', () => {
         }),
     )
     expect(await Promise.all(ends)).to.deep.equal([0, 0, 0, 0])
-    const written = Recall.open(path).entries.filter((entry) => !entry.endsWith('x'))
+    const written = Recall.open(path, systemClock).entries.filter((entry) => !entry.endsWith('x'))
     const expected = names.flatMap((name) =>
       Array.from({ length: 200 }, (_, index) => `${name} ${Math.floor(index / 10)} ${index % 10}`),
     )

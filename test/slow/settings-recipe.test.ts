@@ -6,7 +6,7 @@ import { parse } from 'yaml'
 import { binary, runChatctl, startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 
-const page = readFileSync(resolve(import.meta.dirname, '../../docs/settings-as-code.md'), 'utf8')
+const page = readFileSync(resolve(import.meta.dirname, '../../docs/guides/settings-as-code.md'), 'utf8')
 
 /** The fenced blocks of a language. */
 function blocks(language: string): string[] {
@@ -15,7 +15,7 @@ function blocks(language: string): string[] {
   )
 }
 
-/** The scripts of docs/settings-as-code.md as they stand there, with the embedded service. */
+/** The scripts of docs/guides/settings-as-code.md as they stand there, with the embedded service. */
 describe('the recipe for CI', () => {
   let sandbox: Sandbox
   let service: ChildProcess
@@ -108,7 +108,7 @@ describe('the recipe for CI', () => {
   })
 })
 
-describe('the files in docs/settings-as-code.md', () => {
+describe('the files in docs/guides/settings-as-code.md', () => {
   it('can be read', async () => {
     const files = blocks('yaml').filter((text) => !text.includes('jobs:'))
     expect(files).to.have.length(2)

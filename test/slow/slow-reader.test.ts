@@ -1,19 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type FaultServer, startFaultServer } from '../support/fault-server.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { startBuilt } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 describe('a reader that reads nothing', function () {
   this.timeout(30_000)
-  let sandbox: Sandbox
+  const sandbox = perSuite(createSandbox)
   let server: FaultServer
-  before(() => {
-    sandbox = createSandbox()
-  })
   after(async () => {
     await server.close()
-    sandbox.remove()
   })
 
   it('holds the service back: no answer piles up in memory, and Ctrl-C ends all at once', async () => {

@@ -1,34 +1,16 @@
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
 import { startBuilt } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { servedMessages } from '../support/served-messages.ts'
 
 describe('a text on stdin that keeps its reader waiting', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
-  let server: FaultServer
-  before(async () => {
-    sandbox = createSandbox()
-    server = await startFaultServer(
-      json(200, { id: 'm', response: 'ok', context_id: 'c', created_at: '2026-01-01T00:00:00Z' }),
-    )
-  })
-  after(async () => {
-    await server.close()
-    sandbox.remove()
-  })
+  const { sandbox, env, sent } = servedMessages()
   const children: ChildProcess[] = []
-  beforeEach(() => {
-    server.requests.length = 0
-  })
   afterEach(() => {
     for (const child of children.splice(0)) child.kill('SIGKILL')
   })
-
-  const env = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' })
-  const sent = () => server.requests.map(({ body }) => JSON.parse(body).message)
 
   it('that stays away for two seconds is asked for in one line, once', async () => {
     for (const [flags, line] of [

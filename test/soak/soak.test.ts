@@ -3,23 +3,20 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { loadSqlite } from '../../src/system/load-sqlite.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { createRandom } from '../support/random.ts'
 import { makeKey, runService, type ServiceProcess } from '../support/run-service.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 /** An hour unless said; CI takes one minute. */
 const minutes = Number(process.env['CHATCTL_SOAK_MINUTES'] ?? 60)
 
 /** Two processes on one data folder, mixed work, clients that go away: nothing leaks and nothing is lost. */
 describe(`a service that runs for ${minutes} minutes`, () => {
-  let sandbox: Sandbox
+  const sandbox = perSuite(createSandbox)
   let services: ServiceProcess[] = []
-  before(() => {
-    sandbox = createSandbox()
-  })
   after(() => {
     for (const { child } of services) child.kill('SIGKILL')
-    sandbox.remove()
   })
 
   it('stays as large as it was, answers as it should, and keeps all that it acknowledged', async function () {

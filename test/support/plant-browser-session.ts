@@ -1,14 +1,15 @@
 import { createAdapters } from '../../src/service/oauth/adapter.ts'
 import { listSessions } from '../../src/service/oauth/sessions.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
+import { systemClock } from '../../src/system/clock.ts'
 
 /** Signs a browser of the built-in admin in, without the browser. @returns the public id of the session */
 export async function plantBrowserSession(dataDirectory: string): Promise<string> {
   const store = openSqlite(dataDirectory)
   const uid = crypto.randomUUID()
   const payload = { accountId: 'usr_admin', uid, loginTs: Math.floor(Date.now() / 1000) }
-  await createAdapters(store.db)('Session').upsert(crypto.randomUUID(), payload, 3600)
-  const id = (await listSessions(store.db)).at(-1)?.id ?? ''
+  await createAdapters(store.db, systemClock)('Session').upsert(crypto.randomUUID(), payload, 3600)
+  const id = (await listSessions(store.db, systemClock)).at(-1)?.id ?? ''
   await store.close()
   return id
 }

@@ -198,23 +198,6 @@ export function startBuilt(
   })
 }
 
-/** Runs the built program to its end. */
-export async function runBuilt(
-  sandbox: Sandbox,
-  args: readonly string[],
-  options: ProcessOptions = {},
-): Promise<Run> {
-  const child = startBuilt(sandbox, args, options)
-  child.stdin?.on('error', () => {})
-  child.stdin?.end(options.stdin ?? '')
-  const stdout = collect(child.stdout)
-  const stderr = collect(child.stderr)
-  const timer = setTimeout(() => child.kill('SIGKILL'), options.timeout ?? 20_000)
-  const exitCode = await new Promise<number | null>((resolve) => child.once('close', resolve))
-  clearTimeout(timer)
-  return { exitCode, stdout: stdout(), stderr: stderr() }
-}
-
 function collect(stream: NodeJS.ReadableStream | null): () => string {
   const chunks: Buffer[] = []
   stream?.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -1,5 +1,6 @@
 import { startBearerService } from './bearer-service.ts'
 import type { FaultServer } from './fault-server.ts'
+import { perTest } from './lifetime.ts'
 import { createSandbox, type Sandbox } from './sandbox.ts'
 import { startTokenEndpoint, type TokenEndpoint } from './token-endpoint.ts'
 
@@ -12,28 +13,8 @@ export interface SignInWorld {
 
 /** To be called in a suite: makes a world before each of its tests, and removes it after. */
 export function makeSignInWorld(): SignInWorld {
-  let sandbox: Sandbox
-  let server: TokenEndpoint
-  let service: FaultServer
-  beforeEach(async () => {
-    sandbox = createSandbox()
-    server = await startTokenEndpoint()
-    service = await startBearerService((token) => server.live.has(token))
-  })
-  afterEach(async () => {
-    sandbox.remove()
-    await server.close()
-    await service.close()
-  })
-  return {
-    get sandbox() {
-      return sandbox
-    },
-    get server() {
-      return server
-    },
-    get service() {
-      return service
-    },
-  }
+  const sandbox = perTest(createSandbox)
+  const server = perTest(startTokenEndpoint)
+  const service = perTest(() => startBearerService((token) => server.live.has(token)))
+  return { sandbox, server, service }
 }

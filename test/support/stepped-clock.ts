@@ -5,14 +5,31 @@ import type { Clock } from '../../src/system/clock.ts'
 export class SteppedClock implements Clock {
   readonly #sleepers: { at: number; wake: () => void }[] = []
   readonly #random: () => number
-  #now = Date.parse('2026-03-01T12:00:00Z')
+  #now: number
+  #passed = 0
 
-  constructor(random: () => number = () => 0.5) {
+  constructor(random: () => number = () => 0.5, start = Date.parse('2026-03-01T12:00:00Z')) {
     this.#random = random
+    this.#now = start
   }
 
   now(): number {
     return this.#now
+  }
+
+  monotonic(): number {
+    return this.#passed
+  }
+
+  /** Lets so many ms pass. */
+  pass(ms: number): void {
+    this.set(this.#now + ms)
+    this.#passed += ms
+  }
+
+  /** Sets the clock, as the administrator of a machine does. */
+  set(now: number): void {
+    this.#now = now
   }
 
   random(): number {
@@ -38,7 +55,7 @@ export class SteppedClock implements Clock {
       this.#sleepers.sort((a, b) => a.at - b.at)
       const next = this.#sleepers.shift()
       if (!next) throw new Error('nothing is waited for, and the work is not done')
-      this.#now = Math.max(this.#now, next.at)
+      this.pass(Math.max(0, next.at - this.#now))
       next.wake()
     }
     return work

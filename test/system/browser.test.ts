@@ -7,8 +7,9 @@ import { type AuthorizationServer, startAuthorizationServer } from '../support/a
 import { startBearerService } from '../support/bearer-service.ts'
 import { expectNothingStored, readCredential } from '../support/credential-files.ts'
 import type { FaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { createFakeBrowser, type Login, startBuiltLogin } from '../support/login-process.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { loginFlags } from '../support/sign-in.ts'
 
 /** To be looked at by a person. */
@@ -20,7 +21,7 @@ describe('signing in with a real browser', () => {
   let browser: Browser
   let server: AuthorizationServer
   let service: FaultServer
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
   before(async () => {
     mkdirSync(screenshots, { recursive: true })
     const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
@@ -33,10 +34,6 @@ describe('signing in with a real browser', () => {
     await server?.close()
     await service?.close()
   })
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
-  afterEach(() => sandbox.remove())
 
   for (const colorScheme of schemes) {
     it(`the person logs in, agrees and is told that it is done, in ${colorScheme}`, async () => {

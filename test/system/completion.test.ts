@@ -2,9 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { plantCallTeller } from '../support/completing-shell.ts'
-import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { json, startFaultServer } from '../support/fault-server.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { Tmux } from './tmux.ts'
 
 /** A model that each shell has to quote in its own way. */
@@ -112,13 +113,11 @@ const shells: Record<string, { command: string[]; load: string; env?: NodeJS.Pro
 
 describe('completion in a real shell', function () {
   this.timeout(120_000)
-  let sandbox: Sandbox
-  let server: FaultServer
+  const sandbox = perSuite(() => createSandbox({ ownCache: true }))
+  const server = perSuite(() => startFaultServer(json(200, { data: [{ id: odd }, { id: 'small' }] })))
   let env: NodeJS.ProcessEnv
 
   before(async () => {
-    sandbox = createSandbox({ ownCache: true })
-    server = await startFaultServer(json(200, { data: [{ id: odd }, { id: 'small' }] }))
     env = { ...plantCallTeller(sandbox), CHATCTL_API_KEY: 'key' }
     const folder = join(sandbox.home, '.config', 'chatctl')
     mkdirSync(folder, { recursive: true })
@@ -129,10 +128,6 @@ describe('completion in a real shell', function () {
     mkdirSync(join(sandbox.home, 'functions'))
     const { stdout } = await runProgram(sandbox, ['autocomplete', 'zsh'])
     writeFileSync(join(sandbox.home, 'functions', '_chatctl'), stdout)
-  })
-  after(async () => {
-    await server.close()
-    sandbox.remove()
   })
 
   for (const [name, shell] of Object.entries(shells)) {

@@ -4,29 +4,23 @@ import { existsSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync
 import { basename, dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
-import type { FaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import type { Run } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { noBus } from './session-bus.ts'
 import { expectCode, loginWithKey } from './stored-key.ts'
 
 describe('what else can be where a credential is kept in a file', () => {
-  let sandbox: Sandbox
-  let service: FaultServer
+  const sandbox = perTest(createSandbox)
+  const service = perTest(() => startBearerService(() => true))
   let path: string
   const env = noBus('dead address')
   beforeEach(async () => {
-    sandbox = createSandbox()
-    service = await startBearerService(() => true)
     const name = createHash('sha256').update(`chatctl:${service.url}\0work`).digest('hex')
     path = join(sandbox.home, '.local', 'share', 'chatctl', 'credentials', `${name}.json`)
     expect(await login('canary-1')).to.include({ exitCode: 0 })
     service.requests.length = 0
-  })
-  afterEach(async () => {
-    await service.close()
-    sandbox.remove()
   })
 
   // A hang ends as no exit code at all.

@@ -1,10 +1,11 @@
 import { expect } from 'chai'
 import { diagnose } from '../cli/doctor/checks.ts'
 import { startBearerService } from '../support/bearer-service.ts'
-import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { json, startFaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-import { type SecretService, startSecretService } from './secret-service.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { startSecretService } from './secret-service.ts'
 import { noBus } from './session-bus.ts'
 import { loginWithKey } from './stored-key.ts'
 import { Tmux } from './tmux.ts'
@@ -13,19 +14,11 @@ const key = 'canary-of-the-keychain'
 
 describe('doctor, and the keychain', function () {
   this.timeout(120_000)
-  let sandbox: Sandbox
-  let service: FaultServer
-  let keyring: SecretService
+  const sandbox = perTest(() => createSandbox({ ownCache: true }))
+  const service = perTest(() => startBearerService((secret) => secret === key))
+  const keyring = perTest(() => startSecretService(sandbox))
   beforeEach(async () => {
-    sandbox = createSandbox({ ownCache: true })
-    service = await startBearerService((secret) => secret === key)
-    keyring = await startSecretService(sandbox)
     expect(await loginWithKey(sandbox, service, key, { env: keyring.env })).to.include({ exitCode: 0 })
-  })
-  afterEach(async () => {
-    await keyring.close()
-    await service.close()
-    sandbox.remove()
   })
 
   const ofWork = (env: NodeJS.ProcessEnv) =>
@@ -108,11 +101,7 @@ describe('doctor, and the keychain', function () {
 })
 
 describe('doctor on a terminal', () => {
-  let sandbox: Sandbox
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
-  afterEach(() => sandbox.remove())
+  const sandbox = perTest(createSandbox)
 
   it('marks what it found, in words that fit', async () => {
     const terminal = await Tmux.start(sandbox, ['doctor'], {

@@ -4,23 +4,25 @@ import { expect } from 'chai'
 import { expectExactlyOnce, expectSettled } from '../slow/bulk/expect-settled.ts'
 import { ImportTrial } from '../slow/bulk/import-trial.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import { runBuilt } from '../support/run-chatctl.ts'
+import { perSuite } from '../support/lifetime.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { mountSmallDisk } from './small-disk.ts'
 
 /** Needs root, to mount. */
 describe('an import whose journal is on a disk that is full', function () {
   this.timeout(60_000)
-  let trial: ImportTrial
+  const trial = perSuite(
+    () => ImportTrial.begin({ rows: 120, delay: 5 }),
+    (opened) => opened.end(),
+  )
   let disk: { path: string; unmount(): void }
-  before(async () => {
-    trial = await ImportTrial.begin({ rows: 120, delay: 5 })
+  before(() => {
     disk = mountSmallDisk(trial.sandbox, '256k')
     trial.sandbox.env['XDG_STATE_HOME'] = disk.path
   })
-  after(async () => {
+  after(() => {
     disk.unmount()
-    await trial.end()
   })
 
   const ballast = () => join(disk.path, 'ballast')
@@ -57,7 +59,7 @@ describe('an import whose temporary directory is full', function () {
       const path = join(sandbox.home, 'users.csv')
       const emails = Array.from({ length: 100_000 }, (_, row) => `${'a'.repeat(200)}-${row}@example.com\n`)
       writeFileSync(path, `email\n${emails.join('')}`)
-      const run = await runBuilt(sandbox, ['users', 'import', path, '--yes'], {
+      const run = await runProgram(sandbox, ['users', 'import', path, '--yes'], {
         env: { TMPDIR: disk.path, CHATCTL_BASE_URL: 'http://127.0.0.1:9', CHATCTL_API_KEY: 'some-api-key' },
         timeout: 50_000,
       })

@@ -2,23 +2,22 @@ import { statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { caller } from '../service/temporary-service.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { makeKey, runService, type ServiceProcess } from '../support/run-service.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { mountSmallDisk } from './small-disk.ts'
 
 /** Needs root, to mount. */
 describe('a disk that is full under the counts of requests', () => {
-  let sandbox: Sandbox
+  const sandbox = perSuite(createSandbox)
   let disk: ReturnType<typeof mountSmallDisk>
   let service: ServiceProcess | undefined
   before(() => {
-    sandbox = createSandbox()
     disk = mountSmallDisk(sandbox, '8m')
   })
   after(async () => {
     await service?.stop()
     disk.unmount()
-    sandbox.remove()
   })
 
   function fill(): void {

@@ -1,30 +1,34 @@
 import { rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { systemClock } from '../../src/system/clock.ts'
 import { readTranscript } from '../../src/talk/transcript/read-transcript.ts'
 import { TranscriptWriter } from '../../src/talk/transcript/transcript-writer.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { perSuite } from '../support/lifetime.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 import { mountSmallDisk } from './small-disk.ts'
 
 /** Needs root, to mount. */
 describe('a transcript on a disk that is full', () => {
-  let sandbox: Sandbox
+  const sandbox = perSuite(createSandbox)
   let disk: string
   let unmount: () => void
   before(() => {
-    sandbox = createSandbox()
     ;({ path: disk, unmount } = mountSmallDisk(sandbox, '256k'))
   })
   after(() => {
     unmount()
-    sandbox.remove()
   })
 
   it('says so, keeps what fitted, and goes on when there is room', () => {
     const at = new Date().toISOString()
     const ballast = join(disk, 'ballast')
-    const writer = TranscriptWriter.create(join(disk, 'sessions'), { profile: null, baseUrl: null })
+    const writer = TranscriptWriter.create(
+      join(disk, 'sessions'),
+      { profile: null, baseUrl: null },
+      systemClock,
+    )
     writer.append({ type: 'user', turn: 1, at, text: 'Hi' })
     const { bavail, bsize } = statfsSync(disk)
     writeFileSync(ballast, Buffer.alloc((bavail - 2) * bsize))
@@ -50,7 +54,11 @@ describe('a transcript on a disk that is full', () => {
     const ballast = join(disk, 'more')
     const { bavail, bsize } = statfsSync(disk)
     writeFileSync(ballast, Buffer.alloc(bavail * bsize))
-    const writer = TranscriptWriter.create(join(disk, 'sessions'), { profile: null, baseUrl: null })
+    const writer = TranscriptWriter.create(
+      join(disk, 'sessions'),
+      { profile: null, baseUrl: null },
+      systemClock,
+    )
     const say = () => writer.append({ type: 'user', turn: 1, at: new Date().toISOString(), text: 'Hi' })
     expect(thrownFailure(say).kind).to.equal('storage')
     rmSync(ballast)

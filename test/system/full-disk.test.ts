@@ -3,24 +3,23 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
 import { expectFailure } from '../support/expect-failure.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { runOnto } from './run-as.ts'
 import { mountSmallDisk } from './small-disk.ts'
 import { loginWithKey, storedKey } from './stored-key.ts'
 
 /** Needs root, to mount. */
 describe('a disk that is full', () => {
-  let sandbox: Sandbox
+  const sandbox = perSuite(createSandbox)
   let disk: string
   let unmount: () => void
   before(() => {
-    sandbox = createSandbox()
     ;({ path: disk, unmount } = mountSmallDisk(sandbox, '1m'))
   })
   after(() => {
     unmount()
-    sandbox.remove()
   })
 
   const run = (...args: string[]) => runProgram(sandbox, args, { env: { XDG_DATA_HOME: disk } })

@@ -1,28 +1,25 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { perTest } from '../support/lifetime.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { UsersServer } from '../support/users-server.ts'
 import { bind, Terminal } from './terminal.ts'
 
 describe('a file of rows on a terminal', () => {
-  let sandbox: Sandbox
-  let server: UsersServer
+  const sandbox = perTest(createSandbox)
+  const server = perTest(() => UsersServer.start({ delay: 5 }))
   let terminal: Terminal | undefined
   let path: string
   let user: string
-  beforeEach(async () => {
-    sandbox = createSandbox()
-    server = await UsersServer.start({ delay: 5 })
+  beforeEach(() => {
     sandbox.env['CHATCTL_BASE_URL'] = server.url
     sandbox.env['CHATCTL_API_KEY'] = 'some-key'
     path = join(sandbox.home, 'rows.csv')
     user = server.add({ email: 'ada@example.com' })
   })
-  afterEach(async () => {
+  afterEach(() => {
     terminal?.kill()
-    await server.close()
-    sandbox.remove()
   })
 
   const start = (text: string, ...args: string[]) => {

@@ -13,11 +13,11 @@ import {
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
-import type { FaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { stranger } from './run-as.ts'
-import { type SecretService, startSecretService } from './secret-service.ts'
+import { startSecretService } from './secret-service.ts'
 import { noBus } from './session-bus.ts'
 import {
   attributesOf,
@@ -31,20 +31,14 @@ import {
 
 /** Needs root, to give a file to somebody else. */
 describe('a credential kept in a file', () => {
-  let sandbox: Sandbox
-  let service: FaultServer
+  const sandbox = perTest(createSandbox)
+  const service = perTest(() => startBearerService(() => true))
   let path: string
   let env: NodeJS.ProcessEnv
-  beforeEach(async () => {
-    sandbox = createSandbox()
-    service = await startBearerService(() => true)
+  beforeEach(() => {
     env = { ...noBus('dead address'), XDG_DATA_HOME: join(sandbox.home, 'data') }
     const name = createHash('sha256').update(`chatctl:${service.url}\0work`).digest('hex')
     path = join(sandbox.home, 'data', 'chatctl', 'credentials', `${name}.json`)
-  })
-  afterEach(async () => {
-    await service.close()
-    sandbox.remove()
   })
 
   const run = (...args: string[]) => runProgram(sandbox, args, { env })
@@ -179,12 +173,10 @@ describe('a credential kept in a file', () => {
   })
 
   describe('and a keychain that is there', () => {
-    let keyring: SecretService
-    beforeEach(async () => {
-      keyring = await startSecretService(sandbox)
+    const keyring = perTest(() => startSecretService(sandbox))
+    beforeEach(() => {
       env = { ...env, ...keyring.env }
     })
-    afterEach(() => keyring.close())
 
     const lookup = () => keyring.secretTool(['lookup', ...attributesOf(service)])
 

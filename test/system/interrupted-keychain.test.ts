@@ -1,37 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
-import type { FaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { startBuiltLogin } from '../support/login-process.ts'
 import { startBuilt } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
-import { type SecretService, startSecretService } from './secret-service.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { startTokenEndpoint } from '../support/token-endpoint.ts'
+import { startSecretService } from './secret-service.ts'
 import { programsLeft, programsOf } from './timed-run.ts'
 
 /** Another process of ours waits for the dialog, in a group of its own: nobody else would end it. */
 describe('a keychain whose dialog is open when chatctl is ended', () => {
-  let sandbox: Sandbox
-  let keyring: SecretService
-  let service: FaultServer
-  let server: TokenEndpoint
+  const sandbox = perTest(createSandbox)
+  const keyring = perTest(() => startSecretService(sandbox, 'unanswered'))
+  const server = perTest(startTokenEndpoint)
+  const service = perTest(() => startBearerService((token) => server.live.has(token)))
   beforeEach(async () => {
-    sandbox = createSandbox()
-    keyring = await startSecretService(sandbox, 'unanswered')
-    server = await startTokenEndpoint()
-    service = await startBearerService((token) => server.live.has(token))
     const parties = ['--base-url', service.url, '--auth-url', server.url, '--client-id', server.clientId]
     const login = startBuiltLogin(sandbox, ['-p', 'work', ...parties, '--no-browser'], { env: keyring.env })
     await (await fetch(await login.address())).text()
     const { exitCode, stderr } = await login.ended
     expect(exitCode, stderr).to.equal(0)
-  })
-  afterEach(async () => {
-    await service.close()
-    await server.close()
-    await keyring.close()
-    sandbox.remove()
   })
 
   /** Starts a command, sends it the signals once the other process is there, and gives its exit code. */

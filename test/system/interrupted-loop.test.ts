@@ -1,21 +1,14 @@
 import { expect } from 'chai'
-import { type FaultServer, silent, startFaultServer } from '../support/fault-server.ts'
+import { silent, startFaultServer } from '../support/fault-server.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { binary } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { until } from '../support/until.ts'
 import { Tmux } from './tmux.ts'
 
 describe('Ctrl-C in a loop of a shell', () => {
-  let sandbox: Sandbox
-  let server: FaultServer
-  before(async () => {
-    sandbox = createSandbox()
-    server = await startFaultServer(silent)
-  })
-  after(async () => {
-    await server.close()
-    sandbox.remove()
-  })
+  const sandbox = perSuite(createSandbox)
+  const server = perSuite(() => startFaultServer(silent))
 
   for (const shell of ['bash', 'sh']) {
     it(`ends the loop too: ${shell}`, async () => {

@@ -2,30 +2,20 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
-import type { FaultServer } from '../support/fault-server.ts'
+import { perSuite, perTest } from '../support/lifetime.ts'
 import { startBuiltLogin } from '../support/login-process.ts'
 import { runProgram } from '../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
-import { type SecretService, startSecretService } from './secret-service.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { startTokenEndpoint } from '../support/token-endpoint.ts'
+import { startSecretService } from './secret-service.ts'
 import { attributesOf, type KeyLogin, loginWithKey, storedKey } from './stored-key.ts'
 
 const numbers = Array.from({ length: 30 }, (_, index) => index)
 
 describe('30 logins at once', () => {
-  let sandbox: Sandbox
-  let keyring: SecretService
-  let service: FaultServer
-  beforeEach(async () => {
-    sandbox = createSandbox()
-    keyring = await startSecretService(sandbox)
-    service = await startBearerService(() => true)
-  })
-  afterEach(async () => {
-    await service.close()
-    await keyring.close()
-    sandbox.remove()
-  })
+  const sandbox = perTest(createSandbox)
+  const keyring = perTest(() => startSecretService(sandbox))
+  const service = perTest(() => startBearerService(() => true))
 
   const login = async (key: string, options: KeyLogin) => {
     const { exitCode, stderr } = await loginWithKey(sandbox, service, key, { ...options, env: keyring.env })
@@ -70,22 +60,10 @@ describe('30 logins at once', () => {
 })
 
 describe('20 requests at once, with a token that has expired', () => {
-  let sandbox: Sandbox
-  let keyring: SecretService
-  let service: FaultServer
-  let server: TokenEndpoint
-  before(async () => {
-    sandbox = createSandbox()
-    keyring = await startSecretService(sandbox)
-    server = await startTokenEndpoint()
-    service = await startBearerService((token) => server.live.has(token))
-  })
-  after(async () => {
-    await service.close()
-    await server.close()
-    await keyring.close()
-    sandbox.remove()
-  })
+  const sandbox = perSuite(createSandbox)
+  const keyring = perSuite(() => startSecretService(sandbox))
+  const server = perSuite(startTokenEndpoint)
+  const service = perSuite(() => startBearerService((token) => server.live.has(token)))
 
   it('renew it once, and the one item holds what came of it', async () => {
     const { env } = keyring

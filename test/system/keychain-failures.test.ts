@@ -1,30 +1,22 @@
 import { readdirSync } from 'node:fs'
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
-import type { FaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { kernelKeys } from './kernel-keys.ts'
-import { type SecretService, startSecretService } from './secret-service.ts'
+import { startSecretService } from './secret-service.ts'
 import { noBus, startSessionBus } from './session-bus.ts'
 import { attributesOf, expectCode, loginWithKey, storedKey } from './stored-key.ts'
 
 const noText = Buffer.from([0xff, 0xfe, 0x00, 0x80])
 
 describe('a keychain that does not help', () => {
-  let sandbox: Sandbox
-  let service: FaultServer
-  let keyring: SecretService
+  const sandbox = perTest(createSandbox)
+  const service = perTest(() => startBearerService(() => true))
+  const keyring = perTest(() => startSecretService(sandbox))
   beforeEach(async () => {
-    sandbox = createSandbox()
-    service = await startBearerService(() => true)
-    keyring = await startSecretService(sandbox)
     await run(['config', 'set', 'base_url', service.url, '-p', 'work'])
-  })
-  afterEach(async () => {
-    await keyring.close()
-    await service.close()
-    sandbox.remove()
   })
 
   const run = (args: string[], env: NodeJS.ProcessEnv = keyring.env) => runProgram(sandbox, args, { env })
@@ -106,23 +98,15 @@ describe('a keychain that does not help', () => {
 })
 
 describe('one item of a keychain that does not help', () => {
-  let sandbox: Sandbox
-  let service: FaultServer
-  let keyring: SecretService
+  const sandbox = perTest(createSandbox)
+  const service = perTest(() => startBearerService(() => true))
+  const keyring = perTest(() => startSecretService(sandbox))
   beforeEach(async () => {
-    sandbox = createSandbox()
-    service = await startBearerService(() => true)
-    keyring = await startSecretService(sandbox)
     for (const profile of ['first', 'work', 'last']) {
       expect(await loginWithKey(sandbox, service, 'canary-1', { env: keyring.env, profile })).to.include({
         exitCode: 0,
       })
     }
-  })
-  afterEach(async () => {
-    await keyring.close()
-    await service.close()
-    sandbox.remove()
   })
 
   const run = (args: string[]) => runProgram(sandbox, args, { env: keyring.env })
@@ -162,19 +146,9 @@ describe('one item of a keychain that does not help', () => {
 })
 
 describe('a keychain without a collection, as on a server without a desktop', () => {
-  let sandbox: Sandbox
-  let service: FaultServer
-  let keyring: SecretService
-  beforeEach(async () => {
-    sandbox = createSandbox()
-    service = await startBearerService(() => true)
-    keyring = await startSecretService(sandbox, 'dismissed', false)
-  })
-  afterEach(async () => {
-    await keyring.close()
-    await service.close()
-    sandbox.remove()
-  })
+  const sandbox = perTest(createSandbox)
+  const service = perTest(() => startBearerService(() => true))
+  const keyring = perTest(() => startSecretService(sandbox, 'dismissed', false))
 
   const run = (args: string[]) => runProgram(sandbox, args, { env: keyring.env })
   const code = 'keychain_without_collection'
@@ -207,16 +181,8 @@ describe('a keychain without a collection, as on a server without a desktop', ()
 })
 
 describe('no keychain at all', () => {
-  let sandbox: Sandbox
-  let service: FaultServer
-  beforeEach(async () => {
-    sandbox = createSandbox()
-    service = await startBearerService(() => true)
-  })
-  afterEach(async () => {
-    await service.close()
-    sandbox.remove()
-  })
+  const sandbox = perTest(createSandbox)
+  const service = perTest(() => startBearerService(() => true))
 
   const refused = async (env: NodeJS.ProcessEnv) => {
     const keysBefore = kernelKeys()

@@ -2,14 +2,14 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
-import type { FaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { startBuiltLogin } from '../support/login-process.ts'
 import type { Run } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { startTokenEndpoint } from '../support/token-endpoint.ts'
 import { kernelKeys } from './kernel-keys.ts'
-import { type SecretService, startSecretService } from './secret-service.ts'
+import { startSecretService } from './secret-service.ts'
 import { attributesOf, loginWithKey } from './stored-key.ts'
 
 /** Secrets that one login was about. */
@@ -21,26 +21,18 @@ interface Secrets {
 }
 
 describe('where secrets are after a login', () => {
-  let sandbox: Sandbox
-  let keyring: SecretService
-  let service: FaultServer
-  let server: TokenEndpoint
+  const sandbox = perTest(createSandbox)
+  const keyring = perTest(() => startSecretService(sandbox))
+  const server = perTest(startTokenEndpoint)
+  const service = perTest(() =>
+    startBearerService((token) => token === 'canary-key' || server.live.has(token)),
+  )
   let env: NodeJS.ProcessEnv
   let keysBefore: string[]
-  beforeEach(async () => {
-    sandbox = createSandbox()
-    keyring = await startSecretService(sandbox)
-    server = await startTokenEndpoint()
-    service = await startBearerService((token) => token === 'canary-key' || server.live.has(token))
+  beforeEach(() => {
     env = { ...keyring.env, TMPDIR: join(sandbox.home, 'tmp'), XDG_CACHE_HOME: join(sandbox.home, 'cache') }
     mkdirSync(join(sandbox.home, 'tmp'))
     keysBefore = kernelKeys()
-  })
-  afterEach(async () => {
-    await service.close()
-    await server.close()
-    await keyring.close()
-    sandbox.remove()
   })
 
   async function withKey(key: string, flags: string[]): Promise<{ run: Run; secrets: Secrets }> {

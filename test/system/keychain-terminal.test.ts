@@ -1,28 +1,22 @@
 import { expect } from 'chai'
 import { startBearerService } from '../support/bearer-service.ts'
-import type { FaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-import { type SecretService, startSecretService } from './secret-service.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { startSecretService } from './secret-service.ts'
 import { attributesOf, storedKey } from './stored-key.ts'
 import { bind, Terminal } from './terminal.ts'
 
 describe('a keychain, on a terminal', () => {
-  let sandbox: Sandbox
-  let keyring: SecretService
-  let service: FaultServer
+  const sandbox = perTest(createSandbox)
+  const keyring = perTest(() => startSecretService(sandbox, 'unanswered'))
+  const service = perTest(() => startBearerService(() => true))
   let terminal: Terminal | undefined
   beforeEach(async () => {
-    sandbox = createSandbox()
-    keyring = await startSecretService(sandbox, 'unanswered')
-    service = await startBearerService(() => true)
     await runProgram(sandbox, ['config', 'set', 'base_url', service.url, '-p', 'work'])
   })
-  afterEach(async () => {
+  afterEach(() => {
     terminal?.kill()
-    await service.close()
-    await keyring.close()
-    sandbox.remove()
   })
 
   const start = (...args: string[]) => {

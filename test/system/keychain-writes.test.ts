@@ -4,21 +4,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { owner, startBearerService } from '../support/bearer-service.ts'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { startBuiltLogin } from '../support/login-process.ts'
 import { runProgram } from '../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { startTokenEndpoint } from '../support/token-endpoint.ts'
 import { type Dialog, type SecretService, startSecretService } from './secret-service.ts'
 import { attributesOf, expectCode, linesOf, loginWithKey, storedKey } from './stored-key.ts'
 import { programsLeft, runTimed } from './timed-run.ts'
 
 describe('a keychain that could be read and cannot be written', () => {
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
   let service: FaultServer
   let keyring: SecretService
   let meanwhile: () => void
   beforeEach(async () => {
-    sandbox = createSandbox()
     meanwhile = () => {}
     // A login reads the keychain, asks the service, and writes: what happens at the service is between.
     service = await startFaultServer((...exchange) => {
@@ -30,7 +30,6 @@ describe('a keychain that could be read and cannot be written', () => {
     expect(await programsLeft(sandbox), 'what goes on afterwards').to.deep.equal([])
     await keyring.close()
     await service.close()
-    sandbox.remove()
   })
 
   const start = async (dialog: Dialog) => {

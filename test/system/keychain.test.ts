@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { tryProcessLock } from '../../src/system/process-lock.ts'
 import { startBearerService } from '../support/bearer-service.ts'
-import type { FaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import type { RunOptions } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
-import { type SecretService, startSecretService } from './secret-service.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { startSecretService } from './secret-service.ts'
 import {
   attributesOf,
   credentialsSeen,
@@ -18,19 +18,9 @@ import {
 } from './stored-key.ts'
 
 describe('the keychain of a desktop', () => {
-  let sandbox: Sandbox
-  let keyring: SecretService
-  let service: FaultServer
-  beforeEach(async () => {
-    sandbox = createSandbox()
-    keyring = await startSecretService(sandbox)
-    service = await startBearerService((token) => token !== 'canary-refused')
-  })
-  afterEach(async () => {
-    await service.close()
-    await keyring.close()
-    sandbox.remove()
-  })
+  const sandbox = perTest(createSandbox)
+  const keyring = perTest(() => startSecretService(sandbox))
+  const service = perTest(() => startBearerService((token) => token !== 'canary-refused'))
 
   const run = (args: string[], options: RunOptions = {}) =>
     runProgram(sandbox, args, { ...options, env: { ...keyring.env, ...options.env } })

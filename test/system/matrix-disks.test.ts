@@ -8,7 +8,7 @@ import { expectGoodManners } from '../slow/matrix/invariants.ts'
 import { PreparedHome } from '../slow/matrix/prepared-home.ts'
 import { keepsSomething, needsData, needsState } from '../slow/matrix/surroundings/needs.ts'
 import { removeWorld, runAsProcess, type World } from '../slow/matrix/world.ts'
-import type { FaultServer } from '../support/fault-server.ts'
+import { perSuite } from '../support/lifetime.ts'
 
 /** Every command with its home on a disk of its own. Needs root, to mount. */
 
@@ -30,17 +30,9 @@ const disks: Record<string, (disk: string) => void> = {
 
 describe('the matrix of disks', function () {
   this.timeout(60_000)
-  let service: FaultServer
-  let home: PreparedHome
+  const service = perSuite(startGoodService)
+  const home = perSuite(() => PreparedHome.make(service.url))
   let world: World
-  before(async () => {
-    service = await startGoodService()
-    home = await PreparedHome.make(service.url)
-  })
-  after(async () => {
-    await service.close()
-    home.remove()
-  })
   beforeEach(() => {
     world = home.makeWorld()
     const disk = join(world.root, 'disk')

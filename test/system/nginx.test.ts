@@ -14,12 +14,12 @@ import { freePort } from '../support/free-port.ts'
 
 const program = process.env['NGINX_PROGRAM'] ?? '/usr/sbin/nginx'
 
-/** The server block of docs/hosting.md, as it stands there. */
+/** The server block of docs/guides/host-the-service.md, as it stands there. */
 const documented = /```nginx\n([\s\S]*?)```/.exec(
-  readFileSync(new URL('../../docs/hosting.md', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../docs/guides/host-the-service.md', import.meta.url), 'utf8'),
 )?.[1]
 
-/** nginx as docs/hosting.md configures it, but for ports and files. */
+/** nginx as docs/guides/host-the-service.md configures it, but for ports and files. */
 async function startNginx(
   folder: string,
   service: string,
@@ -57,7 +57,7 @@ async function startNginx(
   return { url, ca: cert, nginx }
 }
 
-describe('behind nginx as docs/hosting.md configures it', () => {
+describe('behind nginx as docs/guides/host-the-service.md configures it', () => {
   it('streams arrive piece by piece, clients that go away are noticed, and the page names the public address', () => {
     let finish = () => {}
     let cancelled = 0

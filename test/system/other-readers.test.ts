@@ -6,7 +6,8 @@ import { parseJson } from '../../src/contract/exact-json.ts'
 import { yamlWriting } from '../../src/contract/yaml-scalars.ts'
 import { renderCsv, renderTsv } from '../../src/view/delimited.ts'
 import { anyJsonText, anyText } from '../contract/any-json.ts'
-import { answer, type FaultServer, startFaultServer } from '../support/fault-server.ts'
+import { answer, startFaultServer } from '../support/fault-server.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
@@ -87,15 +88,13 @@ describe('output before readers in Python', function () {
 
   describe('of the built program', () => {
     const sandbox = createSandbox()
-    let server: FaultServer
-    before(async () => {
-      server = await startFaultServer((request, ...rest) => {
+    const server = perSuite(() =>
+      startFaultServer((request, ...rest) => {
         const text = request.path.startsWith('/v1/settings') ? settings : user
         return answer(200, { 'content-type': 'application/json' }, text)(request, ...rest)
-      })
-    })
-    after(async () => {
-      await server.close()
+      }),
+    )
+    after(() => {
       sandbox.remove()
     })
     const text = JSON.stringify('a\u2029b\u0085c\u2028d\u007fe\u009ff\ufeffg\ufffeh')

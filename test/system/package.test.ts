@@ -5,10 +5,11 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { parse } from 'yaml'
 import { packageFile, root } from '../scripts/package-file.ts'
+import { perSuite } from '../support/lifetime.ts'
 import type { ProcessOptions, Run } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
 import { runService } from '../support/run-service.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import {
   installNodes,
   listFiles,
@@ -47,13 +48,14 @@ describe('the package', () => {
 
   it('holds what package.json names, and nothing else', () => {
     const named = [
-      /^(CHANGELOG\.md|LICENSE|README\.md|oclif\.manifest\.json|package\.json)$/,
+      /^(CHANGELOG\.md|CONTRIBUTING\.md|LICENSE|README\.md|oclif\.manifest\.json|package\.json)$/,
+      /^docs\/([\w-]+\/)*[\w-]+\.(md|svg)$/,
       /^man\/chatctl[\w-]*\.[17]$/,
       /^bin\/(run\.js|package\.json)$/,
-      /^dist\/([\w-]+\.cjs|client\.js|client\.d\.ts|types\/[\w/-]+\.d\.ts|licences\.txt|build\/jq\.wasm|help\/[\w.-]+\.txt)$/,
+      /^dist\/([\w-]+\.cjs|client\.js|client\.d\.ts|types\/[\w/-]+\.d\.ts|licenses\.txt|build\/jq\.wasm|help\/[\w.-]+\.txt)$/,
     ]
     expect(tarball.files.filter((file) => !named.some((name) => name.test(file)))).to.deep.equal([])
-    expect(tarball.files).to.include.members(['bin/run.js', 'dist/start.cjs', 'LICENSE', 'dist/licences.txt'])
+    expect(tarball.files).to.include.members(['bin/run.js', 'dist/start.cjs', 'LICENSE', 'dist/licenses.txt'])
     expect([...listFiles(installed('chatctl')).keys()].sort()).to.deep.equal(tarball.files)
   })
 
@@ -76,16 +78,14 @@ describe('the package', () => {
 
   for (const version of [floor, process.versions.node, newest]) {
     describe(`on Node ${version}`, () => {
-      let sandbox: Sandbox
+      const sandbox = perSuite(createSandbox)
       let options: ProcessOptions
       before(() => {
-        sandbox = createSandbox()
         options = {
           env: { PATH: '/usr/bin:/bin' },
           program: [nodes[version] ?? '', installed('chatctl/bin/run.js')],
         }
       })
-      after(() => sandbox.remove())
 
       const run = (...args: string[]): Promise<Run> => runProgram(sandbox, args, options)
       const expectDone = async (...args: string[]): Promise<string> => {

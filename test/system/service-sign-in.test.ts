@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { Secret, TOTP } from 'otpauth'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { perTest } from '../support/lifetime.ts'
 import { createFakeBrowser, startBuiltLogin } from '../support/login-process.ts'
 import { runProgram } from '../support/run-program.ts'
-import { createUser, runService, type ServiceProcess } from '../support/run-service.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createUser, runService } from '../support/run-service.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { findPageFaults } from './page-faults.ts'
 
 /** To be looked at by a person. */
@@ -18,8 +19,11 @@ const person = { email: 'ada@example.com', password: 'correct horse battery' }
 describe('signing in to the embedded service with a real browser, without JavaScript', function () {
   this.timeout(120_000)
   let browser: Browser
-  let service: ServiceProcess
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
+  const service = perTest(
+    () => runService(sandbox),
+    (opened) => opened.stop(),
+  )
   before(async () => {
     mkdirSync(screenshots, { recursive: true })
     const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
@@ -27,13 +31,7 @@ describe('signing in to the embedded service with a real browser, without JavaSc
   })
   after(() => browser?.close())
   beforeEach(async () => {
-    sandbox = createSandbox()
-    service = await runService(sandbox)
     await createUser(sandbox, service.url, person)
-  })
-  afterEach(async () => {
-    await service?.stop()
-    sandbox.remove()
   })
 
   for (const colorScheme of ['light', 'dark'] as const) {

@@ -2,19 +2,21 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { SettingsRun } from '../commands/settings/settings-run.ts'
+import { perTest } from '../support/lifetime.ts'
 import { Tmux } from './tmux.ts'
 
 /** What somebody at a terminal sees of settings as code, and is asked. */
 describe('settings at a terminal', () => {
-  let run: SettingsRun
+  const run = perTest(
+    () => SettingsRun.start(),
+    (opened) => opened.stop(),
+  )
   let terminal: Tmux | undefined
-  beforeEach(async () => {
-    run = await SettingsRun.start()
+  beforeEach(() => {
     run.file('settings.yaml', 'theme: { mode: dark }\nlimits: { max_tokens: 5 }\n')
   })
   afterEach(async () => {
     await terminal?.close()
-    await run.stop()
   })
 
   const start = async (args: string[], env: NodeJS.ProcessEnv = {}) => {

@@ -2,29 +2,26 @@ import { expect } from 'chai'
 import { owner } from '../support/bearer-service.ts'
 import { readCredential } from '../support/credential-files.ts'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { perTest } from '../support/lifetime.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { loginFlags, signIn } from '../support/sign-in.ts'
 import { agreeByHttp, signInByHttp } from '../support/sign-in-by-http.ts'
-import { startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
+import { startTokenEndpoint } from '../support/token-endpoint.ts'
 import { Terminal } from './terminal.ts'
 
 describe('a sign-in on a terminal', function () {
   this.timeout(60_000)
-  let server: TokenEndpoint
+  const sandbox = perTest(createSandbox)
+  const server = perTest(startTokenEndpoint)
   let service: FaultServer
-  let sandbox: Sandbox
   let terminal: Terminal | undefined
   let user: object
   beforeEach(async () => {
     user = owner
-    sandbox = createSandbox()
-    server = await startTokenEndpoint()
     service = await startFaultServer((...exchange) => json(200, user)(...exchange))
   })
   afterEach(async () => {
     terminal?.kill()
-    sandbox.remove()
-    await server.close()
     await service.close()
   })
 

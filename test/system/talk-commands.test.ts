@@ -2,17 +2,19 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { failing } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { converse, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 import type { Tmux } from './tmux.ts'
 
 describe('the commands of a session', () => {
-  let talk: TalkSession
+  const talk = perTest(
+    () => TalkSession.begin(),
+    (opened) => opened.end(),
+  )
   let terminal: Tmux
   beforeEach(async () => {
-    talk = await TalkSession.begin()
     terminal = await talk.chat([], { rows: 60 })
   })
-  afterEach(() => talk.end())
 
   /** Runs a command, and waits for what it says and the prompt. */
   const command = async (line: string, words: string | RegExp) => {

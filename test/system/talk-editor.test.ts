@@ -1,15 +1,17 @@
 import { expect } from 'chai'
+import { perTest } from '../support/lifetime.ts'
 import { converse, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 import type { Tmux } from './tmux.ts'
 
 describe('the editor of a session', () => {
-  let talk: TalkSession
+  const talk = perTest(
+    () => TalkSession.begin(),
+    (opened) => opened.end(),
+  )
   let terminal: Tmux
   beforeEach(async () => {
-    talk = await TalkSession.begin()
     terminal = await talk.chat()
   })
-  afterEach(() => talk.end())
 
   const shows = (text: string) =>
     terminal.waitUntil((screen) => promptOf(screen) === text, `the prompt to be ${JSON.stringify(text)}`)

@@ -1,14 +1,14 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { perTest } from '../support/lifetime.ts'
 import { converse, count, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
 
 describe('a session, from the first word to the last', () => {
-  let talk: TalkSession
-  beforeEach(async () => {
-    talk = await TalkSession.begin()
-  })
-  afterEach(() => talk.end())
+  const talk = perTest(
+    () => TalkSession.begin(),
+    (opened) => opened.end(),
+  )
 
   it('greets with where it is and how to get help, and has a prompt', async () => {
     const terminal = await talk.chat()

@@ -1,13 +1,13 @@
 import { expect } from 'chai'
 import { limited } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
 describe('Ctrl-C and Ctrl-D in a session', () => {
-  let talk: TalkSession
-  beforeEach(async () => {
-    talk = await TalkSession.begin()
-  })
-  afterEach(() => talk.end())
+  const talk = perTest(
+    () => TalkSession.begin(),
+    (opened) => opened.end(),
+  )
 
   it('stops an answer at once, keeps it as interrupted, and stays', async () => {
     const answer = talk.server.answerNext({ text: ['As far as ', 'this and ', 'no further'], held: true })

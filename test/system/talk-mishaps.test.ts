@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { failing, json, silent } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { binary } from '../support/run-chatctl.ts'
 import { converse, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 import { Tmux } from './tmux.ts'
@@ -12,11 +13,10 @@ interface ShownSession {
 }
 
 describe('a session in which things come together badly', () => {
-  let talk: TalkSession
-  beforeEach(async () => {
-    talk = await TalkSession.begin()
-  })
-  afterEach(() => talk.end())
+  const talk = perTest(
+    () => TalkSession.begin(),
+    (opened) => opened.end(),
+  )
 
   const leave = async (terminal: Tmux): Promise<string> => {
     await terminal.key('C-d')

@@ -1,15 +1,15 @@
 import { expect } from 'chai'
 import { failing, html502, reset } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
 import { takesAll } from '../support/take-sample.ts'
 import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 import type { Tmux } from './tmux.ts'
 
 describe('a session whose network fails', () => {
-  let talk: TalkSession
-  beforeEach(async () => {
-    talk = await TalkSession.begin()
-  })
-  afterEach(() => talk.end())
+  const talk = perTest(
+    () => TalkSession.begin(),
+    (opened) => opened.end(),
+  )
 
   const givenBack = (terminal: Tmux, text: string) =>
     terminal.waitUntil((screen) => promptOf(screen) === text, `"${text}" in the prompt`)

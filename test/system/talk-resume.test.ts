@@ -1,12 +1,12 @@
 import { expect } from 'chai'
+import { perTest } from '../support/lifetime.ts'
 import { converse, count, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
 
 describe('a session that goes on', () => {
-  let talk: TalkSession
-  beforeEach(async () => {
-    talk = await TalkSession.begin()
-  })
-  afterEach(() => talk.end())
+  const talk = perTest(
+    () => TalkSession.begin(),
+    (opened) => opened.end(),
+  )
 
   /** A session of some turns; gives back its id. */
   const leave = async (...said: string[]) => {

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { perTest } from '../support/lifetime.ts'
 import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
 /** Numbered lines: whether one is missing or shown twice can be told from what is on the screen. */
@@ -8,11 +9,10 @@ function numberedLines(from: number, to: number): string {
 }
 
 describe('the screen of a session', () => {
-  let talk: TalkSession
-  beforeEach(async () => {
-    talk = await TalkSession.begin()
-  })
-  afterEach(() => talk.end())
+  const talk = perTest(
+    () => TalkSession.begin(),
+    (opened) => opened.end(),
+  )
 
   it('shows a paste of 42 lines as such, and sends it whole', async () => {
     const terminal = await talk.chat()

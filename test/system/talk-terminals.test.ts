@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { perTest } from '../support/lifetime.ts'
 import { converse, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
 
 describe('a session on terminals of all kinds', () => {
-  let talk: TalkSession
-  beforeEach(async () => {
-    talk = await TalkSession.begin()
-  })
-  afterEach(() => talk.end())
+  const talk = perTest(
+    () => TalkSession.begin(),
+    (opened) => opened.end(),
+  )
 
   const colours = /␛\[[\d;]*(3[1-7]|9[1-7]|38;)[\d;]*m/
   const markdown = '# Title\n\nWith `code` and\n\n```js\nconst a = "text"\n```\n\nThe end.'

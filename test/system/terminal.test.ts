@@ -1,20 +1,17 @@
 import { expect } from 'chai'
 import { startAuthorizationServer } from '../support/authorization-server.ts'
 import { startBearerService } from '../support/bearer-service.ts'
+import { perTest } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { loginFlags, storeKey } from '../support/sign-in.ts'
 import { bind, Terminal } from './terminal.ts'
 
 describe('on a terminal', () => {
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
   let terminal: Terminal | undefined
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
   afterEach(() => {
     terminal?.kill()
-    sandbox.remove()
   })
 
   const start = (...args: string[]) => {

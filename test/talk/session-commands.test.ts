@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { systemClock } from '../../src/system/clock.ts'
 import type { TranscriptLine } from '../../src/talk/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../src/talk/transcript/transcript-writer.ts'
 import { expectFailure } from '../support/expect-failure.ts'
@@ -44,7 +45,7 @@ describe('sessions of this machine', function () {
     about: { profile: string | null; baseUrl: string | null },
   ) {
     const folder = join(sandbox.home, '.local', 'share', 'chatctl', 'sessions')
-    const writer = TranscriptWriter.create(folder, about)
+    const writer = TranscriptWriter.create(folder, about, systemClock)
     for (const line of lines) writer.append(line)
     writer.close()
     return writer

@@ -3,10 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { Pool } from 'undici'
 import { tellCpu } from './tell-cpu.ts'
 
-/**
- * A process of its own: the least that a relay can do, node:http in front and undici behind. What
- * comes is passed on as it is.
- */
+/** A minimal relay in a separate process: forwards requests from node:http with undici, unchanged. */
 const [upstream = ''] = process.argv.slice(2)
 const pool = new Pool(upstream)
 

@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * A process of its own: a model server that answers at once, 1 KB whole or the same in 50 pieces.
- * Tells its port, and ends with whoever started it.
+ * A model server in a separate process: replies immediately with 1 KB, whole or in 50 chunks. Sends its
+ * port to the parent process, and ends with it.
  */
 const words = 'It is so. '.repeat(100)
 const whole = JSON.stringify({
@@ -35,7 +35,7 @@ const server = createServer(async (request, response) => {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   for (const part of streamed) {
     response.write(part)
-    // A turn for each, as a model's tokens come one by one.
+    // One event loop turn per chunk, like the tokens of a model.
     await new Promise((resolve) => setImmediate(resolve))
   }
   response.end()

@@ -2,7 +2,7 @@ import { openAdministration } from '../../../src/service/administration/administ
 import { startService } from '../../../src/service/start-service.ts'
 import { tellCpu } from './tell-cpu.ts'
 
-/** A process of its own: our service on an empty folder, with a key that has no limit. */
+/** The embedded service in a separate process, with an empty data directory and an API key without limits. */
 const [upstream = '', dataDir = ''] = process.argv.slice(2)
 const administration = await openAdministration({ dataDir })
 const { key } = await administration.createKey({ name: 'bench', tier: 'enterprise' })

@@ -1,4 +1,4 @@
-/** Answers each message from the parent with the CPU used so far, in ms; ends with the parent. */
+/** Replies to each message from the parent process with the CPU time so far, in ms. Ends with the parent. */
 export function tellCpu(): void {
   process.on('message', () => {
     const { user, system } = process.cpuUsage()

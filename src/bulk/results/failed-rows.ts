@@ -1,8 +1,7 @@
-import { Failure } from '../../contract/failure.ts'
 import { DocumentFile } from '../../system/document-file.ts'
 import type { InputFormat } from '../input/input-format.ts'
 import type { InputRow } from '../input/input-row.ts'
-import type { RowList } from './row-list-file.ts'
+import { RowList } from './row-list-file.ts'
 
 /** UTF-16 units that are held before they are written. */
 const heldText = 64 * 1024
@@ -11,10 +10,8 @@ const heldText = 64 * 1024
  * The rows that failed or have faults, in the format of the input, so that they can be fixed and
  * imported. If they cannot be written, the import still reports the others: see `trouble`.
  */
-export class FailedRows implements RowList {
+export class FailedRows extends RowList {
   count = 0
-  /** Why there is no file; `storage`. */
-  trouble: Failure | undefined
   readonly #path: string
   readonly #format: InputFormat
   #file: DocumentFile | undefined
@@ -22,11 +19,12 @@ export class FailedRows implements RowList {
 
   /** @param path is replaced when it is whole; without a row it is left as it is */
   constructor(path: string, format: InputFormat) {
+    super()
     this.#path = path
     this.#format = format
   }
 
-  get isNeeded(): boolean {
+  override get isNeeded(): boolean {
     return this.count > 0
   }
 
@@ -37,21 +35,21 @@ export class FailedRows implements RowList {
   async add(row: InputRow, id: string | undefined): Promise<void> {
     if (!this.trouble) this.#held += failedRowText(row, id, this.#format, this.count === 0)
     this.count++
-    if (this.#held.length > heldText) await this.#guard(() => this.#write())
+    if (this.#held.length > heldText) await this.guard(() => this.#write())
   }
 
   /** Puts the file in its place. */
-  async finish(): Promise<void> {
+  override async finish(): Promise<void> {
     if (this.count === 0) return
     if (this.#format === 'json') this.#held += '\n]\n'
-    await this.#guard(async () => {
+    await this.guard(async () => {
       await this.#write()
       await this.#file?.finish()
     })
   }
 
   /** Leaves what was there before. */
-  async discard(): Promise<void> {
+  override async discard(): Promise<void> {
     this.#held = ''
     await this.#file?.discard()
   }
@@ -60,17 +58,6 @@ export class FailedRows implements RowList {
     this.#file ??= new DocumentFile(this.#path)
     await this.#file.write(Buffer.from(this.#held))
     this.#held = ''
-  }
-
-  async #guard(work: () => Promise<void>): Promise<void> {
-    if (this.trouble) return
-    try {
-      await work()
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error
-      this.trouble = error
-      await this.discard()
-    }
   }
 }
 

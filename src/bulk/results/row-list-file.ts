@@ -1,6 +1,6 @@
 import { accessSync, constants, realpathSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
-import type { Failure } from '../../contract/failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { Input } from '../input/input.ts'
 import type { Journal } from '../journal/journal.ts'
 
@@ -8,13 +8,25 @@ import type { Journal } from '../journal/journal.ts'
 export type RowListName = 'failed' | 'unknown'
 
 /** Rows that are written to such a file. */
-export interface RowList {
+export abstract class RowList {
   /** Whether there is anything to write. */
-  readonly isNeeded: boolean
+  abstract readonly isNeeded: boolean
   /** Why there is no file; `storage`. */
-  readonly trouble: Failure | undefined
-  finish(): Promise<void>
-  discard(): Promise<void>
+  trouble: Failure | undefined
+  abstract finish(): Promise<void>
+  abstract discard(): Promise<void>
+
+  /** Does some of the writing. After a failure there is no file, and the import goes on without it. */
+  protected async guard(work: () => Promise<void>): Promise<void> {
+    if (this.trouble) return
+    try {
+      await work()
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      this.trouble = error
+      await this.discard()
+    }
+  }
 }
 
 /** Where the rows go: the first place, or the next one where somebody has begun to edit those. */

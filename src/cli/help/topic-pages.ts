@@ -62,7 +62,7 @@ const outputPage: Content = {
       title: 'FORMATS',
       kind: 'list',
       rows: [
-        ['table', 'Columns that fit the terminal (default on a terminal)'],
+        ['table', 'Columns that fit the terminal (default in a terminal)'],
         ['tsv', 'Tab-separated rows without a header (default in a pipe)'],
         ['csv', 'RFC 4180 with a header'],
         ['json', 'The response body as the service sent it'],

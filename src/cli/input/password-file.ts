@@ -1,8 +1,8 @@
 import { rmdirSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
+import { isoNow } from '../../system/clock.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import type { Directories } from '../../system/directories.ts'
 import type { Context } from '../create-context.ts'
 import { hintOf } from '../hints.ts'
 import { Interruption } from '../interruption.ts'
@@ -23,11 +23,11 @@ export class PasswordFile {
   readonly path: string
 
   /** @throws Failure `storage` where it cannot be written */
-  constructor(directories: Directories, password: string, { email, service = 'embedded' }: PasswordUse) {
-    const time = new Date().toISOString()
+  constructor(context: Context, password: string, { email, service = 'embedded' }: PasswordUse) {
+    const time = isoNow(context.host.clock)
     const text = `${JSON.stringify({ service, email, password, time }, null, 2)}\n`
     try {
-      this.path = keepFile(directories, 'passwords', 'user', 'json', text)
+      this.path = keepFile(context, 'passwords', 'user', 'json', text)
     } catch (cause) {
       throw new Failure(
         'storage',

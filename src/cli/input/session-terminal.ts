@@ -1,13 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
+import type { TerminalListener } from '../../terminal/screen/terminal.ts'
 import type { Streams } from '../output/streams.ts'
-
-interface Listener {
-  onInput(text: string): void
-  onEnd(): void
-  onInterrupt(): void
-  onRedraw(): void
-  onLine(text: string): void
-}
 
 const pasteOn = '\u001b[?2004h'
 const pasteOff = '\u001b[?2004l'
@@ -28,7 +21,7 @@ export class SessionTerminal {
   readonly addressable: boolean
   readonly #streams: Streams
   readonly #tellsKeysApart: boolean
-  #listener: Listener | undefined
+  #listener: TerminalListener | undefined
   #restore: (() => void) | undefined
 
   constructor(streams: Streams) {
@@ -59,7 +52,7 @@ export class SessionTerminal {
     return this.#streams.drainTerminal()
   }
 
-  open(listener: Listener): void {
+  open(listener: TerminalListener): void {
     this.#listener = listener
     const streams = this.#streams
     const { stdin, stdout, takeInterrupts, onExit } = streams.host

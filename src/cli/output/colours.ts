@@ -1,14 +1,8 @@
 import type { ChalkInstance } from 'chalk'
+import type { TextStyle } from '../../terminal/markdown/text-style.ts'
 
 /** The few styles in use; without colour each returns its text. */
-export interface Colours {
-  bold(text: string): string
-  dim(text: string): string
-  red(text: string): string
-  green(text: string): string
-  yellow(text: string): string
-  cyan(text: string): string
-}
+export type Colours = Pick<TextStyle, 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'>
 
 const same = (text: string): string => text
 const plain: Colours = {

@@ -2,8 +2,9 @@ import {
   type Configuration,
   demandConfigurationFolder,
   type Profile,
+  signInKeys,
 } from '../../config/configuration-file.ts'
-import { demandProfileName, signInKeys } from '../../config/configuration-keys.ts'
+import { demandProfileName } from '../../config/configuration-keys.ts'
 import { localProfile, readAddress } from '../../config/resolve-options.ts'
 import { readBaseUrl } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'

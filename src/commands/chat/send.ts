@@ -45,7 +45,7 @@ export default class ChatSend extends BaseCommand {
     continue: Flags.boolean({ summary: 'Continue the last conversation of this profile' }),
     stream: Flags.boolean({
       allowNo: true,
-      summary: 'Print the reply while it arrives (default on a terminal), or request it in one piece',
+      summary: 'Print the reply while it arrives (default in a terminal), or request it in one piece',
     }),
     'stream-format': streamFormatFlag({
       summary:

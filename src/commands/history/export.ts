@@ -47,7 +47,8 @@ export default class HistoryExport extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(HistoryExport)
     const { output, signal, options } = context
-    const since = flags.since === undefined ? undefined : readSince(flags.since, context.host.clock.now())
+    const { clock } = context.host
+    const since = flags.since === undefined ? undefined : readSince(flags.since, clock.now())
     const asked = formats.find((format) => format === options.output.value)
     const named = formats.find((format) => flags.to?.toLowerCase().endsWith(`.${format}`))
     if (asked === undefined && named === undefined) refuseForeignEnding(flags.to)
@@ -68,6 +69,7 @@ export default class HistoryExport extends BaseCommand {
         since,
         to,
         signal,
+        clock,
         hasReadEnough: () => context.streams.isUnread,
         onExit: context.host.onExit,
         writeToStdout: (bytes) => output.showBytes(bytes),

@@ -23,7 +23,7 @@ const proxyNotice = 3_000
 export default class ServiceRun extends BaseCommand {
   static override summary = 'Run the embedded service in the foreground'
   static override description =
-    'Prints the URL on stdout when the service is ready. Log lines go to stderr as JSON; on a terminal without --log-level, only warnings are shown, as text. After Ctrl-C or SIGTERM, running replies have 4 seconds to finish. To create a key, run: chatctl service keys create'
+    'Prints the URL on stdout when the service is ready. Log lines go to stderr as JSON; in a terminal without --log-level, only warnings are shown, as text. After Ctrl-C or SIGTERM, running replies have 4 seconds to finish. To create a key, run: chatctl service keys create'
   static override requests = { ...calls(), note: 'none.' }
   static override view = serviceUrlView
   static override examples = [

@@ -62,7 +62,9 @@ export default class SettingsApply extends BaseCommand {
 
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
-    const renew = (now: Settings, sent: SentConfiguration | undefined) => makePlan(service, wanted, now, sent)
+    const { clock } = context.host
+    const renew = (now: Settings, sent: SentConfiguration | undefined) =>
+      makePlan(service, wanted, now, sent, clock)
     const isAsSaved = saved !== undefined && !flags.refresh
     const plan = isAsSaved ? saved.plan : renew(current, readSent(context.directories, service))
     if (isAsSaved) assertCurrent(plan, current, readSent(context.directories, service))
@@ -70,7 +72,7 @@ export default class SettingsApply extends BaseCommand {
     const held = new HeldRequests()
     const done = await carryOut(plan, {
       settings: client.settings,
-      clock: context.host.clock,
+      clock,
       ...lockingFor(context),
       check: checkCommand(files, saved !== undefined, flags['expand-env'], context),
       agree: (shown) => {

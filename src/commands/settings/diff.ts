@@ -55,9 +55,12 @@ export default class SettingsDiff extends BaseCommand {
     const { coverageOf, makePlan, resultOf } = await import('../../plan/plan.ts')
     const { readSent } = await import('../../plan/apply/sent-configuration.ts')
     const service = serviceOf(context)
-    const made = makePlan(service, file, current, readSent(context.directories, service))
+    const made = makePlan(service, file, current, readSent(context.directories, service), context.host.clock)
     if (flags.save !== undefined) {
-      await savePlan(context.resolvePath(flags.save), composePlanFile(made, this.config.version))
+      await savePlan(
+        context.resolvePath(flags.save),
+        composePlanFile(made, this.config.version, context.host.clock),
+      )
       const command = commandFor(context, 'settings', 'apply', flags.save)
       context.output.notice(`The plan is in ${flags.save}: ${command}`)
     }

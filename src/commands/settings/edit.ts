@@ -77,7 +77,7 @@ async function changedKeys(file: SettingsFile, current: Settings, context: Conte
   const service = serviceOf(context)
   const { isSame, makePlan } = await import('../../plan/plan.ts')
   const { readSent } = await import('../../plan/apply/sent-configuration.ts')
-  const plan = makePlan(service, file, current, readSent(context.directories, service))
+  const plan = makePlan(service, file, current, readSent(context.directories, service), context.host.clock)
   return { ...plan, settings: plan.settings.filter(({ path, from, to }) => !isSame(path, from, to)) }
 }
 
@@ -111,7 +111,7 @@ function keepEdit(text: string, error: unknown, context: Context): unknown {
 
 function keep(text: string, context: Context): string {
   try {
-    const path = keepFile(context.directories, 'edits', 'settings', 'yaml', text)
+    const path = keepFile(context, 'edits', 'settings', 'yaml', text)
     return `What you edited is kept: ${commandFor(context, 'settings', 'apply', path)}`
   } catch (error) {
     return `What you edited could not be kept: ${describeSystemError(error)}`

@@ -74,7 +74,7 @@ export default class UsersCreate extends BaseCommand {
       return this.#show(await this.change(client.users.create(user)), context)
     }
     context.demandNamedService()
-    const file = new PasswordFile(context.directories, generated, {
+    const file = new PasswordFile(context, generated, {
       email,
       service: context.contextOwner().baseUrl,
     })

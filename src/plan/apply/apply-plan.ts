@@ -97,11 +97,11 @@ export async function applyPlan(plan: Plan, given: Applying, before: Settings): 
 async function applyConfiguration(
   configuration: ApiConfiguration,
   afterSettings: boolean,
-  { directories, service, settings, signal, onTaken, onWarning }: Applying,
+  { directories, service, settings, signal, clock, onTaken, onWarning }: Applying,
 ): Promise<ApiResponse<unknown>> {
   try {
     const send = () => settings.setApi(configuration)
-    const answer = await sendConfiguration(directories, service, configuration, send, signal)
+    const answer = await sendConfiguration(directories, service, configuration, send, { signal, clock })
     await onTaken?.()
     if (answer.warning !== undefined) await onWarning?.(answer.warning)
     return answer

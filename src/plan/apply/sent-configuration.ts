@@ -7,6 +7,7 @@ import { type ApiConfiguration, apiConfiguration } from '../../contract/api-conf
 import { parseJson } from '../../contract/exact-json.ts'
 import { Failure } from '../../contract/failure.ts'
 import { checkShape } from '../../contract/faults.ts'
+import { type Clock, isoNow } from '../../system/clock.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/directories.ts'
 import { replaceDocument } from '../../system/document-file.ts'
@@ -47,7 +48,7 @@ export async function sendConfiguration(
   service: string,
   configuration: ApiConfiguration,
   send: () => Promise<ApiResponse<unknown>>,
-  signal: AbortSignal,
+  { signal, clock }: { signal: AbortSignal; clock: Clock },
 ): Promise<ApiResponse<unknown>> {
   const before = readSent(directories, service)
   forget(directories, service)
@@ -59,7 +60,7 @@ export async function sendConfiguration(
     if (before && !inDoubt) await keep(directories, service, before)
     throw error
   }
-  const trouble = await keep(directories, service, { sentAt: new Date().toISOString(), configuration })
+  const trouble = await keep(directories, service, { sentAt: isoNow(clock), configuration })
   // A state directory that is read-only must not make a failure of what is done.
   if (trouble !== undefined) answer.warning ??= `what was sent cannot be kept for the next diff: ${trouble}`
   return answer

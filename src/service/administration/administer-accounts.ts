@@ -1,6 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import { hashPassword, passwordLength } from '../domain/access/passwords.ts'
-import { noteChange, onMachine } from '../domain/audit.ts'
+import { noteChange, type Origin, onMachine } from '../domain/audit.ts'
 import { createUser, lockUser, storePassword } from '../domain/users.ts'
 import { validate } from '../http/request/validate.ts'
 import { forgiveAccount } from '../oauth/attempt-throttle.ts'
@@ -24,7 +24,12 @@ export interface AccountAdministration {
   resetAccount(user: string, password: string): Promise<Account>
 }
 
-export function administerAccounts({ open, openExisting, guarded }: DataAccess): AccountAdministration {
+export function administerAccounts({
+  clock,
+  open,
+  openExisting,
+  guarded,
+}: DataAccess): AccountAdministration {
   const withData = <T>(user: string, work: (db: Database) => Promise<T>): Promise<T> =>
     guarded(async () => {
       const store = await openExisting()
@@ -36,7 +41,7 @@ export function administerAccounts({ open, openExisting, guarded }: DataAccess):
     createAdmin: (wanted) =>
       guarded(async () => {
         await checkNewAdmin((await openExisting())?.db, wanted)
-        return createAdmin((await open()).db, wanted)
+        return createAdmin((await open()).db, wanted, onMachine(clock))
       }),
     listAccounts: () =>
       guarded(async () => {
@@ -44,7 +49,8 @@ export function administerAccounts({ open, openExisting, guarded }: DataAccess):
         return store ? listAccounts(store.db) : []
       }),
     findAccount: (user) => withData(user, (db) => findAccount(db, user)),
-    resetAccount: (user, password) => withData(user, (db) => resetAccount(db, user, password)),
+    resetAccount: (user, password) =>
+      withData(user, (db) => resetAccount(db, user, password, onMachine(clock))),
   }
 }
 
@@ -80,11 +86,12 @@ async function checkNewAdmin(
 async function createAdmin(
   db: Database,
   { email, name, password }: { email: string; name: string; password: string },
+  by: Origin,
 ): Promise<Account> {
   await checkNewAdmin(db, { email, name, password })
   try {
     const as = { role: 'admin', action: 'admin.create' } as const
-    const { id } = await createUser(db, { email, name, password }, onMachine, as)
+    const { id } = await createUser(db, { email, name, password }, by, as)
     return await readAccount(db, String(id))
   } catch (error) {
     if (error instanceof Refusal && error.code === 'email_taken') throw emailTaken(email)
@@ -106,19 +113,19 @@ async function findAccount(db: Database, user: string): Promise<Account> {
  * The way back in: a new password, no second factor, no failed attempts, and no sign-in that was there before.
  * @throws as `findAccount`, and Failure `refused` for the password
  */
-async function resetAccount(db: Database, user: string, password: string): Promise<Account> {
+async function resetAccount(db: Database, user: string, password: string, by: Origin): Promise<Account> {
   const account = await findAccount(db, user)
   const { id } = account
   checkUser({ email: 'any@example.com', password })
   const hash = await hashPassword(password)
   return db.transaction().execute(async (transaction) => {
     await lockUser(transaction, id)
-    await storePassword(transaction, id, hash)
+    await storePassword(transaction, id, hash, by)
     await transaction.deleteFrom('second_factors').where('user_id', '=', id).execute()
-    await endSignIns(transaction, id)
+    await endSignIns(transaction, by.clock, id)
     await forgiveAccount(transaction, account.email)
     const after = { password_changed: true, second_factor: false, signed_in: false }
-    await noteChange(transaction, onMachine, { action: 'user.reset', target: id, before: null, after })
+    await noteChange(transaction, by, { action: 'user.reset', target: id, before: null, after })
     return readAccount(transaction, id)
   })
 }

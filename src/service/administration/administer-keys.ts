@@ -1,4 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
+import type { Clock } from '../../system/clock.ts'
 import {
   checkCovered,
   checkEnd,
@@ -17,7 +18,7 @@ import {
   storeKey,
 } from '../domain/access/keys.ts'
 import { adminId, rightsOfUser } from '../domain/access/permissions.ts'
-import { onMachine } from '../domain/audit.ts'
+import { type Origin, onMachine } from '../domain/audit.ts'
 import type { Database, Tier } from '../store/tables.ts'
 import type { DataAccess } from './data-access.ts'
 import { findPerson } from './find-person.ts'
@@ -46,7 +47,7 @@ export interface KeyAdministration {
   revokeKey(id: string): Promise<KeyRecord>
 }
 
-export function administerKeys({ open, openExisting, guarded }: DataAccess): KeyAdministration {
+export function administerKeys({ clock, open, openExisting, guarded }: DataAccess): KeyAdministration {
   /** Where there is no data, there is no key. */
   const withKey = <T>(id: string, work: (db: Database) => Promise<T | undefined>): Promise<T> =>
     guarded(async () => {
@@ -57,21 +58,22 @@ export function administerKeys({ open, openExisting, guarded }: DataAccess): Key
     })
 
   return {
-    planKey: (request) => guarded(async () => planKey((await openExisting())?.db, request)),
+    planKey: (request) => guarded(async () => planKey((await openExisting())?.db, request, clock)),
     createKey: (request) =>
       guarded(async () => {
-        const planned = await planKey((await openExisting())?.db, request)
-        return createKey((await open()).db, planned)
+        const planned = await planKey((await openExisting())?.db, request, clock)
+        return createKey((await open()).db, planned, onMachine(clock))
       }),
-    planKeyChange: (id, change) => withKey(id, async (db) => (await planKeyChange(db, id, change)).change),
-    updateKey: (id, change) => withKey(id, (db) => updateKey(db, id, change)),
+    planKeyChange: (id, change) =>
+      withKey(id, async (db) => (await planKeyChange(db, id, change, clock)).change),
+    updateKey: (id, change) => withKey(id, (db) => updateKey(db, id, change, onMachine(clock))),
     listKeys: () =>
       guarded(async () => {
         const store = await openExisting()
         return store ? listKeys(store.db) : []
       }),
     findKey: (id) => withKey(id, (db) => findKey(db, id)),
-    revokeKey: (id) => withKey(id, (db) => revokeKey(db, id, onMachine)),
+    revokeKey: (id) => withKey(id, (db) => revokeKey(db, id, onMachine(clock))),
   }
 }
 
@@ -108,12 +110,12 @@ type CreatedKey = Omit<KeyRecord, 'prefix' | 'last_used_at' | 'revoked_at'> & { 
  * @param db undefined where there is no data yet
  * @throws Failure `usage`, `not_found` for the user, `refused` for more than the user may
  */
-async function planKey(db: Database | undefined, request: KeyRequest): Promise<NewKey> {
+async function planKey(db: Database | undefined, request: KeyRequest, clock: Clock): Promise<NewKey> {
   const { name, tier, user = adminId, permissions, expiresAt } = request
   checkKeyName(name)
   const limit = limitOf(tier, request.limit)
   if (permissions) checkKnownPermissions(permissions)
-  if (expiresAt !== undefined) checkEnd(expiresAt, Date.now())
+  if (expiresAt !== undefined) checkEnd(expiresAt, clock.now())
   const person = await findPerson(db, user)
   if (permissions)
     checkCovered(permissions, rightsOfUser(person.id, person.role, person.permissions), person.email)
@@ -128,8 +130,8 @@ async function planKey(db: Database | undefined, request: KeyRequest): Promise<N
 }
 
 /** @param planned as `planKey` makes it */
-async function createKey(db: Database, planned: NewKey): Promise<CreatedKey> {
-  const { prefix: _, last_used_at, revoked_at, ...created } = await storeKey(db, planned, onMachine)
+async function createKey(db: Database, planned: NewKey, by: Origin): Promise<CreatedKey> {
+  const { prefix: _, last_used_at, revoked_at, ...created } = await storeKey(db, planned, by)
   return created
 }
 
@@ -141,10 +143,11 @@ async function planKeyChange(
   db: Database,
   id: string,
   { name, tier, limit, permissions, expiresAt }: KeyChange,
+  clock: Clock,
 ): Promise<{ key: KeyRecord; change: Partial<Omit<NewKey, 'user_id'>> }> {
   if (name !== undefined) checkKeyName(name)
   if (permissions) checkKnownPermissions(permissions)
-  if (typeof expiresAt === 'string') checkEnd(expiresAt, Date.now())
+  if (typeof expiresAt === 'string') checkEnd(expiresAt, clock.now())
   const key = await findKey(db, id)
   if (!key) throw unknownKey(id)
   if (key.revoked_at !== null) {
@@ -168,11 +171,11 @@ async function planKeyChange(
 }
 
 /** @throws as `planKeyChange` */
-function updateKey(db: Database, id: string, wanted: KeyChange): Promise<KeyRecord> {
+function updateKey(db: Database, id: string, wanted: KeyChange, by: Origin): Promise<KeyRecord> {
   return db.transaction().execute(async (transaction) => {
     await lockKey(transaction, id)
-    const { key, change } = await planKeyChange(transaction, id, wanted)
-    return changeKey(transaction, key, change, onMachine)
+    const { key, change } = await planKeyChange(transaction, id, wanted, by.clock)
+    return changeKey(transaction, key, change, by)
   })
 }
 

@@ -13,10 +13,10 @@ export interface SessionAdministration {
   revokeSession(id: string): Promise<SignInSession>
 }
 
-export function administerSessions({ openExisting, guarded }: DataAccess): SessionAdministration {
+export function administerSessions({ clock, openExisting, guarded }: DataAccess): SessionAdministration {
   const find = async (id: string) => {
     const store = await openExisting()
-    const session = store && (await listSessions(store.db)).find((known) => known.id === id)
+    const session = store && (await listSessions(store.db, clock)).find((known) => known.id === id)
     if (store && session) return { store, session }
     throw new Failure('not_found', `There is no session ${id}`, { advice: [{ code: 'list_sign_ins' }] })
   }
@@ -25,15 +25,15 @@ export function administerSessions({ openExisting, guarded }: DataAccess): Sessi
     listSessions: () =>
       guarded(async () => {
         const store = await openExisting()
-        return store ? (await listSessions(store.db)).map(present) : []
+        return store ? (await listSessions(store.db, clock)).map(present) : []
       }),
     findSession: (id) => guarded(async () => present((await find(id)).session)),
     revokeSession: (id) =>
       guarded(async () => {
         const { store, session } = await find(id)
         const { kind, scope, created_at } = session
-        await endAll(store.db, [session], (transaction) =>
-          noteChange(transaction, onMachine, {
+        await endAll(store.db, clock, [session], (transaction) =>
+          noteChange(transaction, onMachine(clock), {
             action: 'session.revoke',
             target: session.user_id,
             before: { id, kind, scope, created_at },

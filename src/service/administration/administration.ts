@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { sql } from 'kysely'
 import { Failure } from '../../contract/failure.ts'
+import { type Clock, systemClock } from '../../system/clock.ts'
 import { findOtherRuns, findRuns, type OtherRun, type RunRecord } from '../run-record.ts'
 import { type DataPlace, describePlace } from '../store/open-store.ts'
 import { type Backup, backUp, checkBackup, type Restored, restore } from '../store/sqlite/back-up.ts'
@@ -67,11 +68,14 @@ export interface Administration
 const statementTimeout = 60_000
 
 /** Making a key or an admin makes data, and so does a restore; looking at a place leaves it as it is. @throws Failure `storage` */
-export async function openAdministration(given: DataPlace): Promise<Administration> {
+export async function openAdministration(
+  given: DataPlace,
+  clock: Clock = systemClock,
+): Promise<Administration> {
   const folder = resolve(given.dataDir)
   const where = { ...given, dataDir: folder, statementTimeout }
   const place = await describePlace(where)
-  const data = accessData(where, place)
+  const data = accessData(where, place, clock)
   const { openExisting, guarded } = data
 
   const demandStopped = async () => {
@@ -93,7 +97,7 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
         const store = await openExisting()
         const counts = store ? await count(store) : nothing
         const [first, ...others] = await findRuns(folder, place)
-        const running = first ? await describeRun(first) : null
+        const running = first ? await describeRun(first, clock) : null
         return {
           data: folder,
           database: place,
@@ -118,7 +122,7 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
     async restore(file) {
       requireSqlite(given)
       await demandStopped()
-      return restore(folder, file)
+      return restore(folder, file, clock)
     },
     close: () => data.close(),
   }
@@ -126,10 +130,10 @@ export async function openAdministration(given: DataPlace): Promise<Administrati
 
 type Counts = Omit<ServiceStatus, 'data' | 'database' | 'running' | 'also_running'>
 
-async function describeRun(record: RunRecord): Promise<RunningStatus> {
+async function describeRun(record: RunRecord, clock: Clock): Promise<RunningStatus> {
   const { url, admin_url, started_at } = record
   const began = Date.parse(started_at ?? '')
-  const uptime = Number.isNaN(began) ? null : Math.max(0, Math.floor((Date.now() - began) / 1000))
+  const uptime = Number.isNaN(began) ? null : Math.max(0, Math.floor((clock.now() - began) / 1000))
   return { ...record, health: await askHealth(admin_url ?? url), uptime_seconds: uptime }
 }
 

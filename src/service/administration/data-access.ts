@@ -1,9 +1,11 @@
+import type { Clock } from '../../system/clock.ts'
 import { type DataPlace, openExistingStore, openStore } from '../store/open-store.ts'
 import { storageFailure } from '../store/storage-failure.ts'
 import type { Store } from '../store/store.ts'
 
 /** How what is done on the service's own machine gets at the data, which is opened at the first use. */
 export interface DataAccess {
+  clock: Clock
   /** Makes the data when there is none. */
   open(): Promise<Store>
   /** Leaves a place without data as it is. */
@@ -14,9 +16,10 @@ export interface DataAccess {
 }
 
 /** @param place the database in words, as `Store.place` has it */
-export function accessData(where: DataPlace, place: string): DataAccess {
+export function accessData(where: DataPlace, place: string, clock: Clock): DataAccess {
   let opened: Store | undefined
   return {
+    clock,
     async open() {
       opened ??= await openStore(where)
       return opened

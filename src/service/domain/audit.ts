@@ -1,14 +1,16 @@
 import { isRecord, parseJson } from '../../contract/exact-json.ts'
+import { type Clock, isoNow } from '../../system/clock.ts'
 import type { AuditRow, Database } from '../store/tables.ts'
 import type { Caller } from './access/callers.ts'
 import type { Plain } from './merge.ts'
 
-/** Who made a change, and by what. */
+/** Who made a change, by what, and by which clock it is dated. */
 export interface Origin {
   /** A user's id, or `machine`. */
   actor: string
   keyId: string | null
   requestId: string | null
+  clock: Clock
 }
 
 /** All that leaves an entry. */
@@ -42,12 +44,18 @@ export interface AuditedChange {
 }
 
 /** What is done with the program on the service's own machine. */
-export const onMachine: Origin = { actor: 'machine', keyId: null, requestId: null }
+export const onMachine = (clock: Clock): Origin => ({
+  actor: 'machine',
+  keyId: null,
+  requestId: null,
+  clock,
+})
 
-export const originOf = ({ userId, keyId }: Caller, requestId: string): Origin => ({
+export const originOf = ({ userId, keyId }: Caller, requestId: string, clock: Clock): Origin => ({
   actor: userId,
   keyId,
   requestId,
+  clock,
 })
 
 /**
@@ -59,7 +67,7 @@ export async function noteChange(transaction: Database, by: Origin, change: Audi
   const parts = changedParts(change.before, change.after)
   if (!parts) return
   const row: Omit<AuditRow, 'seq'> = {
-    at: new Date().toISOString(),
+    at: isoNow(by.clock),
     actor: by.actor,
     key_id: by.keyId,
     action,

@@ -1,6 +1,7 @@
 import type { ApiConfiguration } from '../../contract/api-configuration.ts'
 import { parseJson, withDoubles } from '../../contract/exact-json.ts'
 import type { SettingsPatch } from '../../contract/settings.ts'
+import { isoNow } from '../../system/clock.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'
 import { type AuditAction, noteChange, type Origin } from './audit.ts'
@@ -88,7 +89,7 @@ function mergeDocument<T extends object>(
     const merged = merge(stored, patch)
     await transaction
       .updateTable(table)
-      .set({ document: JSON.stringify(merged), updated_at: new Date().toISOString() })
+      .set({ document: JSON.stringify(merged), updated_at: isoNow(by.clock) })
       .where('id', '=', 1)
       .execute()
     const [before, after] = [merge(defaults, stored), merge(defaults, merged)]

@@ -1,6 +1,7 @@
 import { parseJson } from '../../contract/exact-json.ts'
 import type { Profile } from '../../contract/profile.ts'
 import type { CreateUserRequest, UpdateUserRequest, User } from '../../contract/user.ts'
+import { isoNow } from '../../system/clock.ts'
 import { invalidRequest, Refusal } from '../refusal.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import { isUniqueViolation } from '../store/storage-failure.ts'
@@ -35,7 +36,7 @@ export async function createUser(
   by: Origin,
   as: { role: Role; action: AuditAction } = { role: 'member', action: 'user.create' },
 ): Promise<User> {
-  const now = new Date().toISOString()
+  const now = isoNow(by.clock)
   const row: UserRow = {
     id: createId('usr'),
     email: given.email,
@@ -87,7 +88,7 @@ export function updateUser(db: Database, id: string, given: UpdateUserRequest, b
     }
     await transaction
       .updateTable('users')
-      .set({ name: row.name, metadata: row.metadata, updated_at: new Date().toISOString() })
+      .set({ name: row.name, metadata: row.metadata, updated_at: isoNow(by.clock) })
       .where('id', '=', id)
       .execute()
     if (given.settings) {
@@ -101,10 +102,15 @@ export function updateUser(db: Database, id: string, given: UpdateUserRequest, b
 }
 
 /** @param hash as `hashPassword` makes it */
-export async function storePassword(transaction: Database, id: string, hash: string): Promise<void> {
+export async function storePassword(
+  transaction: Database,
+  id: string,
+  hash: string,
+  { clock }: Origin,
+): Promise<void> {
   await transaction
     .updateTable('users')
-    .set({ password_hash: hash, updated_at: new Date().toISOString() })
+    .set({ password_hash: hash, updated_at: isoNow(clock) })
     .where('id', '=', id)
     .execute()
 }

@@ -6,6 +6,7 @@ import {
   fastify,
 } from 'fastify'
 import { type EndpointName, endpoints } from '../../contract/endpoints.ts'
+import { type Clock, systemClock } from '../../system/clock.ts'
 import { createCallers } from '../domain/access/callers.ts'
 import { requiredPermissions } from '../domain/access/permissions.ts'
 import { LiveSettings } from '../domain/live-settings.ts'
@@ -46,8 +47,8 @@ export interface ServerParts {
   requestTimeout?: number
   /** How long, in ms, a client may take nothing of its answer; 60,000 when not given. */
   stallTimeout?: number
-  /** The clock of the limits and of the throttles of the sign-in: Unix time in ms. */
-  now?: () => number
+  /** The system's when not given. */
+  clock?: Clock
   /** Plain HTTP, and nobody in between, when not given. */
   exposure?: Exposure
   /** Shared with whatever else is asked whether the service is ready. */
@@ -69,25 +70,27 @@ declare module 'fastify' {
 
 /** The service's HTTP side, not yet listening. */
 export function createServer(parts: ServerParts): FastifyInstance {
-  const { store, logger, metrics, exposure, requestTimeout = 60_000, stallTimeout = 60_000 } = parts
-  const readiness = parts.readiness ?? new Readiness(store.db)
-  const keyCallers = createCallers(store)
+  const { store, logger, metrics, exposure, clock = systemClock } = parts
+  const { requestTimeout = 60_000, stallTimeout = 60_000 } = parts
+  const readiness = parts.readiness ?? new Readiness(store.db, clock)
+  const keyCallers = createCallers(store, clock)
   const live = new LiveSettings(store)
   const limiter = new Limiter(
     store.openCounters((message, err) => logger?.warn({ err }, message)),
-    parts.now,
+    clock,
   )
-  const failures = new FailureLog(parts.now)
+  const failures = new FailureLog(clock)
   const running = new RunningAnswers(parts.stopping)
   const memory = new RequestMemory()
-  const serving = { ...parts, live, running, memory, failures }
-  const callers = new RequestCallers((headers) =>
-    authenticate(keyCallers, store.db, parts.processKeys, headers),
-  )
+  const serving = { ...parts, live, running, memory, failures, clock }
+  const { processKeys } = parts
+  const credentials = { callers: keyCallers, db: store.db, processKeys, clock }
+  const callers = new RequestCallers((headers) => authenticate(credentials, headers), clock)
   const records = {
     metrics,
     namesAddresses: exposure?.namesAddresses === true,
     keyOf: (request: FastifyRequest) => callers.find(request)?.keyId,
+    clock,
   }
   const answerError = createErrorHandler(metrics, failures)
 
@@ -136,7 +139,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
 
   addOpenRoutes(server, { readiness, version: parts.version, publicUrl: exposure?.publicUrl })
   addEndpoints(server, callers, serving)
-  serveOAuth(server, () => loadOAuth(server, parts, failures))
+  serveOAuth(server, () => loadOAuth(server, parts, failures, clock))
   return server
 }
 
@@ -166,12 +169,13 @@ function addEndpoints(server: FastifyInstance, callers: RequestCallers, serving:
 /** @throws Refusal `not_found` where it is not known under which name people would sign in */
 async function loadOAuth(
   server: FastifyInstance,
-  { store, dataDir, exposure, logger, now }: ServerParts,
+  { store, dataDir, exposure, logger }: ServerParts,
   failures: FailureLog,
+  clock: Clock,
 ): Promise<OAuth> {
   const issuer = issuerOf(exposure, server.listeningOrigin)
   if (issuer === undefined) throw new Refusal('not_found', noSignIn)
   const { openOAuth } = await import('../oauth/open-oauth.ts')
   const onError = (error: unknown) => logger && failures.write(logger, toRefusal(error))
-  return openOAuth({ db: store.db, dataDir, issuer, onError, now })
+  return openOAuth({ db: store.db, dataDir, issuer, onError, clock })
 }

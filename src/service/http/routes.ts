@@ -58,11 +58,12 @@ export const handlers: Handlers = {
   createCompletion: async ({ upstream, live, body, signal }) =>
     complete(upstream, (await live.read()).settings, body, signal),
   listModels: ({ upstream, signal }) => listModels(upstream, signal),
-  sendMessage: async ({ db, upstream, live, caller, body, signal, hold }) => {
+  sendMessage: async ({ db, upstream, live, caller, by, body, signal, hold }) => {
     const { settings } = await live.read()
+    const running = { signal, hold, clock: by.clock }
     return body.stream
-      ? new EventStream(streamMessage(db, upstream, settings, caller.userId, body, { signal, hold }))
-      : sendMessage(db, upstream, settings, caller.userId, body, { signal, hold })
+      ? new EventStream(streamMessage(db, upstream, settings, caller.userId, body, running))
+      : sendMessage(db, upstream, settings, caller.userId, body, running)
   },
   listHistory: ({ db, caller, query, hold }) => listHistory(db, caller.userId, query, hold),
   getProfile: ({ db, caller }) => readProfile(db, caller.userId),

@@ -1,3 +1,4 @@
+import type { Clock } from '../../system/clock.ts'
 import {
   type Counters,
   type CountRequest,
@@ -50,20 +51,19 @@ const mostSpent = 10_000
  */
 export class Limiter {
   readonly #counters: Counters
-  readonly #now: () => number
+  readonly #clock: Clock
   readonly #spent = new Map<string, Taken>()
   #queues = new Map<string, Queue>()
   #running: Promise<void> | undefined
 
-  /** @param now Unix time in ms */
-  constructor(counters: Counters, now: () => number = Date.now) {
+  constructor(counters: Counters, clock: Clock) {
     this.#counters = counters
-    this.#now = now
+    this.#clock = clock
   }
 
   /** Costs the key one request, if it is admitted. @throws what the counters throw */
   admit(keyId: string, { hourly, minute }: RequestLimits): Promise<Admission> {
-    const now = this.#now()
+    const now = this.#clock.now()
     const spent = this.#spent.get(keyId)
     if (spent && isSpent(spent, { hourly, minute }, now)) {
       return Promise.resolve(admissionOf(spent, { hourly, minute }, now, false, 0))
@@ -103,14 +103,14 @@ export class Limiter {
   }
 
   async #count(queues: Map<string, Queue>): Promise<void> {
-    const asked = this.#now()
+    const asked = this.#clock.now()
     const [hour, minute] = [hourOf(asked), minuteOf(asked)]
     const asks: CountRequest[] = []
     for (const [keyId, { hourly, minute: minuteLimit, waiting }] of queues) {
       asks.push({ keyId, wanted: waiting.length, hour, minute, hourlyLimit: hourly, minuteLimit })
     }
     const taken = await this.#counters.take(asks)
-    const now = this.#now()
+    const now = this.#clock.now()
     let index = 0
     for (const [keyId, queue] of queues) {
       const state = taken[index++]

@@ -1,3 +1,4 @@
+import type { Clock } from '../../system/clock.ts'
 import { Refusal } from '../refusal.ts'
 import type { ModelRequest, Piece, Upstream } from '../upstream/upstream.ts'
 
@@ -40,9 +41,9 @@ type UpstreamOperation = 'models' | 'completion' | 'stream'
 type UpstreamOutcome = 'ok' | 'error' | 'timeout' | 'cancelled'
 
 /** The same upstream, with all that it is asked counted. */
-export function observeUpstream(upstream: Upstream, metrics: Metrics): Upstream {
+export function observeUpstream(upstream: Upstream, metrics: Metrics, clock: Clock): Upstream {
   const timed = async <T>(operation: UpstreamOperation, signal: AbortSignal, work: Promise<T>) => {
-    const begun = performance.now()
+    const begun = clock.monotonic()
     let outcome: UpstreamOutcome = 'ok'
     try {
       return await work
@@ -50,7 +51,7 @@ export function observeUpstream(upstream: Upstream, metrics: Metrics): Upstream 
       outcome = outcomeOf(error, signal)
       throw error
     } finally {
-      metrics.observeUpstream(operation, outcome, since(begun))
+      metrics.observeUpstream(operation, outcome, since(begun, clock))
     }
   }
   return {
@@ -61,24 +62,23 @@ export function observeUpstream(upstream: Upstream, metrics: Metrics): Upstream 
       metrics.countTokens(result.usage.prompt_tokens, result.usage.completion_tokens)
       return result
     },
-    stream: (modelRequest, signal) => observeStream(upstream, metrics, modelRequest, signal),
+    stream: (modelRequest, signal) => observeStream({ upstream, metrics, clock }, modelRequest, signal),
     close: () => upstream.close(),
   }
 }
 
 async function* observeStream(
-  upstream: Upstream,
-  metrics: Metrics,
+  { upstream, metrics, clock }: { upstream: Upstream; metrics: Metrics; clock: Clock },
   modelRequest: ModelRequest,
   signal: AbortSignal,
 ): AsyncGenerator<Piece> {
-  const begun = performance.now()
+  const begun = clock.monotonic()
   // What is left early, by whoever reads it, never says so here.
   let outcome: UpstreamOutcome = 'cancelled'
   let pieces = 0
   try {
     for await (const piece of upstream.stream(modelRequest, signal)) {
-      if (pieces++ === 0) metrics.observeFirstPiece(since(begun))
+      if (pieces++ === 0) metrics.observeFirstPiece(since(begun, clock))
       if (piece.kind === 'finish') {
         outcome = 'ok'
         if (piece.usage) metrics.countTokens(piece.usage.prompt_tokens, piece.usage.completion_tokens)
@@ -89,11 +89,11 @@ async function* observeStream(
     outcome = outcomeOf(error, signal)
     throw error
   } finally {
-    metrics.observeUpstream('stream', outcome, since(begun))
+    metrics.observeUpstream('stream', outcome, since(begun, clock))
   }
 }
 
-const since = (begun: number) => (performance.now() - begun) / 1000
+const since = (begun: number, clock: Clock) => (clock.monotonic() - begun) / 1000
 
 function outcomeOf(error: unknown, signal: AbortSignal): UpstreamOutcome {
   if (signal.aborted) return 'cancelled'

@@ -72,15 +72,15 @@ type Act = (
 ) => Promise<Notice>
 
 const actions: Record<string, Act> = {
-  async end({ db }, _visit, { user }, form) {
-    const chosen = (await listSessions(db, user.id)).filter(({ id }) => id === form.get('id'))
-    await endAll(db, chosen)
+  async end({ db, clock }, _visit, { user }, form) {
+    const chosen = (await listSessions(db, clock, user.id)).filter(({ id }) => id === form.get('id'))
+    await endAll(db, clock, chosen)
     return chosen.length > 0
       ? { done: 'That session has ended.' }
       : { alert: 'That session is over already.' }
   },
-  async 'end-others'({ db }, _visit, { user, sessionId }) {
-    await db.transaction().execute((transaction) => endOthers(transaction, user.id, sessionId))
+  async 'end-others'({ db, clock }, _visit, { user, sessionId }) {
+    await db.transaction().execute((transaction) => endOthers(transaction, clock, user.id, sessionId))
     return { done: 'All other sessions have ended.' }
   },
   async password(server, visit, person, form) {
@@ -93,10 +93,11 @@ const actions: Record<string, Act> = {
     if (refused) return refused
     const hash = await hashPassword(wanted)
     const { user, session, sessionId } = person
+    const by = originOf(server, visit, user)
     await server.db.transaction().execute(async (transaction) => {
-      await storePassword(transaction, user.id, hash)
-      await endOthers(transaction, user.id, sessionId)
-      await noteChange(transaction, originOf(visit, user), {
+      await storePassword(transaction, user.id, hash, by)
+      await endOthers(transaction, server.clock, user.id, sessionId)
+      await noteChange(transaction, by, {
         action: 'user.password',
         target: user.id,
         before: null,
@@ -117,40 +118,42 @@ const actions: Record<string, Act> = {
     await cancelSecondFactor(db, user.id)
     return {}
   },
-  async 'factor-confirm'({ db, seal, now }, visit, { user, session }, form) {
+  async 'factor-confirm'(server, visit, { user, session }, form) {
+    const { db, seal, clock } = server
     if (await hasSecondFactor(db, user.id)) return {}
-    const attempt = await beginAttempt(db, sessionSubjects(user.email, session.uid, 'code'), now())
+    const attempt = await beginAttempt(db, sessionSubjects(user.email, session.uid, 'code'), clock.now())
     if ('wait' in attempt) return askToWait(attempt.wait)
-    if (!(await attempt.judge(takeCode(db, seal, user.id, form.get('code') ?? '')))) {
+    if (!(await attempt.judge(takeCode(db, seal, user.id, form.get('code') ?? '', clock)))) {
       return { alert: 'That code is not right. Wait for the next one.' }
     }
     await attempt.succeed()
-    await confirmSecondFactor(db, user.id, originOf(visit, user))
+    await confirmSecondFactor(db, user.id, originOf(server, visit, user))
     return { done: 'The second factor is on.' }
   },
   async 'factor-off'(server, visit, person, form) {
     const refused = await demandPassword(server, person, form)
     if (refused) return refused
     const { user } = person
-    await removeSecondFactor(server.db, user.id, originOf(visit, user))
+    await removeSecondFactor(server.db, user.id, originOf(server, visit, user))
     return { done: 'The second factor is off.' }
   },
 }
 
 /** What the audit log says of a change that a person made to their own account. */
-const originOf = ({ response }: BrowserRequest, { id }: UserRow): Origin => ({
+const originOf = ({ clock }: OAuthServer, { response }: BrowserRequest, { id }: UserRow): Origin => ({
   actor: id,
   keyId: null,
   requestId: String(response.getHeader('x-request-id')),
+  clock,
 })
 
 /** @returns why not; undefined where the password of the form is the person's */
 async function demandPassword(
-  { db, now }: OAuthServer,
+  { db, clock }: OAuthServer,
   { user, session }: SignedInPerson,
   form: URLSearchParams,
 ): Promise<Notice | undefined> {
-  const attempt = await beginAttempt(db, sessionSubjects(user.email, session.uid, 'password'), now())
+  const attempt = await beginAttempt(db, sessionSubjects(user.email, session.uid, 'password'), clock.now())
   if ('wait' in attempt) return askToWait(attempt.wait)
   const check = verifyPassword(user.password_hash, form.get('password') ?? '')
   if (!(await attempt.judge(check))) {
@@ -180,13 +183,13 @@ async function show(
   person: SignedInPerson,
   notice: Notice,
 ): Promise<void> {
-  const { db, seal, formKey } = server
+  const { db, seal, formKey, clock } = server
   const { user, session, sessionId } = person
   const page = accountPage({
     email: user.email,
     token: formToken(formKey, session.uid),
     ownId: sessionId,
-    sessions: await listSessions(db, user.id),
+    sessions: await listSessions(db, clock, user.id),
     hasSecondFactor: await hasSecondFactor(db, user.id),
     unconfirmed: await readUnconfirmed(db, seal, user.id, user.email),
     ...notice,

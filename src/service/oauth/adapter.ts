@@ -1,9 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
+import { type Clock, isoNow } from '../../system/clock.ts'
 import type { Database } from '../store/tables.ts'
 import { type BrowserInteractions, isAnonymous } from './browser-interactions.ts'
 import type { BrowserRequest } from './browser-request.ts'
-import { isTooOld, unixNow } from './lifetimes.ts'
+import { inSeconds, isTooOld, shiftMoments } from './lifetimes.ts'
 import { digest, digestOf, readPayload, writePayload } from './references.ts'
 import { endedSession, endGrants } from './sessions.ts'
 import { createSweeper } from './sweep.ts'
@@ -17,11 +18,12 @@ export const currentVisit = new AsyncLocalStorage<BrowserRequest>()
  */
 export function createAdapters(
   db: Database,
+  clock: Clock,
   browsers?: BrowserInteractions,
-  sweep = createSweeper(db),
+  sweep = createSweeper(db, clock),
 ): (model: string) => Adapter {
   return (model) => {
-    const adapter = createAdapter(db, model, sweep)
+    const adapter = createAdapter(db, clock, model, sweep)
     return browsers && model === 'Interaction' ? keepInBrowsers(adapter, browsers) : adapter
   }
 }
@@ -48,20 +50,22 @@ function keepInBrowsers(records: Adapter, browsers: BrowserInteractions): Adapte
   }
 }
 
-function createAdapter(db: Database, model: string, sweep: () => void): Adapter {
+function createAdapter(db: Database, clock: Clock, model: string, sweep: () => void): Adapter {
   // A grant is never named from outside, only by other records, and those hold references.
   const key = model === 'Grant' ? digestOf : digest
   return {
     async upsert(id, payload, expiresIn) {
       const { address, agent } = currentVisit.getStore() ?? {}
+      const now = inSeconds(clock)
+      const seen = { at: now, address, agent }
       const row = {
-        payload: writePayload(id, { ...payload, seen: { at: unixNow(), address, agent } }),
+        payload: writePayload(id, { ...shiftMoments(payload, clock, 'in'), seen }),
         uid_hash: digestOfOptional(payload.uid ?? payload['sessionUid']),
         grant_hash: digestOfOptional(payload.grantId),
         user_id: payload.accountId ?? null,
-        expires_at: expiresIn ? unixNow() + expiresIn : null,
+        expires_at: expiresIn ? now + expiresIn : null,
       }
-      const created = { model, id_hash: key(id), created_at: new Date().toISOString(), user_code_hash: null }
+      const created = { model, id_hash: key(id), created_at: isoNow(clock), user_code_hash: null }
       await db
         .insertInto('oauth_records')
         .values({ ...row, ...created, consumed_at: null })
@@ -69,14 +73,14 @@ function createAdapter(db: Database, model: string, sweep: () => void): Adapter 
         .execute()
       sweep()
     },
-    find: (id) => findRecord(db, model, 'id_hash', key(id), id),
-    findByUid: (uid) => findRecord(db, model, 'uid_hash', digestOf(uid), undefined),
+    find: (id) => findRecord(db, clock, { model, column: 'id_hash', hash: key(id), id }),
+    findByUid: (uid) => findRecord(db, clock, { model, column: 'uid_hash', hash: digestOf(uid) }),
     // The device flow is not offered.
     findByUserCode: async () => undefined,
     async consume(id) {
       const first = await db
         .updateTable('oauth_records')
-        .set({ consumed_at: unixNow() })
+        .set({ consumed_at: inSeconds(clock) })
         .where('model', '=', model)
         .where('id_hash', '=', key(id))
         .where('consumed_at', 'is', null)
@@ -104,26 +108,26 @@ const digestOfOptional = (id: unknown): string | null => (typeof id === 'string'
 /** Nothing for what is past its end, or belongs to a session that was ended. */
 async function findRecord(
   db: Database,
-  model: string,
-  column: 'id_hash' | 'uid_hash',
-  hash: string,
-  id: string | undefined,
+  clock: Clock,
+  { model, column, hash, id }: { model: string; column: 'id_hash' | 'uid_hash'; hash: string; id?: string },
 ): Promise<AdapterPayload | undefined> {
+  const now = inSeconds(clock)
   const row = await db
     .selectFrom('oauth_records as record')
     .select(['payload', 'expires_at', 'consumed_at'])
     .where('model', '=', model)
     .where(column, '=', hash)
-    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', unixNow())]))
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
     .where((eb) => eb.not(eb.exists(endedSession(eb, 'record.uid_hash'))))
     .executeTakeFirst()
   if (!row) return undefined
   const payload = readPayload(id, row.payload)
   // Its end is moved with each use, and never by less than a second.
-  if (model === 'Session' && isTooOld(payload['loginTs'])) return undefined
-  return {
+  if (model === 'Session' && isTooOld(payload['loginTs'], now)) return undefined
+  const found = {
     ...payload,
     ...(row.expires_at !== null && { exp: row.expires_at }),
     ...(row.consumed_at !== null && { consumed: row.consumed_at }),
   }
+  return shiftMoments(found, clock, 'out')
 }

@@ -1,8 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AdapterPayload } from 'oidc-provider'
+import type { Clock } from '../../system/clock.ts'
 import type { BrowserRequest } from './browser-request.ts'
-import { unixNow } from './lifetimes.ts'
+import { providerNow, shiftMoments } from './lifetimes.ts'
 import { paths } from './metadata.ts'
 
 /**
@@ -14,9 +15,11 @@ export class BrowserInteractions {
   readonly #key: string
   readonly #name: string
   readonly #attributes: string
+  readonly #clock: Clock
 
   /** @param isSecure whether browsers see https */
-  constructor(key: string, name: string, isSecure: boolean) {
+  constructor(key: string, name: string, isSecure: boolean, clock: Clock) {
+    this.#clock = clock
     this.#key = key
     this.#name = name
     this.#attributes = `; samesite=lax${isSecure ? '; secure' : ''}; httponly`
@@ -29,7 +32,7 @@ export class BrowserInteractions {
       ...payload,
       prompt: { name: prompt?.name ?? 'login', reasons: [], details: {} },
     }
-    const body = Buffer.from(JSON.stringify(kept)).toString('base64url')
+    const body = Buffer.from(JSON.stringify(shiftMoments(kept, this.#clock, 'in'))).toString('base64url')
     this.#set(response, id, `${body}.${this.#sign(id, body)}`, new Date((payload.exp ?? 0) * 1000))
   }
 
@@ -38,8 +41,9 @@ export class BrowserInteractions {
     const wanted = this.#sign(id, body)
     if (signature.length !== wanted.length) return undefined
     if (!timingSafeEqual(Buffer.from(signature), Buffer.from(wanted))) return undefined
-    const payload: AdapterPayload = JSON.parse(Buffer.from(body, 'base64url').toString())
-    return (payload.exp ?? 0) > unixNow() ? payload : undefined
+    const stored: AdapterPayload = JSON.parse(Buffer.from(body, 'base64url').toString())
+    const payload = shiftMoments(stored, this.#clock, 'out')
+    return (payload.exp ?? 0) > providerNow() ? payload : undefined
   }
 
   /** Removes it from the browser: the interaction is now a record, or it has ended. */

@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Provider from 'oidc-provider'
 import type { Page } from '../../pages/page.ts'
+import type { Clock } from '../../system/clock.ts'
 import type { Database } from '../store/tables.ts'
 import type { FactorSeal } from './factor-seal.ts'
 import type { StartLimit } from './start-limit.ts'
@@ -20,8 +21,7 @@ export interface OAuthServer {
   starts: StartLimit
   /** Removes what has expired, now and then. */
   sweep(): void
-  /** Unix time in ms. */
-  now(): number
+  clock: Clock
 }
 
 /** One request of a browser. */

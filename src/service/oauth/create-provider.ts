@@ -5,6 +5,7 @@ import Provider, {
   interactionPolicy,
   type KoaContextWithOIDC,
 } from 'oidc-provider'
+import type { Clock } from '../../system/clock.ts'
 import type { Database } from '../store/tables.ts'
 import { createAdapters } from './adapter.ts'
 import { BrowserInteractions } from './browser-interactions.ts'
@@ -19,20 +20,28 @@ interface ProviderParts {
   /** Signs cookies; the same one in all processes. */
   cookieKey: string
   sweep: () => void
+  clock: Clock
   renderError: Configuration['renderError']
 }
 
 /** Everything that oidc-provider would else choose by itself, saying so on stdout. */
-export function createProvider({ db, issuer, cookieKey, sweep, renderError }: ProviderParts): Provider {
+export function createProvider({
+  db,
+  issuer,
+  cookieKey,
+  sweep,
+  clock,
+  renderError,
+}: ProviderParts): Provider {
   const isSecure = issuer.startsWith('https:')
   // Cookies know no port: two services on one machine would take each other's.
   const { port } = new URL(issuer)
   const name = port === '' ? 'chatctl' : `chatctl-${port}`
   const prefix = isSecure ? '__Secure-' : ''
-  const browsers = new BrowserInteractions(cookieKey, `${prefix}${name}-request`, isSecure)
+  const browsers = new BrowserInteractions(cookieKey, `${prefix}${name}-request`, isSecure, clock)
   const cookie = { httpOnly: true, sameSite: 'lax', secure: isSecure, signed: true, path: '/' } as const
   const provider = new Provider(issuer, {
-    adapter: createAdapters(db, browsers, sweep),
+    adapter: createAdapters(db, clock, browsers, sweep),
     clients: [client],
     clientBasedCORS: () => false,
     cookies: {

@@ -3,6 +3,7 @@ import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { KoaContextWithOIDC } from 'oidc-provider'
 import type { Page } from '../../pages/page.ts'
+import { type Clock, isoNow } from '../../system/clock.ts'
 import { statusOf } from '../refusal.ts'
 import type { Database } from '../store/tables.ts'
 import { toRefusal } from '../to-refusal.ts'
@@ -26,27 +27,21 @@ interface OAuthParts {
   issuer: string
   /** Is told of every error that a request ends with; a refusal may be among them. */
   onError: (error: unknown) => void
-  /** Unix time in ms; the clock of the throttles. */
-  now?: (() => number) | undefined
+  clock: Clock
 }
 
 /** Answers one request of a sign-in. Rejects with what the service should answer as any other error. */
 export type OAuth = (request: IncomingMessage, response: ServerResponse, address: string) => Promise<void>
 
 /** The OAuth server (RFC 6749) with its pages. */
-export async function openOAuth({
-  db,
-  dataDir,
-  issuer,
-  onError,
-  now = Date.now,
-}: OAuthParts): Promise<OAuth> {
-  const sweep = createSweeper(db, now)
+export async function openOAuth({ db, dataDir, issuer, onError, clock }: OAuthParts): Promise<OAuth> {
+  const sweep = createSweeper(db, clock)
   const provider = createProvider({
     db,
     issuer,
     sweep,
-    cookieKey: await sharedSecret(db, 'oauth_cookie_key'),
+    clock,
+    cookieKey: await sharedSecret(db, 'oauth_cookie_key', clock),
     renderError: (ctx, { error, error_description: description }, cause) => {
       const { status, headers, body } =
         error === 'server_error'
@@ -63,9 +58,10 @@ export async function openOAuth({
   })
   // Of Koa, which would else write it to stderr.
   ;(provider as EventEmitter).on('error', onError)
-  const formKey = await sharedSecret(db, 'form_key')
+  const formKey = await sharedSecret(db, 'form_key', clock)
   const seal = new FactorSeal(dataDir)
-  const server: OAuthServer = { db, seal, provider, issuer, formKey, starts: new StartLimit(now), sweep, now }
+  const starts = new StartLimit(clock)
+  const server: OAuthServer = { db, seal, provider, issuer, formKey, starts, sweep, clock }
   const serve = provider.callback()
   return async (request, response, address) => {
     const agent = (request.headers['user-agent'] ?? '').slice(0, 200)
@@ -177,10 +173,10 @@ const wordsOf = (error: string, description: string | undefined) =>
  * A secret that all processes of one database share: 256 random bits, made by whichever comes
  * first.
  */
-async function sharedSecret(db: Database, name: string): Promise<string> {
+async function sharedSecret(db: Database, name: string, clock: Clock): Promise<string> {
   await db
     .insertInto('service_secrets')
-    .values({ name, value: randomBytes(32).toString('base64url'), created_at: new Date().toISOString() })
+    .values({ name, value: randomBytes(32).toString('base64url'), created_at: isoNow(clock) })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
   const { value } = await db

@@ -8,7 +8,7 @@ interface Scope {
 }
 
 /**
- * docs/interface.md, "Authentication", names `chat:write` and leaves the rest open. docs/service.md shows
+ * docs/interface.md, "Authentication", names `chat:write` and leaves the rest open. docs/reference/service-oauth.md shows
  * the same table.
  */
 export const scopes: Readonly<Record<string, Scope>> = {

@@ -1,5 +1,6 @@
 import { Secret, TOTP } from 'otpauth'
 import { renderSVG } from 'uqr'
+import { type Clock, isoNow } from '../../system/clock.ts'
 import { noteChange, type Origin } from '../domain/audit.ts'
 import type { Database } from '../store/tables.ts'
 import { type FactorSeal, isPlain } from './factor-seal.ts'
@@ -56,6 +57,7 @@ export async function takeCode(
   seal: FactorSeal,
   userId: string,
   code: string,
+  clock: Clock,
 ): Promise<boolean> {
   const row = await db
     .selectFrom('second_factors')
@@ -63,7 +65,7 @@ export async function takeCode(
     .where('user_id', '=', userId)
     .executeTakeFirst()
   const token = code.replaceAll(' ', '')
-  const now = Date.now()
+  const now = clock.now()
   if (!row) return false
   const secret = seal.open(row.secret, userId)
   const delta = codeOf(secret).validate({ token, timestamp: now, window: 1 })
@@ -83,7 +85,7 @@ export async function confirmSecondFactor(db: Database, userId: string, by: Orig
   await db.transaction().execute(async (transaction) => {
     const { numUpdatedRows: changed } = await transaction
       .updateTable('second_factors')
-      .set({ confirmed_at: new Date().toISOString() })
+      .set({ confirmed_at: isoNow(by.clock) })
       .where('user_id', '=', userId)
       .where('confirmed_at', 'is', null)
       .executeTakeFirst()

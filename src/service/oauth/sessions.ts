@@ -1,6 +1,7 @@
 import type { ExpressionBuilder } from 'kysely'
+import { type Clock, isoNow } from '../../system/clock.ts'
 import type { Database, Tables } from '../store/tables.ts'
-import { unixNow } from './lifetimes.ts'
+import { inSeconds } from './lifetimes.ts'
 
 /** A sign-in that lasts: of a browser, or of a program that a person let act for them. */
 export interface SignInSession {
@@ -30,13 +31,13 @@ const idLength = 20
 export const sessionIdOf = (hash: string): string => `ses_${hash.slice(0, idLength)}`
 
 /** All sessions, or those of one person, in the order in which they began. */
-export async function listSessions(db: Database, userId?: string): Promise<StoredSession[]> {
+export async function listSessions(db: Database, clock: Clock, userId?: string): Promise<StoredSession[]> {
   const rows = await db
     .selectFrom('oauth_records as record')
     .innerJoin('users', 'users.id', 'record.user_id')
     .select(['model', 'id_hash', 'uid_hash', 'grant_hash', 'payload', 'user_id', 'expires_at', 'users.email'])
     .where('model', 'in', ['Session', 'Grant', 'RefreshToken', 'AccessToken'])
-    .where('expires_at', '>', unixNow())
+    .where('expires_at', '>', inSeconds(clock))
     .where('consumed_at', 'is', null)
     .$if(userId !== undefined, (query) => query.where('user_id', '=', userId ?? ''))
     .execute()
@@ -108,28 +109,39 @@ const moment = (seconds: number): string => new Date(seconds * 1000).toISOString
  */
 export async function endAll(
   db: Database,
+  clock: Clock,
   sessions: readonly StoredSession[],
   also: (transaction: Database) => Promise<void> = async () => {},
 ): Promise<void> {
   await db.transaction().execute(async (transaction) => {
-    await endWithin(transaction, sessions)
+    await endWithin(transaction, clock, sessions)
     await also(transaction)
   })
 }
 
 /** Ends all sessions of a person but `kept`; must run inside a transaction. */
-export async function endOthers(transaction: Database, userId: string, kept: string): Promise<void> {
-  const all = await listSessions(transaction, userId)
+export async function endOthers(
+  transaction: Database,
+  clock: Clock,
+  userId: string,
+  kept: string,
+): Promise<void> {
+  const all = await listSessions(transaction, clock, userId)
   await endWithin(
     transaction,
+    clock,
     all.filter(({ id }) => id !== kept),
   )
 }
 
-async function endWithin(transaction: Database, sessions: readonly StoredSession[]): Promise<void> {
+async function endWithin(
+  transaction: Database,
+  clock: Clock,
+  sessions: readonly StoredSession[],
+): Promise<void> {
   const hashes = (kind: StoredSession['kind']) =>
     sessions.filter((session) => session.kind === kind).map(({ hash }) => hash)
-  await endSessions(transaction, hashes('browser'))
+  await endSessions(transaction, clock, hashes('browser'))
   await endGrants(transaction, hashes('program'))
 }
 
@@ -167,9 +179,8 @@ export async function endGrants(db: Database, hashes: readonly string[]): Promis
  * A request that is under way may still write them; the mark makes nothing of that. Must run inside
  * a transaction.
  */
-async function endSessions(db: Database, uidHashes: readonly string[]): Promise<void> {
+async function endSessions(db: Database, clock: Clock, uidHashes: readonly string[]): Promise<void> {
   if (uidHashes.length === 0) return
-  const now = new Date()
   await db
     .insertInto('oauth_records')
     .values(
@@ -182,8 +193,8 @@ async function endSessions(db: Database, uidHashes: readonly string[]): Promise<
         grant_hash: null,
         user_id: null,
         consumed_at: null,
-        expires_at: Math.floor(now.getTime() / 1000) + memory,
-        created_at: now.toISOString(),
+        expires_at: inSeconds(clock) + memory,
+        created_at: isoNow(clock),
       })),
     )
     .onConflict((conflict) => conflict.doNothing())
@@ -206,7 +217,7 @@ async function endSessions(db: Database, uidHashes: readonly string[]): Promise<
  * Ends all that a person signed in to, and every sign-in of theirs that is half done: whoever has
  * shown the password has it in an interaction for an hour. Must run inside a transaction.
  */
-export async function endSignIns(db: Database, userId: string): Promise<void> {
+export async function endSignIns(db: Database, clock: Clock, userId: string): Promise<void> {
   const sessions = await db
     .selectFrom('oauth_records')
     .select('uid_hash')
@@ -215,6 +226,7 @@ export async function endSignIns(db: Database, userId: string): Promise<void> {
     .execute()
   await endSessions(
     db,
+    clock,
     sessions.flatMap(({ uid_hash: hash }) => hash ?? []),
   )
   await db.deleteFrom('oauth_records').where('user_id', '=', userId).execute()

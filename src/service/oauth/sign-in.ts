@@ -13,7 +13,7 @@ import {
   sendPage,
   Unwelcome,
 } from './browser-request.ts'
-import { unixNow } from './lifetimes.ts'
+import { providerNow } from './lifetimes.ts'
 import { paths } from './metadata.ts'
 import { askToWait, type Notice } from './pages/oauth-page.ts'
 import { codePage, consentPage, type SignInForm, signInPage } from './pages/sign-in-page.ts'
@@ -70,7 +70,7 @@ async function takeFirstStep(
 ): Promise<void> {
   const { db, provider } = server
   server.sweep()
-  const attempt = await beginAttempt(db, passwordSubjects(guessOf(server, visit, email)), server.now())
+  const attempt = await beginAttempt(db, passwordSubjects(guessOf(server, visit, email)), server.clock.now())
   if ('wait' in attempt) return showStep(server, visit, interaction, askToWait(attempt.wait), email)
   const user = await attempt.judge(checkPassword(db, email, password))
   if (!user) {
@@ -78,7 +78,7 @@ async function takeFirstStep(
   }
   await attempt.succeed()
   if (!(await hasSecondFactor(db, user.id))) return complete(server, visit, interaction, user, ['pwd'])
-  const pending = { pending: { user: user.id, at: Date.now() } }
+  const pending = { pending: { user: user.id, at: server.clock.now() } }
   const { request, response } = visit
   await provider.interactionResult(request, response, pending, { mergeWithLastSubmission: false })
   redirect(response, visit.url.pathname)
@@ -105,10 +105,10 @@ async function takeSecondStep(
   user: UserRow,
   code: string,
 ): Promise<void> {
-  const { db, seal } = server
-  const attempt = await beginAttempt(db, codeSubjects(guessOf(server, visit, user.email)), server.now())
+  const { db, seal, clock } = server
+  const attempt = await beginAttempt(db, codeSubjects(guessOf(server, visit, user.email)), server.clock.now())
   if ('wait' in attempt) return showStep(server, visit, interaction, askToWait(attempt.wait), '')
-  if (await attempt.judge(takeCode(db, seal, user.id, code))) {
+  if (await attempt.judge(takeCode(db, seal, user.id, code, clock))) {
     await attempt.succeed()
     return complete(server, visit, interaction, user, ['pwd', 'otp'])
   }
@@ -129,7 +129,7 @@ async function complete(
     // The browser was somebody else's until now, whose session ends with this.
     delete interaction.session
     interaction.result = { login }
-    await interaction.save(interaction.exp - unixNow())
+    await interaction.save(interaction.exp - providerNow())
   }
   await openSession(server.provider, visit, user.id, methods)
   if (programOf(interaction) === undefined) {
@@ -199,9 +199,12 @@ async function findInteraction(
 }
 
 /** Who has shown the password and not yet the code. */
-async function pendingUser({ db }: OAuthServer, { result }: Interaction): Promise<UserRow | undefined> {
+async function pendingUser(
+  { db, clock }: OAuthServer,
+  { result }: Interaction,
+): Promise<UserRow | undefined> {
   const pending = result?.['pending'] as { user: string; at: number } | undefined
-  if (!pending || Date.now() - pending.at > longestPause) return undefined
+  if (!pending || clock.now() - pending.at > longestPause) return undefined
   return db.selectFrom('users').selectAll().where('id', '=', pending.user).executeTakeFirst()
 }
 

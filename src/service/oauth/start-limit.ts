@@ -1,3 +1,4 @@
+import type { Clock } from '../../system/clock.ts'
 import { Refusal } from '../refusal.ts'
 import { networkOf } from './attempt-throttle.ts'
 
@@ -8,7 +9,7 @@ const perSecond = 20
 /** Networks that are remembered. The one that was idle for longest is forgotten first. */
 const mostNetworks = 10_000
 
-/** What a network has left at a moment (Unix time in ms). */
+/** What a network has left at a moment of the monotonic clock. */
 interface Allowance {
   left: number
   at: number
@@ -19,17 +20,17 @@ interface Allowance {
  * process: nothing that an anonymous request does is written to the database.
  */
 export class StartLimit {
-  readonly #now: () => number
+  readonly #clock: Clock
   readonly #networks = new Map<string, Allowance>()
 
-  constructor(now: () => number) {
-    this.#now = now
+  constructor(clock: Clock) {
+    this.#clock = clock
   }
 
   /** @throws Refusal `rate_limited` */
   take(address: string): void {
     const network = networkOf(address)
-    const at = this.#now()
+    const at = this.#clock.monotonic()
     const known = this.#networks.get(network) ?? { left: burst, at }
     const left = Math.min(burst, known.left + (Math.max(0, at - known.at) / 1000) * perSecond)
     this.#networks.delete(network)

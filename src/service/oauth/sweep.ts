@@ -1,3 +1,4 @@
+import type { Clock } from '../../system/clock.ts'
 import type { Database } from '../store/tables.ts'
 
 /** Milliseconds between two looks of one process. */
@@ -7,10 +8,10 @@ const pause = 10 * 60_000
 export const failureMemory = 60 * 60_000
 
 /** Removes what has expired, now and then; what has not been removed yet is not found either. */
-export function createSweeper(db: Database, clock: () => number = Date.now): () => void {
+export function createSweeper(db: Database, clock: Clock): () => void {
   let next = 0
   return () => {
-    const now = clock()
+    const now = clock.now()
     if (now < next) return
     next = now + pause
     // Nobody waits for it, and where it fails the next one does it.

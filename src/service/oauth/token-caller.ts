@@ -1,9 +1,10 @@
+import type { Clock } from '../../system/clock.ts'
 import type { Caller } from '../domain/access/callers.ts'
 import { tierLimits } from '../domain/access/keys.ts'
 import { includes, rightsOfUser } from '../domain/access/permissions.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'
-import { unixNow } from './lifetimes.ts'
+import { inSeconds } from './lifetimes.ts'
 import { digest } from './references.ts'
 import { permissionsOf, scopeNames, scopesWith } from './scopes.ts'
 import { endedSession } from './sessions.ts'
@@ -12,8 +13,12 @@ import { endedSession } from './sessions.ts'
  * Whom an access token acts for. Read at each request: a token whose grant or session was ended is
  * undefined at once, as one that is unknown or past its end.
  */
-export async function findTokenCaller(db: Database, token: string): Promise<Caller | undefined> {
-  const [row] = await selectToken(db, { hash: digest(token), now: unixNow() })
+export async function findTokenCaller(
+  db: Database,
+  token: string,
+  clock: Clock,
+): Promise<Caller | undefined> {
+  const [row] = await selectToken(db, { hash: digest(token), now: inSeconds(clock) })
   if (!row) return undefined
   const ofUser = rightsOfUser(row.id, row.role, JSON.parse(row.permissions))
   const ofToken = permissionsOf(scopeNames(String(JSON.parse(row.payload).scope ?? '')))

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import type { Model } from '../../contract/model.ts'
+import type { ModelServer } from './model-server.ts'
 import type { CompletionResult, TokenCounts } from './upstream.ts'
 import { messageIn, unusable } from './upstream-refusal.ts'
 
@@ -52,14 +53,17 @@ export function readModels(body: unknown, hidden: readonly string[]): Model[] {
 
 /**
  * @param asked the model, for a server that does not say which one answered
- * @param hidden as `UpstreamAddress` has it
  * @throws Refusal `upstream_error` for what is no completion
  */
-export function readCompletion(body: unknown, asked: string, hidden: readonly string[]): CompletionResult {
+export function readCompletion(
+  body: unknown,
+  asked: string,
+  { hidden, clock }: Pick<ModelServer, 'hidden' | 'clock'>,
+): CompletionResult {
   const { choices, created, model, usage } = parse(completion, body, hidden)
   if (choices.length === 0) throw unusable('sent an answer without choices')
   return {
-    created: created ?? Math.floor(Date.now() / 1000),
+    created: created ?? Math.floor(clock.now() / 1000),
     model: model ?? asked,
     usage: readUsage(usage) ?? { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
     choices: choices.map(({ message, finish_reason, index }, position) => ({

@@ -1,4 +1,5 @@
 import { buildConnector, type Dispatcher, Pool } from 'undici'
+import type { Clock } from '../../system/clock.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
 import { findUpstream, type UpstreamOptions } from './upstream-address.ts'
 import {
@@ -37,6 +38,7 @@ interface CompletionBody {
 export interface ModelServer {
   /** As `UpstreamAddress` has it. */
   hidden: readonly string[]
+  clock: Clock
   /** @throws Refusal, as `Upstream` says; the signal's reason */
   get(path: string, signal: AbortSignal): Promise<Dispatcher.ResponseData>
   /** The same; a stream is asked for its usage as well, unless the server is known to refuse that. */
@@ -48,6 +50,7 @@ export interface ModelServer {
 export async function connectModelServer(
   options: UpstreamOptions,
   timeouts: UpstreamTimeouts,
+  clock: Clock,
 ): Promise<ModelServer> {
   const { base, key, hidden } = findUpstream(options)
   const prefix = base.pathname.replace(/\/+$/, '')
@@ -74,7 +77,7 @@ export async function connectModelServer(
         connections.request({ ...request, path: `${prefix}${path}`, signal }),
         signal,
       )
-      if (answer.statusCode < 200 || answer.statusCode > 299) return await readFailure(answer)
+      if (answer.statusCode < 200 || answer.statusCode > 299) return await readFailure(answer, clock)
       const coding = answer.headers['content-encoding'] ?? 'identity'
       if (coding === 'identity') return answer
       // Nobody reads it, so nobody else would take the error.
@@ -97,6 +100,7 @@ export async function connectModelServer(
 
   return {
     hidden,
+    clock,
     async get(path, signal) {
       const request = { method: 'GET', headers: own, headersTimeout: timeouts.firstByte } as const
       const answer = await send(path, request, signal)

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '../../system/clock.ts'
 import { Refusal } from '../refusal.ts'
 import type { CompletionResult, ModelRequest, TokenCounts, Upstream } from './upstream.ts'
 
@@ -12,14 +13,14 @@ const created = 1_735_689_600
  *
  * @param notice how to get real answers, which every answer ends with
  */
-export function createOffline(notice = ''): Upstream {
+export function createOffline(notice = '', clock: Clock = systemClock): Upstream {
   return {
     listModels: async () => [{ id: offlineModel, created, object: 'model', owned_by: 'chatctl' }],
     defaultModel: async () => offlineModel,
     async complete(modelRequest) {
       const { pieces, reason } = answer(modelRequest, notice)
       const result: CompletionResult = {
-        created: Math.floor(Date.now() / 1000),
+        created: Math.floor(clock.now() / 1000),
         model: offlineModel,
         usage: count(modelRequest, pieces),
         choices: [

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { Model } from '../../contract/model.ts'
+import { type Clock, systemClock } from '../../system/clock.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
 import { Refusal } from '../refusal.ts'
 import { readPieces } from './completion-stream.ts'
@@ -22,8 +23,9 @@ import { unusable, upstreamRefusal } from './upstream-refusal.ts'
 export async function createOpenAiCompatible(
   options: UpstreamOptions,
   timeouts: UpstreamTimeouts = defaultTimeouts,
+  clock: Clock = systemClock,
 ): Promise<Upstream> {
-  const server = await connectModelServer(options, timeouts)
+  const server = await connectModelServer(options, timeouts, clock)
   const closing = new AbortController()
 
   async function listModels(signal: AbortSignal) {
@@ -33,10 +35,10 @@ export async function createOpenAiCompatible(
 
   return {
     listModels,
-    defaultModel: rememberFirstModel(() => listModels(closing.signal)),
+    defaultModel: rememberFirstModel(() => listModels(closing.signal), clock),
     async complete(modelRequest, signal) {
       const answer = await server.post('/chat/completions', bodyOf(modelRequest, false), signal)
-      return readCompletion(await read(answer, signal), modelRequest.model, server.hidden)
+      return readCompletion(await read(answer, signal), modelRequest.model, server)
     },
     stream: (modelRequest, signal) => stream(server, modelRequest, signal),
     close() {
@@ -62,7 +64,7 @@ async function* stream(
     const { choices, model, usage } = readCompletion(
       await readJsonBody(answer.body),
       modelRequest.model,
-      server.hidden,
+      server,
     )
     const { message, finish_reason } = choices[0] ?? { message: { content: '' }, finish_reason: 'stop' }
     if (message.content !== '') yield { kind: 'delta', text: message.content, model }
@@ -127,7 +129,7 @@ const freshFor = 10_000
  */
 export function rememberFirstModel(
   list: () => Promise<Model[]>,
-  now: () => number = Date.now,
+  clock: Clock,
 ): (signal: AbortSignal) => Promise<string> {
   let known: { id: string; until: number } | undefined
   let asking: Promise<string> | undefined
@@ -136,7 +138,7 @@ export function rememberFirstModel(
     try {
       const [first] = await list()
       if (!first?.id) throw new Refusal('model_not_found', 'The model server lists no model; name one')
-      known = { id: first.id, until: now() + freshFor }
+      known = { id: first.id, until: clock.monotonic() + freshFor }
       return first.id
     } finally {
       asking = undefined
@@ -144,7 +146,7 @@ export function rememberFirstModel(
   }
 
   return async (signal) => {
-    if (known && now() < known.until) return known.id
+    if (known && clock.monotonic() < known.until) return known.id
     asking ??= ask()
     return unlessAborted(asking, signal)
   }

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import type { Clock } from '../../system/clock.ts'
 import { Refusal } from '../refusal.ts'
 
 const timeouts = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
@@ -43,7 +44,7 @@ const maxErrorBody = 64 * 1024
 const maxErrorTime = 2_000
 
 /** Reading the body to its end frees the connection; a long or a slow one is dropped. */
-export async function readFailure(answer: Dispatcher.ResponseData): Promise<FailedAnswer> {
+export async function readFailure(answer: Dispatcher.ResponseData, clock: Clock): Promise<FailedAnswer> {
   const { statusCode: status, headers, body } = answer
   let text = ''
   const timer = setTimeout(() => body.destroy(), maxErrorTime)
@@ -57,7 +58,7 @@ export async function readFailure(answer: Dispatcher.ResponseData): Promise<Fail
   } finally {
     clearTimeout(timer)
   }
-  return { status, text, retryAfter: readRetryAfter(headers['retry-after']) }
+  return { status, text, retryAfter: readRetryAfter(headers['retry-after'], clock) }
 }
 
 /**
@@ -109,9 +110,9 @@ const isTooLong = (status: number, text: string) =>
   (status === 400 || status === 413 || status === 422) && tooLong.test(text)
 
 /** RFC 9110 section 10.2.3; more than an hour is not believed. */
-function readRetryAfter(header: string | string[] | undefined): number | undefined {
+function readRetryAfter(header: string | string[] | undefined, clock: Clock): number | undefined {
   const text = String(header ?? '').trim()
-  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - Date.now()) / 1000)
+  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - clock.now()) / 1000)
   return seconds >= 0 ? Math.min(seconds, 3600) : undefined
 }
 

@@ -19,7 +19,10 @@ export interface UnsentPrompt {
 
 /** What it takes to send a prompt and show the reply, and what changes by it. */
 interface PromptHost extends ConversationHost {
-  readonly options: Pick<SessionOptions, 'terminal' | 'streamFormat' | 'rememberContext' | 'refusalHint'>
+  readonly options: Pick<
+    SessionOptions,
+    'clock' | 'terminal' | 'streamFormat' | 'rememberContext' | 'refusalHint'
+  >
   readonly screen: Screen
   /** Whether nothing on the screen may change by itself. */
   readonly isStill: boolean
@@ -42,14 +45,24 @@ async function answerPrompt(session: PromptHost, prompt: string, signal: AbortSi
   if (conversation.mode === 'completions') {
     session.status.during('waiting for the whole reply, which is not streamed (Ctrl-C discards it)…')
   }
-  const { streamFormat } = options
+  const { streamFormat, clock } = options
   // Also for a session that does not live to the end of this answer. Its words go first.
   const onContext = (id: string): void => {
     setImmediate(() => {
       if (conversation.contextId === id) options.rememberContext(id).catch(() => {})
     })
   }
-  const turn = takeTurn({ client, conversation, recorder, display, prompt, signal, streamFormat, onContext })
+  const turn = takeTurn({
+    client,
+    conversation,
+    recorder,
+    display,
+    prompt,
+    signal,
+    clock,
+    streamFormat,
+    onContext,
+  })
   const outcome = await turn.finally(stopWatch)
   session.status.clear()
   const { end } = outcome

@@ -1,6 +1,7 @@
 import type { Usage } from '../../contract/completion.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { StreamEvent } from '../../contract/stream-event.ts'
+import { type Clock, isoNow } from '../../system/clock.ts'
 import { describeFailure } from '../../view/failure-details.ts'
 import type { Conversation } from '../conversation.ts'
 import type { TranscriptLine } from '../transcript/transcript-line.ts'
@@ -21,12 +22,14 @@ interface TurnRecord {
 export class Recorder {
   turns: number
   readonly #writer: TranscriptWriter
+  readonly #clock: Clock
   readonly #onLost: (failure: Failure) => void
   #lost = false
 
-  constructor(writer: TranscriptWriter, turns: number, onLost: (failure: Failure) => void) {
+  constructor(writer: TranscriptWriter, turns: number, clock: Clock, onLost: (failure: Failure) => void) {
     this.#writer = writer
     this.turns = turns
+    this.#clock = clock
     this.#onLost = onLost
   }
 
@@ -42,21 +45,21 @@ export class Recorder {
   beginTurn(text: string): TurnRecord {
     this.turns++
     const turn = this.turns
-    this.#append({ type: 'user', turn, at: now(), text })
+    this.#append({ type: 'user', turn, at: this.#now(), text })
     this.#sync()
     return {
       start: ({ contextId, id, model }) =>
         this.#append({
           type: 'start',
           turn,
-          at: now(),
+          at: this.#now(),
           ...(contextId !== undefined && { context_id: contextId }),
           ...(id !== undefined && { id }),
           ...(model !== undefined && { model }),
         }),
       usage: (usage) => this.#append({ type: 'usage', turn, usage }),
       end: (outcome, isStopped) => {
-        this.#append({ type: 'end', turn, at: now(), ...describeEnd(outcome, isStopped) })
+        this.#append({ type: 'end', turn, at: this.#now(), ...describeEnd(outcome, isStopped) })
         this.#sync()
       },
     }
@@ -69,18 +72,18 @@ export class Recorder {
 
   /** The answer of the last turn as the service's history has it. */
   recovered(text: string): void {
-    this.#append({ type: 'recovered', turn: this.turns, at: now(), text })
+    this.#append({ type: 'recovered', turn: this.turns, at: this.#now(), text })
     this.#sync()
   }
 
   /** What is in force from here. */
   options(conversation: Conversation): void {
-    this.#append(conversation.optionsLine())
+    this.#append(conversation.optionsLine(this.#now()))
   }
 
   /** All that was said, where it is not what the turns so far add up to. */
   conversation(conversation: Conversation): void {
-    this.#append(conversation.conversationLine())
+    this.#append(conversation.conversationLine(this.#now()))
   }
 
   name(name: string): void {
@@ -91,6 +94,8 @@ export class Recorder {
   close(): void {
     this.#writer.close()
   }
+
+  #now = (): string => isoNow(this.#clock)
 
   #append(line: TranscriptLine): void {
     this.#attempt(() => this.#writer.append(line))
@@ -125,8 +130,4 @@ function describeEnd({ end, failure, firstMs, totalMs }: TurnOutcome, isStopped:
     ...(firstMs !== undefined && { first_ms: firstMs }),
     total_ms: totalMs,
   }
-}
-
-function now(): string {
-  return new Date().toISOString()
 }

@@ -2,6 +2,7 @@ import type { Client } from '../../client/client.ts'
 import type { CompletionRequest } from '../../contract/completion.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
+import type { Clock } from '../../system/clock.ts'
 import type { Conversation } from '../conversation.ts'
 import type { AnswerDisplay } from './answer-display.ts'
 import type { Recorder } from './recorder.ts'
@@ -15,6 +16,7 @@ interface TurnOptions {
   prompt: string
   /** Aborted with `stopped` by a person who has seen enough. */
   signal: AbortSignal
+  clock: Clock
   streamFormat: StreamFormat | undefined
   /** Is told the context as soon as the service has named a new one. */
   onContext(id: string): void
@@ -29,10 +31,10 @@ export const stopped = new Error('stopped')
  * @throws what aborted the signal, unless a person stopped the answer
  */
 export async function takeTurn(options: TurnOptions): Promise<TurnOutcome> {
-  const { conversation, recorder, display, prompt, signal } = options
+  const { conversation, recorder, display, prompt, signal, clock } = options
   const turn = recorder.beginTurn(prompt)
-  const began = performance.now()
-  const elapsed = (): number => Math.round(performance.now() - began)
+  const began = clock.monotonic()
+  const elapsed = (): number => Math.round(clock.monotonic() - began)
   const outcome: TurnOutcome = {
     end: undefined,
     failure: undefined,

@@ -1,4 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
+import { isoNow } from '../../system/clock.ts'
 import { asMessage, Conversation } from '../conversation.ts'
 import type { Beginning } from '../session-options.ts'
 import { listTranscripts } from '../transcript/list-transcripts.ts'
@@ -29,7 +30,7 @@ function beginNew(session: Resuming): Begun {
   const conversation = new Conversation()
   conversation.model = session.options.model
   const writer = createTranscript(session.options)
-  writer.append(conversation.optionsLine())
+  writer.append(conversation.optionsLine(isoNow(session.options.clock)))
   return { conversation, writer, turns: 0, show: () => {} }
 }
 
@@ -54,8 +55,9 @@ async function beginWithContext(session: Resuming, id: string, signal: AbortSign
     })
   }
   const writer = createTranscript(session.options)
-  writer.append(conversation.optionsLine())
-  writer.append(conversation.conversationLine())
+  const at = isoNow(session.options.clock)
+  writer.append(conversation.optionsLine(at))
+  writer.append(conversation.conversationLine(at))
   const entries = conversation.messages.map((message) => ({ message, mark: 'none' as const }))
   return {
     conversation,

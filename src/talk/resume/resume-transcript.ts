@@ -3,6 +3,7 @@ import type { Message } from '../../contract/completion.ts'
 import type { HistoryMessage } from '../../contract/conversation.ts'
 import { Failure } from '../../contract/failure.ts'
 import { timeOf } from '../../contract/history-order.ts'
+import { isoNow } from '../../system/clock.ts'
 import type { Recorder } from '../answer/recorder.ts'
 import type { CutAnswer } from '../answer/recover-answer.ts'
 import { asMessage, Conversation } from '../conversation.ts'
@@ -35,16 +36,17 @@ export async function resumeTranscript(session: Resuming, path: string, signal: 
   conversation.messages = entries.map(({ message }) => message)
 
   const { writer, isShared } = openWriter(session.options, path)
-  writer.append(conversation.optionsLine())
+  const at = isoNow(session.options.clock)
+  writer.append(conversation.optionsLine(at))
   const differs = entries.some(({ mark }) => mark === 'service' || mark === 'longer')
-  if (isShared || differs) writer.append(conversation.conversationLine())
+  if (isShared || differs) writer.append(conversation.conversationLine(at))
   const last = entries.at(-1)
   const turn = transcript.turns.at(-1)?.number ?? 0
   // Questions that got no word of an answer may have come after it.
   const cut = transcript.turns.findLast(({ answer }) => answer !== '')
   if (!isShared && last?.mark === 'longer' && cut && last.message.content.startsWith(cut.answer)) {
     const { content: text } = last.message
-    writer.append({ type: 'recovered', turn: cut.number, at: new Date().toISOString(), text })
+    writer.append({ type: 'recovered', turn: cut.number, at, text })
   }
   const unanswered = findUnanswered(transcript, entries)
   return {
@@ -171,9 +173,9 @@ export interface Begun {
 }
 
 /** A new transcript, which lies nowhere until something is said. */
-export function createTranscript({ sessionsDirectory, owner }: SessionOptions): TranscriptWriter {
+export function createTranscript({ sessionsDirectory, owner, clock }: SessionOptions): TranscriptWriter {
   const { profile = null, baseUrl = null } = owner
-  return TranscriptWriter.create(sessionsDirectory, { profile, baseUrl })
+  return TranscriptWriter.create(sessionsDirectory, { profile, baseUrl }, clock)
 }
 
 /**

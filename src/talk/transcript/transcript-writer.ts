@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
+import type { Clock } from '../../system/clock.ts'
 import { makePrivateDirectory } from '../../system/private-directory.ts'
 import { tryProcessLock } from '../../system/process-lock.ts'
 import { syncDirectory } from '../../system/replace-file.ts'
@@ -35,8 +36,9 @@ export class TranscriptWriter {
   static create(
     directory: string,
     about: { profile: string | null; baseUrl: string | null },
+    clock: Clock,
   ): TranscriptWriter {
-    const now = new Date()
+    const now = new Date(clock.now())
     let path: string
     do path = join(directory, `${makeSessionId(now)}${extension}`)
     while (existsSync(path))

@@ -9,6 +9,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { type Clock, isoNow } from '../../system/clock.ts'
 import { makePrivateDirectory } from '../../system/private-directory.ts'
 import { withFileLock } from '../../system/process-lock.ts'
 import { replaceFile } from '../../system/replace-file.ts'
@@ -30,17 +31,19 @@ const maxBytes = 4 * 2 ** 20
 export class Recall {
   readonly #path: string
   readonly #entries: string[]
+  readonly #clock: Clock
   #added = 0
 
   /** @param path of the file; it and its directory need not be there yet */
-  static open(path: string): Recall {
+  static open(path: string, clock: Clock): Recall {
     const tail = readTailAt(path)
     if (isTooLong(tail)) void shorten(path)
-    return new Recall(path, readEntries(tail.lines))
+    return new Recall(path, clock, readEntries(tail.lines))
   }
 
-  private constructor(path: string, entries: string[]) {
+  private constructor(path: string, clock: Clock, entries: string[]) {
     this.#path = path
+    this.#clock = clock
     this.#entries = entries
   }
 
@@ -57,7 +60,7 @@ export class Recall {
     try {
       makePrivateDirectory(dirname(this.#path))
       const id = `${process.pid}-${++this.#added}`
-      append(this.#path, JSON.stringify({ id, at: new Date().toISOString(), text: entry }))
+      append(this.#path, JSON.stringify({ id, at: isoNow(this.#clock), text: entry }))
     } catch {
       // A full disk must not end a conversation.
     }

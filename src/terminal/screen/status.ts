@@ -1,3 +1,5 @@
+import type { Clock } from '../../system/clock.ts'
+
 const waiting = 'waiting…'
 
 /**
@@ -6,13 +8,15 @@ const waiting = 'waiting…'
  */
 export class Status {
   readonly #onChange: () => void
+  readonly #clock: Clock
   #describe: (() => string) | undefined
   #timer: NodeJS.Timeout | undefined
   /** What requests are for, as long as it lasts. */
   #purpose = waiting
 
-  constructor(onChange: () => void) {
+  constructor(onChange: () => void, clock: Clock) {
     this.#onChange = onChange
+    this.#clock = clock
   }
 
   get text(): string | undefined {
@@ -21,9 +25,9 @@ export class Status {
 
   /** `words` and how long it has been so, once that is worth saying. */
   since(words: string): void {
-    const began = Date.now()
+    const began = this.#clock.monotonic()
     this.#set(() => {
-      const seconds = Math.floor((Date.now() - began) / 1000)
+      const seconds = Math.floor((this.#clock.monotonic() - began) / 1000)
       return seconds < 1 ? words : `${words} ${seconds} s`
     })
   }
@@ -40,8 +44,9 @@ export class Status {
   }
 
   /** `words` and how long it will be, in seconds. */
-  until(at: number, words: (seconds: number) => string): void {
-    this.#set(() => words(Math.max(0, Math.ceil((at - Date.now()) / 1000))))
+  until(ms: number, words: (seconds: number) => string): void {
+    const end = this.#clock.monotonic() + ms
+    this.#set(() => words(Math.max(0, Math.ceil((end - this.#clock.monotonic()) / 1000))))
   }
 
   /** `words` for some milliseconds. */

@@ -1,5 +1,5 @@
 /** What a session hears from the terminal. */
-interface TerminalListener {
+export interface TerminalListener {
   /** What was typed, as it came; in lines where the terminal edits them itself. */
   onInput(text: string): void
   /** Nothing more can be typed. */

@@ -4,33 +4,18 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { plantCallTeller } from '../../support/completing-shell.ts'
-import {
-  delayed,
-  type FaultServer,
-  failing,
-  json,
-  type Script,
-  silent,
-  startFaultServer,
-} from '../../support/fault-server.ts'
+import { delayed, failing, json, type Script, silent } from '../../support/fault-server.ts'
+import { perSuite, perTest } from '../../support/lifetime.ts'
 import { binary, type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { scriptedServer } from '../../support/scripted-server.ts'
 
 const run = promisify(execFile)
 const models = json(200, { data: [{ id: 'small' }, { id: 'large' }, { id: 7 }] })
 
 describe('chatctl complete', () => {
-  let sandbox: Sandbox
-  let server: FaultServer | undefined
-
-  beforeEach(() => {
-    sandbox = createSandbox({ ownCache: true })
-  })
-  afterEach(async () => {
-    await server?.close()
-    server = undefined
-    sandbox.remove()
-  })
+  const sandbox = perTest(() => createSandbox({ ownCache: true }))
+  const server = scriptedServer()
 
   /** What is printed; it is always quiet, and always done. */
   async function complete(words: readonly string[], options: RunOptions = {}): Promise<string> {
@@ -40,7 +25,7 @@ describe('chatctl complete', () => {
   }
 
   async function serve(script: Script): Promise<RunOptions> {
-    server = await startFaultServer(script)
+    await server.start(script)
     return { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'canary-key' } }
   }
 
@@ -104,7 +89,7 @@ describe('chatctl complete', () => {
     for (let time = 0; time < 3; time++) {
       expect(await complete(modelFlag, options)).to.equal('large\nsmall\n')
     }
-    expect(server?.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([
+    expect(server.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([
       'GET /v1/chat/models',
     ])
     const folder = join(sandbox.home, '.cache', 'chatctl', 'cache', 'models')
@@ -125,7 +110,7 @@ describe('chatctl complete', () => {
     for (let time = 0; time < 2; time++) {
       expect(await complete(modelFlag, options)).to.equal('large\nsmall\n')
     }
-    expect(server?.requests).to.have.length(2)
+    expect(server.requests).to.have.length(2)
     expect(readdirSync(folder)).to.deep.equal([])
   })
 
@@ -133,7 +118,7 @@ describe('chatctl complete', () => {
     const options = await serve(silent)
     expect(await complete(modelFlag, options)).to.equal('')
     expect(await complete(modelFlag, options)).to.equal('')
-    expect(server?.requests).to.have.length(1)
+    expect(server.requests).to.have.length(1)
   })
 
   for (const [what, script] of [
@@ -185,13 +170,11 @@ describe('chatctl complete', () => {
 
 describe('chatctl autocomplete', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
+  const sandbox = perSuite(() => createSandbox({ ownCache: true }))
   let env: NodeJS.ProcessEnv
   before(() => {
-    sandbox = createSandbox({ ownCache: true })
     env = plantCallTeller(sandbox)
   })
-  after(() => sandbox.remove())
 
   const isMissing = async (shell: string): Promise<boolean> =>
     run(shell, ['--version']).then(

@@ -3,16 +3,13 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import stringWidth from 'string-width'
 import { describeChecks } from '../../../src/view/checks.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 import { diagnose } from './checks.ts'
 
 describe('doctor, and the machine', () => {
-  let sandbox: Sandbox
-  beforeEach(() => {
-    sandbox = createSandbox({ ownCache: true })
-  })
-  afterEach(() => sandbox.remove())
+  const sandbox = perTest(() => createSandbox({ ownCache: true }))
 
   function configure(value: unknown): void {
     const folder = join(sandbox.home, '.config', 'chatctl')

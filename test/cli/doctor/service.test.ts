@@ -6,7 +6,6 @@ import { expect } from 'chai'
 import { makeCertificate } from '../../support/certificate.ts'
 import {
   deadUrl,
-  type FaultServer,
   failing,
   json,
   limited,
@@ -15,8 +14,10 @@ import {
   silent,
   startFaultServer,
 } from '../../support/fault-server.ts'
-import { runBuilt } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { runProgram } from '../../support/run-program.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { scriptedServer } from '../../support/scripted-server.ts'
 import { diagnose } from './checks.ts'
 
 const key = 'canary-of-the-doctor'
@@ -30,19 +31,11 @@ const profile = {
 const model = (id: string) => ({ id, created: 1, object: 'model', owned_by: 'x' })
 
 describe('doctor, and the service', () => {
-  let sandbox: Sandbox
-  let server: FaultServer | undefined
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
-  afterEach(async () => {
-    await server?.close()
-    server = undefined
-    sandbox.remove()
-  })
+  const sandbox = perTest(createSandbox)
+  const server = scriptedServer()
 
   async function meet(script: Script, args: readonly string[] = [], more: NodeJS.ProcessEnv = {}) {
-    server = await startFaultServer(script)
+    await server.start(script)
     const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: key, ...more }
     return diagnose(sandbox, args, { env })
   }
@@ -78,7 +71,7 @@ describe('doctor, and the service', () => {
       'imports',
       'terminal',
     ])
-    expect(server?.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([
+    expect(server.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([
       'GET /api/user/profile',
       'GET /v1/chat/models',
     ])
@@ -97,7 +90,7 @@ describe('doctor, and the service', () => {
     ] as const) {
       const { found } = await meet(failing(status, 'its_own', 'In its own words'), ['--retries', '0'])
       expect(String(found('service').hint).includes('CHATCTL_API_KEY'), `${status}`).to.equal(blamed)
-      await server?.close()
+      await server.close()
     }
   })
 
@@ -109,7 +102,7 @@ describe('doctor, and the service', () => {
       status: 'ok',
       message: '73 of 100 requests are left, reset in 90s',
     })
-    await server?.close()
+    await server.close()
     const little = await meet(
       well({ ratelimit: '"hour";r=3;t=60', 'ratelimit-policy': '"hour";q=100;w=3600' }),
     )
@@ -157,7 +150,7 @@ describe('doctor, and the service', () => {
       status: 'warning',
       message: 'cannot be listed: Not for you',
     })
-    await server?.close()
+    await server.close()
     const other = await meet(well(), [], { CHATCTL_MODEL: 'z' })
     expect(other.found('models')).to.include({ status: 'warning', hint: 'chatctl chat models' })
     expect(other.found('models').message).to.contain('z, from CHATCTL_MODEL, is not among the 4 models')
@@ -223,7 +216,7 @@ describe('doctor, and the service', () => {
       writeFileSync(authority, certificate.cert)
       const trusting = { env: { ...env, NODE_EXTRA_CA_CERTS: authority } }
       // Node reads it when a process starts.
-      const known = await diagnose(sandbox, [], trusting, runBuilt)
+      const known = await diagnose(sandbox, [], trusting, runProgram)
       expect(known.exitCode).to.equal(0)
       expect(known.found('network').status).to.equal('warning')
       expect(known.found('network').message).to.match(

@@ -2,18 +2,15 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { perSuite } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 
 const text = 'email,password\nada@example.com,pässword\n'
 const utf16 = Buffer.from(text, 'utf16le')
 
 describe('a file in another encoding', () => {
-  let sandbox: Sandbox
-  before(() => {
-    sandbox = createSandbox()
-  })
-  after(() => sandbox.remove())
+  const sandbox = perSuite(createSandbox)
 
   const files: [encoding: string, bytes: Buffer][] = [
     ['UTF-16', Buffer.concat([Buffer.from([0xff, 0xfe]), utf16])],

@@ -2,9 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
+import { json, startFaultServer } from '../../support/fault-server.ts'
+import { perSuite } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 import { SettingsService } from '../../support/settings-service.ts'
 
 type Fault = [name: string, content: string | Uint8Array, ...words: string[]]
@@ -17,16 +18,10 @@ const bomb = [
 ].join('\n')
 
 describe('a file that is read', () => {
-  let sandbox: Sandbox
-  let server: FaultServer
-  before(async () => {
-    sandbox = createSandbox()
-    server = await startFaultServer(json(200, {}))
+  const sandbox = perSuite(createSandbox)
+  const server = perSuite(() => startFaultServer(json(200, {})))
+  before(() => {
     mkdirSync(join(sandbox.home, 'folder'))
-  })
-  after(async () => {
-    await server.close()
-    sandbox.remove()
   })
   beforeEach(() => {
     server.requests.length = 0

@@ -1,3 +1,7 @@
+import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
+import { perSuite, perTest } from '../../support/lifetime.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+
 export interface NamedFilePlace {
   args(path: string): string[]
   env?(path: string): NodeJS.ProcessEnv
@@ -56,4 +60,33 @@ export const namedFilePlaces: Record<string, NamedFilePlace> = {
     exitCode: 2,
     max: '1 MiB',
   },
+}
+
+/** A home for each test, and one service, which has no models. */
+export interface ServedNamedFiles {
+  readonly sandbox: Sandbox
+  readonly server: FaultServer
+  /** The environment that leads to the service. */
+  service(): NodeJS.ProcessEnv
+  /** The environment of a run for which a place names this file. */
+  envOf(place: NamedFilePlace, path: string): NodeJS.ProcessEnv
+}
+
+/** To be called in a suite, which Windows skips: it has neither modes nor pipes in folders. */
+export function servedNamedFiles(): ServedNamedFiles {
+  before(function () {
+    if (process.platform === 'win32') this.skip()
+  })
+  const sandbox = perTest(createSandbox)
+  const server = perSuite(() => startFaultServer(json(200, { data: [] })))
+  beforeEach(() => {
+    server.requests.length = 0
+  })
+  const service = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' })
+  return {
+    sandbox,
+    server,
+    service,
+    envOf: ({ args, env }, path) => (args(path)[0] === 'service' ? {} : { ...service(), ...env?.(path) }),
+  }
 }

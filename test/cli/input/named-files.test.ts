@@ -3,30 +3,18 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { maxSecretBytes, readNamedFile } from '../../../src/system/read-named-file.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
 import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 import { thrownFailure } from '../../support/thrown-failure.ts'
-import { type NamedFilePlace as Place, namedFilePlaces as places } from './named-file-places.ts'
+import {
+  type NamedFilePlace as Place,
+  namedFilePlaces as places,
+  servedNamedFiles,
+} from './named-file-places.ts'
 
 describe('a file that a flag or a variable names', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
-  let server: FaultServer
-  before(async function () {
-    if (process.platform === 'win32') this.skip()
-    server = await startFaultServer(json(200, { data: [] }))
-  })
-  after(() => server?.close())
-  beforeEach(() => {
-    sandbox = createSandbox()
-    server.requests.length = 0
-  })
-  afterEach(() => sandbox.remove())
+  const { sandbox, server, service, envOf } = servedNamedFiles()
 
-  const service = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' })
-  const envOf = ({ args, env }: Place, path: string) =>
-    args(path)[0] === 'service' ? {} : { ...service(), ...env?.(path) }
   for (const [name, place] of Object.entries(places)) {
     it(`is refused without an end: ${name}`, async () => {
       const run = await runChatctl(sandbox, place.args('/dev/zero'), { env: envOf(place, '/dev/zero') })

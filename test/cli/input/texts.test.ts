@@ -1,30 +1,13 @@
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { servedMessages } from '../../support/served-messages.ts'
 
 describe('a text on stdin', () => {
-  let sandbox: Sandbox
-  let server: FaultServer
-  before(async () => {
-    sandbox = createSandbox()
-    server = await startFaultServer(
-      json(200, { id: 'm', response: 'ok', context_id: 'c', created_at: '2026-01-01T00:00:00Z' }),
-    )
-  })
-  after(async () => {
-    await server.close()
-    sandbox.remove()
-  })
-  beforeEach(() => {
-    server.requests.length = 0
-  })
+  const { sandbox, server, env, sent } = servedMessages()
 
-  const env = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' })
   const send = (stdin: string | Uint8Array, ...words: string[]) =>
     runChatctl(sandbox, ['chat', 'send', ...words], { env: env(), stdin })
-  const sent = () => server.requests.map(({ body }) => JSON.parse(body).message)
 
   const texts: [title: string, stdin: string, words: string[], message: string][] = [
     ['is the message', 'from a pipe', [], 'from a pipe'],

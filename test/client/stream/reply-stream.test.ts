@@ -1,41 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { Client } from '../../../src/client/client.ts'
-import type { ClientOptions } from '../../../src/client/client-options.ts'
 import type { ReplyStream } from '../../../src/client/stream/reply-stream.ts'
 import type { StreamEnd, StreamEvent } from '../../../src/contract/stream-event.ts'
 import {
   answer,
-  type FaultServer,
   failing,
   json,
   limited,
   ndjson,
   reset,
-  type Script,
   silent,
   sse,
-  startFaultServer,
   stream,
 } from '../../support/fault-server.ts'
 import { until } from '../../support/until.ts'
 import { everythingIn, failureOf, hurriedClock, reasonOf } from '../capture.ts'
+import { scriptedClient } from '../scripted-client.ts'
 
 const deltas = [{ context_id: 'c1', delta: 'Hel' }, { delta: 'lo' }]
 
 describe('streamed answers', () => {
-  let server: FaultServer
-  let client: Client
-
-  async function start(script: Script, options: Partial<ClientOptions> = {}): Promise<void> {
-    server = await startFaultServer(script)
-    client = new Client({ baseUrl: server.url, clock: hurriedClock(), ...options })
-  }
-
-  afterEach(async () => {
-    await client.close()
-    await server.close()
-  })
+  const { server, client, start } = scriptedClient(() => ({ clock: hurriedClock() }))
 
   async function collect(answer: ReplyStream): Promise<StreamEvent[]> {
     const events: StreamEvent[] = []

@@ -1,9 +1,11 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { composePlanFile } from '../../../src/plan/plan-file.ts'
+import { systemClock } from '../../../src/system/clock.ts'
 import { barrier } from '../../support/barrier.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { answer, delayed, failing, json, reset } from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 import { SettingsRun } from './settings-run.ts'
@@ -11,12 +13,13 @@ import { SettingsRun } from './settings-run.ts'
 const patch = { theme: { mode: 'dark' }, limits: { max_tokens: 5 } }
 
 describe('settings apply', () => {
-  let run: SettingsRun
-  beforeEach(async () => {
-    run = await SettingsRun.start()
+  const run = perTest(
+    () => SettingsRun.start(),
+    (opened) => opened.stop(),
+  )
+  beforeEach(() => {
     run.file('settings.yaml', `app_name: Chat\ntheme: { mode: dark }\nlimits: { max_tokens: 5 }\n`)
   })
-  afterEach(() => run.stop())
   const apply = (...args: string[]) => run.settings(['apply', ...args])
   const yes = (...args: string[]) => apply(...args, '--yes')
 
@@ -277,7 +280,7 @@ describe('settings apply', () => {
     it('is for one version of chatctl, unless it is made anew', async () => {
       const service = `${run.server.url}/`
       const settings = [{ path: 'theme.mode', from: 'light', to: 'dark' }]
-      run.file('old.plan', composePlanFile({ service, settings }, '0.0.1'))
+      run.file('old.plan', composePlanFile({ service, settings }, '0.0.1', systemClock))
       expectFailure(await yes('old.plan'), 7, 'made by chatctl 0.0.1')
       expect(run.server.requests).to.deep.equal([])
       expect((await yes('old.plan', '--refresh')).exitCode).to.equal(0)

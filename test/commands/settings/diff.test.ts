@@ -4,18 +4,20 @@ import { expect } from 'chai'
 import { stripControls } from '../../../src/terminal/strip-controls.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { json } from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { SettingsRun } from './settings-run.ts'
 
 const wanted = 'theme: { mode: dark }\nlimits: { max_tokens: 4096 }\n'
 const changes = [{ path: 'theme.mode', from: 'light', to: 'dark' }]
 
 describe('settings diff', () => {
-  let run: SettingsRun
-  beforeEach(async () => {
-    run = await SettingsRun.start()
+  const run = perTest(
+    () => SettingsRun.start(),
+    (opened) => opened.stop(),
+  )
+  beforeEach(() => {
     run.file('settings.yaml', wanted)
   })
-  afterEach(() => run.stop())
   const diff = (...args: string[]) => run.settings(['diff', ...args])
 
   it('shows key by key what would change, and changes nothing', async () => {

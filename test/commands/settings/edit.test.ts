@@ -3,21 +3,21 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { failing } from '../../support/fault-server.ts'
-import { runBuilt } from '../../support/run-chatctl.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { runProgram } from '../../support/run-program.ts'
 import { SettingsRun } from './settings-run.ts'
 
 /** Off a terminal, where a program edits: what a person is asked is for test/system/settings-terminal.test.ts. */
 describe('settings edit', () => {
-  let run: SettingsRun
-  beforeEach(async () => {
-    run = await SettingsRun.start()
-  })
-  afterEach(() => run.stop())
+  const run = perTest(
+    () => SettingsRun.start(),
+    (opened) => opened.stop(),
+  )
 
   /** @param script of sh, the file to be edited is `$1` */
   const edit = (script: string, args: string[] = ['--yes'], env: NodeJS.ProcessEnv = {}) => {
     const editor = run.file('editor', `#!/bin/sh\n${script}\n`, 0o700)
-    return run.settings(['edit', ...args], { env: { EDITOR: editor, ...env } }, runBuilt)
+    return run.settings(['edit', ...args], { env: { EDITOR: editor, ...env } }, runProgram)
   }
   const folder = () => join(run.sandbox.home, '.local', 'state', 'chatctl', 'state', 'edits')
   const kept = () => {

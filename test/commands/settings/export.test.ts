@@ -4,14 +4,14 @@ import { settingsDocument } from '../../../src/contract/settings-keys.ts'
 import { readSettingsFiles } from '../../../src/plan/file/read-settings-files.ts'
 import { leavesOf } from '../../../src/plan/leaves.ts'
 import { settingsFileView } from '../../../src/view/settings-file.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { SettingsRun } from './settings-run.ts'
 
 describe('settings export', () => {
-  let run: SettingsRun
-  beforeEach(async () => {
-    run = await SettingsRun.start()
-  })
-  afterEach(() => run.stop())
+  const run = perTest(
+    () => SettingsRun.start(),
+    (opened) => opened.stop(),
+  )
 
   it('names its schema first, and says what each field means and what to do with it', async () => {
     const { stdout, stderr } = await run.settings(['export'])

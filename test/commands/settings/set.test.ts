@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { json, noContent } from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { SettingsRun } from './settings-run.ts'
 
 describe('settings set', () => {
-  let run: SettingsRun
-  beforeEach(async () => {
-    run = await SettingsRun.start()
-  })
-  afterEach(() => run.stop())
+  const run = perTest(
+    () => SettingsRun.start(),
+    (opened) => opened.stop(),
+  )
   const set = (...args: string[]) => run.settings(['set', ...args])
 
   it('sends the named keys, also those that are as they should be, and reads them back', async () => {
@@ -57,11 +57,10 @@ describe('settings set', () => {
 })
 
 describe('settings api set', () => {
-  let run: SettingsRun
-  beforeEach(async () => {
-    run = await SettingsRun.start()
-  })
-  afterEach(() => run.stop())
+  const run = perTest(
+    () => SettingsRun.start(),
+    (opened) => opened.stop(),
+  )
   const set = (...args: string[]) => run.settings(['api', 'set', ...args])
 
   it('says what differs from what was last sent from here', async () => {

@@ -9,8 +9,9 @@ import {
   reset,
   startFaultServer,
 } from '../../support/fault-server.ts'
+import { perSuite } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 import { SettingsRun } from './settings-run.ts'
 
 describe('settings apply, set and edit after a response that was lost', () => {
@@ -73,10 +74,9 @@ describe('settings apply, set and edit after a response that was lost', () => {
 
 describe('a single change after a response that was lost', () => {
   const env = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' })
-  let sandbox: Sandbox
+  const sandbox = perSuite(createSandbox)
   let server: FaultServer
   before(async () => {
-    sandbox = createSandbox()
     const elsewhere = redirect(303, 'https://elsewhere.example/')
     const lost = { '/v1/settings': reset, '/v1/moved': elsewhere, '/v1/users': elsewhere }
     server = await startFaultServer({
@@ -85,7 +85,6 @@ describe('a single change after a response that was lost', () => {
   })
   after(async () => {
     await server.close()
-    sandbox.remove()
   })
 
   const resend = 'Permissions cannot be read back. Run the same command again'

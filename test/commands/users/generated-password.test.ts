@@ -11,15 +11,12 @@ import {
   silent,
   startFaultServer,
 } from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { type Running, startChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 
 describe('users create --generate-password', () => {
-  let sandbox: Sandbox
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
-  afterEach(() => sandbox.remove())
+  const sandbox = perTest(createSandbox)
 
   const folder = () => join(sandbox.home, '.local', 'state', 'chatctl', 'state', 'passwords')
   const kept = () => (existsSync(folder()) ? readdirSync(folder()).map((name) => join(folder(), name)) : [])

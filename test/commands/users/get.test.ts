@@ -5,33 +5,24 @@ import { expectFailure } from '../../support/expect-failure.ts'
 import {
   type Behaviour,
   delayed,
-  type FaultServer,
   failing,
   json,
   limited,
   reset,
   type Script,
-  startFaultServer,
 } from '../../support/fault-server.ts'
+import { perSuite } from '../../support/lifetime.ts'
 import { type Run, type RunOptions, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { scriptedServer } from '../../support/scripted-server.ts'
 
 /** Several users in one command. */
 describe('users get ID ID', () => {
-  let sandbox: Sandbox
-  let server: FaultServer | undefined
-
-  before(() => {
-    sandbox = createSandbox()
-  })
-  afterEach(async () => {
-    await server?.close()
-    server = undefined
-  })
-  after(() => sandbox.remove())
+  const sandbox = perSuite(createSandbox)
+  const server = scriptedServer()
 
   async function start(script: Script): Promise<RunOptions> {
-    server = await startFaultServer(script)
+    await server.start(script)
     return { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' } }
   }
 
@@ -78,7 +69,7 @@ describe('users get ID ID', () => {
       expect(idsOf(run.stdout), run.stderr).to.deep.equal(ids)
       if (expected === undefined) expect(most).to.be.within(6, 40)
       else expect(most).to.equal(expected)
-      await server?.close()
+      await server.close()
     }
   })
 
@@ -101,7 +92,7 @@ describe('users get ID ID', () => {
   it('has one header in CSV, and one array in JSON', async () => {
     const csv = await get(['a', 'b', '-o', 'csv', '--fields', 'id,email'], users())
     expect(csv.stdout).to.equal('id,email\na,a@example.com\nb,b@example.com\n')
-    await server?.close()
+    await server.close()
     const whole = await get(['a', 'b', '--json'], users())
     expect(JSON.parse(whole.stdout)).to.deep.equal([userOf('a'), userOf('b')])
   })
@@ -133,7 +124,7 @@ describe('users get ID ID', () => {
     const run = await get(['a', 'b', '--json'], users({ a: missing('a'), b: missing('b') }))
     expect(run).to.include({ exitCode: 6, stdout: '' })
     expect(run.stderr.trimEnd().split('\n')).to.have.length(3)
-    await server?.close()
+    await server.close()
     const mixed = await get(['a', 'b'], users({ a: missing('a'), b: failing(403, 'forbidden', 'No') }))
     expectFailure(mixed, 9, '2 of 2 users could not be read')
   })
@@ -156,8 +147,8 @@ describe('users get ID ID', () => {
       const run = await get(['-', '--concurrency', '1', '-o', form], script, ids.join(' '))
       expect(run.exitCode).to.equal(4)
       expect(run.stdout.match(/u[0-2]@/g)).to.have.length(3)
-      expect(server?.requests).to.have.length(4)
-      await server?.close()
+      expect(server.requests).to.have.length(4)
+      await server.close()
     }
   })
 
@@ -171,7 +162,7 @@ describe('users get ID ID', () => {
   it('stops where nothing can be reached', async () => {
     const run = await get(['a', 'b', 'c', 'd', '--concurrency', '1', '--retries', '0'], reset)
     expectFailure(run, 69, 'did not answer')
-    expect(server?.requests).to.have.length(1)
+    expect(server.requests).to.have.length(1)
   })
 
   it('gets all through a service that limits them', async () => {
@@ -204,7 +195,7 @@ describe('users get ID ID', () => {
     expect(run.exitCode).to.equal(75)
     expect(idsOf(run.stdout)).to.deep.equal(['a', 'b'])
     expect(run.stderr).to.contain('--max-wait 1h')
-    expect(server?.requests).to.have.length(3)
+    expect(server.requests).to.have.length(3)
   })
 
   it('refuses what is no id, with its place, and asks nothing where it was in the command line', async () => {
@@ -213,12 +204,12 @@ describe('users get ID ID', () => {
       2,
       'line 3 of stdin: the id must not be ".."',
     )
-    await server?.close()
+    await server.close()
     expectFailure(await get(['a', '', 'b'], users()), 2, 'the id must not be empty')
-    expect(server?.requests).to.have.length(0)
-    await server?.close()
+    expect(server.requests).to.have.length(0)
+    await server.close()
     expectFailure(await get(['-', '-'], users(), 'a'), 2, 'can be given once')
-    await server?.close()
+    await server.close()
     const options = await start(users())
     const run = await runChatctl(sandbox, ['users', 'get', '-'], {
       ...options,
@@ -242,7 +233,7 @@ describe('users get ID ID', () => {
   it('refuses a field that no user has before it writes one', async () => {
     const run = await get(['a', 'b', '--fields', 'id,nmae'], users())
     expectFailure(run, 2, 'There is no field "nmae"')
-    await server?.close()
+    await server.close()
     const some = await get(
       ['a', 'b', '--fields', 'id,x_extra'],
       users({ b: json(200, { ...userOf('b'), x_extra: 1 }) }),

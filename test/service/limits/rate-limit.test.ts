@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { readPolicy, readQuota, readRetryAfter } from '../../../src/client/rate-limit-headers.ts'
 import { createOffline } from '../../../src/service/upstream/offline.ts'
+import { SteppedClock } from '../../support/stepped-clock.ts'
 import { type Answer, caller } from '../temporary-service.ts'
 import { beforeNoon, remaining, withCountedService } from './counted-service.ts'
 
@@ -15,7 +16,7 @@ const expectLimited = (answer: Answer, window: string, limit: number, wait: numb
 
 describe('limits of requests', () => {
   it('admit what the tier allows in a clock hour, and then begin anew', () => {
-    let now = beforeNoon
+    const clock = new SteppedClock(undefined, beforeNoon)
     return withCountedService(
       async ({ call, makeKey, url }) => {
         for (let left = 99; left >= 0; left--) {
@@ -24,25 +25,25 @@ describe('limits of requests', () => {
           expect(remaining(answer.headers, 'hour')).to.equal(left)
         }
         expectLimited(await call('GET', '/v1/settings'), 'hour', 100, 30)
-        now += 28_500
+        clock.pass(28_500)
         expectLimited(await call('GET', '/v1/settings'), 'hour', 100, 2)
-        now += 501
+        clock.pass(501)
         expectLimited(await call('GET', '/v1/settings'), 'hour', 100, 1)
         expect((await caller(url, (await makeKey('pro', 1000)).key)('GET', '/v1/settings')).status).to.equal(
           200,
         )
-        now += 998
+        clock.pass(998)
         expectLimited(await call('GET', '/v1/settings'), 'hour', 100, 1)
-        now += 1
+        clock.pass(1)
         const answer = await call('GET', '/v1/settings')
         expect(answer.headers.get('ratelimit')).to.equal('"hour";r=99;t=3600, "minute";r=59999;t=60')
       },
-      { now: () => now },
+      { clock },
     )
   })
 
   it('admit by the minute what the stricter of settings and API configuration allows', () => {
-    let now = beforeNoon
+    const clock = new SteppedClock(undefined, beforeNoon)
     return withCountedService(
       async ({ call, admin }) => {
         const patch = (most: number) =>
@@ -63,12 +64,12 @@ describe('limits of requests', () => {
         expectLimited(await call('GET', '/v1/settings'), 'minute', 3, 30)
         await patch(8)
         expect((await call('GET', '/v1/settings')).status).to.equal(200)
-        now = beforeNoon + 30_000
+        clock.set(beforeNoon + 30_000)
         expect((await call('GET', '/v1/settings')).headers.get('ratelimit')).to.equal(
           '"hour";r=99;t=3600, "minute";r=7;t=60',
         )
       },
-      { now: () => now },
+      { clock },
     )
   })
 
@@ -81,7 +82,7 @@ describe('limits of requests', () => {
         await call('GET', '/v1/settings')
         expectLimited(await call('GET', '/v1/settings'), 'hour', 2, 1_800)
       },
-      { now: () => Date.parse('2026-03-01T11:30:00Z') },
+      { clock: new SteppedClock(undefined, Date.parse('2026-03-01T11:30:00Z')) },
     ))
 
   it('hold an enterprise key to its own number, or to the minute alone', () =>
@@ -201,17 +202,17 @@ describe('limits of requests', () => {
     }))
 
   it('count in the later window where a clock falls behind, and begin anew where it was wrong by hours', () => {
-    let now = beforeNoon + 60_000
+    const clock = new SteppedClock(undefined, beforeNoon + 60_000)
     return withCountedService(
       async ({ call }) => {
         expect(remaining((await call('GET', '/v1/settings')).headers, 'hour')).to.equal(99)
-        now = beforeNoon
+        clock.set(beforeNoon)
         const { headers } = await call('GET', '/v1/settings')
         expect(headers.get('ratelimit')).to.equal('"hour";r=98;t=3630, "minute";r=59998;t=90')
-        now = beforeNoon - 3 * 3_600_000
+        clock.set(beforeNoon - 3 * 3_600_000)
         expect(remaining((await call('GET', '/v1/settings')).headers, 'hour')).to.equal(99)
       },
-      { now: () => now },
+      { clock },
     )
   })
 })

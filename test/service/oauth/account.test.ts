@@ -3,7 +3,15 @@ import { Secret, TOTP } from 'otpauth'
 import { openAdministration } from '../../../src/service/administration/administration.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
-import { caller, equip, onEachEngine, type TemporaryService, withPlace } from '../temporary-service.ts'
+import { SteppedClock } from '../../support/stepped-clock.ts'
+import {
+  caller,
+  equip,
+  onEachEngine,
+  type TemporaryService,
+  type WithService,
+  withPlace,
+} from '../temporary-service.ts'
 import { Browser, type Shown } from './browser.ts'
 import { askForCode, createPerson, getTokens, password, refresh, signIn } from './flow.ts'
 
@@ -170,6 +178,12 @@ onEachEngine('the account page', (withService, _engine) => {
 })
 
 onEachEngine('the second factor', (withService, engine) => {
+  let clock: SteppedClock
+  beforeEach(() => {
+    clock = new SteppedClock()
+  })
+  const onClock: WithService = (use) => withService(use, { clock })
+
   /** Turns it on. @returns what makes the codes */
   async function turnOn(url: string, browser: Browser): Promise<TOTP> {
     const begun = await browser.submit(await openAccount(url, browser), { do: 'factor-begin', password })
@@ -177,7 +191,7 @@ onEachEngine('the second factor', (withService, engine) => {
     expect(begun.text).to.include('<svg')
     const totp = new TOTP({ secret: Secret.fromBase32(secret.replaceAll(' ', '')) })
     expect((await browser.submit(begun, { do: 'factor-confirm', code: '000000' })).status).to.equal(400)
-    const code = totp.generate({ timestamp: Date.now() - 30_000 })
+    const code = totp.generate({ timestamp: clock.now() - 30_000 })
     const on = await browser.submit(begun, { do: 'factor-confirm', code })
     expect(on.text).to.include('The second factor is on.')
     return totp
@@ -185,11 +199,11 @@ onEachEngine('the second factor', (withService, engine) => {
 
   it('is asked for once it is on; a code counts once, at all services, and a password alone is nothing', () =>
     withPlace(engine, async (place) => {
-      const one = equip(await startService(place))
-      const other = equip(await startService(place))
+      const one = equip(await startService({ ...place, clock }))
+      const other = equip(await startService({ ...place, clock }))
       await createPerson(one)
       const totp = await turnOn(one.url, new Browser())
-      const code = totp.generate()
+      const code = totp.generate({ timestamp: clock.now() })
       const ends = await Promise.all(
         [one, other, one, other].map(async ({ url }) => {
           const browser = new Browser()
@@ -206,7 +220,7 @@ onEachEngine('the second factor', (withService, engine) => {
     }))
 
   it('cannot be guessed: wrong codes make the next one wait, and the right password in between forgives none', () =>
-    withService(async ({ url, call }) => {
+    onClock(async ({ url, call }) => {
       await createPerson({ call })
       await turnOn(url, new Browser())
       const ends: number[] = []
@@ -220,7 +234,7 @@ onEachEngine('the second factor', (withService, engine) => {
     }))
 
   it('has no secret in the database that makes codes, and one of an earlier version is sealed by the next code', () =>
-    withService(async ({ url, call, place }) => {
+    onClock(async ({ url, call, place }) => {
       await createPerson({ call })
       const totp = await turnOn(url, new Browser())
       const plain = totp.secret.base32
@@ -231,7 +245,7 @@ onEachEngine('the second factor', (withService, engine) => {
       await db.updateTable('second_factors').set({ secret: plain }).execute()
       const browser = new Browser()
       const asked = await openAccount(url, browser)
-      const account = await browser.submit(asked, { code: totp.generate() })
+      const account = await browser.submit(asked, { code: totp.generate({ timestamp: clock.now() }) })
       expect(account.text).to.include('Your account')
       expect(await stored())
         .to.match(/^[0-9a-f]{12}\./)
@@ -240,7 +254,7 @@ onEachEngine('the second factor', (withService, engine) => {
     }))
 
   it('is also asked for on the way to tokens', () =>
-    withService(async ({ url, call }) => {
+    onClock(async ({ url, call }) => {
       await createPerson({ call })
       const totp = await turnOn(url, new Browser())
       const browser = new Browser()
@@ -250,12 +264,15 @@ onEachEngine('the second factor', (withService, engine) => {
       const resume = new URL(asked.url).pathname.replace('/sign-in/', '/oauth/authorize/')
       expect((await browser.open(url + resume)).text).not.to.include('act for you?')
       const again = await signIn(browser, await browser.open(askForCode(url).url))
-      const consent = await browser.submit(again, { code: totp.generate(), decision: 'allow' })
+      const consent = await browser.submit(again, {
+        code: totp.generate({ timestamp: clock.now() }),
+        decision: 'allow',
+      })
       expect(consent.text).to.include('act for you?')
     }))
 
   it('is not turned on by who has the browser and not the password, and clears no guesses at it', () =>
-    withService(async ({ url, call }) => {
+    onClock(async ({ url, call }) => {
       await createPerson({ call })
       const browser = new Browser()
       const page = await openAccount(url, browser)
@@ -268,13 +285,13 @@ onEachEngine('the second factor', (withService, engine) => {
       const guess = async () =>
         (await browser.submit(page, { do: 'factor-off', password: 'wrong horse' })).status
       const ends = [await guess(), await guess(), await guess(), await guess()]
-      await browser.submit(page, { do: 'factor-confirm', code: totp.generate() })
+      await browser.submit(page, { do: 'factor-confirm', code: totp.generate({ timestamp: clock.now() }) })
       ends.push(await guess(), await guess())
       expect(ends).to.deep.equal([400, 400, 400, 400, 400, 429])
     }))
 
   it('is turned off with the password alone', () =>
-    withService(async ({ url, call }) => {
+    onClock(async ({ url, call }) => {
       await createPerson({ call })
       const browser = new Browser()
       await turnOn(url, browser)
@@ -353,35 +370,6 @@ onEachEngine('sessions, from the machine of the service', (withService, _engine)
       const end = await browser.submit(consent, { decision: 'allow' })
       expect(end.url).not.to.include('code=')
       expect(end.status).to.equal(400)
-    }))
-
-  it('of browsers end after seven days, however busy they are', () =>
-    withService(async (service) => {
-      await createPerson(service)
-      const browser = new Browser()
-      await openAccount(service.url, browser)
-      const store = await openStore(service.place)
-      const age = async (seconds: number) => {
-        const { payload } = await store.db
-          .selectFrom('oauth_records')
-          .select('payload')
-          .where('model', '=', 'Session')
-          .executeTakeFirstOrThrow()
-        const aged = { ...JSON.parse(payload), loginTs: Math.floor(Date.now() / 1000) - seconds }
-        await store.db
-          .updateTable('oauth_records')
-          .set({ payload: JSON.stringify(aged) })
-          .where('model', '=', 'Session')
-          .execute()
-      }
-      const week = 7 * 86_400
-      await age(week - 60)
-      expect((await browser.open(`${service.url}/account`)).text).to.include('Your account')
-      // Whoever asks again and again has it renewed a second before its end.
-      await age(week)
-      expect((await browser.open(askForCode(service.url).url)).text).to.include('name="email"')
-      expect((await browser.open(`${service.url}/account`)).text).to.include('name="email"')
-      await store.close()
     }))
 
   it('carry nothing for a person whose role is none, as keys do', () =>

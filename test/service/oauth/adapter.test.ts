@@ -1,14 +1,15 @@
 import { expect } from 'chai'
 import { createAdapters } from '../../../src/service/oauth/adapter.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
+import { systemClock } from '../../../src/system/clock.ts'
 import { withFolder } from '../temporary-service.ts'
 
 describe('what the OAuth server remembers', () => {
   it('is used up once: of two who found a code at once, in two processes, one gets on, and the grant ends', () =>
     withFolder(async (folder) => {
       const stores = [openSqlite(folder), openSqlite(folder)] as const
-      const [one, other] = stores.map(({ db }) => createAdapters(db)('AuthorizationCode'))
-      const grants = createAdapters(stores[0].db)('Grant')
+      const [one, other] = stores.map(({ db }) => createAdapters(db, systemClock)('AuthorizationCode'))
+      const grants = createAdapters(stores[0].db, systemClock)('Grant')
       await grants.upsert('the-grant', { accountId: 'usr_admin' }, 60)
       await one?.upsert('the-code', { accountId: 'usr_admin', grantId: 'the-grant' }, 60)
       expect(await one?.find('the-code')).not.to.have.property('consumed')
@@ -26,7 +27,7 @@ describe('what the OAuth server remembers', () => {
   it('names others by digests, which find them and cannot be presented as ids', () =>
     withFolder(async (folder) => {
       const store = openSqlite(folder)
-      const adapters = createAdapters(store.db)
+      const adapters = createAdapters(store.db, systemClock)
       await adapters('Grant').upsert('the-grant', { accountId: 'usr_admin' }, 60)
       const session = {
         ...{ accountId: 'usr_admin', uid: 'the-uid', jti: 'the-session' },

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { startService } from '../../../src/service/start-service.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
+import { SteppedClock } from '../../support/stepped-clock.ts'
 import { withCountedService } from '../limits/counted-service.ts'
 import { equip, onEachEngine, type TemporaryService, withPlace, withService } from '../temporary-service.ts'
 import { Browser } from './browser.ts'
@@ -155,7 +156,7 @@ describe('the request that a sign-in begins with', () => {
     ))
 
   it('is refused with Retry-After beyond 200 at once and 20 a second from one network', () => {
-    let now = Date.UTC(2026, 0, 1)
+    const clock = new SteppedClock(undefined, Date.UTC(2026, 0, 1))
     return withCountedService(
       async ({ url }) => {
         const begin = async (count: number) => {
@@ -169,12 +170,12 @@ describe('the request that a sign-in begins with', () => {
           return statuses.filter((status) => status !== 429).length
         }
         expect(await begin(230)).to.equal(200)
-        now += 1000
+        clock.pass(1000)
         expect(await begin(30)).to.equal(20)
         // What is not a beginning is not limited.
         expect((await new Browser().send(`${url}/account`, {})).status).to.equal(303)
       },
-      { now: () => now },
+      { clock },
     )
   })
 })

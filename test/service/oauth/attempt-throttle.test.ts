@@ -14,6 +14,7 @@ import {
 import { startService } from '../../../src/service/start-service.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import type { Database } from '../../../src/service/store/tables.ts'
+import { SteppedClock } from '../../support/stepped-clock.ts'
 import { withCountedService } from '../limits/counted-service.ts'
 import { type Engine, equip, onEachEngine, withFolder, withPlace, withService } from '../temporary-service.ts'
 import { Browser } from './browser.ts'
@@ -226,7 +227,7 @@ onEachEngine('the throttle of failed attempts', (_, engine) => {
 
 describe('failed attempts at the page of the sign-in', () => {
   it('go by the clock of the service, and are forgiven by a success', () => {
-    let now = start
+    const clock = new SteppedClock(undefined, start)
     return withCountedService(
       async ({ url, admin }) => {
         await createPerson({ call: admin })
@@ -240,12 +241,12 @@ describe('failed attempts at the page of the sign-in', () => {
         expect(refused.status).to.equal(429)
         expect(refused.headers.get('retry-after')).to.equal('5')
         expect(refused.text).to.include('Too many failed attempts. Try again in 5 seconds.')
-        now += 5 * second
+        clock.pass(5 * second)
         expect((await guess()).text).to.include('act for you?')
         for (let failure = 0; failure < 5; failure++)
           expect((await guess('wrong horse')).status).to.equal(400)
       },
-      { now: () => now },
+      { clock },
     )
   })
 

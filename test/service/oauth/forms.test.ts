@@ -4,6 +4,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { expect } from 'chai'
 import { openOAuth } from '../../../src/service/oauth/open-oauth.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
+import { systemClock } from '../../../src/system/clock.ts'
 import { withFolder, withService } from '../temporary-service.ts'
 import { Browser, readForm, type Shown } from './browser.ts'
 import { askForCode, createPerson, password, signIn } from './flow.ts'
@@ -114,6 +115,7 @@ describe('the forms of the sign-in', () => {
         db: store.db,
         dataDir: folder,
         issuer,
+        clock: systemClock,
         onError: (error) => troubles.push(error),
       })
       const browser = new Browser()

@@ -12,6 +12,7 @@ import { createServer } from '../../../src/service/http/create-server.ts'
 import type { Metrics } from '../../../src/service/metrics/metrics.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import { createOpenAiCompatible } from '../../../src/service/upstream/openai-compatible.ts'
+import { systemClock } from '../../../src/system/clock.ts'
 import { until } from '../../support/until.ts'
 import { withFolder } from '../temporary-service.ts'
 import { chunk, delta, events, head, withRawUpstream } from './raw-upstream.ts'
@@ -80,7 +81,7 @@ describe('a stream to a client', () => {
     const metrics = { countRefusal: (code: string) => void refusals.push(code) } as Metrics
     const loggerInstance = pino({ level: 'info' }, { write: (line) => void lines.push(line) })
     const server = fastify({ loggerInstance })
-    server.setErrorHandler(createErrorHandler(metrics, new FailureLog()))
+    server.setErrorHandler(createErrorHandler(metrics, new FailureLog(systemClock)))
     let leave: (() => void) | undefined
     async function* silent(): AsyncGenerator<ChatEvent> {
       await new Promise<void>((resolve) => {

@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { expect } from 'chai'
 import { rememberFirstModel } from '../../../src/service/upstream/openai-compatible.ts'
+import { systemClock } from '../../../src/system/clock.ts'
+import { SteppedClock } from '../../support/stepped-clock.ts'
 import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../scripted-upstream.ts'
 import { withService } from '../temporary-service.ts'
 
@@ -118,21 +120,18 @@ describe('the first model of a list', () => {
 
   it('is asked for once by those who ask at the same time, and again after ten seconds', async () => {
     let asked = 0
-    let time = 0
-    const first = rememberFirstModel(
-      async () => model(`m${++asked}`),
-      () => time,
-    )
+    const clock = new SteppedClock()
+    const first = rememberFirstModel(async () => model(`m${++asked}`), clock)
     expect(await Promise.all([first(never), first(never), first(never)])).to.deep.equal(['m1', 'm1', 'm1'])
-    time = 9_999
+    clock.pass(9_999)
     expect(await first(never)).to.equal('m1')
-    time = 10_000
+    clock.pass(1)
     expect(await first(never)).to.equal('m2')
   })
 
   it('is still found for the others when one of them goes away', async () => {
     const { promise, resolve } = Promise.withResolvers<ReturnType<typeof model>>()
-    const first = rememberFirstModel(() => promise)
+    const first = rememberFirstModel(() => promise, systemClock)
     const client = new AbortController()
     const gone = first(client.signal).catch((error) => error)
     const there = first(never)
@@ -145,7 +144,7 @@ describe('the first model of a list', () => {
   it('is asked for anew after a failure, and missing from an empty list', async () => {
     const answers = [Promise.reject(new Error('no')), Promise.resolve([]), Promise.resolve(model('m1'))]
     for (const answer of answers) answer.catch(() => {})
-    const first = rememberFirstModel(() => answers.shift() ?? Promise.resolve([]))
+    const first = rememberFirstModel(() => answers.shift() ?? Promise.resolve([]), systemClock)
     expect((await first(never).catch((error) => error)).message).to.equal('no')
     expect((await first(never).catch((error) => error)).code).to.equal('model_not_found')
     expect(await first(never)).to.equal('m1')

@@ -6,11 +6,8 @@ import { pino } from 'pino'
 import { endpoints } from '../../../src/contract/endpoints.ts'
 import { errorBody } from '../../../src/contract/error-body.ts'
 import { generateKey, hashKey } from '../../../src/service/domain/access/keys.ts'
-import { createServer } from '../../../src/service/http/create-server.ts'
 import { exceededBound } from '../../../src/service/http/request/parse-json.ts'
-import { openSqlite, type SqliteStore } from '../../../src/service/store/sqlite/open-sqlite.ts'
-import { createOffline } from '../../../src/service/upstream/offline.ts'
-import { withFolder } from '../temporary-service.ts'
+import { startServer } from '../start-server.ts'
 import { type RawAnswer, readAnswers, sendBytes } from './raw-request.ts'
 
 /** Never a 500, never a hung socket, never a secret in the log. */
@@ -19,7 +16,6 @@ const canary = 'canary-never-in-a-log'
 const key = generateKey()
 let url = ''
 let log = ''
-let stop: () => Promise<void>
 
 /** `random-seeds.test.ts` raises the number of runs of every property. */
 const runs = (quick: number) => ({
@@ -73,38 +69,17 @@ function expectSane({ status, head, body }: RawAnswer): void {
 
 describe('hostile requests', function () {
   this.timeout(600_000)
-  let store: SqliteStore
-  before(
-    () =>
-      new Promise<void>((ready, failed) => {
-        void withFolder(async (folder) => {
-          store = openSqlite(folder)
-          const sink = new PassThrough()
-          sink.on('data', (chunk) => {
-            log += chunk
-          })
-          const server = createServer({
-            store,
-            dataDir: folder,
-            upstream: createOffline(),
-            processKeys: new Set([hashKey(key)]),
-            stopping: new AbortController().signal,
-            logger: pino({ level: 'trace' }, sink),
-            requestTimeout: 1_000,
-          })
-          url = await server.listen({ host: '127.0.0.1', port: 0 })
-          await new Promise<void>((ended) => {
-            stop = async () => {
-              await server.close()
-              await store.close()
-              ended()
-            }
-            ready()
-          })
-        }).catch(failed)
-      }),
-  )
-  after(() => stop())
+  let close: () => Promise<void>
+  before(async () => {
+    const sink = new PassThrough()
+    sink.on('data', (chunk) => {
+      log += chunk
+    })
+    const logger = pino({ level: 'trace' }, sink)
+    const processKeys = new Set([hashKey(key)])
+    ;({ url, close } = await startServer({ logger, processKeys, requestTimeout: 1_000 }))
+  })
+  after(() => close())
   afterEach(() => {
     for (const secret of [key, key.slice(3, 30), canary]) expect(log).not.to.include(secret)
     expect(log).not.to.include('"level":50')

@@ -3,6 +3,7 @@ import { createServer } from '../../../src/service/http/create-server.ts'
 import { Readiness } from '../../../src/service/http/open/readiness.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { createOffline } from '../../../src/service/upstream/offline.ts'
+import { systemClock } from '../../../src/system/clock.ts'
 import { caller, withFolder, withService } from '../temporary-service.ts'
 import { readAnswers, sendBytes } from './raw-request.ts'
 
@@ -43,7 +44,7 @@ describe('what needs no key', () => {
   it('says why the service is not ready', () =>
     withFolder(async (folder) => {
       const store = openSqlite(folder)
-      const readiness = new Readiness(store.db)
+      const readiness = new Readiness(store.db, systemClock)
       const parts = {
         store,
         dataDir: folder,
@@ -64,7 +65,7 @@ describe('what needs no key', () => {
       expect((await stranger('GET', '/healthz')).status).to.equal(200)
       await server.close()
       await store.close()
-      const gone = await new Readiness(store.db).check()
+      const gone = await new Readiness(store.db, systemClock).check()
       expect(gone?.code).to.equal('internal_error')
     }))
 })

@@ -2,16 +2,13 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { perTest } from '../../support/lifetime.ts'
 import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { serveInProcess } from '../../support/run-service.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 
 describe('a command on this machine beside a service that uses another database', () => {
-  let sandbox: Sandbox
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
-  afterEach(() => sandbox.remove())
+  const sandbox = perTest(createSandbox)
 
   const defaultDatabase = () => join(sandbox.home, '.local/share/chatctl/chatctl.db')
   const create = ['service', 'admin', 'create', 'ada@example.com', '--password-stdin']

@@ -7,6 +7,7 @@ import { updateSettings } from '../../../src/service/domain/settings.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { migrations } from '../../../src/service/store/migrations/migrations.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
+import { systemClock } from '../../../src/system/clock.ts'
 import { loadSqlite } from '../../../src/system/load-sqlite.ts'
 import { thrownFailure } from '../../support/thrown-failure.ts'
 import { equip, withFolder } from '../temporary-service.ts'
@@ -171,7 +172,7 @@ describe('the store of the embedded service', () => {
       const stores = [openSqlite(folder), openSqlite(folder)]
       await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
-          stores.map(({ db }) => updateSettings(db, { app_name: `${index}` }, onMachine)),
+          stores.map(({ db }) => updateSettings(db, { app_name: `${index}` }, onMachine(systemClock))),
         ).flat(),
       )
       await Promise.all(stores.map(({ close }) => close()))

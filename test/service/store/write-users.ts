@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { onMachine } from '../../../src/service/domain/audit.ts'
 import { updateSettings } from '../../../src/service/domain/settings.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
+import { systemClock } from '../../../src/system/clock.ts'
 import { plantUser } from '../plant-key.ts'
 
 /**
@@ -15,7 +16,7 @@ await once(process, 'message')
 const store = await openStore(JSON.parse(place))
 for (let number = 0; number < Number(count); number++) {
   const id = `usr_${index}_${number}`
-  await updateSettings(store.db, { app_name: id }, onMachine)
+  await updateSettings(store.db, { app_name: id }, onMachine(systemClock))
   await plantUser(store.db, { id, email: id })
 }
 await store.close()

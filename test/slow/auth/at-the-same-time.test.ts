@@ -7,25 +7,23 @@ import {
   readCredential,
   readProfiles,
 } from '../../support/credential-files.ts'
-import type { Behaviour, FaultServer } from '../../support/fault-server.ts'
+import type { Behaviour } from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { plantSignIn } from '../../support/plant-sign-in.ts'
 import type { Run } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 import { storeKey } from '../../support/sign-in.ts'
-import { startTokenEndpoint, type TokenEndpoint } from '../../support/token-endpoint.ts'
+import { startTokenEndpoint } from '../../support/token-endpoint.ts'
 
 describe('while another process refreshes the same token', () => {
-  let server: TokenEndpoint
-  let service: FaultServer
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
+  const server = perTest(startTokenEndpoint)
+  const service = perTest(() => startBearerService((token) => token === 'key-1' || server.live.has(token)))
   let other: Promise<Run>
   /** Lets the token endpoint answer the other process. */
   let release: () => void
   beforeEach(async () => {
-    sandbox = createSandbox()
-    server = await startTokenEndpoint()
-    service = await startBearerService((token) => token === 'key-1' || server.live.has(token))
     plantSignIn(sandbox, { server, service })
     expireCredential(sandbox)
     const { promise: released, resolve } = Promise.withResolvers<void>()
@@ -37,11 +35,6 @@ describe('while another process refreshes the same token', () => {
     server.script.token = [held, server.tokens()]
     other = runProgram(sandbox, ['chat', 'models'])
     while (server.refreshes().length === 0) await sleep(10)
-  })
-  afterEach(async () => {
-    sandbox.remove()
-    await server.close()
-    await service.close()
   })
 
   it('signing out is not undone by it', async () => {

@@ -1,35 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { type AuthorizationServer, startAuthorizationServer } from '../../support/authorization-server.ts'
+import { startAuthorizationServer } from '../../support/authorization-server.ts'
 import { startBearerService } from '../../support/bearer-service.ts'
 import { expireCredential, readCredential } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { delayed, type FaultServer } from '../../support/fault-server.ts'
+import { delayed } from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { plantSignIn } from '../../support/plant-sign-in.ts'
 import { startBuilt } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 import { signIn } from '../../support/sign-in.ts'
-import { refusing, startTokenEndpoint, type TokenEndpoint } from '../../support/token-endpoint.ts'
+import { refusing, startTokenEndpoint } from '../../support/token-endpoint.ts'
 
 const signInAgain = /^Hint: chatctl auth login (-p|--profile) work$/m
 
 /** Against oidc-provider, which ends everything when a refresh token is used twice (RFC 9700 section 4.14.2). */
 describe('eight processes at once', function () {
   this.timeout(60_000)
-  let server: AuthorizationServer
-  let service: FaultServer
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
+  const server = perTest(startAuthorizationServer)
+  const service = perTest(() => startBearerService((token) => server.isLive(token)))
   beforeEach(async () => {
-    sandbox = createSandbox()
-    server = await startAuthorizationServer()
-    service = await startBearerService((token) => server.isLive(token))
     await signIn(sandbox, { server, service })
-  })
-  afterEach(async () => {
-    sandbox.remove()
-    await server.close()
-    await service.close()
   })
 
   for (const [what, rounds, end] of [
@@ -61,20 +54,12 @@ describe('eight processes at once', function () {
 
 describe('a process that is killed while it refreshes', function () {
   this.timeout(60_000)
-  let server: TokenEndpoint
-  let service: FaultServer
-  let sandbox: Sandbox
-  beforeEach(async () => {
-    sandbox = createSandbox()
-    server = await startTokenEndpoint()
-    service = await startBearerService((token) => server.live.has(token))
+  const sandbox = perTest(createSandbox)
+  const server = perTest(startTokenEndpoint)
+  const service = perTest(() => startBearerService((token) => server.live.has(token)))
+  beforeEach(() => {
     plantSignIn(sandbox, { server, service })
     expireCredential(sandbox)
-  })
-  afterEach(async () => {
-    sandbox.remove()
-    await server.close()
-    await service.close()
   })
 
   async function killOne(): Promise<void> {

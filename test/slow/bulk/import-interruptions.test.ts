@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { perTest } from '../../support/lifetime.ts'
 import { expectSettled } from './expect-settled.ts'
 import { concurrency, ImportTrial } from './import-trial.ts'
 
@@ -7,11 +8,10 @@ const statuses = (trial: ImportTrial, status: string) =>
 
 describe('an import that is interrupted', function () {
   this.timeout(60_000)
-  let trial: ImportTrial
-  beforeEach(async () => {
-    trial = await ImportTrial.begin({ rows: 120, delay: 30 })
-  })
-  afterEach(() => trial.end())
+  const trial = perTest(
+    () => ImportTrial.begin({ rows: 120, delay: 30 }),
+    (opened) => opened.end(),
+  )
 
   for (const [signal, exitCode] of [
     ['SIGINT', 130],

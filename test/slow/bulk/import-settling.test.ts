@@ -1,14 +1,13 @@
 import { expect } from 'chai'
+import { perTest } from '../../support/lifetime.ts'
 import { ImportTrial } from './import-trial.ts'
 
 describe('rows of which nobody knows whether they were created', function () {
   this.timeout(60_000)
-  let trial: ImportTrial
-  beforeEach(async () => {
-    // Half of what got no answer was done.
-    trial = await ImportTrial.begin({ rows: 120, seed: 5, delay: 3, fates: { lost: 0.04, refused: 0.04 } })
-  })
-  afterEach(() => trial.end())
+  const trial = perTest(
+    () => ImportTrial.begin({ rows: 120, seed: 5, delay: 3, fates: { lost: 0.04, refused: 0.04 } }),
+    (opened) => opened.end(),
+  )
 
   const unknown = () => trial.readResults().filter(({ status }) => status === 'unknown')
   /** Those that could be created twice; the rest is sent again by itself. */

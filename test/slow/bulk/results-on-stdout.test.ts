@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { binary, runBuilt } from '../../support/run-chatctl.ts'
+import { binary } from '../../support/run-chatctl.ts'
+import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { UsersServer } from '../../support/users-server.ts'
 
@@ -20,7 +21,7 @@ describe('results of an import that go to the stdout of its process', () => {
       const results = join(sandbox.home, 'out.jsonl')
       symlinkSync('/dev/stdout', results)
       const words = ['users', 'import', path, '--yes', '--results', results]
-      expectFailure(await runBuilt(sandbox, [...words, '--generate-passwords'], { env }), 2, 'is no file')
+      expectFailure(await runProgram(sandbox, [...words, '--generate-passwords'], { env }), 2, 'is no file')
       // What a test gives as stdout is a socket, which nobody can open.
       const command = ['-c', '"$@" | cat', 'sh', process.execPath, binary, ...words]
       const { stdout } = await promisify(execFile)('sh', command, {

@@ -2,9 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { findCredentials, readProfiles } from '../../support/credential-files.ts'
+import { perSuite } from '../../support/lifetime.ts'
 import type { Run } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 import { takesAll } from '../../support/take-sample.ts'
 
 /** Copies that all begin at the same moment; a whole run has 200. */
@@ -12,7 +13,7 @@ const copies = takesAll ? 200 : 12
 
 describe(`${copies} copies at once on one home`, function () {
   this.timeout(300_000)
-  let sandbox: Sandbox
+  const sandbox = perSuite(createSandbox)
   const runs: { kind: string; index: number; run: Run }[] = []
 
   /** A fourth of the copies each. */
@@ -31,7 +32,6 @@ describe(`${copies} copies at once on one home`, function () {
   }
 
   before(async () => {
-    sandbox = createSandbox()
     const each = Array.from({ length: copies / 4 }, (_, index) => index)
     // Profiles that the options are set in.
     for (const index of each.slice(0, 1)) await run(kinds['set an option']?.(index) ?? { args: [] })
@@ -42,7 +42,6 @@ describe(`${copies} copies at once on one home`, function () {
     )
     await Promise.all(all)
   })
-  after(() => sandbox.remove())
 
   const run = ({ args, stdin = '' }: { args: string[]; stdin?: string }) =>
     runProgram(sandbox, args, { stdin, timeout: 240_000 })

@@ -1,5 +1,5 @@
-import type { FaultServer } from '../../support/fault-server.ts'
 import { createJobPool } from '../../support/job-pool.ts'
+import { perSuite } from '../../support/lifetime.ts'
 import { takeCells } from '../../support/take-sample.ts'
 import { leftOut } from './forms.ts'
 import { startGoodService } from './good-service.ts'
@@ -16,17 +16,15 @@ export function testCells<Cell extends { title: string }>(
   least: number,
   meet: (cell: Cell, home: PreparedHome) => Promise<void>,
 ): void {
-  let service: FaultServer
-  let home: PreparedHome
+  const service = perSuite(startGoodService)
+  const home = perSuite(() => PreparedHome.make(service.url))
   let stopPretending: () => void
   const { sample, words } = takeCells(cells, least)
   const inTurn = createJobPool(8)
   const outcomes = new Map<Cell, Promise<void>>()
 
-  before(async () => {
+  before(() => {
     stopPretending = pretendClocks()
-    service = await startGoodService()
-    home = await PreparedHome.make(service.url)
     for (const cell of sample) {
       const outcome = inTurn(() => meet(cell, home))
       // Told by the cell's own test.
@@ -34,9 +32,7 @@ export function testCells<Cell extends { title: string }>(
       outcomes.set(cell, outcome)
     }
   })
-  after(async () => {
-    await service.close()
-    home.remove()
+  after(() => {
     stopPretending()
   })
 

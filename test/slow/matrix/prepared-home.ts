@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '../../../src/system/clock.ts'
 import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { plantBrowserSession } from '../../support/plant-browser-session.ts'
@@ -121,7 +122,7 @@ function closeFolders(folder: string): void {
 }
 
 function plantTranscript(folder: string, baseUrl: string): string {
-  const writer = TranscriptWriter.create(folder, { profile: 'work', baseUrl })
+  const writer = TranscriptWriter.create(folder, { profile: 'work', baseUrl }, systemClock)
   writer.append({ type: 'user', turn: 1, at: new Date().toISOString(), text: 'Hi' })
   writer.close()
   return writer.id

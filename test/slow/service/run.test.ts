@@ -7,9 +7,10 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { type FaultServer, json, sse, startFaultServer } from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { type Run, startBuilt } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 
 /** A service that runs until its test is over. */
 interface Served {
@@ -23,17 +24,15 @@ interface Served {
 }
 
 describe('service run and its keys', () => {
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
   let data: string
   let running: Served[]
   beforeEach(() => {
-    sandbox = createSandbox()
     data = join(sandbox.home, 'data')
     running = []
   })
-  afterEach(async () => {
+  afterEach(() => {
     for (const { child } of running) if (child.exitCode === null) child.kill('SIGKILL')
-    sandbox.remove()
   })
 
   const chatctl = (...args: string[]) => runProgram(sandbox, args)

@@ -1,12 +1,10 @@
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
-import { generateKey, hashKey } from '../../../src/service/domain/access/keys.ts'
-import { createServer } from '../../../src/service/http/create-server.ts'
-import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { createOffline } from '../../../src/service/upstream/offline.ts'
 import type { Upstream } from '../../../src/service/upstream/upstream.ts'
-import { type Answer, caller, withFolder } from '../../service/temporary-service.ts'
+import { withServer } from '../../service/start-server.ts'
+import type { Answer } from '../../service/temporary-service.ts'
 
 /** A model that never stops, and counts what was taken of it and whether it was told to stop. */
 function createEndless(): Upstream & { taken: number; ended: boolean } {
@@ -37,38 +35,11 @@ const send = (key: string, body: object) => {
   )
 }
 
-async function withServer(
-  upstream: Upstream,
-  stallTimeout: number,
-  use: (server: { port: number; key: string; call: ReturnType<typeof caller> }) => Promise<void>,
-): Promise<void> {
-  await withFolder(async (folder) => {
-    const store = openSqlite(folder)
-    const key = generateKey()
-    const server = createServer({
-      store,
-      dataDir: folder,
-      upstream,
-      processKeys: new Set([hashKey(key)]),
-      stopping: new AbortController().signal,
-      logger: undefined,
-      stallTimeout,
-    })
-    const url = await server.listen({ host: '127.0.0.1', port: 0 })
-    try {
-      await use({ port: Number(new URL(url).port), key, call: caller(url, key) })
-    } finally {
-      await server.close()
-      await store.close()
-    }
-  })
-}
-
 describe('a client that stops reading', () => {
   it('holds up what answers rather than fill the memory, is cut off, and what arrived is kept', () => {
     const upstream = createEndless()
-    return withServer(upstream, 3_000, async ({ port, key, call }) => {
-      const socket = connect(port, '127.0.0.1')
+    return withServer({ upstream, stallTimeout: 3_000 }, async ({ url, key, call }) => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
       socket.on('error', () => {})
       socket.write(send(key, { message: 'x', model: 'm', stream: true }))
       await new Promise((resolve) => socket.once('data', resolve))
@@ -97,8 +68,8 @@ describe('a client that stops reading', () => {
 
   it('is not one that reads slowly', () => {
     const upstream = createEndless()
-    return withServer(upstream, 400, async ({ port, key }) => {
-      const socket = connect(port, '127.0.0.1')
+    return withServer({ upstream, stallTimeout: 400 }, async ({ url, key }) => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
       let closed = false
       socket.on('close', () => {
         closed = true
@@ -138,7 +109,7 @@ describe('a client that stops reading', () => {
         }
       },
     }
-    return withServer(upstream, 100, async ({ call }) => {
+    return withServer({ upstream, stallTimeout: 100 }, async ({ call }) => {
       const sent = call('POST', '/api/chat/send', { message: 'x', model: 'm' })
       await pause(700)
       answer('late')

@@ -5,21 +5,18 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Agent, fetch } from 'undici'
 import { sendJson, startEvents, withUpstream } from '../../service/scripted-upstream.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { startBuilt } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 
 /** The program as a process, stopped while it works. */
 describe('stopping a service that runs', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
   let child: ChildProcess
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
   afterEach(() => {
     child.kill('SIGKILL')
-    sandbox.remove()
   })
 
   async function start(...flags: string[]): Promise<string> {

@@ -4,6 +4,7 @@ import { onMachine } from '../../../src/service/domain/audit.ts'
 import { updateSettings } from '../../../src/service/domain/settings.ts'
 import { openPostgres } from '../../../src/service/store/postgres/open-postgres.ts'
 import type { Store } from '../../../src/service/store/store.ts'
+import { systemClock } from '../../../src/system/clock.ts'
 import { plantKey } from '../../service/plant-key.ts'
 import { withPlace } from '../../service/temporary-service.ts'
 import { sharedPostgres, type TemporaryPostgres } from '../../support/postgres.ts'
@@ -41,7 +42,7 @@ describe('the feed of changes on PostgreSQL', () => {
   it('tells the writer before it is answered, and others at once', () =>
     withTwo(async (one, other) => {
       const before = [changesOf(one), changesOf(other)]
-      await updateSettings(one.db, { app_name: 'New' }, onMachine)
+      await updateSettings(one.db, { app_name: 'New' }, onMachine(systemClock))
       expect(changesOf(one)).to.be.above(before[0] ?? 0)
       await until(() => changesOf(other) > (before[1] ?? 0), 500)
       const between = changesOf(one)
@@ -89,7 +90,7 @@ describe('the feed of changes on PostgreSQL', () => {
   it('does not listen before anybody asks', () =>
     withPlace('postgres', async ({ database = '' }) => {
       const store = await openPostgres(database)
-      await updateSettings(store.db, { app_name: 'New' }, onMachine)
+      await updateSettings(store.db, { app_name: 'New' }, onMachine(systemClock))
       expect(await listeners(database)).to.deep.equal([])
       await store.close()
     }))

@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { caller } from '../../service/temporary-service.ts'
-import { startPostgres, type TemporaryPostgres } from '../../support/postgres.ts'
+import { perSuite, perTest } from '../../support/lifetime.ts'
+import { startPostgres } from '../../support/postgres.ts'
 import { type RunOptions, startBuilt } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 
 /** All that lies below a folder, as text. */
 function contentsOf(folder: string): string {
@@ -19,16 +20,8 @@ function contentsOf(folder: string): string {
 }
 
 describe('the address of a database', () => {
-  let postgres: TemporaryPostgres
-  let sandbox: Sandbox
-  before(async () => {
-    postgres = await startPostgres()
-  })
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
-  afterEach(() => sandbox?.remove())
-  after(() => postgres?.close())
+  const postgres = perSuite(startPostgres)
+  const sandbox = perTest(createSandbox)
 
   const run = (args: string[], options?: RunOptions) =>
     runProgram(sandbox, ['service', ...args, '--debug'], options)

@@ -13,7 +13,8 @@ import {
   withFolder,
   withPlace,
 } from '../../service/temporary-service.ts'
-import { sharedPostgres, startPostgres, type TemporaryPostgres } from '../../support/postgres.ts'
+import { perSuite } from '../../support/lifetime.ts'
+import { sharedPostgres, startPostgres } from '../../support/postgres.ts'
 import { makeKey, runService } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { startStallingProxy } from './stalling-proxy.ts'
@@ -63,11 +64,7 @@ async function recovery({ call }: TemporaryService): Promise<number> {
 }
 
 describe('a service whose PostgreSQL is lost', () => {
-  let postgres: TemporaryPostgres
-  before(async () => {
-    postgres = await startPostgres()
-  })
-  after(() => postgres?.close())
+  const postgres = perSuite(startPostgres)
 
   for (const mode of ['fast', 'immediate'] as const) {
     it(`refuses with 503, loses nothing that it acknowledged, and recovers, after a ${mode} stop`, () =>

@@ -1,17 +1,14 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { perTest } from '../../support/lifetime.ts'
 import { startPostgres } from '../../support/postgres.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { runService } from '../../support/run-service.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 
 describe('a command on this machine beside a service that uses PostgreSQL', () => {
-  let sandbox: Sandbox
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
-  afterEach(() => sandbox.remove())
+  const sandbox = perTest(createSandbox)
 
   it('service admin create --data names the PostgreSQL database of the service and makes no SQLite file', async () => {
     const postgres = await startPostgres()

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { startBearerService } from '../../support/bearer-service.ts'
 import type { FaultServer } from '../../support/fault-server.ts'
+import { perSuite } from '../../support/lifetime.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 import { type SecretService, startSecretService } from '../secret-service.ts'
 import { startSilentBus } from '../session-bus.ts'
@@ -53,21 +54,17 @@ const waits: Wait[] = [
 
 for (const { title, begin, endless } of waits) {
   describe(`a keychain that lets wait: ${title}`, () => {
-    let sandbox: Sandbox
-    let service: FaultServer
+    const sandbox = perSuite(createSandbox)
+    const service = perSuite(() => startBearerService(() => true))
     let env: NodeJS.ProcessEnv
     let end: () => Promise<void>
     before(async () => {
-      sandbox = createSandbox()
-      service = await startBearerService(() => true)
       ;({ env, end } = await begin(sandbox, service))
       const set = await timed(['config', 'set', 'base_url', service.url, '-p', 'work'])
       expect(set.exitCode, set.stderr).to.equal(0)
     })
     after(async () => {
       await end()
-      await service.close()
-      sandbox.remove()
     })
 
     afterEach(async () => {

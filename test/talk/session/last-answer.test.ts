@@ -2,17 +2,16 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { failing, json, sse } from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { until } from '../../support/until.ts'
 import { type SessionRun, SessionWorld } from './session-run.ts'
 
 describe('a reply in a session', () => {
-  let world: SessionWorld
+  const world = perTest(() => SessionWorld.open())
   let run: SessionRun
   beforeEach(async () => {
-    world = await SessionWorld.open()
     run = await world.run()
   })
-  afterEach(() => world.close())
 
   const saved = async (name: string) => {
     const path = join(world.home, name)

@@ -1,15 +1,14 @@
 import { expect } from 'chai'
 import stringWidth from 'string-width'
+import { perTest } from '../../support/lifetime.ts'
 import { type SessionRun, SessionWorld } from './session-run.ts'
 
 describe('a reply that comes while the terminal is resized', () => {
-  let world: SessionWorld
+  const world = perTest(() => SessionWorld.open())
   let run: SessionRun
   beforeEach(async () => {
-    world = await SessionWorld.open()
     run = await world.run()
   })
-  afterEach(() => world.close())
 
   for (const [how, typed] of [
     ['with nothing below it', ''],

@@ -4,6 +4,7 @@ import { findTurns } from '../../../src/talk/resume/resume-transcript.ts'
 import { foldLines } from '../../../src/talk/transcript/fold-lines.ts'
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
 import { failing } from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { type SessionRun, SessionWorld } from './session-run.ts'
 
 const at = '2026-01-02T03:04:05.000Z'
@@ -14,11 +15,7 @@ const end = (turn: number, more: object): TranscriptLine =>
   ({ type: 'end', turn, at, complete: false, verified: false, ...more }) as TranscriptLine
 
 describe('a resumed session', () => {
-  let world: SessionWorld
-  beforeEach(async () => {
-    world = await SessionWorld.open()
-  })
-  afterEach(() => world.close())
+  const world = perTest(() => SessionWorld.open())
 
   const resume = (): Promise<SessionRun> => world.resume()
 

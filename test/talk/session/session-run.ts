@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { hintOf } from '../../../src/cli/hints.ts'
 import { Client } from '../../../src/client/client.ts'
+import { systemClock } from '../../../src/system/clock.ts'
 import { Directories } from '../../../src/system/directories.ts'
 import { runSession } from '../../../src/talk/run-session.ts'
 import type { Beginning, SessionOptions } from '../../../src/talk/session-options.ts'
@@ -59,6 +60,7 @@ export class SessionWorld {
       terminal,
       connect: async () => client,
       signal: new AbortController().signal,
+      clock: systemClock,
       begin,
       owner: this.owner,
       serviceName: 'the test service',
@@ -119,7 +121,7 @@ export class SessionWorld {
   /** Leaves a transcript, as an earlier session would have. */
   plant(lines: readonly TranscriptLine[]): string {
     const { profile = null, baseUrl } = this.owner
-    const writer = TranscriptWriter.create(this.folder, { profile, baseUrl })
+    const writer = TranscriptWriter.create(this.folder, { profile, baseUrl }, systemClock)
     for (const line of lines) writer.append(line)
     writer.close()
     return writer.path

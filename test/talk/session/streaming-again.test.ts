@@ -1,15 +1,14 @@
 import { expect } from 'chai'
 import { failing, silent, sse } from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { type SessionRun, SessionWorld } from './session-run.ts'
 
 describe('a session whose replies are not streamed', () => {
-  let world: SessionWorld
+  const world = perTest(() => SessionWorld.open())
   let run: SessionRun
   beforeEach(async () => {
-    world = await SessionWorld.open()
     run = await world.run()
   })
-  afterEach(() => world.close())
 
   const converse = (words: string) =>
     run.say(words, new RegExp(`You said: ${words}[\\s\\S]*total[\\s\\S]*^>$`, 'm'))

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { systemClock } from '../../../src/system/clock.ts'
 import { findTranscript } from '../../../src/talk/transcript/find-transcript.ts'
 import { listTranscripts } from '../../../src/talk/transcript/list-transcripts.ts'
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
@@ -26,7 +27,7 @@ function write(
   lines: readonly TranscriptLine[],
   about: typeof work | { profile: null; baseUrl: null } = work,
 ): TranscriptWriter {
-  const writer = TranscriptWriter.create(folder, about)
+  const writer = TranscriptWriter.create(folder, about, systemClock)
   for (const line of lines) writer.append(line)
   writer.close()
   return writer
@@ -94,7 +95,7 @@ describe('the list of transcripts', () => {
     for (const [first, second, third] of all) {
       withFolder((folder) => {
         const at = time(0)
-        const writer = TranscriptWriter.create(folder, work)
+        const writer = TranscriptWriter.create(folder, work, systemClock)
         const say = (lines: readonly TranscriptLine[], to = writer) => {
           for (const line of lines) to.append(line)
         }

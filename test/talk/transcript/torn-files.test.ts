@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { systemClock } from '../../../src/system/clock.ts'
 import { readTranscript } from '../../../src/talk/transcript/read-transcript.ts'
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
@@ -58,7 +59,7 @@ describe('a transcript that is cut off at any byte', () => {
     withFolder((folder) => {
       fc.assert(
         fc.property(fc.array(line, { maxLength: 14 }), fc.nat(), (lines, somewhere) => {
-          const writer = TranscriptWriter.create(folder, { profile: 'p', baseUrl: null })
+          const writer = TranscriptWriter.create(folder, { profile: 'p', baseUrl: null }, systemClock)
           writer.append({ type: 'user', turn: 0, at, text: 'first' })
           for (const each of lines) writer.append(each)
           writer.close()

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Usage } from '../../../src/contract/completion.ts'
 import { parseJson } from '../../../src/contract/exact-json.ts'
+import { systemClock } from '../../../src/system/clock.ts'
 import { readTranscript } from '../../../src/talk/transcript/read-transcript.ts'
 import { renderTranscript, replayTurn } from '../../../src/talk/transcript/render-transcript.ts'
 import type { TranscriptLine } from '../../../src/talk/transcript/transcript-line.ts'
@@ -15,7 +16,7 @@ const about = { profile: 'work', baseUrl: 'https://chat.example/' }
 const end = { type: 'end', at, complete: true, verified: true } as const
 
 function write(folder: string, lines: readonly TranscriptLine[]): string {
-  const writer = TranscriptWriter.create(folder, about)
+  const writer = TranscriptWriter.create(folder, about, systemClock)
   for (const line of lines) writer.append(line)
   writer.sync()
   writer.close()
@@ -253,7 +254,7 @@ describe('a transcript', () => {
 
   it('has one writer', () => {
     withFolder((folder) => {
-      const first = TranscriptWriter.create(folder, about)
+      const first = TranscriptWriter.create(folder, about, systemClock)
       first.append({ type: 'user', turn: 1, at, text: 'Hi' })
       const refused = thrownFailure(() => TranscriptWriter.reopen(first.path))
       expect(refused).to.include({ kind: 'conflict' })
@@ -285,7 +286,7 @@ describe('a transcript', () => {
     withFolder((folder) => {
       const place = join(folder, 'sessions')
       writeFileSync(place, '')
-      const writer = TranscriptWriter.create(place, about)
+      const writer = TranscriptWriter.create(place, about, systemClock)
       const failure = thrownFailure(() => writer.append({ type: 'user', turn: 1, at, text: 'Hi' }))
       expect(failure).to.include({ kind: 'storage' })
       expect(failure.message).to.include(writer.path)

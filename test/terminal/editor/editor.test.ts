@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import stringWidth from 'string-width'
+import { systemClock } from '../../../src/system/clock.ts'
 import { Editor } from '../../../src/terminal/editor/editor.ts'
 import type { Completions, EditorEvent } from '../../../src/terminal/editor/editor-options.ts'
 import { KeyDecoder } from '../../../src/terminal/editor/key-decoder.ts'
@@ -46,7 +47,7 @@ describe('the editor', () => {
   })
 
   function start(entries: readonly string[] = [], complete: Complete = () => ({ start: 0, candidates: [] })) {
-    const recall = Recall.open(path)
+    const recall = Recall.open(path, systemClock)
     for (const entry of entries) recall.add(entry)
     const events: EditorEvent[] = []
     const changes = { count: 0 }

@@ -84,7 +84,8 @@ export default class SettingsApiSet extends BaseCommand {
     context.demandNamedService()
     const { before, answer } = await withSettingsLock(service, lockingFor(context), async () => {
       const before = readSent(context.directories, service)
-      const sending = sendConfiguration(context.directories, service, configuration, send, context.signal)
+      const running = { signal: context.signal, clock: context.host.clock }
+      const sending = sendConfiguration(context.directories, service, configuration, send, running)
       return { before, answer: await this.change(sending) }
     })
     if (before) {

@@ -1,4 +1,5 @@
 import type { AssignPermissionsRequest } from '../../../contract/user.ts'
+import { isoNow } from '../../../system/clock.ts'
 import { Refusal } from '../../refusal.ts'
 import type { Database } from '../../store/tables.ts'
 import { noteChange, type Origin } from '../audit.ts'
@@ -40,7 +41,7 @@ export async function assignPermissions(
       .set({
         role: after.role,
         permissions: JSON.stringify(after.permissions),
-        updated_at: new Date().toISOString(),
+        updated_at: isoNow(by.clock),
       })
       .where('id', '=', id)
       .execute()

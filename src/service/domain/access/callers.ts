@@ -1,3 +1,4 @@
+import type { Clock } from '../../../system/clock.ts'
 import { prepareQuery } from '../../store/prepared-query.ts'
 import type { Store } from '../../store/store.ts'
 import type { Database } from '../../store/tables.ts'
@@ -49,10 +50,8 @@ const selectKey = prepareQuery((db, { hash }: { hash: string }) =>
 /**
  * Remembers whom a key acts as for as long as nothing has changed in the database that could make
  * it another answer.
- *
- * @param now in Unix ms
  */
-export function createCallers(store: Store, now: () => number = Date.now): Callers {
+export function createCallers(store: Store, clock: Clock): Callers {
   const known = new Map<string, Known>()
   /** When this process last noted the use of a key, by its id: the note itself makes `known` outdated. */
   const noted = new Map<string, number>()
@@ -76,7 +75,7 @@ export function createCallers(store: Store, now: () => number = Date.now): Calle
           known.set(digest, found)
         }
       }
-      const time = now()
+      const time = clock.now()
       if (found.expiresAt <= time) return undefined
       const { keyId } = found.caller
       if (time - Math.max(found.notedAt, noted.get(keyId) ?? 0) >= noteEvery) {

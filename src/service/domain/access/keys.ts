@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
+import { isoNow } from '../../../system/clock.ts'
 import type { ApiKeyRow, Database, Tier } from '../../store/tables.ts'
 import { noteChange, type Origin } from '../audit.ts'
 import { createId } from '../identifiers.ts'
@@ -50,7 +51,7 @@ export async function storeKey(
     user_id,
     tier,
     hourly_limit: limit,
-    created_at: new Date().toISOString(),
+    created_at: isoNow(by.clock),
     last_used_at: null,
     revoked_at: null,
     permissions: permissions && JSON.stringify(permissions),
@@ -106,7 +107,7 @@ export function revokeKey(db: Database, id: string, by: Origin): Promise<KeyReco
     if (!before || before.revoked_at !== null) return before
     await transaction
       .updateTable('api_keys')
-      .set({ revoked_at: new Date().toISOString() })
+      .set({ revoked_at: isoNow(by.clock) })
       .where('id', '=', id)
       .execute()
     const after = await readKey(transaction, id)

@@ -4,7 +4,7 @@ import type { EndpointName } from '../../../contract/endpoints.ts'
 export type Permission =
   `${'read' | 'write' | 'assign'}:${'chat' | 'profile' | 'settings' | 'api' | 'users' | 'permissions'}`
 
-/** What each endpoint asks for. docs/service.md shows the same table. */
+/** What each endpoint asks for. docs/reference/service.md shows the same table. */
 export const requiredPermissions = {
   createCompletion: 'write:chat',
   listModels: 'read:chat',

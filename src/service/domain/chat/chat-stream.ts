@@ -1,3 +1,4 @@
+import { type Clock, isoNow } from '../../../system/clock.ts'
 import type { Database } from '../../store/tables.ts'
 import type { Piece, TokenCounts, Upstream } from '../../upstream/upstream.ts'
 import type { SettingsInForce } from '../settings.ts'
@@ -36,7 +37,7 @@ export async function* streamMessage(
   running: RunningRequest,
 ): AsyncGenerator<ChatEvent> {
   const { exchange, modelRequest } = await prepareExchange(db, upstream, settings, userId, sent, running)
-  const { signal } = running
+  const { signal, clock } = running
   let record: AnswerRecord | undefined
   let usage: TokenCounts | undefined
   // A client that reads no more holds this generator back: what it was not sent is kept all the same.
@@ -44,7 +45,7 @@ export async function* streamMessage(
   signal.addEventListener('abort', keep)
   try {
     for await (const piece of upstream.stream(modelRequest, signal)) {
-      record ??= new AnswerRecord(db, exchange)
+      record ??= new AnswerRecord(db, exchange, clock)
       const delta = await record.take(piece)
       if (piece.kind === 'finish') usage = piece.usage
       if (delta !== '') yield { event: 'delta', data: { ...shared(record.exchange), delta } }
@@ -83,6 +84,7 @@ const storeEvery = 2_000
 export class AnswerRecord {
   readonly exchange: Exchange
   readonly #db: Database
+  readonly #clock: Clock
   readonly #text = new StorableStream()
   #isStored = false
   /** Something was taken since the last write. */
@@ -93,9 +95,10 @@ export class AnswerRecord {
   /** A write that nobody waits for. */
   #meanwhile: Promise<void> | undefined
 
-  constructor(db: Database, exchange: PreparedExchange['exchange']) {
+  constructor(db: Database, exchange: PreparedExchange['exchange'], clock: Clock) {
     this.#db = db
-    const createdAt = new Date().toISOString()
+    this.#clock = clock
+    const createdAt = isoNow(clock)
     this.exchange = { ...exchange, answer: '', incomplete: true, finishReason: null, createdAt }
   }
 
@@ -115,7 +118,7 @@ export class AnswerRecord {
     }
     this.#isDue = true
     if (!this.#isStored) await this.store()
-    else if (Date.now() - this.#storedAt >= storeEvery) this.#storeMeanwhile()
+    else if (this.#clock.monotonic() - this.#storedAt >= storeEvery) this.#storeMeanwhile()
     return text
   }
 
@@ -145,7 +148,7 @@ export class AnswerRecord {
       this.#isDue = this.#isStored
       throw error
     } finally {
-      this.#storedAt = Date.now()
+      this.#storedAt = this.#clock.monotonic()
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { Completion, CompletionRequest, Message } from '../../../contract/completion.ts'
 import type { SendRequest, SendResponse } from '../../../contract/conversation.ts'
 import type { Model } from '../../../contract/model.ts'
+import { type Clock, isoNow } from '../../../system/clock.ts'
 import type { Hold } from '../../limits/memory-budget.ts'
 import { Refusal } from '../../refusal.ts'
 import type { Database } from '../../store/tables.ts'
@@ -18,6 +19,7 @@ export interface RunningRequest {
   /** Aborted when the client goes away or the service stops. */
   signal: AbortSignal
   hold: Hold
+  clock: Clock
 }
 
 /** Everything that is known about an exchange before the model says a word. */
@@ -37,10 +39,10 @@ export async function prepareExchange(
   settings: SettingsInForce,
   userId: string,
   { message, context_id, model }: MessageRequest,
-  { signal, hold }: RunningRequest,
+  { signal, hold, clock }: RunningRequest,
 ): Promise<PreparedExchange> {
   requireChat(settings)
-  const askedAt = new Date().toISOString()
+  const askedAt = isoNow(clock)
   const earlier =
     context_id === undefined
       ? []
@@ -77,7 +79,7 @@ export async function sendMessage(
   const { exchange, modelRequest } = await prepareExchange(db, upstream, settings, userId, sent, running)
   const { choices, model } = await upstream.complete(modelRequest, running.signal)
   const response = storableText(choices[0]?.message.content ?? '')
-  const createdAt = new Date().toISOString()
+  const createdAt = isoNow(running.clock)
   await storeExchange(db, {
     ...exchange,
     answer: response,

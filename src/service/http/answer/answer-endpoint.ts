@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { EndpointName } from '../../../contract/endpoints.ts'
+import type { Clock } from '../../../system/clock.ts'
 import type { Caller } from '../../domain/access/callers.ts'
 import { originOf } from '../../domain/audit.ts'
 import type { LiveSettings } from '../../domain/live-settings.ts'
@@ -21,12 +22,13 @@ export interface Serving {
   running: RunningAnswers
   memory: RequestMemory
   failures: FailureLog
+  clock: Clock
 }
 
 /** Validates a request of the interface, has it handled, and sends what came of it in its form. */
 export async function answerEndpoint<N extends EndpointName>(
   name: N,
-  { store, upstream, live, running, memory, failures }: Serving,
+  { store, upstream, live, running, memory, failures, clock }: Serving,
   caller: Caller,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -38,7 +40,7 @@ export async function answerEndpoint<N extends EndpointName>(
     upstream,
     live,
     caller,
-    by: originOf(caller, request.id),
+    by: originOf(caller, request.id, clock),
     body,
     query,
     id,

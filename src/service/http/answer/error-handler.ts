@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '../../../system/clock.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
 import { errorBodyOf, type Refusal, type RefusalCode, statusOf } from '../../refusal.ts'
 import { toRefusal } from '../../to-refusal.ts'
@@ -23,11 +24,11 @@ const quietTime = 10_000
 
 /** Logs the failures that are the service's own. While the database is down, every request has the same one. */
 export class FailureLog {
-  readonly #now: () => number
+  readonly #clock: Clock
   readonly #lines = new Map<string, { at: number; omitted: number }>()
 
-  constructor(now: () => number = Date.now) {
-    this.#now = now
+  constructor(clock: Clock) {
+    this.#clock = clock
   }
 
   write(log: Pick<FastifyBaseLogger, 'error' | 'info'>, refusal: Refusal): void {
@@ -39,11 +40,11 @@ export class FailureLog {
       return
     }
     const line = this.#lines.get(code)
-    if (line && isShared(code) && this.#now() - line.at < quietTime) {
+    if (line && isShared(code) && this.#clock.monotonic() - line.at < quietTime) {
       line.omitted += 1
       return
     }
-    this.#lines.set(code, { at: this.#now(), omitted: 0 })
+    this.#lines.set(code, { at: this.#clock.monotonic(), omitted: 0 })
     const omitted = line?.omitted ? { omitted: line.omitted } : {}
     log.error({ code, ...omitted, err: refusal.cause ?? refusal }, message)
   }

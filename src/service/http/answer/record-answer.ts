@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '../../../system/clock.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
 
 export interface Records {
@@ -8,19 +9,20 @@ export interface Records {
   namesAddresses: boolean
   /** The key that a request came with, once that is known. */
   keyOf(request: FastifyRequest): string | undefined
+  clock: Clock
 }
 
 /** Has the end of a request logged and counted, however it ends; to be called at its beginning. */
 export function recordAnswer(
   request: FastifyRequest,
   reply: FastifyReply,
-  { metrics, namesAddresses, keyOf }: Records,
+  { metrics, namesAddresses, keyOf, clock }: Records,
 ): void {
-  const begun = performance.now()
+  const begun = clock.monotonic()
   metrics?.beginRequest()
   // Not Fastify's `onResponse`, which no answer reaches that its client did not wait for.
   reply.raw.once('close', () => {
-    const ms = performance.now() - begun
+    const ms = clock.monotonic() - begun
     const { method } = request
     // 0 stands for a client that went away before the end of its answer.
     const status = reply.raw.writableFinished ? reply.statusCode : 0

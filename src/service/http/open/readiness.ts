@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Clock } from '../../../system/clock.ts'
 import { Refusal } from '../../refusal.ts'
 import type { Database } from '../../store/tables.ts'
 import { toRefusal } from '../../to-refusal.ts'
@@ -11,11 +12,13 @@ const freshness = 500
 /** Whether requests should be sent here. */
 export class Readiness {
   readonly #db: Database
+  readonly #clock: Clock
   #stopping = false
   #checked: { at: number; outcome: Promise<Refusal | undefined> } | undefined
 
-  constructor(db: Database) {
+  constructor(db: Database, clock: Clock) {
     this.#db = db
+    this.#clock = clock
   }
 
   /** From now on this service is not ready. */
@@ -32,7 +35,7 @@ export class Readiness {
     if (this.#stopping) {
       return Promise.resolve(new Refusal('service_stopping', 'The service is stopping'))
     }
-    const now = performance.now()
+    const now = this.#clock.monotonic()
     if (!this.#checked || now - this.#checked.at > freshness) {
       this.#checked = { at: now, outcome: askDatabase(this.#db) }
     }

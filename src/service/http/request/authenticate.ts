@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
+import type { Clock } from '../../../system/clock.ts'
 import type { Caller, Callers } from '../../domain/access/callers.ts'
 import { hashKey } from '../../domain/access/keys.ts'
 import { adminId, type Permission } from '../../domain/access/permissions.ts'
@@ -9,6 +10,14 @@ import type { Database } from '../../store/tables.ts'
 
 /** Digests of the keys that live only in this process; they act as the admin. */
 export type ProcessKeys = ReadonlySet<string>
+
+/** Where the credentials of a request are looked up. */
+interface Credentials {
+  callers: Callers
+  db: Database
+  processKeys: ProcessKeys
+  clock: Clock
+}
 
 const processCaller: Caller = {
   keyId: 'process',
@@ -26,17 +35,12 @@ const bearer = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
  * Whom a request acts as.
  * @throws Refusal `unauthorized`, in the same words for a key that is unknown, revoked or past its end
  */
-export async function authenticate(
-  callers: Callers,
-  db: Database,
-  processKeys: ProcessKeys,
-  headers: IncomingHttpHeaders,
-): Promise<Caller> {
+export async function authenticate(credentials: Credentials, headers: IncomingHttpHeaders): Promise<Caller> {
   if (!headers.authorization?.toLowerCase().startsWith('bearer ')) {
     throw new Refusal('unauthorized', 'An API key is needed in the header Authorization: Bearer <API_KEY>')
   }
   const key = bearer.exec(headers.authorization)?.[1]
-  const caller = key === undefined ? undefined : await findCaller(callers, db, processKeys, key)
+  const caller = key === undefined ? undefined : await findCaller(credentials, key)
   if (!caller) throw new Refusal('unauthorized', 'The API key is not valid')
   return caller
 }
@@ -46,12 +50,10 @@ const keyForm = /^ck_[A-Za-z0-9_-]{43}$/
 
 /** A key says of itself that it is one; anything else may be an access token. */
 async function findCaller(
-  callers: Callers,
-  db: Database,
-  processKeys: ProcessKeys,
+  { callers, db, processKeys, clock }: Credentials,
   key: string,
 ): Promise<Caller | undefined> {
-  if (!keyForm.test(key)) return findTokenCaller(db, key)
+  if (!keyForm.test(key)) return findTokenCaller(db, key, clock)
   const digest = hashKey(key)
   return processKeys.has(digest) ? processCaller : callers.find(digest)
 }
@@ -76,15 +78,18 @@ export class RequestCallers {
   readonly #find: (headers: IncomingHttpHeaders) => Promise<Caller>
   readonly #known = new WeakMap<FastifyRequest, { caller: Caller; at: number }>()
 
+  readonly #clock: Clock
+
   /** @param find as `authenticate` does it */
-  constructor(find: (headers: IncomingHttpHeaders) => Promise<Caller>) {
+  constructor(find: (headers: IncomingHttpHeaders) => Promise<Caller>, clock: Clock) {
     this.#find = find
+    this.#clock = clock
   }
 
   /** Finds out whose a request is. @throws Refusal `unauthorized` */
   async identify(request: FastifyRequest): Promise<Caller> {
     const caller = await this.#find(request.headers)
-    this.#known.set(request, { caller, at: performance.now() })
+    this.#known.set(request, { caller, at: this.#clock.monotonic() })
     return caller
   }
 
@@ -102,6 +107,6 @@ export class RequestCallers {
 
   /** Whether a body came so late that rights may have been taken away meanwhile. */
   isLate(request: FastifyRequest): boolean {
-    return performance.now() - (this.#known.get(request)?.at ?? 0) > promptArrival
+    return this.#clock.monotonic() - (this.#known.get(request)?.at ?? 0) > promptArrival
   }
 }

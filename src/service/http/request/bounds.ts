@@ -6,7 +6,7 @@ import { mostMetadata } from '../../domain/users.ts'
 /**
  * Where docs/interface.md, "Resources and their fields", is silent: which fields this service requires
  * and what it accepts in them.
- * docs/service.md lists the same. Types are the contract's, checked before.
+ * docs/reference/service.md lists the same. Types are the contract's, checked before.
  */
 interface Bound {
   /** Dotted, as in a fault; empty for the body itself. */

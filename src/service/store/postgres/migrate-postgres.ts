@@ -98,12 +98,10 @@ const ledger =
 
 async function apply(client: ClientBase, migration: Migration): Promise<void> {
   await client.query(translateSchema(migration.statements))
-  await client.query('insert into migrations (number, name, checksum, applied_at) values ($1, $2, $3, $4)', [
-    migration.number,
-    migration.name,
-    checksumOf(migration),
-    new Date().toISOString(),
-  ])
+  await client.query(
+    `insert into migrations (number, name, checksum, applied_at) values ($1, $2, $3, ${now})`,
+    [migration.number, migration.name, checksumOf(migration)],
+  )
 }
 
 async function hasTriggers(client: ClientBase): Promise<boolean> {
@@ -125,7 +123,7 @@ async function underLock(client: ClientBase, work: () => Promise<void>): Promise
   }
 }
 
-/** Now, as `new Date().toISOString()` writes it. */
+/** Now, as `toISOString` of a Date writes it. */
 const now = `to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
 /**

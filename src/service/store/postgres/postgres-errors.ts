@@ -103,7 +103,7 @@ function tlsFailure(cause: unknown, place: string): Failure | undefined {
   const isTls = /CERT|SELF_SIGNED|UNABLE_TO_|_TLS_|_SSL_|EPROTO/.test(code) || / SSL /.test(cause.message)
   if (!isTls) return undefined
   return new Failure('tls', `No encrypted connection to ${place}: ${cause.message}`, {
-    hint: 'Name the certificate of its authority with sslrootcert in the URL, or see sslmode in docs/service.md',
+    hint: 'Name the certificate of its authority with sslrootcert in the URL, or see sslmode in docs/reference/service-storage.md',
     cause,
   })
 }

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../../../contract/failure.ts'
+import { type Clock, isoNow } from '../../../system/clock.ts'
 import { describeSystemError } from '../../../system/describe-system-error.ts'
 import { loadSqlite } from '../../../system/load-sqlite.ts'
 import { makePrivateDirectory } from '../../../system/private-directory.ts'
@@ -76,7 +77,7 @@ export interface Restored {
  * state that is in: damaged, or of a newer chatctl. The caller sees to it that no service runs.
  * @throws as `checkBackup`; nothing is changed then
  */
-export async function restore(folder: string, backup: string): Promise<Restored> {
+export async function restore(folder: string, backup: string, clock: Clock): Promise<Restored> {
   const file = resolve(backup)
   const data = databaseFile(folder)
   const partial = `${data}.partial`
@@ -86,7 +87,7 @@ export async function restore(folder: string, backup: string): Promise<Restored>
     makePrivateDirectory(dirname(data))
     source = openBackup(file)
     await copyInto(partial, source)
-    const kept = existsSync(data) ? join(dirname(data), `before-restore-${timestamp()}.db`) : null
+    const kept = existsSync(data) ? join(dirname(data), `before-restore-${timestamp(clock)}.db`) : null
     if (kept) moveDatabase(data, kept)
     moveIntoPlace(partial, data)
     // A backup of an older program is brought up to date here, not at the next start.
@@ -182,4 +183,4 @@ const isSystemError = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && /^E[A-Z]+$/.test(String(error.code))
 
 /** Of now, as names of files take it. */
-const timestamp = (): string => new Date().toISOString().replaceAll(/[:.]/g, '-')
+const timestamp = (clock: Clock): string => isoNow(clock).replaceAll(/[:.]/g, '-')

@@ -98,13 +98,13 @@ export class GroupCommit {
   }
 
   async #lockFile(): Promise<void> {
-    const deadline = Date.now() + busyTimeout
+    const deadline = performance.now() + busyTimeout
     for (let pause = 1; ; pause = Math.min(pause * 2, longestPause)) {
       try {
         this.#connection.exec('begin immediate')
         return
       } catch (error) {
-        if (!isBusy(error) || Date.now() > deadline) throw error
+        if (!isBusy(error) || performance.now() > deadline) throw error
         await delay(pause * (0.5 + Math.random()))
       }
     }

@@ -74,6 +74,8 @@ function createLedger(database: DatabaseSync): void {
 function apply(database: DatabaseSync, migration: Migration): void {
   database.exec(migration.statements)
   database
-    .prepare('insert into migrations (number, name, checksum, applied_at) values (?, ?, ?, ?)')
-    .run(migration.number, migration.name, checksumOf(migration), new Date().toISOString())
+    .prepare(
+      "insert into migrations (number, name, checksum, applied_at) values (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))",
+    )
+    .run(migration.number, migration.name, checksumOf(migration))
 }

@@ -98,13 +98,13 @@ function prepare(connection: DatabaseSync, file: string, wanted: readonly Migrat
 
 /** SQLite does not wait by itself when several connections change the journal mode at once. */
 function useWriteAheadLog(connection: DatabaseSync): void {
-  const deadline = Date.now() + busyTimeout
+  const deadline = performance.now() + busyTimeout
   for (;;) {
     try {
       connection.exec('pragma journal_mode = wal')
       return
     } catch (error) {
-      if (!isBusy(error) || Date.now() > deadline) throw error
+      if (!isBusy(error) || performance.now() > deadline) throw error
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
     }
   }

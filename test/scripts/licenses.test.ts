@@ -7,19 +7,19 @@ import { packageFile, root } from './package-file.ts'
 interface Section {
   name: string
   version: string
-  licence: string
+  license: string
   text: string
 }
 
-/** Licences that let a program be passed on under MIT when their text goes with it. */
+/** Licenses that let a program be passed on under MIT when their text goes with it. */
 const permitted = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueOak-1.0.0', 'ISC', 'MIT']
 
 function readSections(): Section[] {
-  const text = readFileSync(join(root, 'dist/licences.txt'), 'utf8')
+  const text = readFileSync(join(root, 'dist/licenses.txt'), 'utf8')
   const parts = text.split(/^=== (\S+) (\S+) \((.+)\)$/m).slice(1)
   return Array.from({ length: parts.length / 4 }, (_, index) => {
-    const [name = '', version = '', licence = '', body = ''] = parts.slice(index * 4)
-    return { name, version, licence, text: body.trim() }
+    const [name = '', version = '', license = '', body = ''] = parts.slice(index * 4)
+    return { name, version, license, text: body.trim() }
   })
 }
 
@@ -34,7 +34,7 @@ function findUsed(): Set<string> {
   return new Set(names)
 }
 
-describe('dist/licences.txt', () => {
+describe('dist/licenses.txt', () => {
   const sections = readSections()
 
   it('has every package that the source imports and an installation does not bring', () => {
@@ -56,8 +56,8 @@ describe('dist/licences.txt', () => {
     }
   })
 
-  it('names the licence of each, and all may be passed on', () => {
-    const others = sections.filter(({ licence }) => !permitted.includes(licence))
+  it('names the license of each, and all may be passed on', () => {
+    const others = sections.filter(({ license }) => !permitted.includes(license))
     expect(others).to.deep.equal([])
   })
 

@@ -1,0 +1,88 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+/**
+ * `node scripts/check-terms.ts [PATH…]` fails if a file contains a term that the table of docs/style.md
+ * says to avoid. Without paths, it checks the files that cspell.json lists for the spelling.
+ */
+
+interface Term {
+  /** Finds the term, also in a camelCase name and across the lines of a comment. */
+  pattern: RegExp
+  /** Finds the phrases in which the term is correct. */
+  exceptions: RegExp[]
+  /** What to write instead. */
+  use: string
+}
+
+export interface Finding {
+  line: number
+  found: string
+  use: string
+}
+
+const styleGuide = 'docs/style.md'
+/** White space, with the mark that begins the next line of a comment or a quotation. */
+const gap = String.raw`(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*(?:(?:\*|\/\/|#|>)[^\S\n]+)?)`
+
+/** @param guide text of docs/style.md */
+export function readTerms(guide: string): Term[] {
+  const [, ...rows] =
+    guide
+      .split(/^\| use \| avoid \| except \|$/m)[1]
+      ?.trim()
+      .split('\n') ?? []
+  return rows.flatMap((row) => {
+    const [, use = '', avoid = '', except = ''] = row.split('|').map((cell) => cell.trim())
+    const exceptions = listOf(except).map(patternOf)
+    return listOf(avoid).map((phrase) => ({ use, pattern: patternOf(phrase), exceptions }))
+  })
+}
+
+export function findTerms(text: string, terms: readonly Term[]): Finding[] {
+  return terms
+    .flatMap(({ pattern, exceptions, use }) => {
+      const blank = (phrase: string) => phrase.replace(/\S/g, ' ')
+      const checked = exceptions.reduce((rest, exception) => rest.replace(exception, blank), text)
+      return [...checked.matchAll(pattern)].map((match) => ({
+        line: text.slice(0, match.index).split('\n').length,
+        found: match[0].replace(/\s+((\*|\/\/|#|>)\s+)?/g, ' '),
+        use,
+      }))
+    })
+    .sort((a, b) => a.line - b.line)
+}
+
+function listOf(cell: string): string[] {
+  return cell.split(',').flatMap((phrase) => phrase.trim() || [])
+}
+
+/** Words begin after anything but a letter, or with the capital letter of a part of a camelCase name. */
+function patternOf(phrase: string): RegExp {
+  const words = phrase.split(' ').map((variants) => `(?:${variants.split('/').map(anyCase).join('|')})`)
+  return new RegExp(`(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))${words.join(gap)}(?![a-z])`, 'g')
+}
+
+function anyCase(word: string): string {
+  return `[${word.charAt(0).toUpperCase()}${word.charAt(0)}]${word.slice(1)}`
+}
+
+if (import.meta.main) {
+  const root = resolve(import.meta.dirname, '..')
+  const read = (path: string) => readFileSync(join(root, path), 'utf8')
+  const { files, ignorePaths } = JSON.parse(read('cspell.json'))
+  const included = process.argv.length > 2 ? process.argv.slice(2) : files
+  const patterns = [
+    ...included.map((path: string) => `:(glob)${path}`),
+    ...[...ignorePaths, styleGuide].map((path: string) => `:(exclude,glob)${path}`),
+  ]
+  const listed = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...patterns]
+  const paths = execFileSync('git', listed, { cwd: root, encoding: 'utf8' }).split('\0').filter(Boolean)
+  const terms = readTerms(read(styleGuide))
+  const findings = [...new Set(paths)].flatMap((path) =>
+    findTerms(read(path), terms).map(({ line, found, use }) => `${path}:${line}: "${found}": use ${use}\n`),
+  )
+  process.stdout.write(findings.join(''))
+  if (findings.length > 0) process.exitCode = 1
+}

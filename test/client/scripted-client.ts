@@ -1,0 +1,35 @@
+import { Client } from '../../src/client/client.ts'
+import type { ClientOptions } from '../../src/client/client-options.ts'
+import type { FaultServer, Script } from '../support/fault-server.ts'
+import { forward } from '../support/lifetime.ts'
+import { scriptedServer } from '../support/scripted-server.ts'
+
+export interface ScriptedClient {
+  readonly server: FaultServer
+  readonly client: Client
+  /** Starts the server, and makes a client of it. */
+  start(script: Script, options?: Partial<ClientOptions>): Promise<void>
+}
+
+/**
+ * To be called in a suite: a server that each test starts, and a client of it.
+ * @param common gives the options of every client
+ */
+export function scriptedClient(common: () => Partial<ClientOptions>): ScriptedClient {
+  let client: Client | undefined
+  afterEach(async () => {
+    await client?.close()
+    client = undefined
+  })
+  const server = scriptedServer()
+  return {
+    server,
+    client: forward(() => {
+      if (!client) throw new Error('The client was not started')
+      return client
+    }),
+    async start(script, options = {}) {
+      client = new Client({ baseUrl: await server.start(script), ...common(), ...options })
+    },
+  }
+}

@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { generateKey, hashKey } from '../../src/service/domain/access/keys.ts'
+import { createServer, type ServerParts } from '../../src/service/http/create-server.ts'
+import { openSqlite, type SqliteStore } from '../../src/service/store/sqlite/open-sqlite.ts'
+import { createOffline } from '../../src/service/upstream/offline.ts'
+import { caller, type TemporaryService } from './temporary-service.ts'
+
+/** The HTTP server of the service, without what starts a service around it. */
+export interface StartedServer {
+  url: string
+  store: SqliteStore
+  /** A key of the process. */
+  key: string
+  /** A request with that key. */
+  call: TemporaryService['call']
+  close(): Promise<void>
+}
+
+/** Starts a server on an empty store, which is gone when it is closed; it is offline and has no log by default. */
+export async function startServer(parts: Partial<ServerParts> = {}): Promise<StartedServer> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'chatctl-server-'))
+  const store = openSqlite(dataDir)
+  const key = generateKey()
+  const server = createServer({
+    store,
+    dataDir,
+    upstream: createOffline(),
+    processKeys: new Set([hashKey(key)]),
+    stopping: new AbortController().signal,
+    logger: undefined,
+    ...parts,
+  })
+  const url = await server.listen({ host: '127.0.0.1', port: 0 })
+  const close = async () => {
+    await server.close()
+    await store.close()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+  return { url, store, key, call: caller(url, key), close }
+}
+
+/** The same for the time of `use`. */
+export async function withServer<T>(
+  parts: Partial<ServerParts>,
+  use: (server: StartedServer) => Promise<T>,
+): Promise<T> {
+  const server = await startServer(parts)
+  try {
+    return await use(server)
+  } finally {
+    await server.close()
+  }
+}

@@ -1,0 +1,86 @@
+/** Something that a test opens, and has to close. */
+type Closable = { close(): unknown } | { remove(): unknown }
+
+/** To be called in a suite: opens a new one before each of its tests, and closes it after. */
+export function perTest<T extends Closable>(open: () => T | Promise<T>): T
+export function perTest<T extends object>(open: () => T | Promise<T>, close: (opened: T) => unknown): T
+export function perTest<T extends object>(
+  open: () => T | Promise<T>,
+  close: (opened: T) => unknown = closeOrRemove,
+): T {
+  return openBetween(beforeEach, 'afterEach', open, close)
+}
+
+/** To be called in a suite: opens one for all of its tests, and closes it after the last. */
+export function perSuite<T extends Closable>(open: () => T | Promise<T>): T
+export function perSuite<T extends object>(open: () => T | Promise<T>, close: (opened: T) => unknown): T
+export function perSuite<T extends object>(
+  open: () => T | Promise<T>,
+  close: (opened: T) => unknown = closeOrRemove,
+): T {
+  return openBetween(before, 'afterAll', open, close)
+}
+
+function openBetween<T extends object>(
+  first: Mocha.HookFunction,
+  last: 'afterEach' | 'afterAll',
+  open: () => T | Promise<T>,
+  close: (opened: T) => unknown,
+): T {
+  let opened: T | undefined
+  first(async function () {
+    const fresh = await open()
+    opened = fresh
+    closersOf(this.test?.parent as Mocha.Suite, last).push(async () => {
+      opened = undefined
+      await close(fresh)
+    })
+  })
+  return forward(() => {
+    if (!opened) throw new Error('This exists only while a test or hook of its suite runs')
+    return opened
+  })
+}
+
+type Closer = () => Promise<void>
+
+const closers = {
+  afterEach: new WeakMap<Mocha.Suite, Closer[]>(),
+  afterAll: new WeakMap<Mocha.Suite, Closer[]>(),
+}
+
+/** What closes the things of a suite: the last opened first, and after all hooks that the suite declares. */
+function closersOf(suite: Mocha.Suite, last: 'afterEach' | 'afterAll'): Closer[] {
+  const known = closers[last].get(suite)
+  if (known) return known
+  const added: Closer[] = []
+  closers[last].set(suite, added)
+  // A hook that is added while the suite runs comes after those that were declared.
+  suite[last](async () => {
+    for (const close of added.splice(0).reverse()) await close()
+  })
+  return added
+}
+
+/** An object that has, at any time, the properties of the current one: a test needs no variable. */
+export function forward<T extends object>(current: () => T): T {
+  return new Proxy({} as T, {
+    get(_, name) {
+      const value: unknown = Reflect.get(current(), name)
+      return typeof value === 'function' ? value.bind(current()) : value
+    },
+    set: (_, name, value) => Reflect.set(current(), name, value),
+    has: (_, name) => Reflect.has(current(), name),
+    ownKeys: () => Reflect.ownKeys(current()),
+    getOwnPropertyDescriptor(_, name) {
+      const found = Reflect.getOwnPropertyDescriptor(current(), name)
+      return found && { ...found, configurable: true }
+    },
+  })
+}
+
+function closeOrRemove(opened: object): unknown {
+  return 'close' in opened
+    ? (opened as { close(): unknown }).close()
+    : (opened as { remove(): unknown }).remove()
+}

@@ -1,0 +1,32 @@
+import { type FaultServer, json, startFaultServer } from './fault-server.ts'
+import { perSuite } from './lifetime.ts'
+import { createSandbox, type Sandbox } from './sandbox.ts'
+
+/** A home, and a service that answers `ok` to every message. */
+export interface ServedMessages {
+  readonly sandbox: Sandbox
+  readonly server: FaultServer
+  /** The environment that leads to the service. */
+  env(): NodeJS.ProcessEnv
+  /** The messages of this test so far. */
+  sent(): string[]
+}
+
+/** To be called in a suite. */
+export function servedMessages(): ServedMessages {
+  const sandbox = perSuite(createSandbox)
+  const server = perSuite(() =>
+    startFaultServer(
+      json(200, { id: 'm', response: 'ok', context_id: 'c', created_at: '2026-01-01T00:00:00Z' }),
+    ),
+  )
+  beforeEach(() => {
+    server.requests.length = 0
+  })
+  return {
+    sandbox,
+    server,
+    env: () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' }),
+    sent: () => server.requests.map(({ body }) => JSON.parse(body).message),
+  }
+}
