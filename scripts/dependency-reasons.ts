@@ -51,6 +51,7 @@ export const dependencyReasons: Record<string, string> = {
   'openid-client': 'tests: a third-party OAuth client for the embedded service',
   otpauth: 'time-based one-time passwords (TOTP) as a second factor',
   pg: 'PostgreSQL',
+  'pg-connection-string': 'parses the URL of a PostgreSQL database',
   pino: 'logs of the embedded service',
   'playwright-core': 'tests: drives a browser through the pages of the embedded service',
   'prom-client': '`/metrics` in the Prometheus format',

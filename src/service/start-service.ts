@@ -19,7 +19,7 @@ import type { UpstreamOptions } from './upstream/upstream-address.ts'
 export interface ServiceOptions extends ExposureOptions {
   /** Made, 0700, when missing; the database is `chatctl.db` inside, 0600. */
   dataDir: string
-  /** Says where libpq's file of passwords is. */
+  /** Says what the URL of PostgreSQL omits: `PGHOST`, `PGPASSWORD`, `PGPASSFILE`, and the like. */
   env?: NodeJS.ProcessEnv | undefined
   /** `postgres://…`, in place of the database in the data folder. */
   database?: string | undefined

@@ -30,7 +30,7 @@ describe('a profile that is signed in to one address, and another address', () =
 
   it('a sign-in to the other leaves nothing of the first, even while its token is renewed', async () => {
     expireCredential(sandbox)
-    server.script.token = [delayed(2500, server.tokens())]
+    server.script.token = [delayed(500, server.tokens())]
     const renewing = run('chat', 'models')
     while (server.refreshes().length === 0) await sleep(10)
     await storeKey(sandbox, 'key-1', other)

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -9,6 +7,8 @@ import { Journal } from '../../src/bulk/journal/journal.ts'
 import type { Outcome } from '../../src/bulk/journal/journal-line.ts'
 import { rowKey, stepsOf, type UserRow } from '../../src/bulk/rows/user-row.ts'
 import { Failure } from '../../src/contract/failure.ts'
+import { makeEmptyDirectory } from '../support/empty-directory.ts'
+import { perTest } from '../support/lifetime.ts'
 
 /** What an import has done of a row: its steps up to one, and what became of that; none where nothing was sent. */
 interface Progress {
@@ -41,16 +41,12 @@ const progressOf = (rows: typeof file extends fc.Arbitrary<infer T> ? T : never)
   }))
 
 describe('a journal that is carried over to a file that has changed', () => {
-  let folder: string
+  const folder = perTest(makeEmptyDirectory)
   let count = 0
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'chatctl-carry-'))
-  })
-  afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
   function open(rows: number): Journal {
     return Journal.open({
-      path: join(folder, `${count++}.jsonl`),
+      path: join(folder.path, `${count++}.jsonl`),
       header: headerFor(rows),
       release: () => {},
     })
@@ -109,7 +105,7 @@ describe('a journal that is carried over to a file that has changed', () => {
           // Where nothing was sent, there is no journal.
           fc.pre(before.some(({ sent }) => sent !== undefined))
           const journal = await play(before)
-          const path = join(folder, `${count - 1}.jsonl`)
+          const path = join(folder.path, `${count - 1}.jsonl`)
           const kept = before.filter((_, index) => !removed.includes(index))
           const keys = new Set(before.map(({ row }) => rowKey(row)))
           const now = shuffled(
@@ -146,8 +142,8 @@ describe('a journal that is carried over to a file that has changed', () => {
   it('can be carried over again, with the ids of the users', async () => {
     const [one, two] = [{ email: 'a@x.org', role: 'admin' }, { email: 'b@x.org' }]
     const first = await play([{ row: one, sent: { step: 1, did: 'refused' } }])
-    const second = await carry(first, join(folder, `${count - 1}.jsonl`), [two, one], 1)
-    const third = await carry(second, join(folder, `${count - 1}.jsonl`), [one, two], 2)
+    const second = await carry(first, join(folder.path, `${count - 1}.jsonl`), [two, one], 1)
+    const third = await carry(second, join(folder.path, `${count - 1}.jsonl`), [one, two], 2)
     expect(third.rows.of(0)).to.deep.equal({ step: 'assign', phase: 'refused' })
     expect(third.lastLine(0)?.id).to.equal('made_0')
     for (const journal of [first, second, third]) await journal.close()

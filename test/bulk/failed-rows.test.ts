@@ -1,11 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { InputFormat } from '../../src/bulk/input/input-format.ts'
 import type { InputRow } from '../../src/bulk/input/input-row.ts'
 import { FailedRows } from '../../src/bulk/results/failed-rows.ts'
+import { makeEmptyDirectory } from '../support/empty-directory.ts'
+import { perTest } from '../support/lifetime.ts'
 import { rowsOf, textInput } from './input/text-input.ts'
 
 const inputs: Record<InputFormat, string> = {
@@ -17,13 +18,11 @@ const inputs: Record<InputFormat, string> = {
 }
 
 describe('the file of failed rows', () => {
-  let folder: string
+  const folder = perTest(makeEmptyDirectory)
   let path: string
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'chatctl-failed-'))
-    path = join(folder, 'failed')
+    path = join(folder.path, 'failed')
   })
-  afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
   async function rewrite(
     format: InputFormat,
@@ -79,14 +78,14 @@ describe('the file of failed rows', () => {
     for (let count = 0; row && count < 10_000; count++) await failed.add(row, undefined)
     expect(readFileSync(path, 'utf8')).to.equal('earlier')
     await failed.discard()
-    expect([readdirSync(folder), readFileSync(path, 'utf8')]).to.deep.equal([['failed'], 'earlier'])
+    expect([readdirSync(folder.path), readFileSync(path, 'utf8')]).to.deep.equal([['failed'], 'earlier'])
     await rewrite('jsonl', row ? [row] : [])
-    expect(readdirSync(folder)).to.deep.equal(['failed'])
+    expect(readdirSync(folder.path)).to.deep.equal(['failed'])
     if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).to.equal(0o600)
   })
 
   it('is left as it is where no row failed', async () => {
     await new FailedRows(path, 'json').finish()
-    expect(readdirSync(folder)).to.deep.equal([])
+    expect(readdirSync(folder.path)).to.deep.equal([])
   })
 })

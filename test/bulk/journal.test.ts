@@ -1,11 +1,12 @@
-import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { Journal } from '../../src/bulk/journal/journal.ts'
 import type { EndLine, JournalHeader, StepLine } from '../../src/bulk/journal/journal-line.ts'
 import { isUnsettled, type RowState } from '../../src/bulk/journal/row-states.ts'
+import { makeEmptyDirectory } from '../support/empty-directory.ts'
+import { perTest } from '../support/lifetime.ts'
 
 const rows = 5
 const header: JournalHeader = {
@@ -17,15 +18,12 @@ const header: JournalHeader = {
   at: '2026-01-02T03:04:05.000Z',
 }
 
-let folder: string
+const folder = perTest(makeEmptyDirectory)
 let path: string
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'chatctl-journal-'))
-  path = join(folder, 'journal.jsonl')
+  path = join(folder.path, 'journal.jsonl')
 })
-
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function open(): Journal {
   return Journal.open({ path, header, release: () => {} })

@@ -1,20 +1,17 @@
-import { appendFileSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { readSpent } from '../../src/bulk/journal/spent-quota.ts'
+import { makeEmptyDirectory } from '../support/empty-directory.ts'
+import { perTest } from '../support/lifetime.ts'
 
 const service = 'https://chat.example/'
 const hour = 3_600_000
 const now = Date.UTC(2026, 0, 2, 12)
 
 describe('what imports have spent of a quota', () => {
-  let folder: string
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'chatctl-spent-'))
-  })
-  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = perTest(makeEmptyDirectory)
 
   /** A journal with requests at these times. One that was last written before the window is not read. */
   function plant(name: string, times: readonly number[], of = service, writtenAt = Math.max(...times)): void {
@@ -24,11 +21,11 @@ describe('what imports have spent of a quota', () => {
       ...times.map((at, row) => ({ row, step: 'create', at })),
       { row: 0, step: 'create', did: 'took' },
     ]
-    const path = join(folder, name)
+    const path = join(folder.path, name)
     writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
     utimesSync(path, writtenAt / 1000, writtenAt / 1000)
   }
-  const read = (window = hour) => readSpent(folder, { service, window, now })
+  const read = (window = hour) => readSpent(folder.path, { service, window, now })
 
   it('is that of all files and of journals that were replaced, in the window that is open', async () => {
     plant('a.jsonl', [now - 3 * hour, now - hour / 2, now - 1000])
@@ -42,7 +39,7 @@ describe('what imports have spent of a quota', () => {
 
   it('does not include a journal that another import removes meanwhile', async () => {
     plant('a.jsonl', [now - 1000])
-    symlinkSync(join(folder, 'nowhere'), join(folder, 'b.jsonl'))
+    symlinkSync(join(folder.path, 'nowhere'), join(folder.path, 'b.jsonl'))
     expect(await read()).to.deep.equal({ since: now - 1000, requests: 1 })
   })
 
@@ -51,7 +48,7 @@ describe('what imports have spent of a quota', () => {
     const named = (length: number) => ({
       ...{ type: 'window', at: now - 66 * 60_000, length, since: now - 110 * 60_000, requests: 1 },
     })
-    appendFileSync(join(folder, 'a.jsonl'), `${JSON.stringify(named(hour))}\n`)
+    appendFileSync(join(folder.path, 'a.jsonl'), `${JSON.stringify(named(hour))}\n`)
     expect(await read()).to.deep.equal({ since: now - 5000, requests: 1 })
     expect(await read(2 * hour)).to.deep.equal({ since: now - 70 * 60_000, requests: 3 })
   })
@@ -65,7 +62,7 @@ describe('what imports have spent of a quota', () => {
       fc.asyncProperty(requests, async (all) => {
         for (const journal of [0, 1, 2, 3]) {
           const times = all.filter(([of]) => of === journal).map(([, ago]) => now - ago)
-          rmSync(join(folder, `${journal}.jsonl`), { force: true })
+          rmSync(join(folder.path, `${journal}.jsonl`), { force: true })
           if (times.length > 0) plant(`${journal}.jsonl`, times, service, now)
         }
         let window: { since: number; requests: number } | undefined

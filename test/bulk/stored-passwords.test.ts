@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -7,13 +5,11 @@ import type { InputRow } from '../../src/bulk/input/input-row.ts'
 import { ResultsWriter } from '../../src/bulk/results/results-file.ts'
 import { PasswordsInOrder } from '../../src/bulk/results/stored-passwords.ts'
 import { DocumentFile } from '../../src/system/document-file.ts'
+import { makeEmptyDirectory } from '../support/empty-directory.ts'
+import { perTest } from '../support/lifetime.ts'
 
 describe('the passwords of a file of results', () => {
-  let folder: string
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'chatctl-passwords-'))
-  })
-  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = perTest(makeEmptyDirectory)
 
   it('are read back, whatever the service said of the rows', async () => {
     const error = fc.string({
@@ -24,7 +20,7 @@ describe('the passwords of a file of results', () => {
         fc.array(error, { minLength: 1, maxLength: 5 }),
         fc.constantFrom('csv' as const, 'jsonl' as const),
         async (errors, format) => {
-          const path = join(folder, `results.${format}`)
+          const path = join(folder.path, `results.${format}`)
           const writer = new ResultsWriter(new DocumentFile(path), { format, hasPasswords: true })
           const emailOf = (index: number) => `user${index}@example.com`
           await writer.write(

@@ -212,6 +212,9 @@ const unlisted = new Set([
   'DBUS_SESSION_BUS_ADDRESS',
   'XDG_RUNTIME_DIR',
   'SystemRoot',
+  // The default of PGUSER, which the system sets.
+  'USER',
+  'USERNAME',
   'TMP',
 ])
 

@@ -7,6 +7,7 @@ import { json, startFaultServer } from '../support/fault-server.ts'
 import { freePort } from '../support/free-port.ts'
 import { plantBrowserSession } from '../support/plant-browser-session.ts'
 import { runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { SteppedClock } from '../support/stepped-clock.ts'
 import { FlagRuns } from './flag-runs.ts'
 
 const flags = new FlagRuns()
@@ -47,8 +48,9 @@ const effects: Record<string, () => Promise<void>> = {
     const args = ['service', 'keys', 'create', '--name', 'one', '--jq', '.expires_at', '--expires']
     expect((await runHere([...args, '2999-01-31'])).stdout).to.equal('2999-01-31T00:00:00.000Z\n')
     expect((await runHere([...args, 'never'])).stdout).to.equal('null\n')
-    const days = Date.parse((await runHere([...args, '30d'])).stdout.trim()) - Date.now()
-    expect(days / 86_400_000).to.be.within(29.9, 30)
+    const host = { clock: new SteppedClock() }
+    const { stdout } = await runChatctl(flags.sandbox, [...args, '30d'], { host })
+    expect(stdout).to.equal('2026-03-31T12:00:00.000Z\n')
     expect((await runHere([...args, '2001-01-31'])).exitCode).to.equal(2)
     expect((await runHere([...args, 'soon'])).exitCode).to.equal(2)
   },
@@ -280,7 +282,7 @@ async function serve(words: string[], use: (url: string) => Promise<void>): Prom
     expect(url).to.match(/^https?:/)
     await use(url)
   } finally {
-    interrupt('SIGTERM')
+    interrupt()
   }
   return (await ended).stderr
 }

@@ -26,7 +26,7 @@ export const typeInProcess: Typist = {
     running.stdin.end(from === undefined ? '' : readFileSync(inHome(from)))
     if (until === 'first output') {
       await Promise.race([once(running.stdout, 'data'), running.ended])
-      running.interrupt('SIGTERM')
+      running.interrupt()
     }
     const run: Run = await running.ended
     if (to === '>') writeFileSync(inHome(file), run.stdout)

@@ -1,19 +1,18 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { DocumentFile, replaceDocument } from '../../src/system/document-file.ts'
 import { temporaryPath } from '../../src/system/replace-file.ts'
+import { makeEmptyDirectory } from '../support/empty-directory.ts'
+import { perTest } from '../support/lifetime.ts'
 import { failing } from './failing.ts'
 
 describe('a file that is replaced as a whole', () => {
-  let directory: string
+  const directory = perTest(makeEmptyDirectory)
   let path: string
   beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), 'chatctl-document-'))
-    path = join(directory, 'results.csv')
+    path = join(directory.path, 'results.csv')
   })
-  afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
   it('is for its owner alone, whatever another process with this id has left', async function () {
     if (process.platform === 'win32') this.skip()
@@ -25,12 +24,12 @@ describe('a file that is replaced as a whole', () => {
 
   it('replaces the file that a symbolic link leads to, and keeps the link', async function () {
     if (process.platform === 'win32') this.skip()
-    const link = join(directory, 'link')
+    const link = join(directory.path, 'link')
     writeFileSync(path, 'old')
     symlinkSync(path, link)
     await replaceDocument(link, 'new')
     expect(readFileSync(path, 'utf8')).to.equal('new')
-    expect(readdirSync(directory)).to.have.members(['link', 'results.csv'])
+    expect(readdirSync(directory.path)).to.have.members(['link', 'results.csv'])
     expect(readFileSync(link, 'utf8')).to.equal('new')
   })
 
@@ -41,10 +40,10 @@ describe('a file that is replaced as a whole', () => {
   })
 
   it('removes what one killed process has left, and nothing of the others', () => {
-    const left = (pid: number) => join(directory, `.results.csv.${pid}-abc.part`)
+    const left = (pid: number) => join(directory.path, `.results.csv.${pid}-abc.part`)
     for (const pid of [12, 123]) writeFileSync(left(pid), '')
     new DocumentFile(path).removeLeftovers(12)
-    expect(readdirSync(directory)).to.deep.equal(['.results.csv.123-abc.part'])
+    expect(readdirSync(directory.path)).to.deep.equal(['.results.csv.123-abc.part'])
   })
 
   for (const call of ['write', 'sync'] as const) {
@@ -54,7 +53,7 @@ describe('a file that is replaced as a whole', () => {
       expect(reason).to.include({ name: 'Failure', kind: 'storage' })
       expect(reason.message).to.equal(`${path} cannot be written: no space left on device (ENOSPC)`)
       expect(readFileSync(path, 'utf8')).to.equal('old')
-      expect(readdirSync(directory)).to.deep.equal(['results.csv'])
+      expect(readdirSync(directory.path)).to.deep.equal(['results.csv'])
     })
   }
 
@@ -64,6 +63,6 @@ describe('a file that is replaced as a whole', () => {
     const reason = await failing.call('renameSync', () => file.finish().catch((error) => error))
     await file.discard()
     expect(reason).to.have.property('kind', 'storage')
-    expect(readdirSync(directory)).to.deep.equal([])
+    expect(readdirSync(directory.path)).to.deep.equal([])
   })
 })

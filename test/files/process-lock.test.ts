@@ -1,33 +1,22 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { tryProcessLock, waitForProcessLock, withFileLock } from '../../src/system/process-lock.ts'
+import { makeEmptyDirectory } from '../support/empty-directory.ts'
+import { perTest } from '../support/lifetime.ts'
 
 describe('a process lock', () => {
-  let directory: string
+  const directory = perTest(makeEmptyDirectory)
   let path: string
   const children: ChildProcess[] = []
   beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), 'chatctl-lock-'))
-    path = join(directory, 'a.lock')
+    path = join(directory.path, 'a.lock')
   })
   afterEach(async () => {
     await Promise.all(children.splice(0).map(kill))
-    rmSync(directory, { recursive: true, force: true })
   })
 
   function start(...args: string[]): ChildProcess {
@@ -56,20 +45,20 @@ describe('a process lock', () => {
     expect(tryProcessLock(path)).to.equal(undefined)
     if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).to.equal(0o600)
     release?.()
-    expect(readdirSync(directory)).to.deep.equal([])
+    expect(readdirSync(directory.path)).to.deep.equal([])
     tryProcessLock(path)?.()
-    expect(readdirSync(directory)).to.deep.equal([])
+    expect(readdirSync(directory.path)).to.deep.equal([])
   })
 
   it('is free as soon as its process is killed', async () => {
     const holder = await startHolder()
     expect(tryProcessLock(path)).to.equal(undefined)
     await kill(holder)
-    expect(readdirSync(directory)).to.deep.equal(['a.lock'])
+    expect(readdirSync(directory.path)).to.deep.equal(['a.lock'])
     const release = tryProcessLock(path)
     expect(release).to.be.a('function')
     release?.()
-    expect(readdirSync(directory)).to.deep.equal([])
+    expect(readdirSync(directory.path)).to.deep.equal([])
   })
 
   it('is not taken from a process that lives, however old its file is', async () => {
@@ -108,25 +97,25 @@ describe('a process lock', () => {
   })
 
   it('loses no change of four processes that change one file at the same time', async () => {
-    const file = join(directory, 'number')
+    const file = join(directory.path, 'number')
     writeFileSync(file, '0')
     const exits = [1, 2, 3, 4].map(() => once(start('count', file, '15'), 'exit'))
     for (const [code] of await Promise.all(exits)) expect(code).to.equal(0)
     expect(readFileSync(file, 'utf8')).to.equal('60')
-    expect(readdirSync(directory)).to.deep.equal(['number'])
+    expect(readdirSync(directory.path)).to.deep.equal(['number'])
   })
 
   it('is given back when the change throws', async () => {
-    const file = join(directory, 'number')
+    const file = join(directory.path, 'number')
     const change = () => {
       throw new Error('no')
     }
     expect(await withFileLock(file, change).catch((error) => error)).to.have.property('message', 'no')
-    expect(readdirSync(directory)).to.deep.equal([])
+    expect(readdirSync(directory.path)).to.deep.equal([])
   })
 
   it('is named where it cannot be opened, as one that another user has left', async () => {
-    const file = join(directory, 'number')
+    const file = join(directory.path, 'number')
     mkdirSync(`${file}.lock`)
     const failure = await withFileLock(file, () => {}).catch((error) => error)
     expect(failure).to.include({
@@ -139,11 +128,11 @@ describe('a process lock', () => {
   it('is the error of the system in a directory that is read-only', function () {
     // Root may write everywhere.
     if (process.platform === 'win32' || process.getuid?.() === 0) this.skip()
-    chmodSync(directory, 0o500)
+    chmodSync(directory.path, 0o500)
     try {
       expect(() => tryProcessLock(path)).to.throw('EACCES')
     } finally {
-      chmodSync(directory, 0o700)
+      chmodSync(directory.path, 0o700)
     }
   })
 })

@@ -2,29 +2,26 @@ import {
   chmodSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { expect } from 'chai'
 import { moveIntoPlace, removeLeftovers, replaceFile, temporaryPath } from '../../src/system/replace-file.ts'
+import { makeEmptyDirectory } from '../support/empty-directory.ts'
+import { perTest } from '../support/lifetime.ts'
 import { failing } from './failing.ts'
 
 describe('replaceFile', () => {
-  let directory: string
+  const directory = perTest(makeEmptyDirectory)
   let path: string
   beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), 'chatctl-replace-'))
-    path = join(directory, 'state.json')
+    path = join(directory.path, 'state.json')
   })
-  afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
   const replace = (content: string) => replaceFile(path, content, { flush: true })
 
@@ -34,12 +31,12 @@ describe('replaceFile', () => {
     replace('new')
     expect(readFileSync(path, 'utf8')).to.equal('new')
     expect(statSync(path).mode & 0o777).to.equal(0o600)
-    expect(readdirSync(directory)).to.deep.equal(['state.json'])
+    expect(readdirSync(directory.path)).to.deep.equal(['state.json'])
   })
 
   it('replaces a symbolic link and does not write where it leads', function () {
     if (process.platform === 'win32') this.skip()
-    const elsewhere = join(directory, 'elsewhere')
+    const elsewhere = join(directory.path, 'elsewhere')
     writeFileSync(elsewhere, 'theirs')
     symlinkSync(elsewhere, path)
     replace('new')
@@ -49,7 +46,7 @@ describe('replaceFile', () => {
 
   it('is not written where a link beside it leads to', function () {
     if (process.platform === 'win32') this.skip()
-    const elsewhere = join(directory, 'elsewhere')
+    const elsewhere = join(directory.path, 'elsewhere')
     writeFileSync(elsewhere, 'theirs')
     const { random } = Math
     Math.random = () => 0.5
@@ -68,25 +65,27 @@ describe('replaceFile', () => {
       const reason = await failing.call(call, async () => replace('new')).catch((error) => error)
       expect(reason).to.have.property('code', 'ENOSPC')
       expect(readFileSync(path, 'utf8')).to.equal('old')
-      expect(readdirSync(directory)).to.deep.equal(['state.json'])
+      expect(readdirSync(directory.path)).to.deep.equal(['state.json'])
     })
   }
 
   it('throws the error of the system for a directory that is missing or in the way', () => {
-    expect(() => replaceFile(join(directory, 'missing', 'a'), 'new', { flush: false })).to.throw('ENOENT')
+    expect(() => replaceFile(join(directory.path, 'missing', 'a'), 'new', { flush: false })).to.throw(
+      'ENOENT',
+    )
     mkdirSync(join(path, 'child'), { recursive: true })
     expect(() => replace('new')).to.throw(/EISDIR|EPERM|ENOTEMPTY/)
-    expect(readdirSync(directory)).to.deep.equal(['state.json'])
+    expect(readdirSync(directory.path)).to.deep.equal(['state.json'])
   })
 
   it('throws the error of the system for a directory that is read-only', function () {
     // Root may write everywhere.
     if (process.platform === 'win32' || process.getuid?.() === 0) this.skip()
-    chmodSync(directory, 0o500)
+    chmodSync(directory.path, 0o500)
     try {
-      expect(() => replaceFile(join(directory, 'a'), 'new', { flush: false })).to.throw('EACCES')
+      expect(() => replaceFile(join(directory.path, 'a'), 'new', { flush: false })).to.throw('EACCES')
     } finally {
-      chmodSync(directory, 0o700)
+      chmodSync(directory.path, 0o700)
     }
   })
 
@@ -119,7 +118,7 @@ describe('replaceFile', () => {
     }
     await ended
     expect(readFileSync(path, 'utf8')).to.match(/^[abc]/)
-    expect(readdirSync(directory)).to.deep.equal(['state.json'])
+    expect(readdirSync(directory.path)).to.deep.equal(['state.json'])
   })
 
   it('moves a temporary file into place, and removes those that killed writers have left', () => {
@@ -127,10 +126,10 @@ describe('replaceFile', () => {
     writeFileSync(temporary, 'new')
     moveIntoPlace(temporary, path)
     expect(readFileSync(path, 'utf8')).to.equal('new')
-    const other = temporaryPath(join(directory, 'state.json.other'))
+    const other = temporaryPath(join(directory.path, 'state.json.other'))
     for (const left of [temporaryPath(path), temporaryPath(path), other]) writeFileSync(left, 'half')
     removeLeftovers(path)
-    expect(readdirSync(directory)).to.have.length(2).and.include('state.json')
+    expect(readdirSync(directory.path)).to.have.length(2).and.include('state.json')
     expect(readFileSync(other, 'utf8')).to.equal('half')
   })
 })

@@ -7,13 +7,19 @@ import { expect } from 'chai'
 import { Failure } from '../../src/contract/failure.ts'
 import { type Administration, openAdministration } from '../../src/service/administration/administration.ts'
 import { type DataPlace, openStore } from '../../src/service/store/open-store.ts'
+import { type Clock, systemClock } from '../../src/system/clock.ts'
 import { sharedPostgres } from '../support/postgres.ts'
 import { runChatctl, startBuilt, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { SteppedClock } from '../support/stepped-clock.ts'
 import { caller, onEachEngine, withPlace, withService } from './temporary-service.ts'
 
-async function withAdministration<T>(place: DataPlace, use: (administration: Administration) => Promise<T>) {
-  const administration = await openAdministration(place)
+async function withAdministration<T>(
+  place: DataPlace,
+  use: (administration: Administration) => Promise<T>,
+  clock: Clock = systemClock,
+) {
+  const administration = await openAdministration(place, clock)
   try {
     return await use(administration)
   } finally {
@@ -121,40 +127,47 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
       }
     }))
 
-  it('counts what is there and finds the service that announced itself', () =>
-    withService(
+  it('counts what is there and finds the service that announced itself', () => {
+    const clock = new SteppedClock()
+    return withService(
       async ({ call, url, adminUrl, dataDir, place, close }) => {
         await call('POST', '/api/chat/send', { message: 'hello' })
-        await withAdministration(place, async (administration) => {
-          await administration.createKey({ name: 'x', tier: 'free' })
-          const { running, ...rest } = await administration.status()
-          expect(rest).to.deep.equal({
-            data: dataDir,
-            database: placeOf(place),
-            schema_version: 2,
-            users: 1,
-            contexts: 1,
-            messages: 2,
-            keys: 1,
-            also_running: [],
-          })
-          const { started_at, uptime_seconds, ...where } = running ?? {}
-          expect(where).to.deep.equal({
-            url,
-            pid: process.pid,
-            health: 'ready',
-            admin_url: adminUrl,
-            version: '1.2.3',
-          })
-          expect(Date.parse(started_at ?? '')).to.be.closeTo(Date.now(), 10_000)
-          expect(uptime_seconds).to.be.within(0, 10)
-          await close()
-          expect((await administration.status()).running).to.equal(null)
-        })
+        await withAdministration(
+          place,
+          async (administration) => {
+            await administration.createKey({ name: 'x', tier: 'free' })
+            const { running, ...rest } = await administration.status()
+            expect(rest).to.deep.equal({
+              data: dataDir,
+              database: placeOf(place),
+              schema_version: 2,
+              users: 1,
+              contexts: 1,
+              messages: 2,
+              keys: 1,
+              also_running: [],
+            })
+            const { started_at, uptime_seconds, ...where } = running ?? {}
+            expect(where).to.deep.equal({
+              url,
+              pid: process.pid,
+              health: 'ready',
+              admin_url: adminUrl,
+              version: '1.2.3',
+            })
+            expect([started_at, uptime_seconds]).to.deep.equal(['2026-03-01T12:00:00.000Z', 0])
+            clock.pass(90_500)
+            expect((await administration.status()).running?.uptime_seconds).to.equal(90)
+            await close()
+            expect((await administration.status()).running).to.equal(null)
+          },
+          clock,
+        )
         expect(readdirSync(dataDir).filter((name) => name.startsWith('running'))).to.deep.equal([])
       },
-      { announce: {}, admin: { port: 0 }, version: '1.2.3' },
-    ))
+      { announce: {}, admin: { port: 0 }, version: '1.2.3', clock },
+    )
+  })
 
   it('finds the one that is left of two on the same data', () =>
     withPlace(engine, async ({ database }) => {

@@ -46,3 +46,16 @@ export function sendDelta(response: ServerResponse, content: string, finish: str
 export function sendDone(response: ServerResponse): void {
   response.end('data: [DONE]\n\n')
 }
+
+/** A model server that streams half an answer, and the other half when told to. */
+export function halfAnAnswer(): { serve: (response: ServerResponse) => void; finish: () => void } {
+  const { promise: isToEnd, resolve: finish } = Promise.withResolvers<void>()
+  const serve = async (response: ServerResponse) => {
+    startEvents(response)
+    sendDelta(response, 'half')
+    await isToEnd
+    sendDelta(response, ' and half', 'stop')
+    sendDone(response)
+  }
+  return { serve, finish }
+}

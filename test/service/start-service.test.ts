@@ -9,7 +9,7 @@ import { expect } from 'chai'
 import { Failure } from '../../src/contract/failure.ts'
 import { startService } from '../../src/service/start-service.ts'
 import { readEvents } from './read-events.ts'
-import { sendDelta, sendDone, startEvents, withUpstream } from './scripted-upstream.ts'
+import { halfAnAnswer, sendDelta, startEvents, withUpstream } from './scripted-upstream.ts'
 import { caller, equip, withFolder, withService } from './temporary-service.ts'
 
 describe('starting and closing the embedded service', () => {
@@ -77,29 +77,20 @@ describe('starting and closing the embedded service', () => {
     }))
 
   it('lets a stream that ends soon come to its end', () => {
-    let finish = () => {}
-    return withUpstream(
-      (response) => {
-        startEvents(response)
-        sendDelta(response, 'half')
-        finish = () => {
-          sendDelta(response, ' and half', 'stop')
-          sendDone(response)
-        }
-      },
-      ({ url }) =>
-        withService(
-          async ({ open, close }) => {
-            const events = readEvents(await open('POST', '/api/chat/send', { message: 'x', stream: true }))
-            await events.next()
-            const closed = close()
-            finish()
-            await events.next()
-            expect((await events.next()).value).to.deep.include({ event: 'done' })
-            await closed
-          },
-          { upstream: { url } },
-        ),
+    const { serve, finish } = halfAnAnswer()
+    return withUpstream(serve, ({ url }) =>
+      withService(
+        async ({ open, close }) => {
+          const events = readEvents(await open('POST', '/api/chat/send', { message: 'x', stream: true }))
+          await events.next()
+          const closed = close()
+          finish()
+          await events.next()
+          expect((await events.next()).value).to.deep.include({ event: 'done' })
+          await closed
+        },
+        { upstream: { url } },
+      ),
     )
   })
 

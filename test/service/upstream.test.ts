@@ -8,6 +8,7 @@ import { createOpenAiCompatible } from '../../src/service/upstream/openai-compat
 import type { Piece, Upstream } from '../../src/service/upstream/upstream.ts'
 import { presets, resolvePreset } from '../../src/service/upstream/upstream-address.ts'
 import { startFaultServer } from '../support/fault-server.ts'
+import { SteppedClock } from '../support/stepped-clock.ts'
 import { until } from '../support/until.ts'
 import { sendDelta, sendJson, startEvents, withUpstream } from './scripted-upstream.ts'
 import { withFolder, withService } from './temporary-service.ts'
@@ -60,7 +61,7 @@ describe('a model server behind the embedded service', () => {
             const { body } = await call('POST', '/v1/chat/completions', { messages })
             expect(body.id).to.match(/^chatcmpl_/)
             expect(body.object).to.equal('chat.completion')
-            expect(body.created).to.be.closeTo(Date.now() / 1000, 5)
+            expect(body.created).to.equal(Date.parse('2026-03-01T12:00:00Z') / 1000)
             expect(body.model).to.equal('m1')
             expect(body.usage).to.deep.equal({ prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 })
             expect(body.choices).to.deep.equal([
@@ -69,7 +70,7 @@ describe('a model server behind the embedded service', () => {
             ])
             expect(body).not.to.have.property('secret')
           },
-          { upstream: { url } },
+          { upstream: { url }, clock: new SteppedClock() },
         ),
     ))
 

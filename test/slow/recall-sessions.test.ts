@@ -1,22 +1,21 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { systemClock } from '../../src/system/clock.ts'
 import { Recall } from '../../src/terminal/editor/recall.ts'
+import { makeEmptyDirectory } from '../support/empty-directory.ts'
+import { perTest } from '../support/lifetime.ts'
 
 const line = (text: string): string => `${JSON.stringify({ at: '2026-03-01T12:00:00.000Z', text })}\n`
 
 describe('recall of several processes', () => {
-  let folder: string
+  const folder = perTest(makeEmptyDirectory)
   let path: string
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'recall-'))
-    mkdirSync(join(folder, 'state'))
-    path = join(folder, 'state', 'recall.jsonl')
+    mkdirSync(join(folder.path, 'state'))
+    path = join(folder.path, 'state', 'recall.jsonl')
   })
-  afterEach(() => rmSync(folder, { recursive: true }))
 
   const lines = (): string[] => readFileSync(path, 'utf8').split('\n').slice(0, -1)
 
@@ -28,7 +27,9 @@ describe('recall of several processes', () => {
       Array.from({ length: 1_990 }, (_, index) => line(`${index} ${'x'.repeat(2_000)}`)).join(''),
     )
     const module = new URL('../../src/terminal/editor/recall.ts', import.meta.url).href
+    const clock = new URL('../../src/system/clock.ts', import.meta.url).href
     const program = `
+      const { systemClock } = await import(${JSON.stringify(clock)})
       const { Recall } = await import(${JSON.stringify(module)})
       const [name, path] = process.argv.slice(1)
       for (let session = 0; session < 20; session++) {

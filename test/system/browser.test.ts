@@ -68,11 +68,7 @@ describe('signing in with a real browser', () => {
     expect(await other.page.title()).to.equal('Unexpected answer · chatctl')
     await take(other.page, 'not-expected-light')
     await other.page.context().close()
-    await logIn(tab.page)
-    await tab.page.getByRole('button', { name: 'Go on' }).click()
-    await expectPage(tab, 'Signed in', 'You can close this tab')
-    expect(await login.ended).to.include({ exitCode: 0 })
-    await tab.page.context().close()
+    await complete({ login, tab })
   })
 
   it('another browser that comes back is ignored, and the one that opened the sign-in completes it', async () => {
@@ -83,11 +79,7 @@ describe('signing in with a real browser', () => {
     await other.page.getByRole('button', { name: 'Go on' }).click()
     await other.page.getByRole('heading', { name: 'Unexpected answer' }).waitFor()
     await other.page.context().close()
-    await logIn(tab.page)
-    await tab.page.getByRole('button', { name: 'Go on' }).click()
-    await expectPage(tab, 'Signed in', 'You can close this tab')
-    expect(await login.ended).to.include({ exitCode: 0 })
-    await tab.page.context().close()
+    await complete({ login, tab })
   })
 
   it('the start page opened again by the same browser goes on, and by a second one ends the sign-in', async () => {
@@ -142,6 +134,15 @@ function authorizationUrlOf({ requested }: Tab): string {
   const url = requested.find((one) => new URL(one).searchParams.has('code_challenge'))
   if (url === undefined) throw new Error(`it was led nowhere: ${requested}`)
   return url
+}
+
+/** The person logs in, agrees, and is told that it is done. */
+async function complete({ login, tab }: { login: Login; tab: Tab }): Promise<void> {
+  await logIn(tab.page)
+  await tab.page.getByRole('button', { name: 'Go on' }).click()
+  await expectPage(tab, 'Signed in', 'You can close this tab')
+  expect(await login.ended).to.include({ exitCode: 0 })
+  await tab.page.context().close()
 }
 
 async function logIn(page: Page): Promise<void> {

@@ -65,38 +65,25 @@ describe('doctor, and the keychain', function () {
     expect(local.exitCode).to.equal(0)
   })
 
-  it('locked: completion offers no models, and no dialog holds it up', async () => {
-    const offering = await startFaultServer(json(200, { data: [{ id: 'small' }] }))
-    try {
-      await loginWithKey(sandbox, offering, key, {
+  describe('and completion', () => {
+    const offering = perTest(() => startFaultServer(json(200, { data: [{ id: 'small' }] })))
+    const complete = () =>
+      runProgram(sandbox, ['complete', '--', 'chat', 'send', '-p', 'home', '--model', ''], {
         env: keyring.env,
-        flags: ['--no-verify'],
-        profile: 'home',
       })
-      const words = ['complete', '--', 'chat', 'send', '-p', 'home', '--model', '']
-      keyring.lock()
-      const locked = await runProgram(sandbox, words, { env: keyring.env })
-      expect(locked).to.deep.equal({ exitCode: 0, stdout: '', stderr: '' })
-      expect(offering.requests).to.deep.equal([])
-    } finally {
-      await offering.close()
-    }
-  })
+    beforeEach(() =>
+      loginWithKey(sandbox, offering, key, { env: keyring.env, flags: ['--no-verify'], profile: 'home' }),
+    )
 
-  it('open: completion offers the models of the profile', async () => {
-    const offering = await startFaultServer(json(200, { data: [{ id: 'small' }] }))
-    try {
-      await loginWithKey(sandbox, offering, key, {
-        env: keyring.env,
-        flags: ['--no-verify'],
-        profile: 'home',
-      })
-      const words = ['complete', '--', 'chat', 'send', '-p', 'home', '--model', '']
-      const open = await runProgram(sandbox, words, { env: keyring.env })
-      expect(open).to.deep.equal({ exitCode: 0, stdout: 'small\n', stderr: '' })
-    } finally {
-      await offering.close()
-    }
+    it('locked: completion offers no models, and no dialog holds it up', async () => {
+      keyring.lock()
+      expect(await complete()).to.deep.equal({ exitCode: 0, stdout: '', stderr: '' })
+      expect(offering.requests).to.deep.equal([])
+    })
+
+    it('open: completion offers the models of the profile', async () => {
+      expect(await complete()).to.deep.equal({ exitCode: 0, stdout: 'small\n', stderr: '' })
+    })
   })
 })
 

@@ -9,7 +9,7 @@ export interface DataPlace {
   dataDir: string
   /** `postgres://…`; SQLite in the data folder when not given. */
   database?: string | undefined
-  /** Says where libpq's file of passwords is (default: `~/.pgpass`). pg itself reads `PGHOST` and the like from the process. */
+  /** Says what the URL of PostgreSQL omits: `PGHOST`, `PGPASSWORD`, `PGPASSFILE`, and the like. */
   env?: NodeJS.ProcessEnv | undefined
   /** How long, in ms, one statement of PostgreSQL may take; 3,000 when not given. */
   statementTimeout?: number | undefined
@@ -33,11 +33,11 @@ export async function openExistingStore(place: DataPlace): Promise<Store | undef
 }
 
 /** The database in words that hold no secret, as `Store.place` has it, without looking for it. @throws as `openStore` */
-export async function describePlace({ dataDir, database }: DataPlace): Promise<string> {
+export async function describePlace({ dataDir, database, env }: DataPlace): Promise<string> {
   if (database === undefined) return databaseFile(dataDir)
   requirePostgres(database)
   const { describePostgres } = await import('./postgres/open-postgres.ts')
-  return describePostgres(database)
+  return describePostgres(database, env)
 }
 
 function requirePostgres(database: string): void {

@@ -23,6 +23,17 @@ interface Scene {
   throttle?: Partial<ThrottleOptions>
 }
 
+/** That of an import that goes on: 10 requests in 5 s, of which an earlier run has spent some. */
+function resumed(clock: SteppedClock, spent: ThrottleOptions['spent']): Throttle {
+  return new Throttle({
+    clock,
+    maxWait: 0,
+    signal: new AbortController().signal,
+    quota: { requests: 10, window: 5000 },
+    spent,
+  })
+}
+
 function stage({ limit = 100, window = hour, headers, latency, random, throttle: options }: Scene) {
   const clock = new SteppedClock(random)
   const pauses: Pause[] = []
@@ -241,14 +252,7 @@ describe('the throttle of all workers', () => {
 
     it('counts what an earlier run has sent, and what the client sent again by itself', async () => {
       const clock = new SteppedClock()
-      const spent = { since: clock.now() - 1000, requests: 6 }
-      const throttle = new Throttle({
-        clock,
-        maxWait: 0,
-        signal: new AbortController().signal,
-        quota: { requests: 10, window: 5000 },
-        spent,
-      })
+      const throttle = resumed(clock, { since: clock.now() - 1000, requests: 6 })
       expect(throttle.known).to.deep.equal({ limit: 10, remaining: 4, reset: 4000, window: 5000 })
       await throttle.through(answers(undefined))
       throttle.observe({
@@ -317,14 +321,7 @@ describe('the throttle of all workers', () => {
 
     it('is not used up by a window that is over', () => {
       const clock = new SteppedClock()
-      const spent = { since: clock.now() - 5000, requests: 10 }
-      const throttle = new Throttle({
-        clock,
-        maxWait: 0,
-        signal: new AbortController().signal,
-        quota: { requests: 10, window: 5000 },
-        spent,
-      })
+      const throttle = resumed(clock, { since: clock.now() - 5000, requests: 10 })
       expect(throttle.known).to.deep.equal({ limit: 10, remaining: 10, window: 5000 })
     })
   })

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { composePlanFile } from '../../../src/plan/plan-file.ts'
 import { systemClock } from '../../../src/system/clock.ts'
+import { hurriedClock } from '../../client/capture.ts'
 import { barrier } from '../../support/barrier.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { answer, delayed, failing, json, reset } from '../../support/fault-server.ts'
@@ -304,7 +305,11 @@ describe('settings apply', () => {
       run.service.otherwise = (method) => (method === 'PATCH' ? failing(403, 'forbidden', 'No') : undefined)
       expectFailure(await yes('settings.plan'), 5)
       run.service.otherwise = (method) => (method === 'PATCH' ? answer(500) : undefined)
-      expectFailure(await yes('settings.plan'), 69, 'The outcome of the change is unknown', 'settings get')
+      // The old value is read for five seconds.
+      const lost = await run.settings(['apply', 'settings.plan', '--yes'], {
+        host: { clock: hurriedClock() },
+      })
+      expectFailure(lost, 69, 'The outcome of the change is unknown', 'settings get')
       expectFailure(await yes('settings.plan'), 7, 'was sent already')
     })
   })

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type FaultServer, startFaultServer } from '../../support/fault-server.ts'
-import { type Run, type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
+import { type HostOptions, type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 import { SettingsService } from '../../support/settings-service.ts'
 
@@ -26,7 +26,7 @@ export class SettingsRun {
   }
 
   /** Words of `chatctl settings …`. */
-  settings(args: readonly string[], options: RunOptions = {}, run = runChatctl): Promise<Run> {
+  settings(args: readonly string[], options: HostOptions = {}, run = runChatctl): Promise<Run> {
     return run(this.sandbox, ['settings', ...args], {
       ...options,
       env: { ...this.env, ...options.env },

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
+import { hurriedClock } from '../../client/capture.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import {
   delayed,
@@ -24,10 +25,12 @@ describe('settings apply, set and edit after a response that was lost', () => {
     applying.file('base.yaml', 'app_name: New')
     applying.file('more.yaml', 'limits: { max_tokens: 5 }')
     const editor = editing.file('editor', `#!/bin/sh\nsed -i 's/app_name: .*/app_name: New/' "$1"\n`, 0o700)
+    // The old value is read for five seconds.
+    const host = { clock: hurriedClock() }
     const [applied, set, edited] = await Promise.all([
-      applying.settings(['apply', 'base.yaml', '--file', 'more.yaml', '--yes']),
-      setting.settings(['set', 'app_name=New', '--json']),
-      editing.settings(['edit', '--yes'], { env: { EDITOR: editor } }),
+      applying.settings(['apply', 'base.yaml', '--file', 'more.yaml', '--yes'], { host }),
+      setting.settings(['set', 'app_name=New', '--json'], { host }),
+      editing.settings(['edit', '--yes'], { env: { EDITOR: editor }, host }),
     ])
 
     expectFailure(

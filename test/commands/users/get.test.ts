@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { type Clock, systemClock } from '../../../src/system/clock.ts'
+import { hurriedClock } from '../../client/capture.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import {
   type Behaviour,
@@ -26,9 +28,14 @@ describe('users get ID ID', () => {
     return { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' } }
   }
 
-  async function get(args: readonly string[], script: Script, stdin = ''): Promise<Run> {
+  async function get(
+    args: readonly string[],
+    script: Script,
+    stdin = '',
+    clock: Clock = systemClock,
+  ): Promise<Run> {
     const options = await start(script)
-    return runChatctl(sandbox, ['users', 'get', ...args], { ...options, stdin })
+    return runChatctl(sandbox, ['users', 'get', ...args], { ...options, stdin, host: { clock } })
   }
 
   /** Each id by its own behaviour, else the user of that id. */
@@ -166,9 +173,10 @@ describe('users get ID ID', () => {
   })
 
   it('gets all through a service that limits them', async () => {
+    const clock = hurriedClock()
     let [used, refused, since] = [0, 0, 0]
     const behave: Behaviour = async (request, response, incoming) => {
-      const now = Date.now()
+      const now = clock.now()
       if (now - since >= 1000) [used, since] = [0, now]
       const isOver = ++used > 10
       if (isOver) refused++
@@ -178,7 +186,7 @@ describe('users get ID ID', () => {
       return behaviour(request, response, incoming)
     }
     const ids = Array.from({ length: 35 }, (_, index) => `u${index}`)
-    const run = await get(['-'], behave, ids.join('\n'))
+    const run = await get(['-'], behave, ids.join('\n'), clock)
     expect(run.exitCode, run.stderr).to.equal(0)
     expect(idsOf(run.stdout)).to.deep.equal(ids)
     expect(refused).to.be.at.most(3 * 8)

@@ -6,7 +6,14 @@ import { startService } from '../../../src/service/start-service.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { plantKey } from '../plant-key.ts'
 import { readEvents } from '../read-events.ts'
-import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../scripted-upstream.ts'
+import {
+  halfAnAnswer,
+  sendDelta,
+  sendDone,
+  sendJson,
+  startEvents,
+  withUpstream,
+} from '../scripted-upstream.ts'
 import { caller, equip, type TemporaryService, withFolder, withService } from '../temporary-service.ts'
 import { sendBytes } from './raw-request.ts'
 
@@ -95,34 +102,25 @@ describe('the admin port', () => {
     }))
 
   it('says that the service is stopping while running answers end, and then is gone', () => {
-    let finish = () => {}
-    return withUpstream(
-      (response) => {
-        startEvents(response)
-        sendDelta(response, 'half')
-        finish = () => {
-          sendDelta(response, ' and half', 'stop')
-          sendDone(response)
-        }
-      },
-      ({ url }) =>
-        withAdmin(
-          async ({ open, close, adminUrl = '' }) => {
-            const events = readEvents(await open('POST', '/api/chat/send', { message: 'x', stream: true }))
-            await events.next()
-            const closed = close()
-            const ready = await caller(adminUrl, undefined)('GET', '/readyz')
-            expect(ready.status).to.equal(503)
-            expect(ready.body.error.code).to.equal('service_stopping')
-            finish()
-            await events.next()
-            await events.next()
-            await closed
-            const gone = await fetch(`${adminUrl}/healthz`).catch((error) => error.cause.code)
-            expect(gone).to.equal('ECONNREFUSED')
-          },
-          { upstream: { url } },
-        ),
+    const { serve, finish } = halfAnAnswer()
+    return withUpstream(serve, ({ url }) =>
+      withAdmin(
+        async ({ open, close, adminUrl = '' }) => {
+          const events = readEvents(await open('POST', '/api/chat/send', { message: 'x', stream: true }))
+          await events.next()
+          const closed = close()
+          const ready = await caller(adminUrl, undefined)('GET', '/readyz')
+          expect(ready.status).to.equal(503)
+          expect(ready.body.error.code).to.equal('service_stopping')
+          finish()
+          await events.next()
+          await events.next()
+          await closed
+          const gone = await fetch(`${adminUrl}/healthz`).catch((error) => error.cause.code)
+          expect(gone).to.equal('ECONNREFUSED')
+        },
+        { upstream: { url } },
+      ),
     )
   })
 })

@@ -160,7 +160,7 @@ describe('the log', () => {
       const headers = { 'x-forwarded-for': '203.0.113.9, not an address, 203.0.113.7' }
       await (await fetch(`${String(url).trim()}/x`, { headers })).text()
       await (await fetch(`${String(url).trim()}/y`, { headers: { 'x-forwarded-for': 'evil"\tname' } })).text()
-      running.interrupt('SIGTERM')
+      running.interrupt()
       const answered = (await running.ended).stderr
         .trim()
         .split('\n')

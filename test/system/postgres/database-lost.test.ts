@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { startService } from '../../../src/service/start-service.ts'
@@ -61,6 +62,17 @@ async function recovery({ call }: TemporaryService): Promise<number> {
     await pause(20)
   }
   return performance.now() - startedAt
+}
+
+/** What a model server sends. */
+async function streamForSixSeconds(response: ServerResponse): Promise<void> {
+  startEvents(response)
+  for (let piece = 0; piece < 60; piece++) {
+    sendDelta(response, `${piece} `)
+    await pause(100)
+  }
+  sendDelta(response, 'end', 'stop')
+  sendDone(response)
 }
 
 describe('a service whose PostgreSQL is lost', () => {
@@ -160,40 +172,28 @@ describe('a service whose PostgreSQL is lost', () => {
   })
 
   it('ends no stream that began before and ends after, and has stored all of it by then', () =>
-    withUpstream(
-      async (response) => {
-        startEvents(response)
-        for (let piece = 0; piece < 60; piece++) {
-          sendDelta(response, `${piece} `)
-          await pause(100)
-        }
-        sendDelta(response, 'end', 'stop')
-        sendDone(response)
-      },
-      ({ url }) =>
-        withFolder(async (dataDir) => {
-          const database = await postgres.createDatabase()
-          const service = equip(await startService({ dataDir, database, upstream: { url } }))
-          const streams = Array.from({ length: 5 }, async () =>
-            allEvents(
-              await service.open('POST', '/api/chat/send', { message: 'x', model: 'm', stream: true }),
-            ),
+    withUpstream(streamForSixSeconds, ({ url }) =>
+      withFolder(async (dataDir) => {
+        const database = await postgres.createDatabase()
+        const service = equip(await startService({ dataDir, database, upstream: { url } }))
+        const streams = Array.from({ length: 5 }, async () =>
+          allEvents(await service.open('POST', '/api/chat/send', { message: 'x', model: 'm', stream: true })),
+        )
+        await pause(1_500)
+        await postgres.stop('fast')
+        await pause(1_500)
+        await postgres.start()
+        for (const events of await Promise.all(streams)) {
+          const { event, data } = events.at(-1) ?? {}
+          expect(event, JSON.stringify(data)).to.equal('done')
+          const [stored] = await postgres.query(
+            `select content, incomplete::int from messages where id = '${data.id}'`,
+            database,
           )
-          await pause(1_500)
-          await postgres.stop('fast')
-          await pause(1_500)
-          await postgres.start()
-          for (const events of await Promise.all(streams)) {
-            const { event, data } = events.at(-1) ?? {}
-            expect(event, JSON.stringify(data)).to.equal('done')
-            const [stored] = await postgres.query(
-              `select content, incomplete::int from messages where id = '${data.id}'`,
-              database,
-            )
-            expect(stored).to.include({ content: data.response, incomplete: 0 })
-          }
-          await service.close()
-        }),
+          expect(stored).to.include({ content: data.response, incomplete: 0 })
+        }
+        await service.close()
+      }),
     )).timeout(30_000)
 
   it('goes on when its connections are ended one by one', () =>
@@ -233,38 +233,28 @@ describe('a service whose PostgreSQL is lost', () => {
     }))
 
   it('holds no stream up while it says nothing', () =>
-    withUpstream(
-      async (response) => {
-        startEvents(response)
-        for (let piece = 0; piece < 60; piece++) {
-          sendDelta(response, `${piece} `)
-          await pause(100)
+    withUpstream(streamForSixSeconds, ({ url }) =>
+      withFolder(async (dataDir) => {
+        const proxy = await startStallingProxy(postgres.port)
+        const direct = await postgres.createDatabase()
+        const database = direct.replace(`:${postgres.port}/`, `:${proxy.port}/`)
+        const service = equip(await startService({ dataDir, database, upstream: { url } }))
+        const asked = { message: 'x', model: 'm', stream: true }
+        const response = await service.open('POST', '/api/chat/send', asked)
+        setTimeout(() => proxy.stall(), 500)
+        setTimeout(() => proxy.resume(), 4_500)
+        let last: { event: string | undefined; at: number } | undefined
+        let longest = 0
+        for await (const { event } of readEvents(response)) {
+          const at = performance.now()
+          if (last && event === 'delta') longest = Math.max(longest, at - last.at)
+          last = { event, at }
         }
-        sendDelta(response, 'end', 'stop')
-        sendDone(response)
-      },
-      ({ url }) =>
-        withFolder(async (dataDir) => {
-          const proxy = await startStallingProxy(postgres.port)
-          const direct = await postgres.createDatabase()
-          const database = direct.replace(`:${postgres.port}/`, `:${proxy.port}/`)
-          const service = equip(await startService({ dataDir, database, upstream: { url } }))
-          const asked = { message: 'x', model: 'm', stream: true }
-          const response = await service.open('POST', '/api/chat/send', asked)
-          setTimeout(() => proxy.stall(), 500)
-          setTimeout(() => proxy.resume(), 4_500)
-          let last: { event: string | undefined; at: number } | undefined
-          let longest = 0
-          for await (const { event } of readEvents(response)) {
-            const at = performance.now()
-            if (last && event === 'delta') longest = Math.max(longest, at - last.at)
-            last = { event, at }
-          }
-          expect(longest).to.be.below(1_000)
-          expect(last?.event).to.equal('done')
-          await service.close()
-          await proxy.close()
-        }),
+        expect(longest).to.be.below(1_000)
+        expect(last?.event).to.equal('done')
+        await service.close()
+        await proxy.close()
+      }),
     )).timeout(30_000)
 
   it('ends with 0 when it is stopped while streams run and nothing answers', () =>

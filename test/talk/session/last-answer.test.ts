@@ -20,8 +20,9 @@ describe('a reply in a session', () => {
     return readFileSync(path, 'utf8')
   }
 
-  it('is saved whole after /continue has asked for its rest', async () => {
-    const reply = world.server.answerNext({ text: ['The begin', 'ning'], held: true })
+  /** Asks, and interrupts the reply when its first piece has come. */
+  const interruptAfter = async (first: string, rest: string) => {
+    const reply = world.server.answerNext({ text: [first, rest], held: true })
     run.terminal.type('Hello\r')
     await reply.begun
     reply.release(1)
@@ -29,6 +30,10 @@ describe('a reply in a session', () => {
     await run.terminal.waitFor(/^The$/m)
     run.terminal.type('\u0003')
     await run.terminal.waitFor(/\[interrupted\][\s\S]*^>$/m)
+  }
+
+  it('is saved whole after /continue has asked for its rest', async () => {
+    await interruptAfter('The begin', 'ning')
     world.server.answerNext({ text: 'ning and the end.' })
     await run.say('/continue', /ning and the end\.[\s\S]*total/)
     expect(await saved('cut.md')).to.equal('The beginning and the end.\n')
@@ -120,13 +125,7 @@ describe('a reply in a session', () => {
   })
 
   it('that was interrupted is still continued exactly after /continue has failed', async () => {
-    const reply = world.server.answerNext({ text: ['The begin', 'ning'], held: true })
-    run.terminal.type('Hello\r')
-    await reply.begun
-    reply.release(1)
-    await run.terminal.waitFor(/^The$/m)
-    run.terminal.type('\u0003')
-    await run.terminal.waitFor(/\[interrupted\][\s\S]*^>$/m)
+    await interruptAfter('The begin', 'ning')
     world.server.failNext(failing(500, 'broken', 'Out of order'))
     await run.say('/continue', /Out of order[\s\S]*^> Go on exactly/m)
     await run.say('/continue', /You said: Go on[\s\S]*total/)

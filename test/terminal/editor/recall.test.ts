@@ -1,26 +1,25 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { systemClock } from '../../../src/system/clock.ts'
 import { Recall } from '../../../src/terminal/editor/recall.ts'
+import { makeEmptyDirectory } from '../../support/empty-directory.ts'
+import { perTest } from '../../support/lifetime.ts'
 
 const line = (text: string): string => `${JSON.stringify({ at: '2026-03-01T12:00:00.000Z', text })}\n`
 const numbered = (count: number): string =>
   Array.from({ length: count }, (_, index) => line(`entry ${index}`)).join('')
 
 describe('recall', () => {
-  let folder: string
+  const folder = perTest(makeEmptyDirectory)
   let path: string
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'recall-'))
-    path = join(folder, 'state', 'recall.jsonl')
+    path = join(folder.path, 'state', 'recall.jsonl')
   })
-  afterEach(() => rmSync(folder, { recursive: true }))
 
   function write(text: string): void {
-    mkdirSync(join(folder, 'state'), { recursive: true })
+    mkdirSync(join(folder.path, 'state'), { recursive: true })
     writeFileSync(path, text)
   }
 
@@ -37,7 +36,7 @@ describe('recall', () => {
   it('writes what only its owner may read', () => {
     Recall.open(path, systemClock).add('private')
     expect(statSync(path).mode & 0o777).to.equal(0o600)
-    expect(statSync(join(folder, 'state')).mode & 0o777).to.equal(0o700)
+    expect(statSync(join(folder.path, 'state')).mode & 0o777).to.equal(0o700)
   })
 
   it('keeps an entry once that comes twice in a row', () => {
@@ -98,8 +97,8 @@ describe('recall', () => {
   })
 
   it('keeps entries in memory where it cannot write', () => {
-    writeFileSync(join(folder, 'file'), '')
-    const recall = Recall.open(join(folder, 'file', 'recall.jsonl'), systemClock)
+    writeFileSync(join(folder.path, 'file'), '')
+    const recall = Recall.open(join(folder.path, 'file', 'recall.jsonl'), systemClock)
     recall.add('one')
     expect(recall.entries).to.deep.equal(['one'])
   })
@@ -107,6 +106,6 @@ describe('recall', () => {
   it('is empty where it cannot read', () => {
     mkdirSync(path, { recursive: true })
     expect(Recall.open(path, systemClock).entries).to.deep.equal([])
-    chmodSync(folder, 0o700)
+    chmodSync(folder.path, 0o700)
   })
 })

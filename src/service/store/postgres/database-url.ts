@@ -1,5 +1,7 @@
 import { Client, type ClientConfig, types } from 'pg'
+import { parse } from 'pg-connection-string'
 import { Failure } from '../../../contract/failure.ts'
+import { readPasswordFile } from './password-file.ts'
 
 /** How to connect, and the database in words that hold no secret. */
 export interface Address {
@@ -24,14 +26,13 @@ const numbers = {
 }
 
 /**
- * Reads a URL as libpq does, with what PGHOST, PGUSER, PGPASSWORD and the like say beside it.
+ * Reads a URL as libpq does: `env` fills in what the URL omits.
  * @param statementTimeout how long, in ms, the server works on one statement; the URL may say otherwise
  * @throws Failure `config`, which does not repeat the URL
  */
-export function readDatabaseUrl(url: string, statementTimeout: number): Address {
+export function readDatabaseUrl(url: string, statementTimeout: number, env: NodeJS.ProcessEnv): Address {
   const connectionString = /[?&]uselibpqcompat=/.test(url) ? url : url.replace(unchecked, '$1verify-full')
-  const config: ClientConfig = {
-    connectionString,
+  const bounds: ClientConfig = {
     application_name: 'chatctl',
     connectionTimeoutMillis: connectTimeout,
     statement_timeout: statementTimeout,
@@ -41,6 +42,7 @@ export function readDatabaseUrl(url: string, statementTimeout: number): Address 
     types: numbers,
   }
   try {
+    const config = { ...bounds, ...complete(parse(connectionString), env) }
     const { host, port, database } = new Client(config)
     if (!Number.isInteger(port)) throw new Error('the port is not a number')
     return { config, place: placeOf(host, port, database ?? '') }
@@ -51,6 +53,34 @@ export function readDatabaseUrl(url: string, statementTimeout: number): Address 
       hint: 'It looks like postgres://user@host:5432/database; special characters are percent-encoded',
     })
   }
+}
+
+/**
+ * What pg would take from the environment of the process is taken from `env`, and a password that neither
+ * has from libpq's password file. Every value is set, for pg fills in what is not.
+ */
+function complete(named: ReturnType<typeof parse>, env: NodeJS.ProcessEnv): ClientConfig {
+  const user = named.user || env['PGUSER'] || env['USER'] || env['USERNAME'] || ''
+  const host = named.host || env['PGHOST'] || 'localhost'
+  const port = Number(named.port || env['PGPORT'] || 5432)
+  const database = named.database || env['PGDATABASE'] || user
+  const password =
+    named.password ||
+    env['PGPASSWORD'] ||
+    (async () => (await readPasswordFile({ host, port, database, user }, env)) as string)
+  const ssl = (named.ssl ?? sslOf(env['PGSSLMODE'])) as NonNullable<ClientConfig['ssl']>
+  const sslnegotiation = named.sslnegotiation || env['PGSSLNEGOTIATION'] || 'postgres'
+  const options = named.options || env['PGOPTIONS']
+  return {
+    ...(named as object),
+    ...{ user, host, port, database, password, ssl, sslnegotiation },
+    ...(options !== undefined && { options }),
+  } as ClientConfig
+}
+
+function sslOf(mode: string | undefined): ClientConfig['ssl'] {
+  if (mode === 'no-verify') return { rejectUnauthorized: false }
+  return ['prefer', 'require', 'verify-ca', 'verify-full'].includes(mode ?? '')
 }
 
 function placeOf(host: string, port: number, database: string): string {

@@ -19,7 +19,7 @@ import {
 import { ReadLane } from './read-lane.ts'
 
 export interface PostgresOptions {
-  /** Says where libpq's file of passwords is. */
+  /** Says what the URL omits: `PGHOST`, `PGPASSWORD`, and the like. */
   env?: NodeJS.ProcessEnv | undefined
   /** How long, in ms, one statement may take; 3,000 when not given. Migrations take what they need. */
   statementTimeout?: number | undefined
@@ -53,7 +53,9 @@ export function openExistingPostgres(url: string, options: PostgresOptions = {})
 }
 
 /** `Store.place` of a URL. @throws Failure `config` */
-export const describePostgres = (url: string): string => readDatabaseUrl(url, 0).place
+export function describePostgres(url: string, env: NodeJS.ProcessEnv = {}): string {
+  return readDatabaseUrl(url, 0, env).place
+}
 
 /** @param prepare what is done on the first connection: whether it made the data; undefined for none */
 async function open(
@@ -61,8 +63,7 @@ async function open(
   { env = {}, statementTimeout = 3_000, wanted = migrations }: PostgresOptions,
   prepare: (client: PoolClient, place: string, wanted: readonly Migration[]) => Promise<boolean | undefined>,
 ): Promise<Store | undefined> {
-  const { config: named, place } = readDatabaseUrl(url, statementTimeout)
-  const config = { ...named, env }
+  const { config, place } = readDatabaseUrl(url, statementTimeout, env)
   const pool = new Pool({
     ...config,
     max: mostConnections,

@@ -1,19 +1,10 @@
-import { Client, type ClientConfig } from 'pg'
-import { readPasswordFile } from './password-file.ts'
+import { Client } from 'pg'
 
 /** How long, in ms, a server may take to part. */
 const longestFarewell = 1_000
 
-/** pg's client, with a password from libpq's file where none was given, and an end to everything. */
+/** pg's client, with an end to everything. */
 export class PostgresClient extends Client {
-  constructor(config: ClientConfig & { env: NodeJS.ProcessEnv }) {
-    super(config)
-    const self = this as unknown as { password: unknown }
-    if (self.password) return
-    const { host, port, database = '', user = '' } = this
-    self.password = () => readPasswordFile({ host, port, database, user }, config.env)
-  }
-
   /** Hangs up when it fails. pg leaves the server waiting for a password, and whoever drops a database with it. */
   override connect(): Promise<this>
   override connect(callback: (error: Error) => void): void

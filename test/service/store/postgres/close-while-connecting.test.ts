@@ -11,7 +11,7 @@ describe('the feed of changes in PostgreSQL', () => {
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
     const feed = new ChangeFeed(
-      () => new PostgresClient({ host: '127.0.0.1', port, user: 'x', database: 'x', env: {} }),
+      () => new PostgresClient({ host: '127.0.0.1', port, user: 'x', database: 'x' }),
     )
     try {
       const connected = once(server, 'connection')

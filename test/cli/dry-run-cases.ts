@@ -1,0 +1,220 @@
+export const password = 'canary-password-of-a-dry-run'
+
+/** Stands for the id of a key that is there. */
+export const keyToRevoke = 'KEY'
+export const sessionToRevoke = 'SESSION'
+
+/** Files of rows in the folder of the run, and what is in them. */
+const usersFile = 'users.csv'
+const rolesFile = 'roles.csv'
+export const files = {
+  [usersFile]: `email,password,role\nada@example.com,${password},\nbob@example.com,,editor\n`,
+  [rolesFile]: 'id,role\nu1,editor\n',
+}
+
+/** An editor that changes one key. */
+export const editing = { EDITOR: 'echo "app_name: New" >' }
+
+/** A command line that would change something, and what --dry-run shows of it. */
+interface Case {
+  command: string
+  args: string[]
+  stdin?: string
+  env?: NodeJS.ProcessEnv
+  /** The request that is held back, for what changes the service. */
+  request?: { method: string; path: string; body?: unknown }
+  /** What is shown in place of that: the local change that is held back, or what a file comes to. */
+  change?: unknown
+  /** A field of what this call shows when it is run in earnest, where it is not of the view of its command. */
+  answered?: string
+}
+
+export const cases: readonly Case[] = [
+  {
+    command: 'api',
+    args: ['api', 'POST', '/v1/users', '--data', JSON.stringify({ name: 'Ada', password })],
+    request: { method: 'POST', path: '/v1/users', body: { name: 'Ada', password: '<hidden>' } },
+  },
+  { command: 'api', args: ['api', '/v1/x'], request: { method: 'GET', path: '/v1/x' } },
+  { command: 'api', args: ['api', 'GET', '/v1/x'], request: { method: 'GET', path: '/v1/x' } },
+  {
+    command: 'chat:send',
+    args: ['chat', 'send', 'Hello', '--context', 'c1'],
+    request: {
+      method: 'POST',
+      path: '/api/chat/send',
+      body: { message: 'Hello', context_id: 'c1', stream: true },
+    },
+  },
+  {
+    command: 'chat:send',
+    args: ['chat', 'send', 'Hello', '--no-stream'],
+    request: { method: 'POST', path: '/api/chat/send', body: { message: 'Hello' } },
+  },
+  {
+    command: 'chat:complete',
+    args: ['chat', 'complete', 'Hello', '--max-tokens', '5'],
+    request: {
+      method: 'POST',
+      path: '/v1/chat/completions',
+      body: { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 5 },
+    },
+  },
+  {
+    command: 'settings:set',
+    args: ['settings', 'set', 'theme.mode=dark', 'features.chat=off'],
+    request: {
+      method: 'PATCH',
+      path: '/v1/settings',
+      body: { theme: { mode: 'dark' }, features: { chat: false } },
+    },
+  },
+  {
+    command: 'settings:apply',
+    args: ['settings', 'apply', '-', '--yes'],
+    stdin: 'theme: { mode: dark }\nlimits: { max_tokens: 5 }',
+    request: {
+      method: 'PATCH',
+      path: '/v1/settings',
+      body: { theme: { mode: 'dark' }, limits: { max_tokens: 5 } },
+    },
+  },
+  {
+    command: 'settings:edit',
+    args: ['settings', 'edit'],
+    env: editing,
+    request: { method: 'PATCH', path: '/v1/settings', body: { app_name: 'New' } },
+  },
+  {
+    command: 'settings:api:set',
+    args: ['settings', 'api', 'set', '--rate-limiting', 'off'],
+    request: { method: 'POST', path: '/v1/settings/api', body: { rate_limiting: { enabled: false } } },
+  },
+  {
+    command: 'users:create',
+    args: ['users', 'create', '--email', 'ada@example.com', '--password-stdin'],
+    stdin: password,
+    request: {
+      method: 'POST',
+      path: '/v1/users',
+      body: { email: 'ada@example.com', password: '<hidden>' },
+    },
+  },
+  {
+    command: 'users:create',
+    args: ['users', 'create', '--generate-password'],
+    request: { method: 'POST', path: '/v1/users', body: { password: '<hidden>' } },
+  },
+  {
+    command: 'users:update',
+    args: ['users', 'update', 'a b', '--name', 'Ada'],
+    request: { method: 'PATCH', path: '/v1/users/a%20b', body: { name: 'Ada' } },
+  },
+  {
+    command: 'users:permissions:assign',
+    args: ['users', 'permissions', 'assign', 'u1', 'read:chat', '--role', 'editor'],
+    request: {
+      method: 'POST',
+      path: '/v1/users/u1/permissions',
+      body: { permissions: ['read:chat'], role: 'editor' },
+    },
+  },
+  {
+    command: 'users:permissions:assign',
+    args: ['users', 'permissions', 'assign', '--file', rolesFile],
+    answered: 'updated',
+    change: { rows: 1, already_done: 0, creates: 0, updates: 0, assignments: 1, requests: 1 },
+  },
+  {
+    command: 'users:import',
+    args: ['users', 'import', usersFile],
+    change: { rows: 2, already_done: 0, creates: 2, updates: 0, assignments: 1, requests: 3 },
+  },
+  {
+    command: 'users:settings:set',
+    args: ['users', 'settings', 'set', '--notification', 'email=off'],
+    request: { method: 'PUT', path: '/api/user/settings', body: { notifications: { email: false } } },
+  },
+  {
+    command: 'auth:login',
+    args: ['auth', 'login', '--profile', 'work', '--base-url', 'https://chat.example', '--with-api-key'],
+    change: {
+      sign_in: {
+        profile: 'work',
+        base_url: 'https://chat.example',
+        with: 'an API key',
+        storage: 'keychain',
+      },
+    },
+  },
+  {
+    command: 'auth:logout',
+    args: ['auth', 'logout', '--profile', 'other', '--base-url', 'https://chat.example'],
+    change: { sign_out: [{ profile: 'other', base_url: 'https://chat.example' }] },
+  },
+  {
+    command: 'auth:use',
+    args: ['auth', 'use', 'other'],
+    change: { profile: null, key: 'default_profile', value: 'other' },
+  },
+  {
+    command: 'config:set',
+    args: ['config', 'set', 'model', 'small', '--profile', 'work'],
+    change: { profile: 'work', key: 'model', value: 'small' },
+  },
+  {
+    command: 'config:unset',
+    args: ['config', 'unset', 'model', '--profile', 'other'],
+    change: { profile: 'other', key: 'model', value: null },
+  },
+  {
+    command: 'service:keys:create',
+    args: ['service', 'keys', 'create', '--name', 'ci'],
+    change: {
+      create: {
+        name: 'ci',
+        tier: 'free',
+        limit: 100,
+        user_id: 'usr_admin',
+        permissions: null,
+        expires_at: null,
+      },
+    },
+  },
+  {
+    command: 'service:keys:update',
+    args: ['service', 'keys', 'update', keyToRevoke, '--tier', 'pro', '--permission', 'read:chat'],
+    change: { update: keyToRevoke, tier: 'pro', limit: 1000, permissions: ['read:chat'] },
+  },
+  {
+    command: 'service:admin:create',
+    args: ['service', 'admin', 'create', 'grace@example.com', '--name', 'Grace'],
+    change: { create: { email: 'grace@example.com', name: 'Grace', role: 'admin' } },
+  },
+  {
+    command: 'service:users:reset',
+    args: ['service', 'users', 'reset', 'admin@localhost', '--password-stdin'],
+    stdin: password,
+    change: { reset: { id: 'usr_admin', email: 'admin@localhost' } },
+  },
+  {
+    command: 'service:backup',
+    args: ['service', 'backup', '--to', 'copy.db'],
+    change: { back_up_to: 'copy.db' },
+  },
+  {
+    command: 'service:restore',
+    args: ['service', 'restore', 'earlier.db'],
+    change: { restore: '~/earlier.db', replace: '~/.local/share/chatctl/chatctl.db' },
+  },
+  {
+    command: 'service:keys:revoke',
+    args: ['service', 'keys', 'revoke', keyToRevoke],
+    change: { revoke: keyToRevoke },
+  },
+  {
+    command: 'service:sessions:revoke',
+    args: ['service', 'sessions', 'revoke', sessionToRevoke],
+    change: { revoke: sessionToRevoke },
+  },
+]
