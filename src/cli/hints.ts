@@ -1,5 +1,6 @@
 import { durationFlagFor } from '../config/duration.ts'
 import type { Advice, AdviceData, Listener } from '../contract/advice.ts'
+import { isLoopback } from '../contract/base-url.ts'
 import type { Failure } from '../contract/failure.ts'
 import { describeDuration } from '../system/clock.ts'
 
@@ -20,6 +21,10 @@ const hints: Hints = {
   },
   web_page: ({ method, url }) =>
     `A web page answered ${method} ${url}: check the base URL, or let chatctl doctor look.`,
+  other_scheme: ({ url }) => {
+    const isUsable = url.startsWith('https:') || isLoopback(new URL(url).hostname)
+    return isUsable ? `Use this address: --base-url ${url}` : 'Check the port of the base URL.'
+  },
 
   // Signing in
   sign_in_again: ({ profile }) => `chatctl auth login --profile ${profile}`,

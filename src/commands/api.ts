@@ -136,7 +136,13 @@ function parseHeaders(lines: readonly string[]): Record<string, string> {
     lines.map((line) => {
       const at = line.indexOf(':')
       if (at < 1) throw new Failure('usage', `--header "${line}" is not "Name: value"`)
-      return [line.slice(0, at).trim(), line.slice(at + 1).trim()]
+      const name = line.slice(0, at).trim()
+      if (name.toLowerCase() === 'authorization') {
+        throw new Failure('refused', 'chatctl sets the header Authorization itself, so --header cannot', {
+          hint: 'To use another credential, set CHATCTL_API_KEY, or sign in with: chatctl auth login --with-api-key',
+        })
+      }
+      return [name, line.slice(at + 1).trim()]
     }),
   )
 }

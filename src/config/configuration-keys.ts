@@ -1,5 +1,4 @@
 import { Failure } from '../contract/failure.ts'
-import { nearest } from '../contract/nearest-word.ts'
 import {
   type Configuration,
   type Profile,
@@ -97,13 +96,4 @@ function judge(key: ProfileKey, value: string): void {
   } catch (error) {
     throw unreadable(key, value, error)
   }
-}
-
-/** @throws Failure `usage` naming the nearest known key */
-export function demandConfigurationKey(key: string): string {
-  if (configurationKeys.includes(key)) return key
-  const meant = nearest(key, configurationKeys)
-  throw new Failure('usage', `There is no configuration key "${key}"`, {
-    hint: meant ? `Did you mean ${meant}?` : `Known: ${configurationKeys.join(', ')}`,
-  })
 }

@@ -22,6 +22,8 @@ interface ClientAdvice {
   longer_wait: { ms: number; until: string }
   /** A page for people came in place of a response, as from a portal or another path of the host. */
   web_page: { method: string; url: string }
+  /** The address of the same server with the scheme that it speaks. */
+  other_scheme: { url: string }
 }
 
 interface SignInAdvice {

@@ -21,3 +21,9 @@ export function foreignEncodingOf([a, b, c, d]: Uint8Array): string | undefined 
   if (a && b === 0 && c && d === 0) return 'UTF-16LE'
   return a === 0 && b && c === 0 && d ? 'UTF-16BE' : undefined
 }
+
+/** What a text that is not UTF-8 is, for an error after its name. */
+export function encodingWords(first: Uint8Array): string {
+  const encoding = foreignEncodingOf(first)
+  return encoding === undefined ? 'not UTF-8 text' : `${encoding} text, not UTF-8 text`
+}

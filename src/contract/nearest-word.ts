@@ -10,7 +10,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   const longer = last.length >= 4 && word.includes('.') ? known.filter((other) => other.includes(last)) : []
   if (longer.length === 1) return longer[0]
   const best = closest(word, known)
-  const limit = Math.max(1, Math.floor(Math.max(word.length, best.length) * 0.4))
+  const limit = Math.max(1, Math.floor(Math.max(word.length, best.length) / 3))
   return distance(word, best) <= (isTransposed(word, best) ? Math.max(2, limit) : limit) ? best : undefined
 }
 

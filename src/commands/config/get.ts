@@ -1,8 +1,8 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { readConfigurationKey } from '../../cli/configuration-key.ts'
 import { listOptions } from '../../cli/list-options.ts'
 import { localWork } from '../../cli/requests.ts'
-import { demandConfigurationKey } from '../../config/configuration-keys.ts'
 import { valueView } from '../../view/value.ts'
 
 export default class ConfigGet extends BaseCommand {
@@ -25,7 +25,7 @@ export default class ConfigGet extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, context } = await this.start(ConfigGet)
-    const key = demandConfigurationKey(args.key)
+    const key = readConfigurationKey(args.key, context, { command: 'get' })
     const row = listOptions(context).find((option) => option.key === key)
     await context.output.show(valueView, row?.value ?? null)
   }

@@ -1,10 +1,11 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { readConfigurationKey } from '../../cli/configuration-key.ts'
 import { localWork } from '../../cli/requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { adviseSignOut } from '../../cli/sign-in/sign-out-profile.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
-import { configurationKeys, demandConfigurationKey, withValue } from '../../config/configuration-keys.ts'
+import { configurationKeys, withValue } from '../../config/configuration-keys.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import { configValueView } from '../../view/config.ts'
@@ -39,7 +40,7 @@ export default class ConfigSet extends BaseCommand {
   async run(): Promise<void> {
     const { args, context } = await this.start(ConfigSet)
     const [name, text] = readAssignment(args.key, args.value)
-    const key = demandConfigurationKey(name)
+    const key = readConfigurationKey(name, context, { command: 'set', value: text })
     const profile = context.options.profile.value ?? localProfile
     const set = (configuration: Configuration) => withValue(configuration, profile, key, text)
     const change = { profile: key === 'default_profile' ? null : profile, key, value: text }

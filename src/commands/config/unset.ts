@@ -1,10 +1,11 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { readConfigurationKey } from '../../cli/configuration-key.ts'
 import { localWork } from '../../cli/requests.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { adviseSignOut } from '../../cli/sign-in/sign-out-profile.ts'
 import { changeConfiguration } from '../../config/configuration-file.ts'
-import { demandConfigurationKey, withoutValue } from '../../config/configuration-keys.ts'
+import { withoutValue } from '../../config/configuration-keys.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { configValueView } from '../../view/config.ts'
 
@@ -35,7 +36,7 @@ export default class ConfigUnset extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, context } = await this.start(ConfigUnset)
-    const key = demandConfigurationKey(args.key)
+    const key = readConfigurationKey(args.key, context, { command: 'unset' })
     const profile = context.options.profile.value ?? localProfile
     if (!context.dryRun)
       await changeConfiguration(context.directories, (known) => withoutValue(known, profile, key))
