@@ -52,41 +52,41 @@ const hints: Hints = {
 
   // The embedded service
   other_port: ({ listener }) =>
-    `Choose another one with ${portFlags[listener]}, or ${portFlags[listener]} 0 for any that is free`,
-  unprivileged_port: ({ listener }) => `Choose one above 1023 with ${portFlags[listener]}`,
-  encrypt:
-    'Give it a certificate with --tls-cert and --tls-key, or say --behind-proxy when a proxy does TLS in front of it',
+    `Choose another port with ${portFlags[listener]}, or any free port with ${portFlags[listener]} 0`,
+  unprivileged_port: ({ listener }) => `Choose a port above 1023 with ${portFlags[listener]}`,
+  encrypt: 'Set a certificate with --tls-cert and --tls-key, or use --behind-proxy if a proxy terminates TLS',
   upstream_address: 'For example: --upstream http://127.0.0.1:11434/v1, or the preset --upstream ollama',
   create_database: ({ exists }) =>
-    `Make ${exists ? 'the database' : 'it'} with: createdb --encoding UTF8 --template template0`,
-  back_up_postgres: 'pg_dump --format=custom --file=chatctl.dump DATABASE, and pg_restore',
-  back_up_again: 'Make a backup with: chatctl service backup --to FILE',
-  database_or_directory: 'Without one, the service keeps its data in SQLite, in the folder that --data names',
-  reset_password: ({ email }) => `For a new password: chatctl service users reset ${email}`,
+    `Create ${exists ? 'the database' : 'it'} with: createdb --encoding UTF8 --template template0`,
+  back_up_postgres: 'Use pg_dump --format=custom --file=chatctl.dump DATABASE, and pg_restore',
+  back_up_again: 'Create a new backup with: chatctl service backup --to FILE',
+  database_or_directory:
+    'Without a database, the service stores its data in SQLite, in the directory of --data',
+  reset_password: ({ email }) => `Set a new password with: chatctl service users reset ${email}`,
   make_admin: ({ userId }) =>
-    `To make an admin of them: chatctl users permissions assign ${userId} --role admin`,
-  list_keys: 'chatctl service keys list',
-  create_key: 'Make another one: chatctl service keys create --name NAME',
-  list_sign_ins: 'chatctl service sessions list',
+    `Make the user an admin with: chatctl users permissions assign ${userId} --role admin`,
+  list_keys: 'List the keys with: chatctl service keys list',
+  create_key: 'Create another key with: chatctl service keys create --name NAME',
+  list_sign_ins: 'List the sessions with: chatctl service sessions list',
 
   // Sessions
-  list_sessions: 'chatctl chat sessions lists those of this machine.',
-  list_all_sessions: 'chatctl chat sessions --all lists them.',
-  longer_session_id: 'Give more of the id: chatctl chat sessions --all lists them.',
-  close_session: 'Close it there, or start another with chatctl chat.',
+  list_sessions: 'List the sessions on this machine with: chatctl chat sessions',
+  list_all_sessions: 'List all sessions with: chatctl chat sessions --all',
+  longer_session_id: 'Use a longer part of the ID. List all sessions with: chatctl chat sessions --all',
+  close_session: 'Close the session there, or start another one with: chatctl chat',
   name_service_of_session: ({ session, baseUrl }) => {
     const service = baseUrl ? `--base-url ${baseUrl}` : '--profile local'
-    return `Name that service: chatctl chat --resume ${session} ${service}`
+    return `Choose that service with: chatctl chat --resume ${session} ${service}`
   },
 
   // Settings as code
-  refresh_plan: 'Use --refresh to make a new plan of what is there now.',
+  refresh_plan: 'Make a new plan from the current settings with: --refresh',
   save_plan: `Make a plan with: ${savingCommand}`,
-  save_new_plan: `Make a new one: ${savingCommand}`,
-  service_of_plan: `Choose that service with --base-url or --profile, or make a plan for this one: ${savingCommand}`,
-  other_plan_file: 'Name another file with --save, or remove this one.',
-  export_settings: 'chatctl settings export prints a file to start from.',
-  expand_references: 'To replace references to environment variables, use --expand-env.',
+  save_new_plan: `Make a new plan with: ${savingCommand}`,
+  service_of_plan: `Choose that service with --base-url or --profile, or make a plan for this service with: ${savingCommand}`,
+  other_plan_file: 'Choose another file with --save, or delete this one.',
+  export_settings: 'Create a file to start from with: chatctl settings export > settings.yaml',
+  expand_references: 'To expand references to environment variables, use --expand-env.',
   check_settings: ({ command }) => `Check the current settings with: ${command}`,
 
   // Users in bulk
@@ -96,21 +96,21 @@ const hints: Hints = {
       ? `${again}.`
       : `${again}, or let it wait with --max-wait ${durationFlagFor(total)}.`
   },
-  no_unknown_row: 'Run it without --on-unknown.',
-  name_unknown_row: ({ places }) => `Say which with --line: ${places}`,
-  other_results_file: 'Name another file with --results.',
-  move_results_file: 'Name another file with --results, or move that one away.',
-  resume_with_passwords: ({ path }) => `Go on with --generate-passwords --results ${path}`,
+  no_unknown_row: 'Run the same command without --on-unknown.',
+  name_unknown_row: ({ places }) => `Choose the row with --line: ${places}`,
+  other_results_file: 'Choose another file with --results.',
+  move_results_file: 'Choose another file with --results, or move that file.',
+  resume_with_passwords: ({ path }) => `Resume with: --generate-passwords --results ${path}`,
   skip_invalid: ({ faults }) =>
     `Fix ${faults === 1 ? 'the row' : 'the rows'}, or skip invalid rows with --skip-invalid.`,
   restore_rows:
-    'Restore these rows. You can add rows, and change users that exist with users update. --restart sends every row again, and creates every user again.',
-  json_lines: 'One object a line is JSONL: --format jsonl.',
+    'Restore these rows. You may add rows, and change existing users with chatctl users update. With --restart, chatctl sends every row again and creates every user again.',
+  json_lines: 'For one object per line, use: --format jsonl',
 }
 
 /** What each answer of the embedded service's own model ends with. */
 export const offlineNotice =
-  'To get real answers, start the service with a model server: chatctl service run --upstream ollama'
+  'To get real replies, start the service with a model server: chatctl service run --upstream ollama'
 
 const portFlags: Record<Listener, string> = { service: '--port', admin: '--admin-port' }
 

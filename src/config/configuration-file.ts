@@ -8,7 +8,7 @@ import type { Directories } from '../system/directories.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
 import { withFileLock } from '../system/process-lock.ts'
 
-/** What signing in needs to know, and a profile remembers. */
+/** The profile keys that sign-in uses. */
 export const signInKeys = [
   'auth_url',
   'client_id',
@@ -19,7 +19,7 @@ export const signInKeys = [
   'redirect_path',
 ] as const
 
-/** What a person sets. Where credentials are stored (`storage`, `credentials`) only signing in and out decide. */
+/** The keys that users set. Only sign-in and sign-out change `storage` and `credentials`. */
 export const profileKeys = [
   'base_url',
   ...signInKeys,
@@ -31,7 +31,7 @@ export const profileKeys = [
 ] as const
 export type ProfileKey = (typeof profileKeys)[number]
 
-/** Made where there is a file to be read: a start without one has no use for it. */
+/** Built on demand, because a start without a configuration file does not need it. */
 function makeSchema() {
   const texts = profileKeys.map((key) => [key, z.optional(z.string())])
   const profile = z.strictObject({
@@ -47,7 +47,7 @@ function makeSchema() {
   })
 }
 
-/** A named connection and its defaults. Never a secret. */
+/** A named connection and its defaults, without secrets. */
 export type Profile = NonNullable<Configuration['profiles']>[string]
 export type Configuration = z.infer<ReturnType<typeof makeSchema>>
 
@@ -56,8 +56,8 @@ export function configurationPath(directories: Directories): string {
 }
 
 /**
- * Reads the whole file; a missing one is an empty configuration. Read by hand rather than through
- * conf, which costs every start more than the file is worth; conf writes it.
+ * Reads the file. A missing file is an empty configuration. Does not use conf, which is only needed for
+ * writing, because loading it would slow down every start.
  *
  * @throws Failure `config` when it cannot be read or is not of the known form; the file stays as it is.
  */
@@ -101,8 +101,8 @@ function readText(path: string): string | undefined {
 /**
  * Replaces the file as a whole, aside and renamed, 0600 in a 0700 folder.
  *
- * @param change is given the file as it is at that moment
- * @param patience how long, in ms, to wait for another process that changes it
+ * @param change receives the configuration as read under the lock
+ * @param patience maximum wait for another process that changes the file, in ms
  */
 export async function changeConfiguration(
   directories: Directories,
@@ -133,7 +133,7 @@ export async function changeConfiguration(
   }
 }
 
-/** @throws Failure `storage` where there is none and none can be made */
+/** @throws Failure `storage` if the directory does not exist and cannot be created */
 export function demandConfigurationFolder(directories: Directories): void {
   try {
     makePrivateDirectory(directories.config)

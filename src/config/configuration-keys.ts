@@ -20,12 +20,12 @@ import {
   unreadable,
 } from './resolve-options.ts'
 
-/** The one key that belongs to no profile. */
+/** The only key outside of profiles. */
 export const defaultProfileKey = 'default_profile'
 
 export const configurationKeys: readonly string[] = [defaultProfileKey, ...profileKeys]
 
-/** How a value is judged before it is stored; the texts are kept as they were typed. */
+/** Validates a value before it is stored. The text is stored unchanged. */
 const readers: Partial<Record<ProfileKey, (text: string) => unknown>> = {
   base_url: readAddress,
   auth_url: readAddress,
@@ -40,10 +40,10 @@ const readers: Partial<Record<ProfileKey, (text: string) => unknown>> = {
 }
 
 /**
- * The configuration with one value set; a profile that is not there yet begins with it.
+ * The configuration with one value set. Creates the profile if it does not exist.
  *
  * @param profile required for every key but `default_profile`
- * @throws Failure `usage` for a value that the key cannot have
+ * @throws Failure `usage` for a value that is not valid for the key
  */
 export function withValue(
   configuration: Configuration,
@@ -69,7 +69,7 @@ export function withValue(
   return { ...configuration, profiles: { ...configuration.profiles, [profile]: stored } }
 }
 
-/** The same configuration without what a profile has for the key. */
+/** The configuration without the value of a key in a profile. */
 export function withoutValue(configuration: Configuration, profile: string, key: string): Configuration {
   if (key === defaultProfileKey) {
     const { default_profile: _, ...rest } = configuration

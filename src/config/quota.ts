@@ -1,14 +1,14 @@
-/** No more than so many requests in one window, which begins with its first request. */
+/** A maximum number of requests per window. A window begins with its first request. */
 export interface Quota {
   requests: number
-  /** Milliseconds. */
+  /** In ms. */
   window: number
 }
 
 const second = 1000
 const hour = 3600 * second
 
-/** Milliseconds: the window of a quota of which nothing is said (docs/interface.md, "Limits": hourly). */
+/** Default window in ms (docs/interface.md, "Limits": hourly). */
 export const usualWindow = hour
 
 const windows: Record<string, number> = { s: second, m: 60 * second, h: hour, d: 24 * hour }
@@ -21,7 +21,7 @@ const tiers: Record<string, Quota> = {
 
 /**
  * Reads `100/h`, `60/m`, `5/s`, `10000/d`, or the name of a tier.
- * @throws Error that says in words what the text is not
+ * @throws Error with a description of the fault
  */
 export function parseQuota(text: string): Quota {
   const word = text.trim().toLowerCase()

@@ -5,13 +5,13 @@ import type { Directories } from '../system/directories.ts'
 import { waitForProcessLock } from '../system/process-lock.ts'
 import { type CredentialOwner, digestOf } from './credential-store.ts'
 
-/** How long, in ms, to wait for another process that renews the same credential. */
+/** Maximum wait, in ms, for another process that renews the same credential. */
 const patience = 90_000
 
 /**
- * Does work on a credential while no other process of this user does.
+ * Runs work on a credential under a lock that excludes other processes of this user.
  *
- * @throws Failure `storage` when no lock can be had; else what the work throws, or the signal's reason
+ * @throws Failure `storage` if the lock cannot be acquired; else the error of the work, or the signal's reason
  */
 export async function withCredentialLock<T>(
   { locks }: Pick<Directories, 'locks'>,

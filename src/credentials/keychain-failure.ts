@@ -4,7 +4,7 @@ import type { KeychainItem } from './keychain-items.ts'
 
 interface KeychainFault {
   code: string
-  /** How the systems' own words for it can be known; they have no codes. */
+  /** Matches the error messages of the operating systems, which have no codes. */
   words: RegExp
   message: string
   hint?: string
@@ -20,7 +20,7 @@ const faults: readonly KeychainFault[] = [
   },
   {
     code: 'keychain_without_collection',
-    // Before the next one: the words say too that the storage cannot be accessed.
+    // Before `keychain_locked`, whose pattern also matches this message.
     words: /no result found/i,
     message:
       'The Secret Service runs, but has no default collection (keyring) in which to store a credential',
@@ -52,9 +52,9 @@ const faults: readonly KeychainFault[] = [
 ]
 
 /**
- * What a refusal of the keychain means, kept apart by its code; all are exit 4.
+ * Describes an error of the keychain. All have exit code 4 and differ in their `code`.
  *
- * @param item which one it is about, to be named in the hint as secret-tool takes it
+ * @param item for the secret-tool command in the hint
  */
 export function keychainFailure(cause: unknown, item: KeychainItem): Failure {
   const words = cause instanceof Error ? cause.message : String(cause)

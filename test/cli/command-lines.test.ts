@@ -69,7 +69,7 @@ const cases: Record<string, Case[]> = {
     ['chat send', 'MESSAGE is missing or empty'],
     ['chat complete', 'PROMPT is missing or empty'],
     [['chat', 'send', '   '], 'MESSAGE is missing or empty'],
-    ['users get -', 'No id was given'],
+    ['users get -', 'No id given'],
   ],
   'one argument too many': [
     ['chat send a b', 'Unexpected argument b', "Quotes make it one: chatctl chat send 'a b'"],
@@ -151,7 +151,7 @@ const cases: Record<string, Case[]> = {
     ['service run --port -1', 'is not between 0 and 65535'],
     ['service run --log-level loud', '--log-level: "loud" is not one of trace'],
     ['service keys create --name x --tier gold', '--tier: "gold" is not one of free, pro, enterprise'],
-    ['service keys create --name x --tier enterprise --limit 0', '1 or more'],
+    ['service keys create --name x --tier enterprise --limit 0', 'at least 1'],
     ['autocomplete ksh', '"ksh" is not one of bash, zsh'],
     ['api GET foo', 'the path must begin with /', 'Write /v1/'],
     ['api GET //elsewhere.example/x', 'must not begin with //'],
@@ -197,10 +197,10 @@ const cases: Record<string, Case[]> = {
     [['users', 'permissions', 'assign', '.', 'read:chat', '-p', 'local'], 'the id must not be "."'],
   ],
   'what cannot be shown': [
-    ['service keys create --name x --fields nope', 'There is no field "nope"', 'Known: id, name'],
+    ['service keys create --name x --fields nope', 'Unknown field "nope"', 'Known: id, name'],
     ['users create --generate-password --fields emial -p local', 'Did you mean email?'],
     ['config list --fields key,vlaue', 'Did you mean value?'],
-    [['users', 'create', '--generate-password', '--fields', ' , '], '--fields names no field'],
+    [['users', 'create', '--generate-password', '--fields', ' , '], '--fields is empty'],
   ],
 }
 
@@ -255,7 +255,7 @@ describe('what looks odd and is right', () => {
 
   for (const id of ['a/b', '../admin', 'ü☃', 'a b?c=d#e', '%2e%2e']) {
     it(`an id such as ${id} names one user and no path`, async () => {
-      expectFailure(await runChatctl(sandbox, ['users', 'get', id]), 6, `There is no user ${id}`)
+      expectFailure(await runChatctl(sandbox, ['users', 'get', id]), 6, `No user ${id}`)
     })
   }
 

@@ -86,7 +86,7 @@ describe('output', function () {
       expect(await run(asked, json(200, { data: [] }))).to.deep.include({
         exitCode: 0,
         stdout: '',
-        stderr: 'There are no models.\n',
+        stderr: 'No models.\n',
       })
       expect((await run([...asked, '-q'], json(200, { data: [] }))).stderr).to.equal('')
       expect((await run(['chat', 'models'], json(200, { data: [] }))).stderr).to.equal('')
@@ -233,7 +233,7 @@ describe('output', function () {
         const { error } = JSON.parse(stderr)
         expect(error.code).to.equal(before ? 'usage' : 'unusable_answer')
         expect(error.message).to.include('the filter used too much memory or recursed too deeply')
-        expect(error.hint).to.include(before ? 'https://jqlang.org/manual/' : 'The request was made')
+        expect(error.hint).to.include(before ? 'https://jqlang.org/manual/' : 'The request was sent')
         expect(server.requests.length).to.equal(before ? 0 : 1)
       })
     }

@@ -246,7 +246,7 @@ describe('safety', () => {
       const failure = await failureOf(client.users.create(wrong))
       expect(failure.kind).to.equal('refused')
       expect(failure.message)
-        .to.match(/email must be an e-mail address/)
+        .to.match(/email must be a valid email address/)
         .and.to.match(/admin is not a known field/)
       expect(failure.details).to.have.property('faults').with.lengthOf(2)
       await failureOf(client.history.page({ limit: Number.NaN }))

@@ -101,7 +101,7 @@ describe('doctor on a terminal', () => {
       const screen = await terminal.screen()
       expect(screen).to.match(/^✓ version +chatctl/m)
       expect(screen).to.match(/^- network +the embedded service needs none$/m)
-      expect(screen).to.match(/^Nothing is wrong\.$/m)
+      expect(screen).to.match(/^No problems found\.$/m)
     } finally {
       await terminal.close()
     }

@@ -33,8 +33,8 @@ describe('a disk that is full', () => {
 
   it('from the start: no data is made, and it says which disk', async () => {
     fill()
-    expectFailure(await run('chat', 'send', 'hi'), 1, 'No room left on the disk of', disk, 'Hint: ')
-    expectFailure(await run('service', 'keys', 'create', '--name', 'x'), 1, 'No room left')
+    expectFailure(await run('chat', 'send', 'hi'), 1, 'No space left on the disk of', disk, 'Hint: ')
+    expectFailure(await run('service', 'keys', 'create', '--name', 'x'), 1, 'No space left')
     rmSync(ballast())
     expect(await run('chat', 'send', 'hi')).to.include({ exitCode: 0 })
   })

@@ -40,8 +40,8 @@ describe('files that the user may not touch', () => {
     expect(run(['config', 'list'])).to.include({ exitCode: 0, stderr: '' })
     const keys = run(['service', 'keys', 'list'])
     expect(keys).to.include({ exitCode: 0, stdout: '' })
-    expect(keys.stderr).to.match(/^There is no data in .* yet\n$/)
-    expectFailure(run(['chat', 'send', 'hi']), 1, home, 'cannot be written (EACCES)', 'Hint: ')
+    expect(keys.stderr).to.match(/^No data in .* yet\n$/)
+    expectFailure(run(['chat', 'send', 'hi']), 1, home, '(EACCES)', 'Hint: ')
     expectFailure(
       run(['config', 'set', 'model', 'x']),
       1,
@@ -158,7 +158,7 @@ describe('files that the user may not touch', () => {
 
   it('a port that only root may use', () => {
     const run1 = run(['service', 'run', '--port', '1', '--data', join(home, 'data'), '--log-level', 'silent'])
-    expectFailure(run1, 2, 'Port 1 may not be used by this user', 'above 1023')
+    expectFailure(run1, 2, 'not allowed to listen on port 1', 'above 1023')
   })
 
   it('a user whom the system does not know needs HOME, or the XDG folders', () => {

@@ -3,6 +3,7 @@ import { Failure } from '../../contract/failure.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { parseFields, selectFields, undocumentedFields } from '../../view/select-fields.ts'
 import type { View } from '../../view/view.ts'
+import { wrapWords } from '../../view/wrap-words.ts'
 import { type Colours, loadColours, wantsColour } from './colours.ts'
 import { unknownField } from './field-failures.ts'
 import { filterWithJq } from './jq.ts'
@@ -44,9 +45,9 @@ export class Output {
     this.streams = options.streams
     this.#options = overruled ? { ...options, form: undefined } : options
     this.#fields = options.fields === undefined ? undefined : parseFields(options.fields)
-    if (this.#fields?.length === 0) throw new Failure('usage', '--fields names no field')
+    if (this.#fields?.length === 0) throw new Failure('usage', '--fields is empty')
     if (options.jq !== undefined && options.form !== undefined && !this.isJson) {
-      throw new Failure('usage', `--jq filters JSON; it does not go with --output ${options.form}`)
+      throw new Failure('usage', `--jq filters JSON and cannot be used with --output ${options.form}`)
     }
   }
 
@@ -103,7 +104,7 @@ export class Output {
       if (!written.includes(secret.value)) {
         const { name, value } = secret
         this.streams.say(
-          this.isJson ? JSON.stringify({ notice: { [name]: value } }) : `${name}, shown this once: ${value}`,
+          this.isJson ? JSON.stringify({ notice: { [name]: value } }) : `${name} (shown only once): ${value}`,
         )
       }
     }
@@ -155,7 +156,7 @@ export class Output {
     if (this.isJson) return false
     if (!isAsked && form !== undefined && this.#fields === undefined) return true
     throw new Failure('usage', `--stream writes text or JSON, not ${form ?? 'rows'}`, {
-      hint: 'Use --json, or leave --stream away.',
+      hint: 'Use --json, or omit --stream.',
     })
   }
 
@@ -188,7 +189,7 @@ export class Output {
    */
   async showAside(view: View, body: unknown, isAsked: boolean): Promise<void> {
     if (!isAsked && (this.#options.quiet || this.isJson)) return
-    const text = view.text?.(body) ?? ''
+    const text = view.text?.(body, this.streams.messageWidth) ?? ''
     if (typeof text === 'string') return this.streams.say(text)
     const colours = await this.#coloursOfStderr()
     this.streams.sayStyled(renderSpans(text, colours).trimEnd())
@@ -202,7 +203,7 @@ export class Output {
   /** What goes on while it goes on: of no use to a program, so not said to one. */
   progress(text: string): void {
     if (this.isJson && !this.streams.isWatched) return
-    if (!this.#options.quiet) this.streams.say(text)
+    if (!this.#options.quiet) this.streams.say(wrapWords(text, this.streams.messageWidth))
   }
 
   /** Whether somebody watches a terminal on stderr on which a line can be drawn over. */
@@ -222,7 +223,7 @@ export class Output {
   notice(text: string): void {
     if (this.#options.quiet) return
     if (this.isJson) this.streams.say(JSON.stringify({ notice: { message: text } }))
-    else this.streams.say(text)
+    else this.streams.say(wrapWords(text, this.streams.messageWidth))
   }
 
   /** Something wrong that did not stop the command. */
@@ -230,7 +231,12 @@ export class Output {
     if (this.#options.quiet) return
     if (this.isJson) return this.streams.say(JSON.stringify({ warning: { message: text } }))
     const colours = await this.#coloursOfStderr()
-    this.streams.sayStyled(`${colours.yellow('Warning:')} ${stripControls(text)}`)
+    this.streams.sayStyled(
+      wrapWords(`Warning: ${stripControls(text)}`, this.streams.messageWidth).replace(
+        'Warning:',
+        colours.yellow('Warning:'),
+      ),
+    )
   }
 }
 

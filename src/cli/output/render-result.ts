@@ -35,7 +35,10 @@ export async function renderResult(view: View, body: unknown, rendering: Renderi
     fields && body !== undefined ? selectFields(view, body, fields) : (body ?? {})
   switch (form) {
     case 'text':
-      return renderText(view.text?.(body) ?? '', rendering)
+      return renderText(
+        view.text?.(body, rendering.forTerminal ? rendering.width : Infinity) ?? '',
+        rendering,
+      )
     case 'json':
       return jq === undefined ? `${JSON.stringify(chosen(), null, 2)}\n` : filterWithJq(chosen(), jq)
     case 'jsonl':

@@ -38,7 +38,7 @@ describe('a text on stdin', () => {
     const run = await runChatctl(sandbox, ['chat', 'send'], { stdin: 'x'.repeat(2_000_000) })
     expectFailure(run, 1, 'message must not exceed 1 MiB of UTF-8')
     const larger = await runChatctl(sandbox, ['chat', 'send'], { stdin: 'x'.repeat(5_000_000) })
-    expectFailure(larger, 1, 'The body is larger than 4 MiB')
+    expectFailure(larger, 1, 'The request body is larger than 4 MiB')
   })
 
   it('is not sent when it is not UTF-8', async () => {

@@ -160,9 +160,9 @@ describe('settings diff', () => {
       expectFailure(
         await diff('settings.yaml', '--save', 'settings.yaml'),
         2,
-        'settings.yaml is there and is no plan',
+        'settings.yaml exists and is not a plan',
       )
-      expectFailure(await diff('settings.yaml', '--save', '.'), 2, 'is no plan')
+      expectFailure(await diff('settings.yaml', '--save', '.'), 2, 'exists and is not a plan')
       expect(readFileSync(join(run.sandbox.home, 'settings.yaml'), 'utf8')).to.equal(wanted)
       expectFailure(
         await diff('settings.yaml', '--save', 'no/where.plan'),

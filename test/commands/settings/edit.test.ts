@@ -165,7 +165,7 @@ describe('settings edit', () => {
       const done = await edit(setMode('dark'), ['--yes', '--json'])
       expect(done.exitCode).to.equal(7)
       const { message, hint } = JSON.parse(done.stderr).error
-      expect(message).to.contain('theme.mode was "light", is "contrast"')
+      expect(message).to.contain('theme.mode was "light" and is now "contrast"')
       expect(hint).not.to.contain('--refresh')
       expectKept(hint, 'mode: dark')
       expect((await run.settings(['apply', kept(), '--yes'])).exitCode).to.equal(0)

@@ -110,8 +110,8 @@ describe('users get ID ID', () => {
     expect(idsOf(run.stdout)).to.deep.equal(['a', 'c', 'e'])
     expect(run.exitCode).to.equal(9)
     expect(run.stderr).to.equal(
-      'Warning: b could not be read: There is no user b\n' +
-        'Warning: d could not be read: Not yours\n' +
+      'Warning: Cannot read user b: There is no user b\n' +
+        'Warning: Cannot read user d: Not yours\n' +
         'Error: 2 of 5 users could not be read\n',
     )
   })
@@ -123,7 +123,7 @@ describe('users get ID ID', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line))
-    expect(warning).to.deep.equal({ warning: { message: 'b could not be read: There is no user b' } })
+    expect(warning).to.deep.equal({ warning: { message: 'Cannot read user b: There is no user b' } })
     expect(error.error).to.deep.include({ code: 'incomplete', message: '1 of 2 users could not be read' })
   })
 
@@ -240,7 +240,7 @@ describe('users get ID ID', () => {
 
   it('refuses a field that no user has before it writes one', async () => {
     const run = await get(['a', 'b', '--fields', 'id,nmae'], users())
-    expectFailure(run, 2, 'There is no field "nmae"')
+    expectFailure(run, 2, 'Unknown field "nmae"')
     await server.close()
     const some = await get(
       ['a', 'b', '--fields', 'id,x_extra'],

@@ -136,11 +136,11 @@ describe('TLS', () => {
           { certFile, keyFile: dataDir },
           `${dataDir} cannot be read: illegal operation on a directory (EISDIR)`,
         ],
-        [{ certFile: keyFile, keyFile }, 'no certificate'],
-        [{ certFile: file('empty', ''), keyFile }, 'no certificate'],
-        [{ certFile, keyFile: certFile }, 'no private key'],
-        [{ certFile, keyFile: file('locked', locked) }, 'no private key'],
-        [{ certFile, keyFile: other.keyFile }, 'is not that of the certificate'],
+        [{ certFile: keyFile, keyFile }, 'does not contain a PEM certificate'],
+        [{ certFile: file('empty', ''), keyFile }, 'does not contain a PEM certificate'],
+        [{ certFile, keyFile: certFile }, 'does not contain a readable PEM private key'],
+        [{ certFile, keyFile: file('locked', locked) }, 'does not contain a readable PEM private key'],
+        [{ certFile, keyFile: other.keyFile }, 'does not belong to the certificate'],
       ] as const) {
         const failure = await failureOf({ dataDir, tls })
         expect(failure, words).to.be.instanceOf(Failure).and.include({ kind: 'config' })
