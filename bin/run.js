@@ -43,8 +43,8 @@ function print(text) {
 }
 
 /**
- * Prints the help that the build has written down (scripts/write-help.ts), where the program itself
- * would print the same: 80 columns, no colour.
+ * Prints the help that the build has written (scripts/write-help.ts) if the program itself would
+ * print the same: 80 columns, no color.
  *
  * @returns whether there was such help
  */
@@ -59,8 +59,7 @@ function printHelp(words) {
   } catch (_error) {
     return false
   }
-  var arch = process.arch === 'ia32' ? 'x86' : process.arch
-  print(text.replace('{platform}', process.platform + '-' + arch + ' node-' + process.version))
+  print(text)
   return true
 }
 

@@ -63,15 +63,15 @@ export const durationFlag = Flags.custom<number>({
 
 /** No more than so many requests in a window: `100/h`, or the name of a tier. */
 export const quotaFlag = Flags.custom<Quota>({
-  helpValue: '<quota>',
+  helpValue: 'QUOTA',
   parse: async (input) => parseQuota(input),
 })
 
 /** What a streamed answer is made of, for a service of which that is not found out. */
 export const streamFormatFlag = Flags.option({
-  helpValue: '<format>',
+  helpValue: 'FORMAT',
   options: streamFormats,
-  summary: 'auto, sse, ndjson, json, json-seq or text: its form, if misread.',
+  summary: 'Format of the reply stream: auto, sse, ndjson, json, json-seq, or text (default: auto)',
 })
 
 /** `on` or `off`; `true` and `false` say the same. */

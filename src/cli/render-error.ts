@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts'
 import { describeFailure } from './describe-failure.ts'
 import { bugExitCode, exitCodeOf } from './exit-codes.ts'
 import { Interruption } from './interruption.ts'
-import { loadColors, wantsColor } from './output/colours.ts'
+import { loadColors, wantsColor } from './output/colors.ts'
 import type { Streams } from './output/streams.ts'
 import type { InterruptedChange } from './sent-changes.ts'
 

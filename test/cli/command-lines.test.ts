@@ -54,7 +54,7 @@ const cases: Record<string, Case[]> = {
     ['users get', 'Missing argument ID', 'chatctl users get --help'],
     ['users update', 'Missing argument ID'],
     ['users permissions assign', 'Missing argument ID'],
-    ['settings set', 'Missing argument ASSIGNMENT'],
+    ['settings set', 'Missing argument KEY=VALUE'],
     ['api', 'Missing argument PATH'],
     ['api GET', 'Missing argument PATH'],
     ['api v1/settings', 'Did you mean: chatctl api GET /v1/settings'],

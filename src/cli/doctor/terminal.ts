@@ -1,4 +1,4 @@
-import { wantsColor } from '../output/colours.ts'
+import { wantsColor } from '../output/colors.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Examined, ok, skipped, warning } from './finding.ts'
 

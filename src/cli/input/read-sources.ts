@@ -38,13 +38,13 @@ export async function readSources(
 export const settingsFileFlag = () =>
   textFlag({
     char: 'f',
-    helpValue: '<file>',
+    helpValue: 'FILE',
     multiple: true,
     multipleNonGreedy: true,
-    summary: 'Settings file over those before it; repeatable.',
+    summary: 'Settings file that overrides the ones before it',
   })
 
 export const expandEnvFlag = Flags.boolean({
   // biome-ignore lint/suspicious/noTemplateCurlyInString: it is meant as it stands
-  summary: 'Replace ${NAME} in texts by what the environment has.',
+  summary: 'Replace ${NAME} in values with environment variables',
 })

@@ -4,7 +4,7 @@ import { stripControls } from '../../terminal/strip-controls.ts'
 import { renderCsv, renderTsv } from '../../view/delimited.ts'
 import { absentFields, selectFields, undocumentedFields } from '../../view/select-fields.ts'
 import { gridOf, rowsOf, type Span, type View } from '../../view/view.ts'
-import type { Colors } from './colours.ts'
+import type { Colors } from './colors.ts'
 import { absentField } from './field-failures.ts'
 import { filterWithJq } from './jq.ts'
 

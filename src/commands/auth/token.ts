@@ -6,17 +6,20 @@ import { secretOf } from '../../credentials/stored-credential.ts'
 import { tokenView } from '../../view/auth.ts'
 
 export default class AuthToken extends BaseCommand {
-  static override summary = 'Print the credential in use, for another program.'
+  static override summary = 'Print the credential in use'
   static override description =
-    'A token that has expired is renewed first. No other command ever prints a credential; whoever has it can do what you can do.'
+    'An expired token is renewed first. Anyone who has the credential can act as you. No other command prints a stored credential.'
   static override requests = {
     ...calls(),
-    note: 'none of the service; a token that is about to expire is renewed.',
+    note: 'none to the service; a token that is about to expire is renewed at its authorization server.',
   }
   static override view = tokenView
   static override examples = [
-    'export CHATCTL_API_KEY="$(<%= config.bin %> auth token)"',
-    '<%= config.bin %> auth token --profile work --json',
+    { description: 'Store the credential in a shell variable', command: 'TOKEN="$(chatctl auth token)"' },
+    {
+      description: 'Print the credential and its expiry time',
+      command: 'chatctl auth token --profile work --json',
+    },
   ]
 
   async run(): Promise<void> {

@@ -21,15 +21,19 @@ import { appliedView } from '../../view/settings-plan.ts'
 const fileName = 'settings.yaml'
 
 export default class SettingsEdit extends BaseCommand {
-  static override summary = 'Edit the settings in your editor, and apply what you changed.'
+  static override summary = 'Edit the settings in your editor and apply the changes'
   static override description =
-    '$VISUAL, $EDITOR or vi gets what settings export prints. Only what is changed in it is sent, after a question. A key that is removed stays as it is.'
+    'The file has the format of settings export. Only the keys you change are sent; a key that you remove is not changed. The editor is $VISUAL, $EDITOR, or vi.'
   static override requests = {
     ...calls('getSettings', 'updateSettings', 'setApiConfiguration'),
-    note: 'and reads back.',
+    note: 'then reads the settings back.',
   }
   static override view = appliedView
-  static override examples = ['<%= config.bin %> settings edit', '<%= config.bin %> settings edit --dry-run']
+  static override examples = [
+    { description: 'Edit and apply', command: 'chatctl settings edit' },
+    { description: 'Print the requests without sending them', command: 'chatctl settings edit --dry-run' },
+    { description: 'Edit the settings of another profile', command: 'chatctl settings edit --profile work' },
+  ]
   static override flags = { yes: yesFlag, 'dry-run': dryRunFlag }
 
   async run(): Promise<void> {
