@@ -106,7 +106,7 @@ describe('a disk that is full', () => {
       const { exitCode, stderr } = await runOnto(args, sandbox.env, { stdout: full })
       closeSync(full)
       expect(exitCode).to.equal(1)
-      expect(stderr).to.contain('stdout cannot be written').and.contain('ENOSPC')
+      expect(stderr).to.contain('Cannot write to stdout').and.contain('ENOSPC')
       expect(stderr).not.to.match(/^ {4}at |This is a bug/m)
     })
   }
