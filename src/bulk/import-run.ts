@@ -26,7 +26,7 @@ const busy: readonly FailureKind[] = ['server_error', 'truncated', 'rate_limited
 
 /** Whether the service accepted the key. It may refuse the profile of a key that belongs to no user. */
 function isKeyAccepted(error: unknown): boolean {
-  const kinds: readonly FailureKind[] = ['forbidden', 'not_found', 'rejected', 'conflict', 'unusable_answer']
+  const kinds: readonly FailureKind[] = ['forbidden', 'not_found', 'rejected', 'conflict', 'invalid_response']
   return error instanceof Failure && kinds.includes(error.kind)
 }
 
