@@ -14,7 +14,7 @@ import { readSpentQuota } from './journal/spent-quota.ts'
 import { planWork } from './planned-work.ts'
 import { assertPasswordsKept } from './results/prepare-passwords.ts'
 import { openResults } from './results/report-rows.ts'
-import { rowListPlace } from './results/row-list-file.ts'
+import { numberedRowListPath } from './results/row-list-file.ts'
 import type { RowKind } from './rows/user-row.ts'
 import { readResolutions } from './unknown-row-resolutions.ts'
 
@@ -55,7 +55,7 @@ function assertApart(results: string, input: Input): void {
   if (path === input.path) {
     throw new Failure('usage', `Cannot write the results to ${results}: it is the input file`)
   }
-  if (path === rowListPlace('failed', input) || path === rowListPlace('unknown', input)) {
+  if (path === numberedRowListPath('failed', input) || path === numberedRowListPath('unknown', input)) {
     throw new Failure(
       'usage',
       `Cannot write the results to ${results}: chatctl writes failed or unknown rows there`,
@@ -66,7 +66,7 @@ function assertApart(results: string, input: Input): void {
   }
 }
 
-/** The input for the check, which a signal ends. Later reads must finish, to report what was sent. */
+/** The input for the check, which a signal ends. Later reads must finish, to report the results of the rows. */
 function abortable(input: Input, signal: AbortSignal): Input {
   return {
     ...input,

@@ -8,23 +8,23 @@ import { UniqueValues } from './unique-values.ts'
 
 export interface CheckedInput {
   rows: number
-  /** Of the bytes, in hexadecimal. */
+  /** Of the bytes, in hex. */
   sha256: string
-  /** The rows with faults, by index: duplicates too. */
+  /** The rows with faults, including duplicates. */
   faulty: RowSet
-  /** How many requests of each kind the rows without faults need. */
+  /** Numbers of requests that the rows without faults need, by kind. */
   steps: Record<Step, number>
-  /** Rows with an id and an email, which cannot be changed. */
+  /** Rows with an id and an email; the email is not sent. */
   updatesWithEmail: number
-  /** Users to be created for whom the file has no password. */
+  /** Rows that create a user without a password. */
   withoutPassword: number
 }
 
 /**
- * Reads the whole input before anything of it is used.
+ * Reads and checks the whole input.
  *
- * @param onFault is told of each fault, by line
- * @throws Failure as `readRows` does
+ * @param onFault called with each fault, in the order of lines
+ * @throws Failure as `readRows`
  */
 export async function checkInput(
   input: Input,
@@ -42,7 +42,7 @@ export async function checkInput(
   const extraCheck: ExtraCheck = (row, { line, isFaulty }, report) => {
     const taken = claims.findTaken(row)
     for (const { field, line } of taken) report([field], `${field} is already used on line ${line}`)
-    // A row that is not sent takes no email or id from one that is.
+    // The email of a row that is not sent may be in another row.
     if (!isFaulty && taken.length === 0) claims.claim(row, line)
   }
   const counts = emptyCounts()

@@ -4,7 +4,7 @@ import { type CsvColumns, cellOffset, columnOf, readCsvHeader } from './csv-colu
 import { type CsvRecord, CsvRecords } from './csv-records.ts'
 import { type InputRow, placeAfter, type RowFault, type RowReader, sortFaults } from './input-row.ts'
 
-/** Reads CSV with a header. A cell without text is a field that is not given. */
+/** Reads CSV with a header. An empty cell is an absent field. */
 export class CsvRows implements RowReader {
   readonly #name: string
   readonly #kind: RowKind
@@ -31,20 +31,20 @@ export class CsvRows implements RowReader {
     return rows
   }
 
-  #read(record: CsvRecord, { names, put }: CsvColumns): InputRow {
-    const { line, raw, cells, broken } = record
+  #read(record: CsvRecord, { names, setters }: CsvColumns): InputRow {
+    const { line, raw, cells, fault } = record
     const index = this.#index++
     const csv = { names, cells }
     const faultAt = (offset: number, message: string): RowFault => ({
       ...placeAfter({ line, column: 1 }, raw.slice(0, offset)),
       message,
     })
-    if (broken) {
-      return { index, line, row: undefined, faults: [faultAt(broken.offset, broken.message)], raw, csv }
+    if (fault) {
+      return { index, line, row: undefined, faults: [faultAt(fault.offset, fault.message)], raw, csv }
     }
     if (cells.length !== names.length) {
       const words = `${cells.length} fields, but the header has ${names.length}`
-      // Where there are too many, the first of these.
+      // The place of the first surplus cell.
       const offset = cells.length > names.length ? cellOffset(raw, names.length) : 0
       return { index, line, row: undefined, faults: [faultAt(offset, words)], raw, csv }
     }
@@ -57,7 +57,7 @@ export class CsvRows implements RowReader {
     }
     for (let at = 0; at < cells.length; at++) {
       const cell = cells[at]
-      if (cell) put[at]?.(row, cell, report)
+      if (cell) setters[at]?.(row, cell, report)
     }
     checkRow(row, this.#kind, true, report)
     this.#extraCheck?.(row, { index, line, isFaulty: faults !== undefined }, report)

@@ -4,7 +4,7 @@ import { TextLines } from './text-lines.ts'
 
 const blank = /^\s*$/
 
-/** Reads JSONL: an object a line. */
+/** Reads JSONL: one object per line. */
 export class JsonLineRows implements RowReader {
   readonly #lines: TextLines
   readonly #rules: RowRules
@@ -17,9 +17,9 @@ export class JsonLineRows implements RowReader {
 
   take(text: string, isLast: boolean): InputRow[] {
     const rows: InputRow[] = []
-    for (const { line, text: whole } of this.#lines.take(text, isLast)) {
-      if (blank.test(whole)) continue
-      const raw = whole.endsWith('\r') ? whole.slice(0, -1) : whole
+    for (const { line, text: lineText } of this.#lines.take(text, isLast)) {
+      if (blank.test(lineText)) continue
+      const raw = lineText.endsWith('\r') ? lineText.slice(0, -1) : lineText
       rows.push(jsonRow({ index: this.#index++, raw, start: { line, column: 1 } }, this.#rules))
     }
     return rows

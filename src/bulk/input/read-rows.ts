@@ -10,10 +10,10 @@ import { JsonListRows } from './json-list-rows.ts'
 import { YamlRows } from './yaml-rows.ts'
 
 /**
- * All rows, in batches of no certain size.
- * @param extraCheck adds faults of a row that can be seen in others only
- * @throws Failure `refused` for what is wrong with the input as a whole, `conflict` when it was
- *   changed while it was read
+ * Reads all rows, in batches of any size.
+ *
+ * @param extraCheck called with each row, to report faults that depend on other rows
+ * @throws Failure `refused` for a fault of the input as a whole, `conflict` if it was changed while it was read
  */
 export async function* readRows(
   input: Input,
@@ -45,7 +45,7 @@ async function readerOf(
     case 'json':
       return new JsonListRows(name, { kind, extraCheck })
     case 'yaml': {
-      // CommonJS: in the bundle only its default export can be taken apart.
+      // CommonJS: in the bundle, it has only a default export.
       const { default: yaml } = await import('yaml')
       return new YamlRows(name, { kind, extraCheck }, yaml)
     }

@@ -6,7 +6,7 @@ export interface TextLine {
   text: string
 }
 
-/** Makes lines of a text that comes in pieces. */
+/** Splits chunks of text into lines. */
 export class TextLines {
   readonly #name: string
   #pending = ''
@@ -18,8 +18,8 @@ export class TextLines {
   }
 
   /**
-   * @param isLast nothing comes after this
-   * @throws Failure `refused` for a line that is larger than any row
+   * @param isLast whether the text is the end of the input
+   * @throws Failure `refused` for a line that is longer than `maxRowLength`
    */
   take(text: string, isLast: boolean): TextLine[] {
     const all = this.#pending + text

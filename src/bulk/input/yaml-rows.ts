@@ -10,7 +10,7 @@ import { type YamlPart, YamlParts } from './yaml-parts.ts'
 
 type Yaml = typeof yaml
 
-/** Reads YAML: a list, or documents of which each is a row or a list. */
+/** Reads YAML: a list, or documents that are rows or lists. */
 export class YamlRows implements RowReader {
   readonly #name: string
   readonly #rules: RowRules
@@ -31,10 +31,10 @@ export class YamlRows implements RowReader {
 
   #read(part: YamlPart): InputRow[] {
     const { line, raw } = part
-    // Its words quote the text, which may hold a password; nor may it write any itself.
+    // The messages of the parser may quote a password, so they are neither shown nor logged.
     const document = this.#yaml.parseDocument(raw, { ...yamlReading, prettyErrors: false, logLevel: 'error' })
     const broken = (offset: number, message: string): InputRow[] => {
-      // What is missing at its end is not missing in the next row.
+      // A fault at the end belongs to this row, not to the line after it.
       const before = raw.slice(0, Math.min(offset, raw.trimEnd().length))
       const fault = { ...placeAfter({ line, column: 1 }, before), message }
       return [{ index: this.#index++, line, row: undefined, faults: [fault], raw: asItem(part) }]
@@ -69,7 +69,7 @@ export class YamlRows implements RowReader {
     )
   }
 
-  /** Where a field, or an item of a list, begins. */
+  /** The offset of a field or an item of a list. */
   #offsetOf(document: Document, path: FieldPath): number {
     let node: unknown = document.contents
     let offset = 0
@@ -91,7 +91,7 @@ function rangeStart(node: unknown): number | undefined {
   return (node as Node | undefined)?.range?.[0]
 }
 
-/** The offset of an alias whose anchor the document does not have before it. */
+/** The offset of an alias without an anchor before it. */
 function findStrayAlias(document: Document, { visit }: Yaml): number | undefined {
   let offset: number | undefined
   visit(document, {
@@ -104,7 +104,7 @@ function findStrayAlias(document: Document, { visit }: Yaml): number | undefined
   return offset
 }
 
-/** A text that may stand between the items of a list: a document has its own ends. */
+/** The text of a part in a file of failed rows. A document needs markers between items of a list. */
 function asItem({ type, raw }: YamlPart): string {
   if (type === 'item') return raw
   return `${raw.startsWith('---') ? '' : '---\n'}${raw}---\n`

@@ -146,12 +146,12 @@ export class Journal {
     try {
       await this.sync()
     } finally {
-      this.closeUnflushed()
+      this.closeWithoutSync()
     }
   }
 
   /** Closes the journal without flushing, after reading only. */
-  closeUnflushed(): void {
+  closeWithoutSync(): void {
     this.#closeFile()
     this.#release()
   }

@@ -117,7 +117,7 @@ async function readJournal<T>(
   try {
     return await read(journal)
   } finally {
-    journal.closeUnflushed()
+    journal.closeWithoutSync()
   }
 }
 
@@ -142,7 +142,7 @@ async function carryAllOver(
         for await (const line of carryOver({ ...old, journal }, rows)) created.carryOver(line)
         files.push(...journal.files)
       } finally {
-        journal.closeUnflushed()
+        journal.closeWithoutSync()
       }
     }
     const hasRows = existsSync(temporary)
@@ -152,7 +152,7 @@ async function carryAllOver(
     // If no row was carried over, no user has one of the generated passwords.
     return { hasRows, lists: files.filter(({ type }) => type !== 'passwords') }
   } catch (error) {
-    created.closeUnflushed()
+    created.closeWithoutSync()
     rmSync(temporary, { force: true })
     throw error
   }

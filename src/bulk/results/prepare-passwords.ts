@@ -22,10 +22,10 @@ interface PreparePasswordsOptions {
 }
 
 /**
- * Has a password in the file of results for every user that is to be created without one, and the
- * file on disk, before any request leaves.
+ * Generates a password for every new user without one, and writes the passwords to the results file, which is
+ * on disk before the first request is sent.
  *
- * @returns how many rows were sent with a password that the file no longer has
+ * @returns the number of rows that were sent with a password that the file no longer contains
  */
 export async function preparePasswords(preparing: PreparePasswordsOptions): Promise<number> {
   const { input, kind, checked, journal, results, makePassword } = preparing
@@ -68,8 +68,8 @@ function isToBeCreated({ index }: InputRow, journal: Journal): boolean {
 }
 
 /**
- * Refuses to lose passwords that were made up: those of another import, which the file of results
- * would replace, and those of this one, where it is to go on without them.
+ * Prevents the loss of generated passwords: those of another import in the results file, and those of this
+ * import if it is resumed without its results file.
  *
  * @throws Failure `usage`
  */
@@ -103,7 +103,7 @@ export async function assertPasswordsKept(
   }
 }
 
-/** Gives each row that lacks one its password from the file of results, as the rows come. */
+/** Adds the generated passwords from the results file to the rows. */
 export async function* withPasswords(
   batches: AsyncIterable<readonly InputRow[]>,
   passwords: PasswordReader,

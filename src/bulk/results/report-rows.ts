@@ -18,49 +18,50 @@ export interface ReportOptions {
   kind: RowKind
   checked: CheckedInput
   journal: Journal
-  /** Path of the file of results. */
+  /** Path of the results file. */
   results: string | undefined
   hasPasswords: boolean
   /**
-   * Is told of the first rows whose outcome is unknown, in the order of the input.
-   * @param resolutions undefined where the same command sends what is missing
+   * Called with the first rows whose outcome is unknown, in the order of the input.
+   *
+   * @param unresolved undefined if the same command sends the rest of the row
    */
-  onUnknown(result: RowResult, resolutions: UnresolvedRow | undefined): void
-  /** Is told of the first rows that were refused, in the order of the input. */
+  onUnknown(result: RowResult, unresolved: UnresolvedRow | undefined): void
+  /** Called with the first failed rows, in the order of the input. */
   onFailed(result: RowResult): void
   warn(text: string): Promise<void>
 }
 
-/** A row that waits for somebody to say what became of its user. */
+/** A row that the user must resolve. */
 export interface UnresolvedRow {
   /** As `--line` takes it. */
   place: string
-  /** Whether it may not be there: it may be sent again. */
+  /** False if the user was certainly created. */
   mayRetry: boolean
 }
 
 /** Counts of rows. */
 export interface Report {
-  /** Rows by what became of them; what earlier runs have done is not in it. */
+  /** Numbers of rows by status, without those that earlier runs have created or updated. */
   counts: Record<RowStatus, number>
-  /** Rows that earlier runs have created or updated. Nothing was asked of the service about them. */
+  /** Rows that earlier runs have created or updated. This run has sent no request for them. */
   alreadyDone: number
-  /** Of the skipped: rows with faults. */
+  /** Skipped rows with faults. */
   invalid: number
-  /** Of the skipped: what the same command would still send. */
+  /** Skipped rows that the same command would send. */
   remaining: number
-  /** Whether every row was answered, so that nothing is left to send and nothing is unknown. */
+  /** Whether nothing remains to be sent and no outcome is unknown. */
   isFinished: boolean
-  /** Path of the file of rows that failed or have faults, where there are any. */
+  /** Path of the file of rows that failed or have faults, if any. */
   failedRows: string | undefined
-  /** Path of the file of unknown rows, where there are more than are told one by one. */
+  /** Path of the file of unknown rows, if `onUnknown` was not called for all of them. */
   unknownRows: string | undefined
 }
 
-/** Rows of one kind that are told one by one. */
+/** Maximum number of calls of `onUnknown`, for each of the two kinds, and of `onFailed`. */
 const maxListedRows = 10
 
-/** Says of every row what became of it, and writes the files that say so. */
+/** Determines the result of every row, and writes the results file and the files of failed and unknown rows. */
 export async function reportRows(reporting: ReportOptions): Promise<Report> {
   const { input, kind, journal, results, hasPasswords, warn } = reporting
   const writer = results === undefined ? undefined : openResults(results, hasPasswords)
@@ -89,15 +90,15 @@ export async function reportRows(reporting: ReportOptions): Promise<Report> {
   }
 }
 
-/** Counts the rows by what became of them, and lists those that somebody has to see to. */
+/** Counts the rows by status, and lists those that need attention. */
 class ReportCount {
   readonly #reporting: ReportOptions
   readonly #counts = Object.fromEntries(rowStatuses.map((status) => [status, 0])) as Report['counts']
   readonly #paths: Record<RowListName, string>
   readonly #failed: FailedRows
   readonly #unknown: UnknownRows
-  /** Unknown rows that somebody is asked about, and those that the same command sends again. */
-  readonly #told = { asked: 0, resent: 0 }
+  /** Numbers of unknown rows that the user must resolve, and of those that the same command sends again. */
+  readonly #listed = { unresolved: 0, resent: 0 }
   #alreadyDone = 0
   #invalid = 0
   #remaining = 0
@@ -114,7 +115,7 @@ class ReportCount {
     this.#unknown = new UnknownRows(this.#paths.unknown)
   }
 
-  /** @param isWanted whether a result is written of every row */
+  /** @param isWanted whether every row needs a result */
   async take(row: InputRow, isWanted: boolean): Promise<RowResult | undefined> {
     const { checked, journal } = this.#reporting
     const progress = progressOf(row, checked.faulty, journal)
@@ -161,13 +162,13 @@ class ReportCount {
 
   async #takeUnknown(row: InputRow, result: RowResult, remains: boolean): Promise<void> {
     const { journal, onUnknown } = this.#reporting
-    const isListed = this.#told[remains ? 'resent' : 'asked']++ < maxListedRows
-    if (isListed) onUnknown(result, remains ? undefined : unresolved(row, journal))
+    const isListed = this.#listed[remains ? 'resent' : 'unresolved']++ < maxListedRows
+    if (isListed) onUnknown(result, remains ? undefined : unresolvedRow(row, journal))
     await this.#unknown.add({ ...result, line: formatRowPlace(row) }, isListed)
   }
 }
 
-function unresolved(row: InputRow, journal: Journal): UnresolvedRow {
+function unresolvedRow(row: InputRow, journal: Journal): UnresolvedRow {
   return { place: formatRowPlace(row), mayRetry: journal.rows.of(row.index)?.phase !== 'nameless' }
 }
 

@@ -6,14 +6,14 @@ import { isUnresolved, type RowState, remainingSteps } from '../journal/row-stat
 export const rowStatuses = ['created', 'updated', 'failed', 'unknown', 'skipped'] as const
 export type RowStatus = (typeof rowStatuses)[number]
 
-/** How a row stands, all runs of the journal together. */
+/** The progress of a row, over all runs of the journal. */
 export interface RowProgress {
   status: RowStatus
-  /** Whether something of it is still to be sent, which the same command does. */
+  /** Whether the same command would send the rest of the row. */
   remains: boolean
 }
 
-/** A row of the file of results. */
+/** A row of the results file. */
 export interface RowResult {
   line: number
   email: string
@@ -66,25 +66,25 @@ function describeFaults({ faults }: InputRow): string {
   )
 }
 
-/** @param words what the journal has of it; empty for nothing */
+/** @param words the error in the journal; empty if none is recorded */
 function explain(
   { row }: InputRow,
   state: RowState | undefined,
   words: string,
   { status, remains }: RowProgress,
 ): string {
-  const isBehindCreate = row?.id === undefined && state !== undefined && state.step !== 'create'
+  const isAfterCreate = row?.id === undefined && state !== undefined && state.step !== 'create'
   if (status === 'skipped' && !remains) return 'skipped on request'
   if (status === 'skipped') {
-    if (isBehindCreate || (row?.id === undefined && state?.phase === 'took')) {
+    if (isAfterCreate || (row?.id === undefined && state?.phase === 'took')) {
       return 'the user was created; the rest of the row is not sent yet'
     }
     return words || (state?.phase === 'took' ? 'the rest of the row is not sent yet' : 'not sent yet')
   }
-  const what = isBehindCreate ? `the user was created, but the ${nameOf(state.step)} failed: ` : ''
+  const what = isAfterCreate ? `the user was created, but the ${nameOf(state.step)} failed: ` : ''
   if (status === 'failed') return `${what}${words}`
-  const doubt = words || 'the run ended before a response arrived'
-  return state?.step === 'create' ? doubt : `the outcome of the ${nameOf(state?.step)} is unknown: ${doubt}`
+  const reason = words || 'the run ended before a response arrived'
+  return state?.step === 'create' ? reason : `the outcome of the ${nameOf(state?.step)} is unknown: ${reason}`
 }
 
 function nameOf(step: string | undefined): string {

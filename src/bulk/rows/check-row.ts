@@ -3,13 +3,13 @@ import { afterColon } from '../../contract/failure.ts'
 import { emailForm, emailWords, permissionForm, permissionWords } from '../../contract/user.ts'
 import { type RowKind, stepsOf, type UserRow } from './user-row.ts'
 
-/** Where a fault is in a row: names of fields and indexes of lists; empty for the row itself. */
+/** The path of a value in a row: names of fields and indexes of lists; empty for the row itself. */
 export type FieldPath = readonly (string | number)[]
 
-/** Is told of each fault of a row. */
+/** Called with each fault of a row. */
 export type ReportFault = (path: FieldPath, message: string) => void
 
-/** Judges a row by more than itself. `isFaulty`: the row has other faults, so that it is not sent. */
+/** A check that needs other rows. `isFaulty`: the row already has faults, so it is not sent. */
 export type ExtraCheck = (
   row: UserRow,
   place: { index: number; line: number; isFaulty: boolean },
@@ -17,8 +17,9 @@ export type ExtraCheck = (
 ) => void
 
 /**
- * What a row of its types must still be: forms of values, and fields that need each other.
- * @param isComplete whether nothing had to be left out of it: what is missing may be just that
+ * Checks the syntax of values and the combination of fields. The types are already checked.
+ *
+ * @param isComplete false if fields with faults were omitted from the row; missing fields are then no fault
  */
 export function checkRow(row: UserRow, kind: RowKind, isComplete: boolean, report: ReportFault): void {
   const { id, password, permissions } = row

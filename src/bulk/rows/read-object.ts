@@ -5,12 +5,13 @@ import { fieldsOf, type RowKind, type UserRow } from './user-row.ts'
 
 type Fields = Record<string, unknown>
 
-/** Levels of metadata: some parsers refuse what is nested deeper. */
-const deepest = 100
+/** Maximum levels of metadata, because some parsers refuse deeper nesting. */
+const maxDepth = 100
 
 /**
- * What of a value of JSON or YAML is a row: the fields that are of their type.
- * @returns undefined for what is no object at all
+ * Reads a row from a JSON or YAML value. Fields with a wrong type are reported and omitted.
+ *
+ * @returns undefined if the value is not an object
  */
 export function readObject(value: unknown, kind: RowKind, report: ReportFault): UserRow | undefined {
   if (!isPlainObject(value)) {
@@ -55,7 +56,7 @@ function readSettings(row: UserRow, given: unknown, report: ReportFault): void {
       else report(path, 'settings.notifications_enabled must be true or false')
     } else report(path, unknownField(key, ['theme', 'notifications_enabled']))
   }
-  // Settings without a key change nothing.
+  // An empty object would be a request without an effect.
   if (Object.keys(settings).length > 0) row.settings = settings
 }
 
@@ -71,7 +72,7 @@ function unknownField(field: string, known: readonly string[]): string {
   return `unknown field "${field}"${meant === undefined ? '' : `, did you mean "${meant}"?`}`
 }
 
-/** Whether all of it can be sent as JSON, and is then what it was. */
+/** Whether the value can be sent as JSON without a change. */
 function checkMetadata(metadata: object, report: ReportFault): boolean {
   return checkValue(metadata, ['metadata'], report)
 }
@@ -82,8 +83,8 @@ function checkValue(value: unknown, path: FieldPath, report: ReportFault): boole
     return false
   }
   if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return true
-  if (path.length > deepest) {
-    report(path, `metadata is nested deeper than ${deepest} levels`)
+  if (path.length > maxDepth) {
+    report(path, `metadata is nested deeper than ${maxDepth} levels`)
     return false
   }
   if (Array.isArray(value)) {

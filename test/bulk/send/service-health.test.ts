@@ -29,7 +29,7 @@ describe('whether it is worth going on', () => {
     it(`stops at the 10th ${kind}${'isOutcomeUnknown' in options ? ' with an unknown outcome' : ''} in a row`, () => {
       const health = new ServiceHealth()
       fail(health, 9, kind, options)
-      health.took()
+      health.succeeded()
       fail(health, 9, kind, options)
       fail(health, 1, 'rejected')
       fail(health, 9, kind, options)
@@ -45,7 +45,7 @@ describe('whether it is worth going on', () => {
 
   it('goes on at 403 when something took', () => {
     const health = new ServiceHealth()
-    health.took()
+    health.succeeded()
     fail(health, 100, 'forbidden')
   })
 
