@@ -6,7 +6,7 @@ import { parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
 import type { PageStore } from './page-store.ts'
 
-export interface Collecting {
+export interface CollectOptions {
   history: Pick<History, 'pages'>
   context: string | undefined
   /** Ms. */
@@ -32,7 +32,7 @@ const hopeless: ReadonlySet<string> = new Set(['rejected', 'invalid_response', '
  *
  * @returns false where the place at which an earlier run stopped leads nowhere any more
  */
-export async function collectHistory(collecting: Collecting): Promise<boolean> {
+export async function collectHistory(options: CollectOptions): Promise<boolean> {
   const { store } = collecting
   const seen = keysOfSpill(store)
   await walkPart(store.parts.length, seen, collecting)
@@ -50,7 +50,7 @@ export async function collectHistory(collecting: Collecting): Promise<boolean> {
   return true
 }
 
-async function walkPart(part: number, seen: MessageKeys, collecting: Collecting): Promise<void> {
+async function walkPart(part: number, seen: MessageKeys, options: CollectOptions): Promise<void> {
   const { history, context, since, store } = collecting
   const query: HistoryQuery = { limit: pageSize, ...(context !== undefined && { context_id: context }) }
   const position = store.parts[part]?.position

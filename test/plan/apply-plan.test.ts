@@ -95,7 +95,7 @@ describe('applying settings', () => {
         told.pauses.push(ms)
       },
     },
-    onDoubt: (failure: Failure) => {
+    onFailedRequest: (failure: Failure) => {
       told.doubts.push(failure)
     },
     onSideEffect: (changes: Change[]) => {
@@ -104,7 +104,7 @@ describe('applying settings', () => {
     onWarning: (words: string) => {
       told.warnings.push(words)
     },
-    onTaken: () => {
+    onChanged: () => {
       told.taken++
     },
   })
@@ -540,8 +540,8 @@ describe('applying settings', () => {
 
   it('gives the response to the PATCH back, and the settings as they were read', async () => {
     await begin({ answerPatch: json(200, { odd: 1 }) })
-    const { answer: said, read } = await set(dark)
-    expect(said?.body).to.deep.equal({ odd: 1 })
+    const { response, read } = await set(dark)
+    expect(response?.body).to.deep.equal({ odd: 1 })
     expect(read).to.deep.equal(lay(someSettings, dark))
     await begin({ answerPatch: failing(500, 'oops', 'Broken') })
     expect(await set(dark)).to.deep.equal({ read: lay(someSettings, dark) })
