@@ -119,7 +119,7 @@ function isChange({ path, from, to }: ManagedKey): boolean {
 }
 
 /**
- * Whether two JSON values say the same. A color's letters may have any case, for a service may
+ * Whether two JSON values are equal. A color is compared without case, because a service may change the case of
  * its letters.
  */
 export function isSameValue(path: string, one: unknown, other: unknown): boolean {

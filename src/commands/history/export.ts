@@ -70,19 +70,19 @@ export default class HistoryExport extends BaseCommand {
         to,
         signal,
         clock,
-        hasReadEnough: () => context.streams.isUnread,
+        isStdoutClosed: () => context.streams.isUnread,
         onExit: context.host.onExit,
         writeToStdout: (bytes) => output.showBytes(bytes),
-        onGoingOn: (messages) => {
+        onResume: (messages) => {
           progress.goOn(messages)
           output.notice(`Going on from ${countOf(messages, 'message')} of an earlier run.`)
         },
-        onStartingAgain: () => output.notice('The service knows no way on from there: fetching all again.'),
-        onFirstAnswer: async ({ faults }) => {
+        onRestart: () => output.notice('The service knows no way on from there: fetching all again.'),
+        onFirstResponse: async ({ faults }) => {
           if (faults.length > 0) await output.warn(describeFaults(faults))
         },
         onPage: (page) => progress.read(page),
-        onUnsure: () => {
+        onAmbiguousTime: () => {
           isUnsure = true
         },
         onWritten: (messages, total) => progress.write(messages, total),
