@@ -10,7 +10,7 @@ import { signIn } from '../support/sign-in.ts'
 import { signInByHttp } from '../support/sign-in-by-http.ts'
 import { startTokenEndpoint } from '../support/token-endpoint.ts'
 
-/** Whoever receives a code at the wrong token endpoint can redeem it (RFC 9700 section 4.4). */
+/** Anyone who receives a code at the wrong token endpoint can redeem it (RFC 9700 section 4.4). */
 describe('signing in at another authorization server than the one in the profile', () => {
   const sandbox = perTest(createSandbox)
   const known = perTest(startTokenEndpoint)

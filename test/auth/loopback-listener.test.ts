@@ -214,12 +214,12 @@ describe('the callback listener', () => {
       const idle = await open()
       const page = visit(right).then(
         () => 'a page',
-        () => 'cut off',
+        () => 'closed',
       )
       await listener.outcome
       const idleClosed = closed(idle)
       await Promise.all([listener.close(), listener.close()])
-      expect(await page).to.equal('cut off')
+      expect(await page).to.equal('closed')
       await idleClosed
       await listener.answer(true)
       expect(listener.paste(listener.redirectUri + right.slice(9)).kind).to.equal('ignored')
