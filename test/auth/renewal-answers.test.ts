@@ -16,7 +16,7 @@ import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { refusing, startTokenEndpoint } from '../support/token-endpoint.ts'
 
-describe('a failed renewal of a token', () => {
+describe('renewing a token', () => {
   const sandbox = perTest(createSandbox)
   const server = perTest(startTokenEndpoint)
   let service: FaultServer
@@ -47,7 +47,7 @@ describe('a failed renewal of a token', () => {
 
   // Fetch standard: a Response has no status above 599, and no body with 204 or 205.
   for (const status of [204, 205, 600]) {
-    it(`is reported as a fault of the token endpoint if that answers ${status}: exit 1`, async () => {
+    it(`exits 1 and names the token endpoint if that returns ${status}`, async () => {
       expireCredential(sandbox)
       const before = readCredential(sandbox)
       server.script.token = [answer(status)]
@@ -62,7 +62,7 @@ describe('a failed renewal of a token', () => {
     ['600', answer(600)],
     ['invalid_grant', refusing('invalid_grant')],
   ] as [string, Behaviour][]) {
-    it(`is ignored while the token is valid: ${what}`, async () => {
+    it(`may fail while the token is valid: ${what}`, async () => {
       reachLastMinute()
       server.script.token = [behaviour]
       const { exitCode, stderr } = await models()
@@ -72,7 +72,7 @@ describe('a failed renewal of a token', () => {
     })
   }
 
-  it('is reported if the service refuses the token: exit 4', async () => {
+  it('exits 4 if it fails and the service refuses the token', async () => {
     reachLastMinute()
     server.live.clear()
     server.script.token = [refusing('invalid_grant')]
@@ -80,7 +80,7 @@ describe('a failed renewal of a token', () => {
     expect(tokensSeen(service), 'once').to.deep.equal(['access-token-1'])
   })
 
-  it('to store the new token is a warning, and the command succeeds', async () => {
+  it('prints a warning if the new tokens cannot be stored, and the command succeeds', async () => {
     expireCredential(sandbox)
     const folder = dirname(findCredentials(sandbox)[0] ?? '')
     const good = server.tokens()
@@ -102,7 +102,7 @@ describe('a failed renewal of a token', () => {
     expect(tokensSeen(service)).to.deep.equal(['access-token-2'])
   })
 
-  it('to store the new token needs no new sign-in if the refresh token stays valid', async () => {
+  it('needs no new sign-in if the new token cannot be stored and the refresh token stays valid', async () => {
     expireCredential(sandbox)
     const folder = dirname(findCredentials(sandbox)[0] ?? '')
     const aside = join(sandbox.home, 'aside')
@@ -123,7 +123,7 @@ describe('a failed renewal of a token', () => {
     expect(await models()).to.include({ exitCode: 0, stderr: '' })
   })
 
-  it('to store the new token does not spend a refresh token twice', async () => {
+  it('does not spend a refresh token twice if the new one cannot be stored', async () => {
     expireCredential(sandbox)
     const folder = dirname(findCredentials(sandbox)[0] ?? '')
     const aside = join(sandbox.home, 'aside')
@@ -154,7 +154,7 @@ describe('a failed renewal of a token', () => {
     expect(readCredential(sandbox).refresh_token).to.equal('refresh-token-3')
   })
 
-  it('does not result from a credential that names no issuer, which can be renewed and revoked', async () => {
+  it('works with a credential that names no issuer, and so does a logout', async () => {
     changeCredential(sandbox, { issuer: undefined })
     expect(await models()).to.include({ exitCode: 0, stderr: '' })
     expireCredential(sandbox)

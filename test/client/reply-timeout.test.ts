@@ -95,7 +95,7 @@ describe('the timeout of a reply', () => {
     ['a 502', failing(502, 'bad_gateway', 'The model failed')],
     ['a reset', (_: unknown, __: unknown, incoming) => void incoming.socket.resetAndDestroy()],
   ] as [string, Script][]) {
-    it(`and ${what} leave the outcome of a message unknown, but not that of a completion`, async () => {
+    it(`is like ${what}, which leaves the outcome of a message unknown, but not that of a completion`, async () => {
       await start(behaviour)
       const failure = await failureOf(client.chat.complete(ask))
       expect(failure.inDoubt).to.equal(false)
