@@ -8,7 +8,7 @@ import { makeKey, runService } from '../test/support/run-service.ts'
 import { createSandbox } from '../test/support/sandbox.ts'
 import { hasPrompt } from '../test/system/talk-session.ts'
 import { Tmux } from '../test/system/tmux.ts'
-import { dark, drawTerminal, light, type Screen } from './terminal-picture.ts'
+import { addDarkMode, drawTerminal, light, type Screen } from './terminal-picture.ts'
 
 /**
  * `npm run picture` draws the picture of the README. It records the built program in tmux, with the
@@ -106,5 +106,4 @@ async function playTerminal(sandbox: ReturnType<typeof createSandbox>): Promise<
 
 const docs = resolve(import.meta.dirname, '../docs')
 const screen = await playSession()
-writeFileSync(join(docs, 'session.svg'), drawTerminal(screen, light, label))
-writeFileSync(join(docs, 'session-dark.svg'), drawTerminal(screen, dark, label))
+writeFileSync(join(docs, 'session.svg'), addDarkMode(drawTerminal(screen, light, label)))

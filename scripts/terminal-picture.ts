@@ -79,6 +79,18 @@ export function drawTerminal({ text, columns, cursor }: Screen, palette: Palette
   ].join('\n')
 }
 
+/** Adds the rules that replace the light colors with the dark ones if the reader prefers dark mode. */
+export function addDarkMode(svg: string): string {
+  const colorsOf = ({ colors, ...rest }: Palette) => [...Object.values(rest), ...Object.values(colors)]
+  const darkColors = colorsOf(dark)
+  const rules = colorsOf(light).map((color, index) => {
+    const replacement = darkColors[index]
+    return `[fill="${color}"]{fill:${replacement}}[stroke="${color}"]{stroke:${replacement}}`
+  })
+  const style = `<style>@media (prefers-color-scheme:dark){${rules.join('')}}</style>`
+  return svg.replace('\n', `\n${style}\n`)
+}
+
 function corner(row: number, column: number): { x: number; y: number } {
   return { x: round(padding + column * cell.width), y: bar + row * cell.height }
 }

@@ -1,7 +1,8 @@
 import type { Command } from '@oclif/core/command'
 import { Config } from '@oclif/core/config'
 import { getHelpFlagAdditions, normalizeArgv } from '@oclif/core/help'
-import { findCommand, putFlagsBehindCommand } from '../cli/find-command.ts'
+import { readCatalog } from '../cli/command-catalog.ts'
+import { findCommand, isOwnFlag, putFlagsBehindCommand } from '../cli/find-command.ts'
 import type { Host } from '../cli/host.ts'
 import type { HostedCommandClass } from '../cli/hosted-command.ts'
 import { Streams } from '../cli/output/streams.ts'
@@ -20,7 +21,7 @@ export interface Program {
 }
 
 /** Commands that look at all the others. */
-export const lookAround = ['complete', 'doctor']
+export const lookAround = ['complete']
 
 /**
  * Runs one command line, as often as one likes in one process.
@@ -41,7 +42,7 @@ export async function run(argv: readonly string[], host: Host, program: Program)
 async function runLine(argv: readonly string[], streams: Streams, program: Program): Promise<number> {
   const { signal } = streams
   const { env } = streams.host
-  const words = normalise(argv)
+  const words = normalise(argv, program.commandIds)
   try {
     const id = findCommand(words, program.commandIds)
     const plugin =
@@ -62,10 +63,10 @@ async function runLine(argv: readonly string[], streams: Streams, program: Progr
       return exitCode ?? 0
     }
     const isHelp = asksForHelp(words, config)
-    if (!isHelp && !config.findTopic(named)) throw unknown(words, program)
-    const { showHelp } = await import('../cli/show-help.ts')
-    await showHelp(isHelp ? [...words] : [named], config, streams)
-    await streams.demandWholeStdout()
+    if (!isHelp && (!config.findTopic(named) || rest.some(isOwnFlag))) throw unknown(words, program)
+    const { showHelp } = await import('../cli/help/show-help.ts')
+    const path = isHelp ? leadingWords(words) : named.split(':')
+    if (!(await showHelp(path, config, streams, argv.includes('--no-color')))) throw unknown(words, program)
     return 0
   } catch (error) {
     const failure = isUnknownCommand(error) ? unknown(words, program) : error
@@ -73,22 +74,25 @@ async function runLine(argv: readonly string[], streams: Streams, program: Progr
       streams,
       json: wantsJson(argv, env),
       debug: argv.includes('--debug'),
-      noColour: argv.includes('--no-color'),
+      noColor: argv.includes('--no-color'),
     })
   }
 }
 
-function unknown(words: readonly string[], { commandIds, loadCommand }: Program): Error {
-  return unknownCommand(
-    words,
-    commandIds.filter((id) => !loadCommand(id).hidden),
-  )
+function unknown(words: readonly string[], { root }: Program): Error {
+  return unknownCommand(words, readCatalog(root))
 }
 
 /** `chatctl help settings get` and `chatctl settings get --help` are one. */
-function normalise(argv: readonly string[]): readonly string[] {
-  const words = argv[0]?.startsWith('-') ? putFlagsBehindCommand(argv) : argv
+function normalise(argv: readonly string[], ids: readonly string[]): readonly string[] {
+  const words = putFlagsBehindCommand(argv, ids)
   return words[0] === 'help' ? [...words.slice(1), '--help'] : words
+}
+
+/** The words before the first flag. */
+function leadingWords(words: readonly string[]): readonly string[] {
+  const end = words.findIndex((word) => word.startsWith('-'))
+  return end === -1 ? words : words.slice(0, end)
 }
 
 function asksForHelp(words: readonly string[], config: Config): boolean {

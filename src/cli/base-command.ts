@@ -4,6 +4,7 @@ import type { DocumentFormat } from '../config/output-formats.ts'
 import { Failure, unknownOutcome } from '../contract/failure.ts'
 import { heldRequestView, localChangeView } from '../view/dry-run.ts'
 import type { View } from '../view/view.ts'
+import { readCatalog } from './command-catalog.ts'
 import { commandFor } from './command-line.ts'
 import type { ValueKind } from './completion/typed-line.ts'
 import { type Context, createContext } from './create-context.ts'
@@ -106,7 +107,7 @@ export abstract class BaseCommand extends HostedCommand {
       quiet: flags['quiet'] === true,
       debug: flags['debug'] === true,
       noInput: flags['no-input'] === true,
-      noColour: flags['no-color'] === true,
+      noColor: flags['no-color'] === true,
       dryRun: flags['dry-run'] === true ? (this.holdsEverything ? 'all' : 'changes') : undefined,
       mayNameNewProfile: this.mayNameNewProfile,
       takesProfileOfAddress: this.takesProfileOfAddress,
@@ -162,8 +163,8 @@ export abstract class BaseCommand extends HostedCommand {
       streams: this.streams,
       json: this.#context?.output.isJson ?? wantsJson(this.argv, env),
       debug: flags['debug'] === true,
-      noColour: flags['no-color'] === true,
-      refusalHint: this.#context?.refusalHint(),
+      noColor: flags['no-color'] === true,
+      connection: this.#context?.connection(),
     }
     try {
       if (error instanceof HeldRequest && this.#context) {
@@ -191,8 +192,13 @@ export abstract class BaseCommand extends HostedCommand {
       if (flag.hidden) return []
       return flag.type === 'boolean' && flag.allowNo ? [name, `no-${name}`] : [name]
     })
-    const command = `chatctl ${this.id?.replaceAll(':', ' ')}`
-    return { command, flags: shown, takesText: this.takesText }
+    return {
+      id: this.id ?? '',
+      argv: this.argv,
+      readCatalog: () => readCatalog(this.config.root),
+      flags: shown,
+      takesText: this.takesText,
+    }
   }
 
   protected override async finally(): Promise<void> {

@@ -25,21 +25,33 @@ export function findCommand(words: readonly string[], ids: readonly string[]): s
 const isPlain = (word: string): boolean => !word.includes(':')
 
 /**
- * Puts the shared flags that stand before the command, as in `chatctl -p work users get ID`, behind
- * its words, where oclif looks for them. Any other flag stays, and is refused there.
+ * Puts the shared flags that stand before the command, as in `chatctl -p work users get ID`, or after
+ * its topic, behind its words, where oclif looks for them. Any other flag stays, and is refused there.
+ *
+ * @param ids every command, `settings:api:set`
  */
-export function putFlagsBehindCommand(argv: readonly string[]): string[] {
-  let end = 0
+export function putFlagsBehindCommand(argv: readonly string[], ids: readonly string[]): string[] {
+  const first = argv.findIndex((word) => word.startsWith('-'))
+  const topic = argv.slice(0, Math.max(first, 0))
+  const isTopic = ids.some((id) => id.startsWith(`${topic.join(':')}:`)) && !ids.includes(topic.join(':'))
+  if (first === -1 || (topic.length > 0 && !isTopic)) return [...argv]
+  let end = first
   for (let word = argv[end]; word !== undefined; word = argv[end]) {
     const takesValue = readFlag(word)
     if (takesValue === undefined) break
     end += takesValue ? 2 : 1
   }
-  const [flags, rest] = [argv.slice(0, end), argv.slice(end)]
+  const [flags, rest] = [argv.slice(first, end), argv.slice(end)]
   const words = rest.findIndex((word) => word.startsWith('-'))
   const at = words === -1 ? rest.length : words
   // Without a command after the flag, an error is reported elsewhere.
-  return at === 0 && !isHelp(rest[0]) ? [...argv] : [...rest.slice(0, at), ...flags, ...rest.slice(at)]
+  if (at === 0 && !isHelp(rest[0])) return [...argv]
+  return [...topic, ...rest.slice(0, at), ...flags, ...rest.slice(at)]
+}
+
+/** Whether a word is a flag that only some commands have. */
+export function isOwnFlag(word: string): boolean {
+  return word.startsWith('-') && readFlag(word) === undefined
 }
 
 /** Whether the value of a shared flag is the next word; undefined for any other word. */

@@ -1,37 +1,109 @@
 import { nearest } from '../contract/nearest-word.ts'
-import { findFlagSynonym } from './synonyms.ts'
+import { carryOver, fits } from './carried-line.ts'
+import { type Catalog, type CommandShape, findFlag } from './command-catalog.ts'
+import { explainAbsentFlag, findFlagSynonym } from './synonyms.ts'
 
-/** Words of flags that would carry a secret. */
-const asksSecret = /^(api-?key|(access-?|auth-?|bearer-?)?token|key|secret|password|passwd|pass)$/
+/** Names of flags and keys that would hold a secret. */
+export const asksSecret = /^(api-?key|(access-?|auth-?|bearer-?)?token|key|secret|password|passwd|pass)$/
+
+/** The command line that an unknown flag is on. */
+export interface FlagUse {
+  /** The flags of the command. */
+  known: readonly string[]
+  /** The command, `users:get`, the words after it, and all commands; absent if the line has no command. */
+  line?: { id: string; argv: readonly string[]; catalog: Catalog }
+}
 
 /**
- * What an unknown flag was probably meant to be. Its value is never said: it may be a secret.
+ * What an unknown flag was probably meant to be.
  *
  * @param flag as typed, with its dashes
- * @param known the flags of the command
- * @returns undefined where nothing is near
+ * @returns undefined if nothing is near
  */
-export function flagHint(flag: string, known: readonly string[]): string | undefined {
+export function flagHint(flag: string, { known, line }: FlagUse): string | undefined {
   const name = flag.replace(/^-+/, '').replaceAll('_', '-')
   if (asksSecret.test(name.toLowerCase())) return secretHint(/pass/i.test(name), known)
-  const meant = findFlagSynonym(name, known) ?? nearest(name, known)
-  return meant === undefined ? undefined : `Did you mean --${meant}?`
+  const wanted = findFlagSynonym(name) ?? name
+  const shape = line?.catalog.get(line.id)
+  const use = line && shape && { ...line, shape, flag }
+  const certain = known.includes(wanted) ? wanted : undefined
+  if (certain !== undefined) return suggest(certain, use)
+  const command = line && `chatctl ${line.id.replaceAll(':', ' ')}`
+  if (name === 'help' && command) return `Did you mean: ${command} --help`
+  const other = use && (explainAbsentFlag(`${command}`, wanted) ?? hintOfArgument(wanted, use))
+  if (other) return other
+  const meant = nearest(name, known)
+  return (
+    (use && hintOfSibling(wanted, use)) ??
+    (meant === undefined || name.length < 2 ? undefined : suggest(meant, use))
+  )
+}
+
+interface Use {
+  id: string
+  argv: readonly string[]
+  catalog: Catalog
+  shape: CommandShape
+  /** As typed. */
+  flag: string
+}
+
+/** The flag, and the whole command line with it if the command takes that. */
+function suggest(name: string, use: Use | undefined): string {
+  const words = use?.argv.flatMap((word) => {
+    const value = valueAttached(word, use.flag)
+    return value === undefined ? [word] : [`--${name}`, ...(value === '' ? [] : [value])]
+  })
+  const text = `Did you mean --${name}?`
+  if (!use || !words || !fits(use.shape, words)) return text
+  return `${text} Run: ${carryOver(use.id.replaceAll(':', ' '), words, use.catalog)}`
+}
+
+/** `users get --id u1`: what is an argument of the command, and no flag. */
+function hintOfArgument(wanted: string, use: Use): string | undefined {
+  const names = namesOf(wanted, use.catalog)
+  const argument = Object.keys(use.shape.args).find((name) => names.includes(name))
+  if (argument === undefined) return undefined
+  const words = use.argv.flatMap((word) => {
+    const value = valueAttached(word, use.flag)
+    return value === undefined ? [word] : value === '' ? [] : [value]
+  })
+  const line = carryOver(use.id.replaceAll(':', ' '), words, use.catalog)
+  return `${argument.toUpperCase()} is an argument, not a flag: ${line}`
+}
+
+/** `chat send --system`: a flag of another command of the topic. */
+function hintOfSibling(wanted: string, { id, argv, catalog, flag }: Use): string | undefined {
+  const [topic = ''] = id.split(':')
+  const words = flag.length === 2 ? [flag] : [`--${wanted}`]
+  const siblings = [...catalog].filter(([other, shape]) => {
+    return other !== id && other.startsWith(`${topic}:`) && words.some((word) => findFlag(shape, word))
+  })
+  const [[first] = ['']] = siblings
+  if (siblings.length === 0 || siblings.length > 3) return undefined
+  const typed = siblings.length === 1 && !argv.includes('--') ? argv : []
+  const lines = siblings.map(([other]) => carryOver(other.replaceAll(':', ' '), typed, catalog))
+  return first === '' ? undefined : `${flag} is a flag of: ${lines.join(', or ')}`
+}
+
+/** The names that a flag has in all commands; a letter may have several. */
+function namesOf(wanted: string, catalog: Catalog): string[] {
+  if (wanted.length > 1) return [wanted]
+  return [...catalog.values()].flatMap((shape) => findFlag(shape, `-${wanted}`)?.name ?? [])
+}
+
+/** What a word attaches to a flag, `--format=json`; empty for the flag alone, undefined for another word. */
+function valueAttached(word: string, flag: string): string | undefined {
+  if (word === flag) return ''
+  return word.startsWith(`${flag}=`) ? word.slice(flag.length + 1) : undefined
 }
 
 function secretHint(isPassword: boolean, known: readonly string[]): string {
-  const [what, sources] = isPassword
-    ? [
-        'password',
-        known.filter((flag) => /^(password-|generate-password)/.test(flag)).map((flag) => `--${flag}`),
-      ]
-    : [
-        'key',
-        [
-          'CHATCTL_API_KEY',
-          'CHATCTL_API_KEY_FILE',
-          `${known.includes('with-api-key') ? '' : 'chatctl auth login '}--with-api-key`,
-        ],
-      ]
-  const from = sources.length === 0 ? '' : `: ${sources.join(', or ')}`
-  return `A ${what} is never an argument, which others could see${from}.`
+  const flags = known.filter((flag) => /^(password-|generate-password)/.test(flag)).map((flag) => `--${flag}`)
+  if (isPassword) {
+    return `A password is never an argument, which other users of the machine can read${
+      flags.length === 0 ? '' : `: use ${flags.join(', or ')}`
+    }.`
+  }
+  return `A key is never an argument, which other users of the machine can read. Put it into CHATCTL_API_KEY, name its file in CHATCTL_API_KEY_FILE, or sign in with: chatctl auth login --with-api-key.`
 }

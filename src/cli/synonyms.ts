@@ -1,63 +1,79 @@
-import { quoteWord } from './command-line.ts'
+import { guesses } from './command-guesses.ts'
 
-/**
- * What other tools call it: first words of a line that name no command of ours, and the line that
- * was meant. A word in capitals stands for the next one that was typed.
- */
-const synonyms: Readonly<Record<string, string>> = {
-  version: '--version',
-  whoami: 'auth status',
-  'auth whoami': 'auth status',
-  'auth switch': 'auth use PROFILE',
-  sessions: 'chat sessions',
-  resume: 'chat --resume SESSION',
-  continue: 'chat --continue',
-  'chat list': 'chat sessions',
-  'chat new': 'chat',
-  'chat continue': 'chat --continue',
-  'chat resume': 'chat --resume SESSION',
-  ask: 'chat send MESSAGE',
-  plan: 'settings diff FILE --save PLAN',
-  'settings plan': 'settings diff FILE --save PLAN',
-  apply: 'settings apply FILE',
-  serve: 'service run',
-  'service start': 'service run',
-  'users add': 'users create',
-  'users show': 'users get ID',
-  keys: 'service keys list',
-  status: 'doctor',
-  completion: 'autocomplete SHELL',
-  completions: 'autocomplete SHELL',
+/** Words for the same thing, by the word of our commands. */
+const nouns: Readonly<Record<string, string>> = {
+  user: 'users',
+  usr: 'users',
+  member: 'users',
+  members: 'users',
+  account: 'users',
+  accounts: 'users',
+  setting: 'settings',
+  'app-settings': 'settings',
+  model: 'models',
+  key: 'keys',
+  'api-key': 'keys',
+  'api-keys': 'keys',
+  apikey: 'keys',
+  apikeys: 'keys',
+  permission: 'permissions',
+  perms: 'permissions',
+  role: 'permissions',
+  roles: 'permissions',
+  session: 'sessions',
+  conversation: 'sessions',
+  conversations: 'sessions',
+  chats: 'sessions',
+  message: 'history',
+  messages: 'history',
+  log: 'logs',
+  profile: 'profiles',
+  context: 'profiles',
+  contexts: 'profiles',
+  server: 'service',
+  daemon: 'service',
+  configuration: 'config',
+  cfg: 'config',
+  preference: 'preferences',
 }
 
-/**
- * @param words the first words that were typed
- * @returns what was probably meant, `chatctl auth status`
- */
-export function findSynonym(words: readonly string[]): string | undefined {
-  for (let length = words.length; length > 0; length--) {
-    const typed = words.slice(0, length).join(' ')
-    if (!Object.hasOwn(synonyms, typed)) continue
-    const rest = words.slice(length)
-    const line = synonyms[typed]?.replaceAll(/\b[A-Z]+\b/g, (place) => {
-      const next = rest.shift()
-      return next === undefined ? place : quoteWord(next)
-    })
-    return `chatctl ${line}`
-  }
-  return undefined
+/** Words for the same action, by ours. */
+const verbs: Readonly<Record<string, string>> = {
+  ls: 'list',
+  lst: 'list',
+  all: 'list',
+  show: 'get',
+  view: 'get',
+  describe: 'get',
+  inspect: 'get',
+  info: 'get',
+  cat: 'get',
+  read: 'get',
+  print: 'get',
+  add: 'create',
+  new: 'create',
+  make: 'create',
+  invite: 'create',
+  register: 'create',
+  edit: 'update',
+  modify: 'update',
+  patch: 'update',
+  change: 'update',
+  del: 'delete',
+  remove: 'delete',
+  rm: 'delete',
+  destroy: 'delete',
+  drop: 'delete',
+  find: 'search',
+  query: 'search',
+  grep: 'search',
+  dump: 'export',
+  download: 'export',
+  load: 'import',
+  upload: 'import',
 }
 
-/**
- * The same for the one word that is wrong, wherever it stands: what shows something is `list`, `get`
- * or `status`, as there is.
- */
-export function findWordSynonym(wrong: string, choices: ReadonlySet<string>): string | undefined {
-  const words = /^(show|view|list|ls)$/.test(wrong) ? ['list', 'get', 'status'] : []
-  return words.find((word) => choices.has(word))
-}
-
-/** Flags as other tools spell them, and ours; a command that has none of the name is not told of it. */
+/** Flags as other tools spell them, and ours. */
 const flagSynonyms: Readonly<Record<string, string>> = {
   format: 'output',
   verbose: 'debug',
@@ -65,19 +81,115 @@ const flagSynonyms: Readonly<Record<string, string>> = {
   host: 'base-url',
   url: 'base-url',
   endpoint: 'base-url',
+  'endpoint-url': 'base-url',
+  server: 'base-url',
   'auto-approve': 'yes',
   force: 'yes',
+  'assume-yes': 'yes',
+  'no-confirm': 'yes',
+  v: 'debug',
+  out: 'save',
+  count: 'limit',
+  'max-items': 'limit',
+  'per-page': 'limit',
   silent: 'quiet',
   last: 'continue',
   'non-interactive': 'no-input',
   'no-colour': 'no-color',
+  query: 'jq',
+  template: 'jq',
+  columns: 'fields',
+  username: 'name',
+  'full-name': 'name',
+  'display-name': 'name',
+  check: 'dry-run',
+  plan: 'dry-run',
 }
 
 /**
- * @param flag as typed, without its dashes
- * @param known the flags of the command
+ * A line in our words: as it was typed, with its nouns and then its verbs replaced, and with the noun
+ * before the verb.
  */
-export function findFlagSynonym(flag: string, known: readonly string[]): string | undefined {
-  const ours = Object.hasOwn(flagSynonyms, flag) ? flagSynonyms[flag] : undefined
-  return ours !== undefined && known.includes(ours) ? ours : undefined
+export function respell(words: readonly string[]): Spelling[] {
+  const [first = '', second = '', ...rest] = words
+  const replace = (table: Readonly<Record<string, string>>) => (word: string) => own(table, word) ?? word
+  const named = [...[first, second].slice(0, words.length).map(replace(nouns)), ...rest]
+  const acted = named.map((word, index) => (index < 3 ? replace(verbs)(word) : word))
+  // kubectl lists with `get users`.
+  const isList = rest.length === 0 && /^(get|show|describe|list|ls)$/.test(first) && second.endsWith('s')
+  const swapped =
+    words.length < 2 ? [] : [named, acted].map(([one = '', other = '', ...more]) => [other, one, ...more])
+  return [
+    ...(isList ? [shorten([named[1] ?? '', 'list'], true)] : []),
+    ...[[...words], named, acted].map((order) => shorten(order, false)),
+    ...swapped.map((order) => shorten(order, true)),
+  ]
+}
+
+interface Spelling {
+  words: string[]
+  /** How many words were typed for the first. */
+  shift: number
+  /** Whether the first two were typed in the other order. */
+  isSwapped: boolean
+}
+
+/** The nouns of the table are one word. */
+function shorten(words: string[], isSwapped: boolean): Spelling {
+  const isNoun = ['service keys', 'users permissions', 'chat sessions', 'chat models'].includes(
+    words.slice(0, 2).join(' '),
+  )
+  return isNoun ? { words: words.slice(1), shift: 1, isSwapped } : { words, shift: 0, isSwapped }
+}
+
+/**
+ * @param words as `respell` gives them
+ * @returns the text of the longest guess that they begin with, and how many words it has
+ */
+export function findGuess(words: readonly string[]): { text: string; length: number } | undefined {
+  for (let length = Math.min(words.length, 3); length > 0; length--) {
+    const text = own(guesses, words.slice(0, length).join(' '))
+    if (text !== undefined) return { text, length }
+  }
+  return undefined
+}
+
+/** First words and second words of guesses, among which a misspelled one is looked for. */
+export const guessWords: ReadonlySet<string> = new Set([
+  ...Object.keys(guesses).flatMap((key) => key.split(' ')),
+  ...Object.keys(nouns),
+  ...Object.keys(verbs),
+])
+
+/** @param flag as typed, without its dashes */
+export function findFlagSynonym(flag: string): string | undefined {
+  return own(flagSynonyms, flag)
+}
+
+function own(table: Readonly<Record<string, string>>, key: string): string | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined
+}
+
+const methodIsArgument = 'The method is an argument: chatctl api METHOD PATH.'
+
+/** Why a command does not have a flag; by the flag alone, or by command and flag. */
+const absentFlags: Readonly<Record<string, string>> = {
+  yes: 'This command has no confirmation prompt.',
+  force: 'This command has no confirmation prompt.',
+  'chatctl users get --email':
+    'The interface cannot find a user by email address. Show a user by ID with: chatctl users get ID.',
+  'chatctl users create --role':
+    'A new user gets a role in a second step: chatctl users permissions assign ID --role ROLE.',
+  'chatctl chat --output':
+    'A session has no output format. For one message: chatctl chat send MESSAGE --output json.',
+  'chatctl users update --email': 'The interface cannot change the email address of a user.',
+  'chatctl api --X': methodIsArgument,
+  'chatctl api --request': methodIsArgument,
+  'chatctl api --method': methodIsArgument,
+  'chatctl doctor --fix': 'doctor changes nothing. It names the command that fixes each problem.',
+}
+
+/** @param command as typed, `chatctl users get` */
+export function explainAbsentFlag(command: string, flag: string): string | undefined {
+  return own(absentFlags, `${command} --${flag}`) ?? own(absentFlags, flag)
 }

@@ -1,13 +1,18 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { Command } from '@oclif/core/command'
 import { Failure } from '../contract/failure.ts'
+import { carryOver, fits } from './carried-line.ts'
+import type { Catalog } from './command-catalog.ts'
 import { quoteWord } from './command-line.ts'
 import { flagHint } from './flag-hint.ts'
 
 /** What a command line could have said. */
 export interface Usage {
-  /** The command as it is typed, `chatctl settings get`. */
-  command: string
+  /** The command, `settings:get`. */
+  id: string
+  /** The words after it. */
+  argv: readonly string[]
+  readCatalog(): Catalog
   flags: readonly string[]
   /** Whether its one argument is a text, which some would give without quotes. */
   takesText?: boolean
@@ -31,14 +36,19 @@ interface ParseError extends Error {
  */
 export function usageFailure(error: unknown, usage: Usage): unknown {
   if (error instanceof Failure || !isParseError(error)) return error
-  const { command, flags } = usage
+  const { id, argv, flags } = usage
+  const command = `chatctl ${id.replaceAll(':', ' ')}`
   const hint = `${command} --help`
   if (error.flags) {
     // What follows a =, such as a key that was given as a flag, is not said again.
     const unknown = error.flags[0]?.replace(/=.*/s, '') ?? ''
-    const meant = flagHint(unknown, flags)
+    const meant = flagHint(unknown, { known: flags, line: { id, argv, catalog: usage.readCatalog() } })
     return new Failure('usage', `Unknown flag ${unknown}`, {
-      hint: meant ? `${meant} See: ${hint}` : `See: ${hint}`,
+      hint: meant
+        ? meant.endsWith('.') || meant.endsWith('?')
+          ? `${meant} See: ${hint}`
+          : meant
+        : `See: ${hint}`,
     })
   }
   if (error.args) {
@@ -46,11 +56,18 @@ export function usageFailure(error: unknown, usage: Usage): unknown {
     const extra = error.args.some((arg) => typeof arg === 'string')
     if (extra && flags.some((flag) => readsSecret.has(flag))) {
       // It may be one.
-      const next = `A key or a password is never an argument, which others could see. See: ${hint}`
+      const next = `A key or a password is never an argument, which other users of the machine can read. See: ${hint}`
       return new Failure('usage', 'Unexpected argument', { hint: next })
     }
     const words = extra ? `Unexpected argument ${names.join(' ')}` : `Missing argument ${names.join(', ')}`
     const typed = error.parse?.output?.argv ?? []
+    const catalog = usage.readCatalog()
+    const send = catalog.get('chat:send')
+    if (extra && id === 'chat' && send && fits(send, argv)) {
+      return new Failure('usage', words, {
+        hint: `For one message: ${carryOver('chat send', argv, catalog)}`,
+      })
+    }
     if (extra && usage.takesText) {
       return new Failure('usage', words, {
         hint: `Quotes make it one: ${command} ${quoteWord(typed.join(' '))}`,

@@ -9,6 +9,7 @@ import { type Redact, showHeaders, showUrl } from './redaction.ts'
 import { followRedirect } from './redirect.ts'
 import { requestIdOf } from './response.ts'
 import { judge, type Outcome, type RetryPolicy, untried, type Verdict } from './retry.ts'
+import { wrongScheme } from './wrong-scheme.ts'
 
 interface Delivery {
   dispatcher: Dispatcher
@@ -80,7 +81,10 @@ export async function deliver(first: Envelope, delivery: Delivery): Promise<Deli
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error
       verdict = decide({ type: 'interrupted', stage: error.stage, hopeless: isHopeless(error) })
-      if (!verdict.again) throw networkFailure(error, request, delivery.env)
+      if (!verdict.again) {
+        const { env } = delivery
+        throw (await wrongScheme(error, request, env)) ?? networkFailure(error, request, env)
+      }
       reason = describeInterruption(error)
     }
     counts = verdict.counts

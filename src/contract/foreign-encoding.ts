@@ -9,8 +9,8 @@ export function conversionHint(first: Uint8Array, name: string): string {
   const input = name !== 'stdin' && /^[\w./-]+$/.test(name) ? ` ${name}` : ''
   const command = `iconv -f ${encoding ?? 'WINDOWS-1252'} -t UTF-8${input}`
   return encoding === undefined
-    ? `Convert it first, for example: ${command}`
-    : `It is ${encoding} text. Convert it first: ${command}`
+    ? `Convert it, for example with: ${command}`
+    : `The text is ${encoding}. Convert it with: ${command}`
 }
 
 /** The encoding of a text that is not UTF-8, where its first bytes show it. iconv takes a byte order mark off what it is told to be UTF-16. */
@@ -20,4 +20,10 @@ export function foreignEncodingOf([a, b, c, d]: Uint8Array): string | undefined 
   if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return 'UTF-32'
   if (a && b === 0 && c && d === 0) return 'UTF-16LE'
   return a === 0 && b && c === 0 && d ? 'UTF-16BE' : undefined
+}
+
+/** What a text that is not UTF-8 is, for an error after its name. */
+export function encodingWords(first: Uint8Array): string {
+  const encoding = foreignEncodingOf(first)
+  return encoding === undefined ? 'not UTF-8 text' : `${encoding} text, not UTF-8 text`
 }

@@ -10,11 +10,11 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   const longer = last.length >= 4 && word.includes('.') ? known.filter((other) => other.includes(last)) : []
   if (longer.length === 1) return longer[0]
   const best = closest(word, known)
-  const limit = Math.max(1, Math.floor(Math.max(word.length, best.length) * 0.4))
+  const limit = Math.max(1, Math.floor(Math.max(word.length, best.length) / 3))
   return distance(word, best) <= (isTransposed(word, best) ? Math.max(2, limit) : limit) ? best : undefined
 }
 
-/** Two swapped letters are the commonest slip, and count as two edits. */
+/** Two swapped letters are the most common typo, and count as two edits. */
 function isTransposed(word: string, other: string): boolean {
   return [...word].sort().join('') === [...other].sort().join('')
 }

@@ -50,7 +50,7 @@ describe('signing in at another authorization server than the one in the profile
       const words = ['-p', 'work', '--no-browser', ...flags()]
       const run = await startLogin(sandbox, words, { stdin: '', env: env() }).ended
       expectFailure(run, 3, '--client-id')
-      expect(run.stderr).not.to.contain('Open this address')
+      expect(run.stderr).not.to.contain('open this address')
     })
   }
 
@@ -60,7 +60,7 @@ describe('signing in at another authorization server than the one in the profile
     const words = ['-p', 'work', '--auth-url', other.url, '--client-id', 'x', '--no-browser']
     const run = await startLogin(sandbox, words, { stdin: '' }).ended
     expectFailure(run, 2, '--token-url')
-    expect(run.stderr).not.to.contain('Open this address')
+    expect(run.stderr).not.to.contain('open this address')
     expect(known.tokenRequests).to.deep.equal([])
     expect(profile()).to.deep.equal(before)
   })

@@ -43,8 +43,8 @@ describe('a profile that is signed in to one address and has moved to another', 
 
   it('is not used with --base-url of another address, and the hint names a separate profile', async () => {
     const failed = await run('chat', 'models', '-p', 'work', '--base-url', other.url)
-    expectFailure(failed, 4, '"work" is not signed in to', other.url)
-    expect(failed.stderr).to.match(/^Hint: .*a profile of its own.*--profile NAME --base-url http/m)
+    expectFailure(failed, 4, 'has another base URL', other.url)
+    expect(failed.stderr).to.match(/^Hint: .*a new profile: .*--profile NAME --base-url http/m)
     expect(failed.stderr, 'which would end the first').not.to.contain('--profile work')
     expect([other.requests, service.requests, server.tokenRequests]).to.deep.equal([[], [], []])
   })

@@ -66,7 +66,7 @@ describe('auth login, while it waits for the browser', () => {
   it('exits 4 at once if the person declines', async () => {
     const { address, ended } = start()
     const page = await signInByHttp((await address()).href, { deny: true })
-    expectFailure(await ended, 4, 'The person said no')
+    expectFailure(await ended, 4, 'The user denied the request')
     expect(page.text).to.contain('<title>Not signed in')
   })
 

@@ -112,7 +112,7 @@ describe('auth login', () => {
 
   it('reports that no browser could be opened, and prints a URL for a browser on any machine', async () => {
     const { address, stderr, ended } = login([], { stdin: '', env: { BROWSER: '/nowhere/browser' } })
-    await until(() => stderr().includes('No browser could be opened'))
+    await until(() => stderr().includes('Cannot open a browser'))
     await until(async () => (await address()).searchParams.has('client_id'))
     await signInByHttp((await address()).href)
     expect(await ended).to.include({ exitCode: 0 })

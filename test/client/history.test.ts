@@ -55,15 +55,15 @@ describe('reading back the history', () => {
     server = await startFaultServer(json(200, { messages: all.slice(0, 4), has_more: true }))
     client = new Client({ baseUrl: server.url })
     const failure = await failureOf(walk())
-    expect(failure.kind).to.equal('unusable_answer')
-    // Tries two cursors: the ID and the time of the oldest message that is not the first, then those of the first.
+    expect(failure.kind).to.equal('invalid_response')
+    // One request without a cursor, and then two cursors, ID and time, for each of the two oldest messages.
     expect(server.requests).to.have.lengthOf(5)
   })
 
   it('fails if the same full page is returned again without has_more', async () => {
     server = await startFaultServer(json(200, { messages: all.slice(-4) }))
     client = new Client({ baseUrl: server.url })
-    expect((await failureOf(walk())).kind).to.equal('unusable_answer')
+    expect((await failureOf(walk())).kind).to.equal('invalid_response')
   })
 
   it('fails with the error of the service if it accepts neither cursor', async () => {

@@ -50,10 +50,10 @@ describe('a run with address and key in the environment', () => {
       ['config', 'get', 'model'],
       ['auth', 'list'],
     ]) {
-      expectFailure(await runChatctl(sandbox, args, { env }), 2, 'The configuration file is not JSON')
+      expectFailure(await runChatctl(sandbox, args, { env }), 2, 'is not valid JSON')
     }
     const named = { ...env, CHATCTL_PROFILE: 'work' }
-    expectFailure(await runChatctl(sandbox, ['settings', 'get'], { env: named }), 2, 'is not JSON')
+    expectFailure(await runChatctl(sandbox, ['settings', 'get'], { env: named }), 2, 'is not valid JSON')
   })
 
   it('succeeds in a HOME in which nothing can be created', async function () {

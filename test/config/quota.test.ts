@@ -28,11 +28,11 @@ describe('a quota', () => {
     '9999999999/h',
   ]) {
     it(`cannot be ${JSON.stringify(text)}`, () =>
-      expect(() => parseQuota(text)).to.throw('is no quota, such as 100/h'))
+      expect(() => parseQuota(text)).to.throw('is not a rate limit such as 100/h'))
   }
 
-  it('cannot be zero', () => expect(() => parseQuota('0/h')).to.throw('would let nothing through'))
+  it('cannot be zero', () => expect(() => parseQuota('0/h')).to.throw('would allow no request'))
 
   it('of the enterprise tier must be given as a number', () =>
-    expect(() => parseQuota('enterprise')).to.throw('give a number, as in 5000/h'))
+    expect(() => parseQuota('enterprise')).to.throw('give a number, such as 5000/h'))
 })

@@ -23,7 +23,7 @@ describe('history list, if the service returns the newest message first', () => 
   it('prints the oldest message first, and the command for older messages', async () => {
     const { stdout, stderr } = await list(page, '--context', "it's", '--before=m9', '-n', '3')
     expect(stdout.match(/^m\d/gm)).to.deep.equal(['m0', 'm1', 'm2'])
-    expect(stderr).to.equal("There is more: chatctl history list --context 'it'\\''s' -n 3 --before m0\n")
+    expect(stderr).to.equal('There is more: chatctl history list --context "it\'s" -n 3 --before m0\n')
   })
 
   it('prints JSON as the service returned it', async () => {

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { Failure } from '../../contract/failure.ts'
-import { conversionHint, foreignEncodingOf } from '../../contract/foreign-encoding.ts'
+import { conversionHint, encodingWords, foreignEncodingOf } from '../../contract/foreign-encoding.ts'
 import type { Input } from './input.ts'
 
 const newline = 10
@@ -19,7 +19,7 @@ export async function* decodeText(input: Input): AsyncGenerator<string> {
       rest.length === 0
         ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
         : Buffer.concat([rest, chunk])
-    if (first.length === 0) first = Buffer.from(chunk.subarray(0, 4))
+    if (first.length < 4) first = Buffer.concat([first, chunk.subarray(0, 4)]).subarray(0, 4)
     const whole = wholeCharacters(bytes)
     const part = bytes.subarray(0, whole)
     check(part, { line, name: input.name, first })
@@ -59,9 +59,8 @@ function check(bytes: Buffer, beginning: Beginning): void {
   const nul = bytes.indexOf(0)
   if (nul === -1) return
   const at = line + countLines(bytes.subarray(0, nul))
-  throw new Failure('refused', `${name} has a NUL character at line ${at}: it is not text`, {
-    ...(foreignEncodingOf(first) === undefined ? {} : { hint: conversionHint(first, name) }),
-  })
+  if (foreignEncodingOf(first) !== undefined) throw notUtf8({ ...beginning, line: at })
+  throw new Failure('refused', `${name} is not text: NUL character on line ${at}`)
 }
 
 /** No byte of a longer character looks like a newline, so that each line stands for itself. */
@@ -81,5 +80,5 @@ function countLines(bytes: Buffer): number {
 
 function notUtf8({ name, line, first }: Beginning): Failure {
   const hint = conversionHint(first, name)
-  return new Failure('refused', `${name} is not UTF-8 text at line ${line}`, { hint })
+  return new Failure('refused', `${name} is ${encodingWords(first)} at line ${line}`, { hint })
 }

@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import { conversionHint, foreignEncodingOf } from '../../contract/foreign-encoding.ts'
+import { conversionHint, encodingWords, foreignEncodingOf } from '../../contract/foreign-encoding.ts'
 import { demandSize, maxSecretBytes, maxTextBytes, readNamedFile } from '../../system/read-named-file.ts'
 import type { Context } from '../create-context.ts'
 import { unlessInterrupted } from '../interruption.ts'
@@ -20,7 +20,8 @@ export async function readStdin(
   { host: { stdin }, output, signal }: Context,
   maxBytes = maxTextBytes,
 ): Promise<string> {
-  if (stdin.readableEnded) throw new Failure('usage', `stdin is spent: ${what} cannot come from it too`)
+  if (stdin.readableEnded)
+    throw new Failure('usage', `stdin was already read, so ${what} cannot come from it`)
   const stopTimer = whileSilent(what, output)
   const chunks: Buffer[] = []
   let total = 0
@@ -75,15 +76,14 @@ function decode(bytes: Uint8Array, where: string): string {
   }
   const nul = text.indexOf('\0')
   if (nul === -1) return text
-  throw new Failure('refused', `${where} has a NUL character at position ${nul}: it is not text`, {
-    ...(foreignEncodingOf(bytes) === undefined ? {} : { hint: conversionHint(bytes, where) }),
-  })
+  if (foreignEncodingOf(bytes) !== undefined) throw notUtf8(where, bytes)
+  throw new Failure('refused', `${where} is not text: it has a NUL character at position ${nul}`)
 }
 
 /** @param first bytes of it */
-export function notUtf8(where: string, first: Uint8Array, cause: unknown): Failure {
+export function notUtf8(where: string, first: Uint8Array, cause?: unknown): Failure {
   const hint = conversionHint(first, where)
-  return new Failure('refused', `${where} is not UTF-8 text`, { hint, cause })
+  return new Failure('refused', `${where} is ${encodingWords(first)}`, { hint, cause })
 }
 
 /** Files end in a newline that nobody means. */

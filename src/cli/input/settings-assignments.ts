@@ -5,6 +5,7 @@ import type { SettingsPatch } from '../../contract/settings.ts'
 import { type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
 import { switchWords, valueOfText } from '../../contract/text-value.ts'
 import { maxSettingsBytes } from '../../system/read-named-file.ts'
+import { commandFor } from '../command-line.ts'
 import type { Context } from '../create-context.ts'
 import { readStdin, readTextFile, withoutFinalNewline } from './read-input.ts'
 
@@ -19,38 +20,57 @@ const paths = settingsKeys.map(({ path }) => path)
 export async function readAssignments(words: readonly string[], context: Context): Promise<SettingsPatch> {
   const patch: Record<string, unknown> = {}
   const seen = new Set<string>()
-  for (const word of words) {
+  for (const [index, word] of words.entries()) {
     const at = word.indexOf('=')
-    if (at < 1) {
-      throw new Failure('usage', `"${word}" is not KEY=VALUE`, {
-        hint: 'chatctl settings set theme.mode=dark',
-      })
-    }
-    const key = findSettingsKey(word.slice(0, at))
-    if (seen.has(key.path)) throw new Failure('usage', `${key.path} is given twice`)
+    if (at < 1) throw notAssignment(word, words[index + 1], context)
+    const key = findSettingsKey(word.slice(0, at), word.slice(at + 1), context)
+    if (seen.has(key.path)) throw new Failure('usage', `${key.path} was given twice`)
     seen.add(key.path)
     assign(patch, key.path.split('.'), readValue(key, await readSource(word.slice(at + 1), key, context)))
   }
   return patch as SettingsPatch
 }
 
-/** @throws Failure `usage` naming the nearest known key */
-function findSettingsKey(path: string): SettingsKey {
-  const key = settingsKeys.find((known) => known.path === path)
-  if (key) return key
-  throw unknownSettingsKey(path)
+/** What `theme.mode dark` and `theme.mode:dark` mean. */
+function notAssignment(word: string, next: string | undefined, context: Context): Failure {
+  const [name = '', attached] = word.split(/:(.*)/s)
+  const value = attached ?? (next?.includes('=') ? undefined : next)
+  const key = settingsKeys.find(({ path }) => path === name)?.path ?? nearest(name, paths) ?? 'theme.mode'
+  const line = commandFor(context, 'settings', 'set', `${key}=${value ?? 'VALUE'}`)
+  return new Failure('usage', `"${word}" is not KEY=VALUE`, { hint: `Did you mean: ${line}` })
+}
+
+/** @throws Failure `usage` naming the nearest known key, or those of a group that can have the value */
+function findSettingsKey(path: string, value: string, context: Context): SettingsKey {
+  const known = settingsKeys.find((key) => key.path === path)
+  if (known) return known
+  const inGroup = settingsKeys.filter((key) => key.path.startsWith(`${path}.`))
+  if (inGroup.length === 0) {
+    throw unknownSettingsKey(path, (meant) => commandFor(context, 'settings', 'set', `${meant}=${value}`))
+  }
+  const taking = inGroup.filter((key) => checkShape(key.schema, valueOfText(key.type, value)).success)
+  const lines = taking.map((key) => commandFor(context, 'settings', 'set', `${key.path}=${value}`))
+  throw new Failure('usage', `"${path}" is a group of settings, not a setting`, {
+    hint:
+      lines.length > 0
+        ? `Did you mean: ${lines.join(', or ')}`
+        : `Its settings: ${inGroup.map((key) => key.path).join(', ')}`,
+  })
 }
 
 /** Why a setting is not in an answer: the service left it out, or there is none of that name. */
 export function missingSetting(path: string): Failure {
   if (!paths.some((known) => known === path || known.startsWith(`${path}.`))) return unknownSettingsKey(path)
-  return new Failure('unusable_answer', `The service did not send ${path}`)
+  return new Failure('invalid_response', `The response does not contain ${path}`)
 }
 
-function unknownSettingsKey(path: string): Failure {
-  const meant = nearest(path, paths)
-  return new Failure('usage', `There is no setting "${path}"`, {
-    hint: meant ? `Did you mean ${meant}?` : `Known: ${paths.join(', ')}`,
+/** @param lineFor the command line with the key that was meant */
+function unknownSettingsKey(path: string, lineFor?: (meant: string) => string): Failure {
+  const [ending, ...others] = paths.filter((known) => known.endsWith(`.${path}`))
+  const meant = (others.length === 0 ? ending : undefined) ?? nearest(path, paths)
+  const run = meant && lineFor ? ` Run: ${lineFor(meant)}` : ''
+  return new Failure('usage', `Unknown setting "${path}"`, {
+    hint: meant ? `Did you mean ${meant}?${run}` : `Settings: ${paths.join(', ')}`,
   })
 }
 
@@ -67,6 +87,9 @@ function readValue(key: SettingsKey, text: string): unknown {
   const parsed = checkShape(key.schema, value)
   if (parsed.success) return parsed.data
   if (key.type === 'boolean') throw new Failure('refused', `${key.path}: "${text}" must be ${switchWords}`)
+  if (key.type === 'integer' && typeof value === 'string') {
+    throw new Failure('refused', `${key.path}: "${text}" must be an integer`)
+  }
   const [fault] = faultsOf(parsed.error)
   throw new Failure('refused', `${key.path}: "${text}" ${fault?.message ?? 'is not allowed'}`)
 }

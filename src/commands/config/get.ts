@@ -1,26 +1,31 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { readConfigurationKey } from '../../cli/configuration-key.ts'
 import { listOptions } from '../../cli/list-options.ts'
 import { localWork } from '../../cli/requests.ts'
-import { demandConfigurationKey } from '../../config/configuration-keys.ts'
 import { valueView } from '../../view/value.ts'
 
 export default class ConfigGet extends BaseCommand {
-  static override summary = 'Print the value of one option; an empty line where it has none.'
+  static override summary = 'Print the value of an option'
+  static override description = 'An option without a value prints an empty line.'
   static override requests = localWork
   static override completes = { key: 'configuration key' } as const
   static override view = valueView
   static override examples = [
-    '<%= config.bin %> config get base_url',
-    '<%= config.bin %> config get model --profile work',
+    { description: 'Print the base URL', command: 'chatctl config get base_url' },
+    { description: 'Print the model of another profile', command: 'chatctl config get model --profile work' },
   ]
   static override args = {
-    key: Args.string({ description: 'Such as base_url.', required: true, ignoreStdin: true }),
+    key: Args.string({
+      description: 'Name of the option, such as base_url',
+      required: true,
+      ignoreStdin: true,
+    }),
   }
 
   async run(): Promise<void> {
     const { args, context } = await this.start(ConfigGet)
-    const key = demandConfigurationKey(args.key)
+    const key = readConfigurationKey(args.key, context, { command: 'get' })
     const row = listOptions(context).find((option) => option.key === key)
     await context.output.show(valueView, row?.value ?? null)
   }

@@ -26,9 +26,14 @@ describe('a file in another encoding', () => {
       for (const [file, args] of [
         ['users.csv', ['users', 'import', 'users.csv', '-p', 'local']],
         ['api.yaml', ['settings', 'api', 'set', '--file', 'api.yaml', '-p', 'local']],
+        ['api.yaml', ['settings', 'apply', 'api.yaml', '--yes', '-p', 'local']],
+        ['api.yaml', ['chat', 'complete', '--messages', 'api.yaml']],
+        ['users.csv', ['users', 'permissions', 'assign', '--file', 'users.csv', '-p', 'local']],
       ] as const) {
         const { exitCode, stderr } = await runChatctl(sandbox, args)
         expect(exitCode, stderr).to.equal(2)
+        if (encoding.startsWith('UTF'))
+          expect(stderr).to.contain(`${file} is ${encoding} text, not UTF-8 text`)
         const [command = ''] = /iconv -f .*/.exec(stderr) ?? []
         expect(command).to.equal(`iconv -f ${encoding} -t UTF-8 ${file}`)
         expect(execFileSync(command, { shell: true, cwd: sandbox.home, encoding: 'utf8' })).to.equal(text)

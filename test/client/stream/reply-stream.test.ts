@@ -230,7 +230,7 @@ describe('a reply stream', () => {
 
   it('is unusable if it is compressed', async () => {
     await start(answer(200, { 'content-encoding': 'gzip', 'content-type': 'text/event-stream' }, 'xx'))
-    expect((await failureOf(client.chat.stream({ message: 'hi' }))).kind).to.equal('unusable_answer')
+    expect((await failureOf(client.chat.stream({ message: 'hi' }))).kind).to.equal('invalid_response')
   })
 
   it('redacts the credential in its error', async () => {

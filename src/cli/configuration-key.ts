@@ -1,0 +1,39 @@
+import { configurationKeys } from '../config/configuration-keys.ts'
+import { Failure } from '../contract/failure.ts'
+import { nearest } from '../contract/nearest-word.ts'
+import { looksSecret } from './carried-line.ts'
+import { commandFor } from './command-line.ts'
+import type { Context } from './create-context.ts'
+import { asksSecret } from './flag-hint.ts'
+import { findFlagSynonym } from './synonyms.ts'
+
+/**
+ * A key of the configuration as it was typed.
+ *
+ * @param use the command of `config` that has the key, and the value after it
+ * @throws Failure `usage` naming the nearest key
+ */
+export function readConfigurationKey(
+  key: string,
+  context: Context,
+  use: { command: 'get' | 'set' | 'unset'; value?: string | undefined },
+): string {
+  if (configurationKeys.includes(key)) return key
+  const message = `Unknown configuration key "${key}"`
+  if (asksSecret.test(key.toLowerCase().replaceAll('_', '-'))) {
+    const hint = 'The configuration contains no secrets. Sign in with: chatctl auth login --with-api-key'
+    throw new Failure('usage', message, { hint })
+  }
+  const name = key.replaceAll('-', '_')
+  const ours = findFlagSynonym(key)?.replaceAll('-', '_') ?? ''
+  const meant =
+    [name, ours, `default_${name}`].find((known) => configurationKeys.includes(known)) ??
+    nearest(name, configurationKeys)
+  if (meant === undefined) {
+    const hint = `Known: ${configurationKeys.join(', ')}. Show all values with: chatctl config list`
+    throw new Failure('usage', message, { hint })
+  }
+  const words = use.value === undefined || looksSecret(use.value) ? [] : [use.value]
+  const line = commandFor(context, 'config', use.command, meant, ...words)
+  throw new Failure('usage', message, { hint: `Did you mean ${meant}? Run: ${line}` })
+}
