@@ -70,7 +70,7 @@ describe('any callback of a sign-in', () => {
     )
   })
 
-  it('is otherwise ignored, for a reason that quotes nothing of the request', () => {
+  it('is ignored with any other content, for a reason that quotes nothing of it', () => {
     const bytes = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.uint8Array({ maxLength: 60 }).map((some) => Buffer.from(some).toString('latin1')),

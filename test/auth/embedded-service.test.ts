@@ -99,7 +99,7 @@ describe('signing in to the embedded service', function () {
     expect(await programs(), 'after a move and a logout').to.equal(0)
   })
 
-  it('can be ended with service sessions revoke', async () => {
+  it('creates sessions that service sessions revoke ends', async () => {
     await logIn('--profile', 'ended')
     const list = await runChatctl(sandbox, ['service', 'sessions', 'list', '--json'])
     for (const { id } of JSON.parse(list.stdout) as { id: string }[]) {

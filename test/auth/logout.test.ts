@@ -165,7 +165,7 @@ describe('auth logout', () => {
     expect(readCredential(sandbox)).to.include({ kind: 'api_key', key: 'key-1' })
   })
 
-  it('does not happen if the service refuses the new key: the old key stays', async () => {
+  it('is not caused by a new key that the service refuses: the old key stays', async () => {
     keys.add('key-1')
     await storeKey(sandbox, 'key-1', service)
     const flags = ['--with-api-key', '-p', 'work', '--base-url', service.url, '--insecure-storage']

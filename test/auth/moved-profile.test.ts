@@ -74,7 +74,7 @@ describe('a profile that is signed in to one address and has moved to another', 
       ['-p', 'work'],
       ['--all', '--yes'],
     ]) {
-      it(`signs out of the old address with auth logout ${flags[0]} after ${what}`, async () => {
+      it(`is signed out of the old address by auth logout ${flags[0]} after ${what}`, async () => {
         await move()
         const logout = await run('auth', 'logout', ...flags, '--json')
         expect(logout.exitCode, logout.stderr).to.equal(0)
@@ -121,7 +121,7 @@ describe('a profile that is signed in to one address and has moved to another', 
     expect(stderr).not.to.contain('ftp')
   })
 
-  it('does not sign out another profile of the new address', async () => {
+  it('is signed out of the old address without signing out another profile', async () => {
     await run('config', 'set', 'base_url', other.url, '-p', 'work')
     const words = ['auth', 'login', '--with-api-key', '-p', 'second', '--base-url', other.url]
     await runChatctl(sandbox, [...words, '--insecure-storage'], { stdin: 'key-1\n' })

@@ -69,7 +69,7 @@ describe('a browser sign-in as another user than before', () => {
     })
   }
 
-  it('is recognized also after the token was renewed', async () => {
+  it('can be recognized after a renewal, which keeps the stored user', async () => {
     server.script.token = [server.tokens({ expires_in: 0 }), server.tokens()]
     await signIn(sandbox, { server, service }, [])
     await runChatctl(sandbox, ['users', 'profile'])

@@ -25,7 +25,7 @@ async function findAfter(end: (client: Socket) => void): Promise<number | undefi
   }
 }
 
-describe('the user of a connection', () => {
+describe('the user at the other end of a connection', () => {
   before(function () {
     if (process.platform !== 'linux') this.skip()
   })

@@ -65,7 +65,7 @@ describe('a request that the service answers with 401', () => {
     expect(world.service.requests).to.have.length(2)
   })
 
-  it('fails if the token was renewed before the request: exit 4', async () => {
+  it('fails without a loop if the token was renewed before the request: exit 4', async () => {
     expireCredential(world.sandbox)
     world.server.script.token = [stillborn]
     expectFailure(await models(), 4)

@@ -57,7 +57,7 @@ describe('signing in with a common mistake', () => {
     })
   }
 
-  it('means the default profile if two profiles have the base URL', async () => {
+  it('uses the default profile if two profiles have the base URL', async () => {
     await storeKey(sandbox, 'key-a', service, 'a')
     await storeKey(sandbox, 'key-b', service, 'b')
     await runChatctl(sandbox, ['auth', 'use', 'b'])

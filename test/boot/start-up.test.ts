@@ -6,7 +6,7 @@ import { findCommand } from '../../src/cli/find-command.ts'
 
 /** docs/decisions/0003-bundling.md */
 describe('starting a command', () => {
-  it('loads no packages of the service, or for YAML, prompts, and highlighting', () => {
+  it('loads no packages of the service, and none for HTTP, YAML, Markdown, or highlighting', () => {
     const packages: { name: string; bytes: Record<string, number> }[] = JSON.parse(
       readFileSync(resolve(import.meta.dirname, '../../dist/.packages.json'), 'utf8'),
     )

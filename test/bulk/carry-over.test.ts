@@ -94,7 +94,7 @@ describe('a journal carried over to a changed file', () => {
     at: '2026-01-02T03:04:05.000Z',
   })
 
-  it('keeps the state of every row that the file still contains, and requires every row that may be sent', async () => {
+  it('keeps the state of every row, and is refused if a row that may have been sent is missing', async () => {
     await fc.assert(
       fc.asyncProperty(
         file.map(progressOf),

@@ -99,7 +99,7 @@ describe('the client', () => {
     })
   }
 
-  it('has a call in this table for every endpoint', () => {
+  it('has a case above for every endpoint', () => {
     expect(calls.map(([name]) => name)).to.have.members(Object.keys(endpoints))
   })
 

@@ -111,7 +111,7 @@ describe('a hostile response', () => {
     expect(failure.message).to.match(/^No response from .*: the response is not HTTP$/)
   })
 
-  describe('with a server error', () => {
+  describe('with an error status', () => {
     for (const [what, behaviour] of [
       ['500', failing(500, 'internal', 'Oops')],
       ['502 of a gateway', html502],
@@ -129,7 +129,7 @@ describe('a hostile response', () => {
       })
     }
 
-    it('leaves no outcome unknown if the status is 4xx', async () => {
+    it('leaves no outcome unknown with a 4xx', async () => {
       await start(failing(409, 'taken', 'Taken'))
       expect(hintOf(await failureOf(client.users.create({})))).to.equal(undefined)
     })

@@ -16,7 +16,7 @@ import { everythingIn, failureOf, hurriedClock, reasonOf } from './capture.ts'
 
 const canary = 'sk-canary-4f1e92c07a'
 
-describe('a request', () => {
+describe('the safety of requests', () => {
   let servers: FaultServer[] = []
   let clients: Client[] = []
   let events: ClientEvent[] = []
@@ -43,8 +43,8 @@ describe('a request', () => {
     events = []
   })
 
-  describe('with a credential', () => {
-    it('sends it as a bearer token every time', async () => {
+  describe('the credential', () => {
+    it('is sent as a bearer token with every request', async () => {
       const server = await serve(json(200, {}))
       const client = connect({ baseUrl: server.url })
       await client.settings.get()
@@ -53,7 +53,7 @@ describe('a request', () => {
       expect(sent).to.deep.equal([`Bearer ${canary}`, `Bearer ${canary}`])
     })
 
-    it('reads it again each time, and may have none', async () => {
+    it('is read again for every request, and may be absent', async () => {
       const server = await serve(json(200, {}))
       const given = [canary, undefined]
       const client = connect({ baseUrl: server.url, credential: async () => given.shift() })
@@ -88,7 +88,7 @@ describe('a request', () => {
       ).to.equal('refused')
     })
 
-    it('redacts it in an error that quotes it', async () => {
+    it('is redacted in an error that quotes it', async () => {
       const echo = {
         error: { code: canary, message: `Invalid key ${canary}`, details: { [canary]: [canary] } },
       }
@@ -98,7 +98,7 @@ describe('a request', () => {
       expect(everythingIn(failure)).not.to.include(canary)
     })
 
-    it('redacts it in a URL, together with any query value whose name suggests a secret', async () => {
+    it('is redacted in a URL, together with any query value whose name suggests a secret', async () => {
       const server = await serve(reset)
       const path = `/x/${canary}?api_key=canary-query&limit=3`
       const failure = await failureOf(connect({ baseUrl: server.url }).send({ method: 'POST', path }))
@@ -106,7 +106,7 @@ describe('a request', () => {
       expect(everythingIn([failure, events])).not.to.include('canary')
     })
 
-    it('shows no credential, cookie, or secret header in an event', async () => {
+    it('is not shown in an event, and neither is a cookie or a secret header', async () => {
       const server = await serve(json(200, {}, { 'set-cookie': 'sid=canary-cookie' }))
       const client = connect({ baseUrl: server.url })
       await client.send({ method: 'GET', path: '/x', headers: { 'X-Api-Key': 'canary-header' } })
@@ -116,7 +116,7 @@ describe('a request', () => {
     })
   })
 
-  describe('that is redirected', () => {
+  describe('a redirected request', () => {
     it('follows the redirect within the origin, with the credential', async () => {
       const server = await serve([redirect(302, '/pre/moved'), json(200, { app_name: 'x' })])
       const got = await connect({ baseUrl: `${server.url}/pre` }).settings.get()
@@ -197,7 +197,7 @@ describe('a request', () => {
     })
   })
 
-  describe('before it is sent', () => {
+  describe('a request before it is sent', () => {
     it('passes the gate, without the credential and before the base URL is known', async () => {
       const seen: OutgoingRequest[] = []
       const held = new Error('held back')

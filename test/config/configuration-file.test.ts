@@ -85,7 +85,7 @@ describe('the configuration file', () => {
     expect(statSync(folder).mode & 0o777).to.equal(0o700)
   })
 
-  it('is as before once a key is unset that was set, or was not', async () => {
+  it('is as before after config unset, also of a key that was not set', async () => {
     await run('config', 'set', 'output=yaml')
     expect(await run('config', 'get', 'output')).to.include({ stdout: 'yaml\n' })
     for (const _ of ['set', 'not set']) {
@@ -98,7 +98,7 @@ describe('the configuration file', () => {
     expectFailure(await run('config', 'unset', 'model', '-p', 'other'), 2, 'unknown profile "other"')
   })
 
-  it('applies keys without a profile to all runs without --base-url', async () => {
+  it('applies keys set without a profile to the profile local, but not with --base-url', async () => {
     await run('config', 'set', 'model', 'mine')
     expect(await run('config', 'get', 'model')).to.include({ stdout: 'mine\n' })
     expect(await run('config', 'get', 'model', '-p', 'local')).to.include({ stdout: 'mine\n' })
@@ -167,7 +167,7 @@ describe('the configuration file', () => {
     expect(existsSync(file)).to.equal(false)
   })
 
-  it('and errors about it do not contain a password in a URL', async () => {
+  it('causes errors that do not contain a password in a URL', async () => {
     const address = 'https://admin:canary-password@chat.example'
     for (const args of [
       ['config', 'set', 'base_url', address, '-p', 'w'],

@@ -16,7 +16,7 @@ describe('a moment on the command line', () => {
     expect(iso(parseEnd('90m', now))).to.equal('2026-06-15T13:30:00.000Z')
   })
 
-  it('is nothing else', () => {
+  it('cannot have another notation', () => {
     for (const text of ['', '30', '2026', '31.01.2026', '2026-13-01', 'soon', '-1d', '1w', 'd']) {
       for (const parse of [parseMoment, parseEnd]) expect(parse(text, now), text).to.equal(undefined)
     }

@@ -32,7 +32,7 @@ describe('a page', () => {
     expect(headers['content-security-policy']).to.match(/; form-action 'self' http:; frame-ancestors 'none'$/)
   })
 
-  it('is not stored, framed, or guessed at, and does not pass its address on', () => {
+  it('is not stored, framed, or sniffed for its type, and sends no referrer', () => {
     const { headers, body } = renderPage(options)
     expect(headers).to.include({
       'content-type': 'text/html; charset=utf-8',

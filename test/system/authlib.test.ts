@@ -8,7 +8,7 @@ import { Browser } from '../service/oauth/browser.ts'
 import { createPerson, redirectUri, signIn } from '../service/oauth/flow.ts'
 import { withService } from '../service/temporary-service.ts'
 
-describe('Authlib, with the embedded service', () => {
+describe('Authlib with the embedded service', () => {
   it('discovers the service, and gets, renews, and revokes tokens', () =>
     withService(async (service) => {
       await createPerson(service)

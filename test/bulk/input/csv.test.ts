@@ -50,7 +50,7 @@ describe('a CSV file', () => {
     )
   })
 
-  it('has faults at the beginning of their fields', async () => {
+  it('has the position of each fault at the beginning of its field', async () => {
     await fc.assert(
       fc.asyncProperty(table, async (rows) => {
         const broken = rows.map((row) => row.map((value, index) => (index === 3 ? 'no address' : value)))
@@ -116,7 +116,7 @@ describe('a CSV file', () => {
     expect(rows.flatMap(({ row }) => row?.email ?? [])).to.deep.equal(['b@x', 'e@x'])
   })
 
-  it('can have an unclosed quote anywhere, however long it is', async () => {
+  it('has each unclosed quote reported, however long it is', async () => {
     const text = `email,name\na@x,"open\n${'b@x,fine\n'.repeat(150_000)}c@x,"\n`
     for (const size of [64 * 1024, text.length]) {
       const rows = await rowsOf(textInput('csv', text, size))

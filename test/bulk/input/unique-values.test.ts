@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { UniqueValues } from '../../../src/bulk/input/unique-values.ts'
 
 describe('the emails and IDs that rows have used', () => {
-  it('exceed the memory in an unlinked file that only its owner can read', function () {
+  it('are stored in an unlinked file that only its owner can read if they exceed the memory', function () {
     // Open files are listed in /proc.
     if (process.platform !== 'linux') this.skip()
     const before = temporaryFiles()
