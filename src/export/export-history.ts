@@ -19,7 +19,7 @@ export interface ExportOptions
   writeToStdout: Write
   /** Whether the reader has closed stdout, so that the export need not be resumable. */
   isStdoutClosed(): boolean
-  /** Registers `cleanup` for the case that the process ends before the export. @returns a function that unregisters it */
+  /** Calls `cleanup` if the process ends before the export. @returns a function that unregisters it */
   onExit(cleanup: (exitCode: number) => void): () => void
   /** Called with the number of messages of an interrupted run. */
   onResume(messages: number): void

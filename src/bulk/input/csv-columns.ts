@@ -1,6 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import { nearest } from '../../contract/nearest-word.ts'
-import { readSwitch, switchWords } from '../../contract/text-value.ts'
+import { booleanWords, parseBoolean } from '../../contract/text-value.ts'
 import type { FieldPath, ReportFault } from '../rows/check-row.ts'
 import { fieldsOf, type RowKind, type UserRow } from '../rows/user-row.ts'
 import type { CsvRecord } from './csv-records.ts'
@@ -41,9 +41,9 @@ const settersByColumn: Readonly<Record<string, SetCell>> = {
     row.settings = { ...row.settings, theme: cell }
   },
   'settings.notifications_enabled': (row, cell, report) => {
-    const enabled = readSwitch(cell)
+    const enabled = parseBoolean(cell)
     if (enabled === undefined) {
-      report(['settings', 'notifications_enabled'], `settings.notifications_enabled must be ${switchWords}`)
+      report(['settings', 'notifications_enabled'], `settings.notifications_enabled must be ${booleanWords}`)
     }
     row.settings = { ...row.settings, notifications_enabled: enabled ?? false }
   },

@@ -1,6 +1,6 @@
 import { expandPath } from '../../client/address.ts'
 import { afterColon } from '../../contract/failure.ts'
-import { emailForm, emailWords, permissionForm, permissionWords } from '../../contract/user.ts'
+import { emailPattern, emailRule, permissionPattern, permissionRule } from '../../contract/user.ts'
 import { type RowKind, stepsOf, type UserRow } from './user-row.ts'
 
 /** The path of a value in a row: names of fields and indexes of lists; empty for the row itself. */
@@ -24,14 +24,14 @@ export type ExtraCheck = (
 export function checkRow(row: UserRow, kind: RowKind, isComplete: boolean, report: ReportFault): void {
   const { id, password, permissions } = row
   if (id !== undefined) checkRowId(id, report)
-  if (row.email !== undefined && !emailForm.test(row.email)) report(['email'], `email ${emailWords}`)
+  if (row.email !== undefined && !emailPattern.test(row.email)) report(['email'], `email ${emailRule}`)
   if (password === '') report(['password'], 'password must not be empty')
   if (password !== undefined && id !== undefined) {
     report(['password'], 'password cannot be changed: the row has an id')
   }
   if (row.role === '') report(['role'], 'role must not be empty')
   permissions?.forEach((permission, index) => {
-    if (!permissionForm.test(permission)) report(['permissions', index], `permission ${permissionWords}`)
+    if (!permissionPattern.test(permission)) report(['permissions', index], `permission ${permissionRule}`)
   })
   if (isComplete) checkRequiredFields(row, kind, report)
 }

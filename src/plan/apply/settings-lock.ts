@@ -15,7 +15,7 @@ export interface LockOptions {
 }
 
 /** Maximum wait in ms: a PATCH may take its whole timeout, and then the settings are read back. */
-const patience = 120_000
+const maxWait = 120_000
 
 /**
  * Runs work under a lock on a service's settings, so that no concurrent chatctl process of this user overwrites a
@@ -46,7 +46,7 @@ async function acquire(
   let release: (() => void) | undefined
   try {
     const path = join(directories.locks, `${name}.lock`)
-    release = await waitForProcessLock(path, { signal, patience, onWait })
+    release = await waitForProcessLock(path, { signal, maxWait, onWait })
   } catch (cause) {
     if (signal.aborted) throw signal.reason
     const why = cause instanceof Failure ? cause.message : describeSystemError(cause)

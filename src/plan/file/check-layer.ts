@@ -3,7 +3,7 @@ import { checkShape, faultsOf } from '../../contract/faults.ts'
 import type { Located, LocatedMap, LocatedScalar } from '../../contract/located.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { apiConfigurationKeys, type SettingsKey, settingsKeys } from '../../contract/settings-keys.ts'
-import { valueOfText } from '../../contract/text-value.ts'
+import { parseValue } from '../../contract/text-value.ts'
 
 /** A fault of a value, with its offset in the text. */
 interface LocatedFault {
@@ -139,7 +139,7 @@ class LayerCheck {
       this.#fault(isFound ? at : located.at, path, words)
       if (isFound) from = at + 1
     }
-    return expanded ? valueOfText(key.type, text) : text
+    return expanded ? parseValue(key.type, text) : text
   }
 
   #isUnexpanded(value: unknown): boolean {
