@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { concurrency, type ImportTrial, type ResultRow } from './import-trial.ts'
 
 /** What the server does to a create that leaves its outcome unknown. */
-const doubtful = new Set<unknown>(['lost', 'refused', 'failed after', 'failed before'])
+const unknownOutcomes = new Set<unknown>(['lost', 'refused', 'failed after', 'failed before'])
 
 /**
  * Checks the final state of an import, however often it was killed.
@@ -23,7 +23,7 @@ export function expectSettled(trial: ImportTrial, kills: number): void {
     expect(['created', 'updated', 'failed', 'unknown'], `line ${row.line}`).to.include(result.status)
     if (result.status === 'created' || result.status === 'updated') expectDone(trial, row.line, result)
     else expect(result.error, `line ${row.line} is ${result.status}`).not.to.equal('')
-    if (result.status === 'unknown' && !isDoubtful(trial, row.line)) unexplained++
+    if (result.status === 'unknown' && !hasUnknownOutcome(trial, row.line)) unexplained++
     if (result.status === 'failed') expectNotMade(trial, row.line, result)
   }
   // Apart from what the server did, only requests in flight at a kill can have an unknown outcome.
@@ -66,12 +66,12 @@ function expectNotMade(trial: ImportTrial, line: number, result: ResultRow): voi
 }
 
 /** Whether one of the row's requests got no response that states its outcome. */
-function isDoubtful(trial: ImportTrial, line: number): boolean {
+function hasUnknownOutcome(trial: ImportTrial, line: number): boolean {
   const row = trial.rowAt(line)
   const { creates, doubts } = trial.server.report()
   const create = creates.get(row.email)
   const id = row.id ?? create?.ids[0]
-  return create?.met.some((met) => doubtful.has(met)) === true || (id !== undefined && doubts.has(id))
+  return create?.met.some((met) => unknownOutcomes.has(met)) === true || (id !== undefined && doubts.has(id))
 }
 
 /**

@@ -110,7 +110,7 @@ export function wordsFor({ name, args }: Call, form: Form): string[] {
     : [...args]
 }
 
-/** Whether the call writes JSON if it is asked for JSON. */
+/** Whether the call writes JSON if the form is JSON. */
 export function answersInJson({ name, args }: Call): boolean {
   return !textAlone.has(commandOf(name)) && !(name.startsWith('history:export') && args.includes('--to'))
 }

@@ -32,7 +32,7 @@ type Sent = 'once' | 'twice' | 'until repeats are used up'
 export interface Fault {
   script(call: ServiceCall): Script
   sent: Sent
-  /** The ending may depend on whether the interface documents the response body of the endpoint. */
+  /** How a call ends may depend on whether the interface documents the response body of the endpoint. */
   ending: Ending | { shown: Ending; notShown: Ending }
 }
 

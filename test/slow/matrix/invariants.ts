@@ -10,7 +10,7 @@ import type { Form } from './forms.ts'
 import { canary, canaryPassword } from './prepared-home.ts'
 import { processesOf, type World, type WorldRun } from './world.ts'
 
-/** What holds for every run, whatever it was asked to do and whatever failed. */
+/** What holds for every run, whatever it was told to do and whatever failed. */
 
 /** The exit codes of docs/exit-codes.md. */
 const documented = [0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 69, 75, 129, 130, 143]
@@ -136,7 +136,7 @@ function expectWords({ call, form, run: { exitCode, stdout, stderr }, world }: R
   if (exitCode === null || exitCode === 0 || exitCode === 10 || exitCode > 128) return
   const said = form === 'terminal' ? stdout : stderr
   if (reportsWhatFailed(call) || /2>/.test(world.redirections)) return
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colors
   const errors = said.replace(/\u001b\[\d+m/g, '').match(/^Error: .*/gm) ?? []
   expect(errors, said).to.have.lengthOf(1)
   expect(errors[0]).to.match(/^Error: \S/)
@@ -157,8 +157,8 @@ function keepsWhatCame({ name, args }: Call): boolean {
 }
 
 /**
- * Checks that TMPDIR is as empty as before, and that there is no partial file, no file outside the home
- * directory, and no process.
+ * Checks that TMPDIR is as empty as before, and that no partial file, no file outside the home
+ * directory, and no process is left.
  */
 export async function expectNothingLeft({ world }: Ran, before: ReadonlySet<string>): Promise<void> {
   for (let wait = 0; processesOf(world).length > 0 && wait < 2_000; wait += 50) await sleep(50)
