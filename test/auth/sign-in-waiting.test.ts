@@ -66,7 +66,7 @@ describe('while a sign-in waits', () => {
   it('the person presses the button that says no: exit 4 at once', async () => {
     const { address, ended } = start()
     const page = await signInByHttp((await address()).href, { deny: true })
-    expectFailure(await ended, 4, 'The person said no')
+    expectFailure(await ended, 4, 'The user denied the request')
     expect(page.text).to.contain('<title>Not signed in')
   })
 

@@ -82,7 +82,7 @@ describe('run', () => {
     expect(await listLeft(before)).to.deep.equal([])
   })
 
-  it('ends the work with 0 when stdout has no reader any more', async () => {
+  it('ends the work with 0 when the reader of stdout closes it', async () => {
     let isOver = false
     const server = await startFaultServer((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })

@@ -76,7 +76,7 @@ describe('what an import knows of a request', function () {
     behave = () => reset
     expect((await run()).exitCode).to.equal(9)
     await run('--on-unknown', 'skip')
-    expect(rows()[0]).to.have.property('error', 'skipped as --on-unknown said')
+    expect(rows()[0]).to.have.property('error', 'skipped on request')
   })
 
   it('stays in doubt where the retry of a create was not done', async () => {
@@ -110,13 +110,13 @@ describe('what an import knows of a request', function () {
       return done.stderr
     }
     expect(await refusal('--on-unknown', 'created', '--id', 'u2', '--line', '1')).to.contain(
-      '3 rows are unknown, and an id can be given for one only',
+      '3 rows have an unknown outcome, but an id can be given for only one row',
     )
     expect(await refusal('--on-unknown', 'created', '--id', '..', '--line', second)).to.contain(
-      'the id must not',
+      'The id must not',
     )
     expect(await refusal('--on-unknown', 'skip', '--line', '1:1')).to.contain(
-      `line ${commands.join(', ')} is`,
+      `unknown: line ${commands.join(', ')}`,
     )
     await run('--on-unknown', 'created', '--id', 'u2', '--line', second)
     expect(rows().map(({ id, status }) => [id, status])).to.deep.equal([
@@ -152,7 +152,7 @@ describe('what an import knows of a request', function () {
     behave = ({ body }) => (body.includes('a@') ? reset : json(422, {}))
     const done = await run()
     expect(done.exitCode).to.equal(9)
-    expect(done.stderr).to.contain('there is no file of the rows that failed')
+    expect(done.stderr).to.contain('Cannot write the file of failed rows')
     expect(done.stderr).to.contain('a@example.com) is unknown')
     expect(statuses()).to.deep.equal(['unknown', 'failed'])
   })

@@ -77,7 +77,9 @@ describe('a file of users that has changed since it was imported', function () {
     write('email', 'b@x.org', 'c@x.org')
     for (const flags of [[], ['--dry-run']]) {
       const refused = await importing(...flags)
-      expect(errorOf(refused, 7).message).to.contain('was edited or removed (row 1 of that file, user usr_')
+      expect(errorOf(refused, 7).message).to.contain(
+        'was edited or removed (row 1 of the earlier file, user usr_',
+      )
       expect(errorOf(refused, 7).details).to.deep.equal({ rows: [1], count: 1 })
     }
     write('email', 'c@x.org', 'b@x.org', 'a@x.org')
@@ -95,7 +97,7 @@ describe('a file of users that has changed since it was imported', function () {
     server.onRequest = undefined
     write('email,role', 'a@x.org,editor')
     expect(errorOf(await importing(), 7).message).to.contain(
-      'was edited or removed (row 1 of that file, user usr_',
+      'was edited or removed (row 1 of the earlier file, user usr_',
     )
     expect(emails()).to.deep.equal(['a@x.org'])
   })

@@ -66,7 +66,7 @@ describe('passwords that an import makes up', function () {
       await importing(path)
       const edited = edit(readFileSync(results, 'utf8').trim().split('\n'))
       writeFileSync(results, edited)
-      expectFailure(await importing(path), 1, 'put it back as it was')
+      expectFailure(await importing(path), 1, 'Restore its earlier content')
       expect(readFileSync(results, 'utf8')).to.equal(edited)
       expect(globSync(join(sandbox.home, '.*.part'))).to.deep.equal([])
     })
@@ -77,7 +77,7 @@ describe('passwords that an import makes up', function () {
     const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' }
     const { stderr } = await runChatctl(sandbox, ['users', 'import', path, '--yes'], { env })
     expect(stderr).to.contain(
-      'Warning: 1 new user without a password; where the service wants one: --generate-passwords',
+      'Warning: 1 new user without a password. If the service requires one, use --generate-passwords',
     )
     expect((await importing(path, '--restart')).stderr).not.to.contain('without a password')
   })
@@ -96,14 +96,14 @@ describe('passwords that an import makes up', function () {
     const path = file('users.csv', 'email\na@example.com\n')
     results = join(sandbox.home, 'out.jsonl')
     symlinkSync('/dev/null', results)
-    expectFailure(await importing(path), 2, 'is no file')
+    expectFailure(await importing(path), 2, 'not a regular file')
     expect(sent().size).to.equal(0)
   })
 
   it('are not replaced by the rows that failed', async () => {
     const path = file('users.csv', 'email\na@example.com\nbad@example.com\n')
     results = join(sandbox.home, 'users.failed.csv')
-    expectFailure(await importing(path), 2, 'is the file for failed or unknown rows')
+    expectFailure(await importing(path), 2, 'chatctl writes failed or unknown rows there')
     expect(sent().size).to.equal(0)
   })
 })

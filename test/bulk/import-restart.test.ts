@@ -55,7 +55,11 @@ describe('users import --restart', function () {
     const [journal = ''] = readdirSync(imports).filter((name) => name.endsWith('.jsonl'))
     mkdirSync(join(imports, `${journal}.lock`))
     for (const flag of ['--yes', '--dry-run', '--close'])
-      expectFailure(await importing(flag), 1, `${imports} cannot be used: unable to open database file`)
+      expectFailure(
+        await importing(flag),
+        1,
+        `Cannot use the directory ${imports}: unable to open database file`,
+      )
   })
 
   it('is not in the command that settles a row', async () => {

@@ -48,7 +48,7 @@ describe('an import with many rows whose outcome is unknown', function () {
     }
     const warning = JSON.parse(done.stderr.split('\n').find((line) => line.includes('is unknown')) ?? '')
     expect(warning.warning.message.match(/is unknown/g)).to.have.length(10)
-    expect(warning.warning.message).to.contain(`and ${unknown - 10} more, all listed in ${list}`)
+    expect(warning.warning.message).to.contain(`and ${unknown - 10} more; all are listed in ${list}`)
     // Each can be settled by what the list has.
     const skipped = await importing('--on-unknown', 'skip', '--line', listed.at(-1)?.['line'] ?? '', '--json')
     expect(JSON.parse(skipped.stdout)).to.include({ unknown: unknown - 1, skipped: 1 })
@@ -67,7 +67,7 @@ describe('an import with many rows whose outcome is unknown', function () {
       { file: path, service: `${server.url}/`, rows, sent: rows, unknown },
     ])
     expect((await imports())[0]).to.include({ status: 'ok', hint: null })
-    expectFailure(await run('users', 'import', path, '--close'), 2, 'There is no unfinished import')
+    expectFailure(await run('users', 'import', path, '--close'), 2, 'No unfinished import')
     writeFileSync(path, text)
     const again = await importing('--json')
     expect(JSON.parse(again.stdout)).to.include({ unknown, created: 0, already_done: created, requests: 0 })
@@ -78,7 +78,7 @@ describe('an import with many rows whose outcome is unknown', function () {
   it('sends nothing where it is closed', async () => {
     let requests = 0
     server.onRequest = () => requests++
-    expectFailure(await run('users', 'import', path, '--close'), 2, 'There is no unfinished import')
+    expectFailure(await run('users', 'import', path, '--close'), 2, 'No unfinished import')
     for (const flags of [['--restart'], ['--quota', '5/h'], ['--concurrency', '2']]) {
       expectFailure(await run('users', 'import', path, '--close', ...flags), 2, `${flags[0]}`)
     }

@@ -122,11 +122,11 @@ describe('users import', function () {
     it('and names every fault with its line and column', async () => {
       const path = file('users.csv', faulty)
       const done = await importing(path)
-      expectFailure(done, 2, `${path} has 3 faults; nothing was sent`)
+      expectFailure(done, 2, `${path} has 3 errors; nothing was sent`)
       const places = [...done.stderr.matchAll(/users\.csv:(\d+:\d+): (.*)/g)].map(
         ([, at, words]) => `${at} ${words}`,
       )
-      expect(places[0]).to.match(/^3:1 email must be an e-mail address/)
+      expect(places[0]).to.match(/^3:1 email must be a valid email address/)
       expect(places[1]).to.match(/^4:29 permission must have the form/)
       expect(places[2]).to.match(/^5:1 .*line 2/)
       expect(places).to.have.length(3)
@@ -188,29 +188,29 @@ describe('users import', function () {
     const done = await run(['import', file('users.csv', three), '--yes'], {
       env: { CHATCTL_BASE_URL: '', CHATCTL_API_KEY: '' },
     })
-    expectFailure(done, 2, 'No service was named')
+    expectFailure(done, 2, 'No service is selected')
     expect(existsSync(state())).to.equal(false)
   })
 
   describe('says before it starts', () => {
     it('how many requests it will make, and that no quota is known', async () => {
       const { stderr } = await importing(file('users.csv', three))
-      expect(stderr).to.match(/users\.csv: 3 rows, 3 requests: 3 creates\.\nNo quota is known.*about 1s/)
+      expect(stderr).to.match(/users\.csv: 3 rows, 3 requests: 3 creates\.\nQuota: unknown .*about 1s/)
     })
 
     it('what the headers say of the quota', async () => {
       await serve({ quota: { requests: 40, window: 60_000, headers: 'RateLimit' } })
       const { stderr } = await importing(file('users.csv', three))
-      expect(stderr).to.match(/The quota: 40 requests(?: in .*)?, 39 left.*It takes about 1s/)
+      expect(stderr).to.match(/Quota: 40 requests(?: per .*)?, 39 left.*The import takes about 1s/)
     })
 
     it('how long that takes, and where it will stop', async () => {
       const many = Array.from({ length: 250 }, (_, index) => `u${index}@example.com\n`).join('')
       const done = await run(['import', file('users.csv', `email\n${many}`), '--quota', 'free'])
       expect(done.stderr).to.match(
-        /250 requests: 250 creates\.\nThe quota: 100 requests in 1h, 100 left\. It takes about 2h 1m/,
+        /250 requests: 250 creates\.\nQuota: 100 requests per 1h, 100 left\. The import takes about 2h 1m/,
       )
-      expect(done.stderr).to.contain('--max-wait 1h waits')
+      expect(done.stderr).to.contain('To let it wait, use --max-wait 1h')
     })
   })
 
@@ -314,7 +314,7 @@ describe('users import', function () {
       expectFailure(
         refused,
         7,
-        '1 row that may have been sent was edited or removed (row 2 of that file, user ',
+        '1 row that may have been sent was edited or removed (row 2 of the earlier file, user ',
         '--restart',
       )
       expect(requests).to.deep.equal([])
@@ -350,7 +350,7 @@ describe('users import', function () {
     while (changes().length === 0) await sleep(20)
     const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' }
     const second = await runChatctl(sandbox, ['users', 'import', path, '--yes'], { env })
-    expectFailure(second, 7, 'Another chatctl is importing')
+    expectFailure(second, 7, 'Another chatctl process is importing')
     expect((await first).exitCode).to.equal(0)
     expect(server.report().users.size).to.equal(3)
   })
@@ -417,7 +417,7 @@ describe('users import', function () {
       const to = join(sandbox.home, 'results.csv')
       const done = await importing(path, '--quota', '1/h', '--results', to)
       expect(done.exitCode).to.equal(75)
-      expect(results(to)[0]).to.include({ status: 'skipped', error: 'the rest of it is not sent yet' })
+      expect(results(to)[0]).to.include({ status: 'skipped', error: 'the rest of the row is not sent yet' })
     })
 
     it('ends the window of a quota that is given when the service does, in the next run too', async () => {
@@ -514,7 +514,7 @@ describe('users import', function () {
         .and.match(/.{20}/)
       expect(c?.['password']).to.equal('')
       expect(`${done.stdout}${done.stderr}`).not.to.contain(a?.['password'])
-      expectFailure(await importing(path), 2, 'The passwords that this import made up are in')
+      expectFailure(await importing(path), 2, 'The generated passwords of this import are in')
       const again = await importing(path, '--generate-passwords', '--results', to)
       expect(again.exitCode).to.equal(9)
       expect(results(to)[1]?.['password']).to.equal(b?.['password'])
@@ -527,7 +527,7 @@ describe('users import', function () {
       const before = readFileSync(to, 'utf8')
       for (const flags of [[], ['--generate-passwords']]) {
         const done = await importing(file('two.csv', 'email\nb@example.com\n'), ...flags, '--results', to)
-        expectFailure(done, 2, 'has the passwords of another import')
+        expectFailure(done, 2, 'contains the generated passwords of another import')
       }
       expect(readFileSync(to, 'utf8')).to.equal(before)
       expect(server.report().users.size).to.equal(1)
@@ -536,7 +536,7 @@ describe('users import', function () {
 
   it('does not take the rows for the place of the results', async () => {
     const path = file('users.csv', three)
-    expectFailure(await importing(path, '--results', path), 2, 'the file of the rows')
+    expectFailure(await importing(path, '--results', path), 2, 'it is the input file')
     expect(readFileSync(path, 'utf8')).to.equal(three)
   })
 
@@ -558,7 +558,11 @@ describe('users import', function () {
     it('refuses what is no assignment', async () => {
       const path = file('roles.csv', 'id,name\nu1,Ada\n')
       expectFailure(await run(['permissions', 'assign', '--file', path]), 2, 'name')
-      expectFailure(await run(['permissions', 'assign', 'u1', '--file', path]), 2, '--file names the users')
+      expectFailure(
+        await run(['permissions', 'assign', 'u1', '--file', path]),
+        2,
+        '--file cannot be combined with',
+      )
       expectFailure(await run(['permissions', 'assign', 'u1', '--role', 'x', '--restart']), 2, '--file')
     })
   })

@@ -92,7 +92,7 @@ describe('generated help', function () {
   it('exits with code 1 if the device is full', async () => {
     const line = `'${process.execPath}' '${binary}' --help; echo $? >&2`
     expect(await shell(line, openSync('/dev/full', 'w'))).to.match(
-      /^Error: stdout cannot be written: .*\n(Hint: .*\n)?1\n$/,
+      /^Error: Cannot write to stdout: .*\n(Hint: .*\n)?1\n$/,
     )
   })
 

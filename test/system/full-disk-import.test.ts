@@ -63,7 +63,7 @@ describe('an import whose temporary directory is full', function () {
         env: { TMPDIR: disk.path, CHATCTL_BASE_URL: 'http://127.0.0.1:9', CHATCTL_API_KEY: 'some-api-key' },
         timeout: 50_000,
       })
-      expectFailure(run, 1, 'The temporary directory cannot be used: database or disk is full', 'TMPDIR')
+      expectFailure(run, 1, 'Cannot use the temporary directory: database or disk is full', 'TMPDIR')
       expect(readdirSync(disk.path)).to.deep.equal([])
     } finally {
       disk.unmount()

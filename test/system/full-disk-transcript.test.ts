@@ -38,7 +38,7 @@ describe('a transcript on a disk that is full', () => {
     })
     expect(failure.kind).to.equal('storage')
     expect(failure.message).to.include(writer.path).and.to.include('ENOSPC')
-    expect(failure.hint).to.equal('Make room on that disk.')
+    expect(failure.hint).to.equal('Free some space on the disk.')
     expect(readTranscript(writer.path).turns[0]?.answer).to.have.lengthOf(fitted * 100)
     rmSync(ballast)
     writer.append({ type: 'delta', turn: 1, text: 'end' })

@@ -42,8 +42,8 @@ describe('the commands of a session', () => {
     const screen = await command('/e', /\/edit.*\/editor|\/export/)
     expect(screen).to.match(/\/edit\b/)
     // A whole name is no beginning of another: /edit and /editor.
-    await command('/edit', 'Nothing has been asked yet')
-    await command('/nonsense', 'There is no command /nonsense')
+    await command('/edit', 'No message has been sent yet')
+    await command('/nonsense', 'Unknown command /nonsense')
     expect(talk.server.sends).to.deep.equal([])
   })
 
@@ -54,14 +54,14 @@ describe('the commands of a session', () => {
 
   for (const word of ['exit', 'quit', '/bye']) {
     it(`${word} alone is not sent, but says how to leave`, async () => {
-      await command(word, 'To leave: /')
+      await command(word, 'To leave, type /quit')
       expect(talk.server.sends).to.deep.equal([])
     })
   }
 
   it('/new begins another context', async () => {
     await converse(terminal, 'one')
-    await command('/new', 'A new conversation')
+    await command('/new', 'New conversation')
     await converse(terminal, 'two')
     expect(talk.server.sends.map(({ context_id }) => context_id)).to.deep.equal([undefined, undefined])
     expect((await sessions()).map(({ turns }) => turns)).to.deep.equal([1, 1])
@@ -69,7 +69,7 @@ describe('the commands of a session', () => {
 
   it('/resume lists sessions and goes on with one', async () => {
     await converse(terminal, 'of the first session')
-    await command('/new', 'A new conversation')
+    await command('/new', 'New conversation')
     await converse(terminal, 'of the second session')
     await command('/resume', /^s\d\S+ +1 turn +of the first session$/m)
     const first = (await sessions()).at(-1)?.id ?? ''
@@ -81,7 +81,7 @@ describe('the commands of a session', () => {
 
   it('/contexts lists the contexts that this machine knows', async () => {
     await converse(terminal, 'one')
-    await command('/new', 'A new conversation')
+    await command('/new', 'New conversation')
     await converse(terminal, 'two')
     const screen = await command('/contexts', /^\* ctx_2\b/m)
     expect(screen).to.match(/^ {2}ctx_1\b/m)
@@ -96,7 +96,7 @@ describe('the commands of a session', () => {
   it('/model lists what the service offers, and chooses', async () => {
     const listed = await command('/model', 'model-b')
     expect(listed).to.contain('model-a')
-    await command('/model model-b', /Model model-b/)
+    await command('/model model-b', /Using model model-b/)
     const screen = await converse(terminal, 'Hello')
     expect(talk.server.sends.at(-1)?.model).to.equal('model-b')
     expect(screen).to.match(/^ {2}model-b · /m)
@@ -104,7 +104,7 @@ describe('the commands of a session', () => {
 
   it('/system switches visibly to completions, with the conversation kept here', async () => {
     await converse(terminal, 'one')
-    await command('/system Answer in rhymes', /kept on this machine/)
+    await command('/system Answer in rhymes', /this machine stores the/)
     expect(talk.server.requests.filter(({ path }) => path.startsWith('/v1/chat/completions'))).to.deep.equal(
       [],
     )
@@ -122,7 +122,7 @@ describe('the commands of a session', () => {
   })
 
   it('/system is in force again when the session is resumed', async () => {
-    await command('/system Be brief', /kept on this machine/)
+    await command('/system Be brief', /this machine stores the/)
     await converse(terminal, 'one')
     await terminal.key('C-d')
     await terminal.exitCode()
@@ -142,7 +142,7 @@ describe('the commands of a session', () => {
     await command('/set max_tokens=100', 'max_tokens: 100')
     await converse(terminal, 'Hello')
     expect(talk.server.completions.at(-1)).to.include({ temperature: 0.2, max_tokens: 100 })
-    await command('/set temperature off', "temperature: the service's")
+    await command('/set temperature off', 'temperature: default of the service')
     await converse(terminal, 'Hello again')
     expect(talk.server.completions.at(-1)).not.to.have.property('temperature')
     await command('/set max_tokens many', 'many')
@@ -156,7 +156,7 @@ describe('the commands of a session', () => {
     await terminal.say('/retry')
     await waitForTurn(terminal, 'A better answer.')
     const screen = await terminal.waitUntil(hasPrompt, 'the prompt')
-    expect(screen).to.contain('kept on this machine')
+    expect(screen).to.contain('this machine stores the conversation')
     const said = [
       { role: 'user', content: 'one' },
       { role: 'assistant', content: 'You said: one' },
@@ -233,21 +233,21 @@ describe('the commands of a session', () => {
     expect(screen).to.contain('You said: one')
     await command('/clear', /^>$/)
     expect(await command('/history 1', 'said elsewhere')).not.to.contain('You said: one')
-    await command('/history nonsense', /no number/)
+    await command('/history nonsense', /Invalid number/)
   })
 
   it('/search finds what was said in any session', async () => {
     await converse(terminal, 'The Eiffel tower')
-    await command('/new', 'A new conversation')
+    await command('/new', 'New conversation')
     await converse(terminal, 'Something else')
     await command('/clear', /^>$/)
     const screen = await command('/search eiffel', /Eiffel tower/)
     expect(screen).not.to.contain('Something else')
-    await command('/search unheard of', /Nothing was said of/)
+    await command('/search unheard of', /No matches for/)
   })
 
   it('/export writes the session to a new file of four forms', async () => {
-    await command('/export early.md', /Nothing has been said/)
+    await command('/export early.md', /no messages yet/)
     await converse(terminal, 'Hello')
     const read = (name: string) => readFileSync(join(talk.sandbox.home, name), 'utf8')
     for (const form of ['md', 'txt', 'json', 'jsonl']) {
@@ -257,12 +257,12 @@ describe('the commands of a session', () => {
     expect(JSON.parse(read('talk.json')).turns).to.have.length(1)
     expect(statSync(join(talk.sandbox.home, 'talk.md')).mode & 0o777).to.equal(0o600)
     const before = read('talk.md')
-    await command('/export talk.md', /there already/)
+    await command('/export talk.md', /already exists/)
     expect(read('talk.md')).to.equal(before)
   })
 
   it('/copy hands the last answer to the terminal', async () => {
-    await command('/copy', 'There is no answer yet')
+    await command('/copy', 'There is no reply yet')
     await terminal.allowClipboard()
     await converse(terminal, 'Zwölf 漢字')
     await command('/copy', 'OSC 52')
@@ -270,19 +270,19 @@ describe('the commands of a session', () => {
   })
 
   it('/save writes the last answer to a new file', async () => {
-    await command('/save answer.md', 'There is no answer yet')
+    await command('/save answer.md', 'There is no reply yet')
     await converse(terminal, 'one')
     await converse(terminal, 'two')
     await command('/save answer.md', /answer\.md/)
     expect(readFileSync(join(talk.sandbox.home, 'answer.md'), 'utf8')).to.equal('You said: two\n')
-    await command('/save answer.md', /there already/)
-    await command('/save no/such/folder/x.md', /cannot be written/)
-    await command('/save', /Which file/)
+    await command('/save answer.md', /already exists/)
+    await command('/save no/such/folder/x.md', /Cannot write/)
+    await command('/save', /Missing file name/)
   })
 
   it('/save completes paths by Tab', async () => {
     await converse(terminal, 'one')
-    await command('/save long-name.md', 'Written')
+    await command('/save long-name.md', 'Saved')
     await terminal.type('/save long')
     await terminal.key('Tab')
     await terminal.waitUntil((screen) => promptOf(screen).trim() === '/save long-name.md', 'the path')

@@ -52,7 +52,7 @@ describe('Ctrl-C and Ctrl-D in a session', () => {
     answer.release(1)
     await terminal.waitFor('A part')
     await terminal.say('two')
-    await terminal.waitFor('next: two')
+    await terminal.waitFor('queued: two')
     await terminal.key('C-c')
     await answer.abandoned
     await terminal.waitFor('[interrupted]')

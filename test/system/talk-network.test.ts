@@ -50,7 +50,7 @@ describe('a session whose network fails', () => {
     talk.server.answerNext({ text: part, ending: 'stalled', finishLater: whole })
     const terminal = await talk.chat()
     await terminal.say('Hello')
-    await terminal.waitFor(/nothing more for now.*Ctrl-C/)
+    await terminal.waitFor(/no more text yet.*Ctrl-C/)
     await terminal.key('C-c')
     await terminal.waitFor(/The first half\s+\[interrupted\]/)
     await terminal.waitUntil(hasPrompt, 'the prompt')

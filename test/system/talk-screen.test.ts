@@ -195,7 +195,7 @@ describe('the screen of a session', () => {
     await terminal.waitFor('The answer')
     await terminal.say('two')
     await terminal.say('three')
-    await terminal.waitFor(/next: two\nnext: three/)
+    await terminal.waitFor(/queued: two\nqueued: three/)
     expect(talk.server.sends).to.have.length(1)
     answer.release()
     await waitForTurn(terminal, 'You said: three')

@@ -50,7 +50,7 @@ describe('a session on terminals of all kinds', () => {
     await waitForTurn(terminal, 'You said: Hello')
     await terminal.waitUntil(hasPrompt, 'the prompt')
     await terminal.key('C-c')
-    await terminal.waitFor('Ctrl-C again or Ctrl-D leaves')
+    await terminal.waitFor('Press Ctrl-C again or Ctrl-D to leave')
     await terminal.say('Still here?')
     await waitForTurn(terminal, 'You said: Still here?')
   })

@@ -27,7 +27,7 @@ describe('checking a file of users', () => {
       withoutPassword: 1,
     })
     expect(checked.faulty.has(4)).to.equal(true)
-    expect(faults).to.deep.equal(['6:2 email must be an e-mail address'])
+    expect(faults).to.deep.equal(['6:2 email must be a valid email address'])
   })
 
   it('finds emails and ids that come twice, whatever their case, in the order of the lines', async () => {
@@ -35,12 +35,12 @@ describe('checking a file of users', () => {
       'id,email,name\n,a@x,\n,B@x,n\n7,,n\n,bad,\n,A@X,\n7,,m\n8,a@x,n\n,b@x ,\n,b@x,\n8,9@x,n\n9,8@x,n\n'
     const { checked, faults } = await check(text)
     expect(faults).to.deep.equal([
-      '5:2 email must be an e-mail address',
-      '6:2 email is that of line 2 too',
-      '7:1 id is that of line 4 too',
-      '8:3 email is that of line 2 too',
-      '9:2 email must be an e-mail address',
-      '10:2 email is that of line 3 too',
+      '5:2 email must be a valid email address',
+      '6:2 email is already used on line 2',
+      '7:1 id is already used on line 4',
+      '8:3 email is already used on line 2',
+      '9:2 email must be a valid email address',
+      '10:2 email is already used on line 3',
     ])
     const faulty = Array.from({ length: checked.rows }, (_, index) => index).filter((index) =>
       checked.faulty.has(index),
@@ -54,9 +54,9 @@ describe('checking a file of users', () => {
     )
     expect(faults).to.deep.equal([
       '2:6 permission must have the form <action>:<resource>, such as read:chat',
-      '5:1 email is that of line 4 too',
+      '5:1 email is already used on line 4',
       '5:6 permission must have the form <action>:<resource>, such as read:chat',
-      '6:1 email is that of line 3 too',
+      '6:1 email is already used on line 3',
     ])
     expect(checked.steps.create).to.equal(2)
   })
@@ -69,7 +69,7 @@ describe('checking a file of users', () => {
         const keys = names.map((one) => one.toLowerCase())
         const expected = keys.flatMap((key, index) => {
           const first = keys.indexOf(key)
-          return first === index ? [] : [`${index + 2}:1 email is that of line ${first + 2} too`]
+          return first === index ? [] : [`${index + 2}:1 email is already used on line ${first + 2}`]
         })
         expect(faults).to.deep.equal(expected)
       }),
@@ -83,10 +83,10 @@ describe('checking a file of users', () => {
     expect(checked.steps.create).to.equal(60_000)
     expect(faults.length).to.equal(60_001)
     expect(faults.slice(0, 2)).to.deep.equal([
-      '60002:1 email must be an e-mail address',
-      '60003:1 email is that of line 2 too',
+      '60002:1 email must be a valid email address',
+      '60003:1 email is already used on line 2',
     ])
-    expect(faults.at(-1)).to.equal('120002:1 email is that of line 60001 too')
+    expect(faults.at(-1)).to.equal('120002:1 email is already used on line 60001')
   })
 
   it('keeps an email and an id of the same text apart', async () => {

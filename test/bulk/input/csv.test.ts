@@ -107,16 +107,16 @@ describe('CSV', () => {
   it('loses no row to one whose quotes are wrong', async () => {
     const text = 'email,name\na@x,"open\nb@x,"fine"\nc@x,"x"y\nd@x,x"y\ne@x,fine\nf@x,"open'
     expect(await faultsOf('csv', text)).to.deep.equal([
-      '2:5 a quote that is not closed',
-      '4:8 a quote is closed before its field ends',
-      '5:6 a quote in a field that does not begin with one',
-      '7:5 a quote that is not closed',
+      '2:5 unclosed quote',
+      '4:8 unexpected text after the closing quote',
+      '5:6 unexpected quote: a field with a quote must begin with one',
+      '7:5 unclosed quote',
     ])
     const rows = await rowsOf(textInput('csv', text))
     expect(rows.flatMap(({ row }) => row?.email ?? [])).to.deep.equal(['b@x', 'e@x'])
   })
 
-  it('finds a quote that is not closed in a file of any length', async () => {
+  it('finds an unclosed quote in a file of any length', async () => {
     const text = `email,name\na@x,"open\n${'b@x,fine\n'.repeat(150_000)}c@x,"\n`
     for (const size of [64 * 1024, text.length]) {
       const rows = await rowsOf(textInput('csv', text, size))
@@ -140,16 +140,16 @@ describe('CSV', () => {
       ',a b@x,,;,',
     ]
     expect(await faultsOf('csv', [header, ...rows].join('\n'))).to.deep.equal([
-      '2:4 a password cannot be changed: the row has an id',
+      '2:4 password cannot be changed: the row has an id',
       '2:7 permission must have the form <action>:<resource>, such as read:chat',
       '2:12 settings.notifications_enabled must be on, off, true, or false',
-      '3:1 the row has nothing to send',
-      '4:1 the row has nothing to send beside its id',
+      '3:1 the row is empty',
+      '4:1 the row has only an id',
       '5:1 the id must not be ".."',
-      '6:1 email is missing: a row without id is created',
-      '7:1 2 fields where the header has 5',
-      '8:9 7 fields where the header has 5',
-      '9:2 email must be an e-mail address',
+      '6:1 email is missing: a row without an id creates a user',
+      '7:1 2 fields, but the header has 5',
+      '8:9 7 fields, but the header has 5',
+      '9:2 email must be a valid email address',
       '9:9 permission must have the form <action>:<resource>, such as read:chat',
     ])
   })
@@ -157,7 +157,7 @@ describe('CSV', () => {
   it('of assignments takes ids, roles and permissions alone', async () => {
     expect(await faultsOf('csv', 'id,role\n1,a\n,b\n3,\n', 'assignments')).to.deep.equal([
       '3:1 id is missing',
-      '4:1 the row has nothing to send beside its id',
+      '4:1 the row has only an id',
     ])
     const failure = await failureOf(() => rowsOf(textInput('csv', 'id,email\n1,a@x'), 'assignments'))
     expect(failure.message).to.equal('rows:1:4: unknown column "email"')
@@ -166,15 +166,15 @@ describe('CSV', () => {
   const headers: [string, string, RegExp | undefined][] = [
     ['emial,name\nx', 'rows:1:1: unknown column "emial"', /"email"/],
     ['\n\nemail,"na\nme"\n', 'rows:3:7: unknown column "na\nme"', /^Did you mean "name"/],
-    ['email,name,email\n', 'rows:1:12: the column "email" comes twice', undefined],
+    ['email,name,email\n', 'rows:1:12: duplicate column "email"', undefined],
     ['email;name\na@x;y', 'rows:1:1: unknown column "email;name"', /semicolons/],
     ['email\tname\n', 'rows:1:1: unknown column "email\tname"', /tabs/],
-    ['email,metadata.__proto__\n', 'rows:1:7: unknown column "metadata.__proto__"', /Columns/],
-    ['name\nx', 'rows:1:1: there is neither a column email nor id', undefined],
-    ['email,"name\nx', 'rows:1:7: a quote that is not closed', undefined],
-    ['email,name\n', 'rows holds no users', undefined],
-    ['\n', 'rows holds no users', undefined],
-    ['', 'rows holds no users', undefined],
+    ['email,metadata.__proto__\n', 'rows:1:7: unknown column "metadata.__proto__"', /Known columns/],
+    ['name\nx', 'rows:1:1: missing column: email or id is required', undefined],
+    ['email,"name\nx', 'rows:1:7: unclosed quote', undefined],
+    ['email,name\n', 'rows contains no users', undefined],
+    ['\n', 'rows contains no users', undefined],
+    ['', 'rows contains no users', undefined],
   ]
   for (const [text, message, hint] of headers) {
     it(`is refused as a whole: ${JSON.stringify(text)}`, async () => {
@@ -188,6 +188,6 @@ describe('CSV', () => {
 
   it('is refused with a line that has no end', async () => {
     const failure = await failureOf(() => rowsOf(textInput('csv', `email\nb@x\n${'a'.repeat(2_000_000)}`)))
-    expect(failure.message).to.equal('rows has a row at line 3 that is longer than 1 MiB')
+    expect(failure.message).to.equal('rows:3: the row is longer than 1 MiB')
   })
 })

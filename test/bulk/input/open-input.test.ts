@@ -164,7 +164,7 @@ describe('opening an input', () => {
     })
     expect([failure.kind, failure.message]).to.deep.equal([
       'conflict',
-      `${path} was changed while it was read`,
+      `${path} was changed while chatctl was reading it`,
     ])
     const again = await open(path)
     await textOf(again)
@@ -175,12 +175,12 @@ describe('opening an input', () => {
   it('refuses what cannot be read', async () => {
     mkdirSync(join(folder, 'a.csv'))
     const failures = [
-      [join(folder, 'a.csv'), `${join(folder, 'a.csv')} is a folder, not a file of rows`],
+      [join(folder, 'a.csv'), `${join(folder, 'a.csv')} is a directory, not a file`],
       [
         join(folder, 'none.csv'),
-        `${join(folder, 'none.csv')} cannot be read: no such file or directory (ENOENT)`,
+        `Cannot read ${join(folder, 'none.csv')}: no such file or directory (ENOENT)`,
       ],
-      ['', 'A file without a name cannot be read: no such file or directory (ENOENT)'],
+      ['', 'Cannot read the file: its name is empty: no such file or directory (ENOENT)'],
     ]
     for (const [path = '', message] of failures) {
       const failure = await failureOf(() => open(path))
@@ -204,7 +204,7 @@ describe('opening an input', () => {
       [[0x61, 10, 0xc3, 0xa9, 10, 0x62, 0xe9, 0x62, 10], 'rows is not UTF-8 text at line 3'],
       [[0x61, 10, 0xf0, 0x9f, 0x98], 'rows is not UTF-8 text at line 2'],
       [[0xff, 0xfe, 0x61, 0], 'rows is UTF-16 text, not UTF-8 text at line 1'],
-      [[0x61, 10, 10, 0x62, 0], 'rows has a NUL character at line 3: it is not text'],
+      [[0x61, 10, 10, 0x62, 0], 'rows is not text: NUL character on line 3'],
     ]
     for (const [bytes, message] of texts) {
       for (const chunk of [1, 2, 3, 100]) {

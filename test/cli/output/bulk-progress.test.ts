@@ -33,7 +33,7 @@ describe('how far the work on many rows is', () => {
     [
       'the quota',
       { pause: { until: now + 65 * 60_000, why: 'quota' } },
-      'paused for the quota until 14:05, 5,000 of 20,000 users done',
+      'quota used up, paused until 14:05, 5,000 of 20,000 users done',
     ],
     [
       'a limit of the service',

@@ -37,7 +37,7 @@ const exceptions: Record<string, (ending: Ending, faultName: string, json: boole
   // Any response body is the result. Only with JSON output does it have to be JSON.
   api: (ending, faultName, json) => {
     if (faultName !== 'a body that is not JSON' && faultName !== 'a web page') return ending
-    return json ? { exitCode: 1, code: 'unusable_answer' } : { done: 'body' }
+    return json ? { exitCode: 1, code: 'invalid_response' } : { done: 'body' }
   },
   // A user whose id is not in the response cannot be found again.
   'users:create': (ending) =>

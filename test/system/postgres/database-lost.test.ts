@@ -134,7 +134,7 @@ describe('a service whose PostgreSQL is lost', () => {
       for (const { status, headers, text } of pages) {
         expect(status).to.equal(503)
         expect(headers.get('retry-after')).to.equal('1')
-        expect(text).to.include('The database of the service does not answer; try again.')
+        expect(text).to.include('The database of the service does not respond; try again.')
       }
       await postgres.start()
       await recovery(service)
