@@ -29,7 +29,7 @@ describe('the code cache', function () {
 
   const trusted: [string, () => void][] = [
     ['the user’s directories', () => {}],
-    ['a directory in a sticky one that everyone can write to, such as /tmp', () => chmodSync(base, 0o1777)],
+    ['a subdirectory of a sticky directory, such as /tmp', () => chmodSync(base, 0o1777)],
     [
       'a directory that the user’s symbolic link points to',
       () => {
@@ -49,9 +49,9 @@ describe('the code cache', function () {
   const distrusted: [string, () => void][] = [
     ['a directory that everyone can write to', () => chmodSync(folder, 0o777)],
     ['a directory that a group can write to', () => chmodSync(folder, 0o770)],
-    ['a directory in one that everyone can write to', () => chmodSync(base, 0o777)],
+    ['a subdirectory of one that everyone can write to', () => chmodSync(base, 0o777)],
     [
-      'a symbolic link in a directory that everyone can write to',
+      'a directory whose symbolic link is in one that everyone can write to',
       () => {
         const elsewhere = join(sandbox.home, 'elsewhere')
         renameSync(join(base, 'chatctl'), elsewhere)
@@ -60,7 +60,7 @@ describe('the code cache', function () {
       },
     ],
     [
-      'a symbolic link to a directory in one that everyone can write to',
+      'a symbolic link to a subdirectory of one that everyone can write to',
       () => {
         const elsewhere = join(sandbox.home, 'elsewhere')
         mkdirSync(elsewhere)

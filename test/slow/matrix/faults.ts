@@ -43,9 +43,9 @@ const status = (status: number, exitCode: number, sent: Sent = 'once'): Fault =>
 })
 
 const same =
-  (behaviour: Behaviour): Fault['script'] =>
+  (behavior: Behaviour): Fault['script'] =>
   () =>
-    behaviour
+    behavior
 
 const useless: Ending = { exitCode: 1, code: 'invalid_response' }
 

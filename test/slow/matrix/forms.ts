@@ -8,7 +8,7 @@ export type Form = (typeof forms)[number]
 export const inWords: Record<Form, string> = {
   terminal: 'in a terminal',
   pipe: 'in a pipe',
-  JSON: 'JSON',
+  JSON: 'with JSON output',
 }
 
 /** Whether script(1) of util-linux, which creates terminals, is installed. */

@@ -81,7 +81,7 @@ describe('service run', () => {
     }
   })
 
-  it('prints only a bare URL without --json and with --log-level silent', async () => {
+  it('prints only its URL with --log-level silent and without --json', async () => {
     const args = ['service', 'run', '--port', '0', '--data', data, '--log-level', 'silent']
     const child = startBuilt(sandbox, args)
     let output = ''
