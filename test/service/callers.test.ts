@@ -6,7 +6,7 @@ import type { Store } from '../../src/service/store/store.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
 import { plantKey, plantUser } from './plant-key.ts'
-import { takesHold } from './take-hold.ts'
+import { takesEffect } from './take-effect.ts'
 import { type Engine, onEachEngine, withPlace } from './temporary-service.ts'
 
 /** Two connections to one database, as two processes have. */
@@ -26,7 +26,7 @@ const find = (callers: Callers, key: string) => callers.find(hashKey(key))
 
 onEachEngine('callers of the embedded service', (_, engine) => {
   const withStores = (use: Parameters<typeof withStoresOn>[1]) => withStoresOn(engine, use)
-  const seen = (check: () => Promise<void>) => takesHold(engine, check)
+  const seen = (check: () => Promise<void>) => takesEffect(engine, check)
 
   it('are cached as long as the database reports no change', () =>
     withStores(async (store, other) => {

@@ -7,7 +7,7 @@ import { openStore } from '../../src/service/store/open-store.ts'
 import type { Database } from '../../src/service/store/tables.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
 import { plantUser } from './plant-key.ts'
-import { takesHold } from './take-hold.ts'
+import { takesEffect } from './take-effect.ts'
 import {
   type Answer,
   caller,
@@ -52,7 +52,7 @@ const free = { name: 'ci', tier: 'free' } as const
 onEachEngine('keys of the embedded service', (withService, engine) => {
   const withPlace = (use: (place: Place) => Promise<void>) => withPlaceOf(withService, use)
   const answers = (call: () => Promise<Answer>, status: number) =>
-    takesHold(engine, async () => {
+    takesEffect(engine, async () => {
       expect((await call()).status).to.equal(status)
     })
 

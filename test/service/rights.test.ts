@@ -6,7 +6,7 @@ import { openStore } from '../../src/service/store/open-store.ts'
 import type { Database } from '../../src/service/store/tables.ts'
 import { plantKey, plantUser } from './plant-key.ts'
 import { soundCall } from './service-calls.ts'
-import { takesHold } from './take-hold.ts'
+import { takesEffect } from './take-effect.ts'
 import { caller, onEachEngine, type TemporaryService, type WithService } from './temporary-service.ts'
 
 const names = Object.keys(endpoints) as EndpointName[]
@@ -178,7 +178,7 @@ onEachEngine('permissions of the embedded service', (withService, engine) => {
               (right) => held.includes(right) && ofKey.includes(right),
             )
             const may = mayUser && mayKey && (name !== 'assignPermissions' || covers)
-            await takesHold(engine, async () => {
+            await takesEffect(engine, async () => {
               const answer = await call(method, path, body)
               expect(answer.status, answer.text).to.equal(may ? status : 403)
             })

@@ -5,7 +5,7 @@ import type { Engine } from './temporary-service.ts'
  * A change by another connection takes effect at the next request on SQLite, and within 2 s on PostgreSQL.
  * Until then the check may fail.
  */
-export async function takesHold(engine: Engine, check: () => Promise<void>): Promise<void> {
+export async function takesEffect(engine: Engine, check: () => Promise<void>): Promise<void> {
   const deadline = Date.now() + 2_000
   for (;;) {
     try {
