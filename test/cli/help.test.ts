@@ -6,23 +6,23 @@ import { commands, topics, wordsOf } from '../support/manifest.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-/** CHATCTL_UPDATE_GOLDEN=1 writes the files anew; read them before you commit them. */
+/** CHATCTL_UPDATE_GOLDEN=1 rewrites the golden files. Review them before you commit them. */
 const golden = join(import.meta.dirname, 'help')
 const updates = process.env['CHATCTL_UPDATE_GOLDEN'] === '1'
 
 const visible = commands.filter(({ hidden }) => !hidden)
-// A topic may be a command, too: one page for both.
+// A topic can also be a command. Both have one page.
 const pages = [...new Set(['', ...topics, ...visible.map(({ id }) => wordsOf(id).join(' '))])]
 const fileOf = (page: string): string => `${page.replaceAll(' ', '-') || 'chatctl'}.txt`
 
-/** What the build wrote down. `test/slow/written-help.test.ts` compares it with what the program says. */
+/** The pages that the build writes. `test/slow/written-help.test.ts` compares them with the output of the program. */
 function readPage(page: string): string {
   const name = ['chatctl', ...page.split(' ').filter(Boolean)].join('.')
   return readFileSync(resolve(import.meta.dirname, '../../dist/help', `${name}.txt`), 'utf8')
 }
 
 const sectionOf = (text: string): string => /^GLOBAL FLAGS\n(?: .*\n)+\n?/m.exec(text)?.[0] ?? ''
-/** The section that most commands share; a page has it where it differs. */
+/** The section that most commands share. A golden page contains the section only if it differs. */
 const globalFlags = sectionOf(readPage('config path'))
 
 function expectGolden(name: string, text: string): void {
@@ -40,7 +40,7 @@ describe('help', () => {
     runChatctl(sandbox, args, { env: { COLUMNS: '80', FORCE_COLOR: '0', OCLIF_COLUMNS: '80' } })
 
   for (const page of pages) {
-    it(`of chatctl ${page}`, () => {
+    it(`matches the golden file: chatctl ${page}`, () => {
       const text = readPage(page).replace(/^ {2}chatctl\/.*$/m, '  chatctl/VERSION')
       expectGolden(fileOf(page), text.replace(globalFlags, ''))
       for (const line of text.split('\n').filter((one) => !one.trim().startsWith('$ ')))
@@ -48,17 +48,17 @@ describe('help', () => {
     })
   }
 
-  it('has the same global flags for nearly all commands', () => {
+  it('lists the same global flags for nearly all commands', () => {
     expectGolden('global-flags.txt', globalFlags)
     const others = pages.filter((page) => ![globalFlags, ''].includes(sectionOf(readPage(page))))
     expect(others).to.have.length.below(8)
   })
 
-  it('has no golden file without a page', () => {
+  it('has a page for every golden file', () => {
     expect(readdirSync(golden).sort()).to.deep.equal([...pages.map(fileOf), 'global-flags.txt'].sort())
   })
 
-  it('says what every command does, with an example', () => {
+  it('has a summary and an example for every command', () => {
     const wrong = visible.filter(
       ({ summary, examples = [] }) =>
         !/^[A-Z].*\.$/.test(summary ?? '') ||
@@ -77,7 +77,7 @@ describe('help', () => {
     expect(wrong).to.deep.equal([])
   })
 
-  it('is shown for nothing at all, for a topic alone, by -h, by --help and by help', async () => {
+  it('is shown for no arguments, for a topic, and with -h, --help, and help', async () => {
     const same: [string, string[]][] = [
       ['', []],
       ['settings', ['settings']],
@@ -108,7 +108,7 @@ describe('help', () => {
     [['settings', 'set', '--dryrun', 'a=b'], '--dry-run'],
   ]
   for (const [args, meant] of slips) {
-    it(`says what was meant by: ${args.join(' ')}`, async () => {
+    it(`suggests the intended command: ${args.join(' ')}`, async () => {
       const { exitCode, stdout, stderr } = await run(args)
       expect({ exitCode, stdout }, stderr).to.deep.equal({ exitCode: 2, stdout: '' })
       if (!args.includes('--json')) expect(stderr).to.match(/^Error: \S.*\nHint: Did you mean/)
