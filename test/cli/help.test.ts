@@ -15,7 +15,7 @@ const visible = commands.filter(({ hidden }) => !hidden)
 const pages = [...new Set(['', ...topics, ...visible.map(({ id }) => wordsOf(id).join(' '))])]
 const fileOf = (page: string): string => `${page.replaceAll(' ', '-') || 'chatctl'}.txt`
 
-/** The pages that the build writes. `test/slow/written-help.test.ts` compares them with the output of the program. */
+/** The pages that the build writes. `test/slow/written-help.test.ts` compares them with the program. */
 function readPage(page: string): string {
   const name = ['chatctl', ...page.split(' ').filter(Boolean)].join('.')
   return readFileSync(resolve(import.meta.dirname, '../../dist/help', `${name}.txt`), 'utf8')

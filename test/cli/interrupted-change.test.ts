@@ -14,7 +14,7 @@ import { createSandbox } from '../support/sandbox.ts'
 
 const settings = { app_name: 'Chat', theme: { mode: 'light' } }
 
-/** For each command that makes a change: a command line, its request, and a part of the hint after a signal. */
+/** For each command that makes a change: its request, and a part of the hint after a signal. */
 const changes: [args: string[], sent: string, hint: string][] = [
   [['settings', 'set', 'theme.mode=dark'], 'PATCH /v1/settings', 'chatctl settings get'],
   [['settings', 'apply', 'dark.yaml', '--yes'], 'PATCH /v1/settings', 'chatctl settings get'],

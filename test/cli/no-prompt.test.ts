@@ -10,7 +10,7 @@ import { plantBrowserSession } from '../support/plant-browser-session.ts'
 import { type Run, runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-/** Without a terminal, nothing prompts and nothing hangs. A run that needs input names the flag that gives it. */
+/** Without a terminal, nothing prompts or hangs. A run that needs input names the flag that gives it. */
 
 type Call = { name: string; args: readonly string[]; stdin?: string }
 

@@ -125,8 +125,8 @@ export const anyJsonText: fc.Arbitrary<string> = fc.letrec<{ value: string }>((t
 })).value
 
 /**
- * Excludes names that JSON.parse does not keep. JavaScript moves integer names to the front. After the
- * name \\, JSON.parse of V8 13 and 14 confuses other names that begin with an escape (nodejs/node issue 63785).
+ * Excludes names that JSON.parse does not keep. JavaScript moves integer names to the front. After the name
+ * \\, JSON.parse of V8 13 and 14 confuses other names that begin with an escape (nodejs/node issue 63785).
  */
 function isKept(name: string): boolean {
   return !/^(\d+$|\\)/.test(name)

@@ -49,12 +49,12 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
   {
     of: /\/var\/lib\/chatctl\/backup\.db/g,
     by: ({ home }) => `${home}/backup.db`,
-    why: 'the folder is not ours',
+    why: 'a directory of the system',
   },
   {
     of: /--data \/var\/lib\/chatctl/g,
     by: ({ home }) => `--data ${home}/.local/share/chatctl`,
-    why: 'the folder is not ours',
+    why: 'a directory of the system',
   },
   {
     of: /(service run)((?: --data \S+)?)(?= --upstream| --behind-proxy| --host| --json|$)/g,

@@ -17,7 +17,7 @@ const root = resolve(import.meta.dirname, '../..')
 /** Matches lines that are commands: chatctl, or npm to install it. */
 const typed = /(^|[\s(])chatctl [a-z-]|^npm /m
 
-/** The examples of the README, the guides, and the reference, without `docs/commands`, which repeats the help. */
+/** The examples of the README and the documents, without `docs/commands`, which repeats the help. */
 export function readDocumentExamples(): Map<string, Example[]> {
   const documents = ['README.md', ...globSync('docs/{*,guides/*,reference/*}.md', { cwd: root }).sort()]
   const found = new Map<string, Example[]>()

@@ -7,7 +7,7 @@ import { startBuilt } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-/** The bundles of the service and of the upstream server each contain a copy of their shared code, so only the built program shows whether they work together. */
+/** The two bundles have separate copies of shared code, so only the built program shows if they work together. */
 describe('a model server that cannot be reached', () => {
   const sandbox = perSuite(createSandbox)
 

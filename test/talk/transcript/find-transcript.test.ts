@@ -33,7 +33,7 @@ function write(
   return writer
 }
 
-/** A session whose id is known. */
+/** Writes a transcript with the given ID. */
 function place(folder: string, id: string, lines: readonly TranscriptLine[]): string {
   const { path, id: own } = write(folder, lines)
   const to = join(folder, `${id}.jsonl`)
@@ -43,11 +43,11 @@ function place(folder: string, id: string, lines: readonly TranscriptLine[]): st
 }
 
 describe('the list of transcripts', () => {
-  it('is empty where there is no folder', () => {
+  it('is empty without a directory', () => {
     withFolder((folder) => expect(listTranscripts(join(folder, 'none'))).to.deep.equal([]))
   })
 
-  it('has the last used first, and says what each is about', () => {
+  it('has the most recently used first, with a summary of each', () => {
     withFolder((folder) => {
       const first = write(folder, [{ type: 'name', name: 'trip' }, ...turn(1), ...turn(5)])
       const second = write(folder, turn(3))
@@ -67,7 +67,7 @@ describe('the list of transcripts', () => {
     })
   })
 
-  it('is of one connection or of all', () => {
+  it('is for one connection or for all', () => {
     withFolder((folder) => {
       write(folder, turn(1))
       write(folder, turn(2), { profile: null, baseUrl: null })
@@ -80,7 +80,7 @@ describe('the list of transcripts', () => {
     })
   })
 
-  it('leaves out what it cannot read', () => {
+  it('skips entries that it cannot read', () => {
     withFolder((folder) => {
       mkdirSync(join(folder, 'folder.jsonl'))
       writeFileSync(join(folder, 'other.txt'), 'x')
@@ -89,7 +89,7 @@ describe('the list of transcripts', () => {
     })
   })
 
-  it('says the same of a transcript however long its answers are', () => {
+  it('has the same summary of a transcript with replies of any length', () => {
     const lengths = [1, 10_000, 30_000, 200_000]
     const all = [1, 200_000].flatMap((a) => lengths.flatMap((b) => lengths.map((c) => [a, b, c] as const)))
     for (const [first, second, third] of all) {
@@ -130,8 +130,8 @@ describe('the list of transcripts', () => {
     }
   })
 
-  it('reads only the ends of long transcripts', function () {
-    // What this process has read so far, in bytes (proc(5)).
+  it('is made from the ends of long transcripts without reading them completely', function () {
+    // The number of bytes that this process has read (proc(5)).
     const io = '/proc/self/io'
     if (!existsSync(io)) return this.skip()
     const read = () => Number(/^rchar: (\d+)$/m.exec(readFileSync(io, 'utf8'))?.[1])
@@ -146,8 +146,8 @@ describe('the list of transcripts', () => {
   })
 })
 
-describe('a transcript is found', () => {
-  it('by its id, by how no other begins, and by its name', () => {
+describe('finding a transcript', () => {
+  it('works by ID, by a unique prefix of the ID, and by name', () => {
     withFolder((folder) => {
       const one = place(folder, 's20260102-030405-aaaa', [{ type: 'name', name: 'trip to Rome' }, ...turn(1)])
       const two = place(folder, 's20260102-030405-aaab', turn(2))
@@ -158,14 +158,14 @@ describe('a transcript is found', () => {
         ['s202602', three],
         ['202602', three],
         ['trip to Rome', one],
-        // A name that somebody gave goes before a beginning that anything may have.
+        // A name has priority over a prefix of an ID.
         ['s2026', three],
       ] as const)
         expect(findTranscript(folder, wanted), wanted).to.equal(path)
     })
   })
 
-  it('or not: none, several, and nothing outside its folder', () => {
+  it('fails for no match, for several matches, and for paths outside its directory', () => {
     withFolder((folder) => {
       for (const letter of 'abcdefg')
         place(folder, `s20260102-030405-aaa${letter}`, [{ type: 'name', name: 'same' }, ...turn(1)])

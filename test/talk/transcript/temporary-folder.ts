@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Does something with a folder of its own. */
+/** Runs the work with a temporary directory, and removes the directory. */
 export function withFolder(work: (folder: string) => void): void {
   const folder = mkdtempSync(join(tmpdir(), 'chatctl-transcripts-'))
   try {

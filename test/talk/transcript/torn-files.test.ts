@@ -54,8 +54,8 @@ const line: fc.Arbitrary<TranscriptLine> = fc.oneof(
   fc.record({ type: fc.constant('recovered' as const), turn, at: fc.constant(at), text }),
 ) as fc.Arbitrary<TranscriptLine>
 
-describe('a transcript that is cut off at any byte', () => {
-  it('holds what its whole lines say and nothing else, and can be gone on with', () => {
+describe('a transcript that is truncated at any byte', () => {
+  it('contains exactly its complete lines, and can be continued', () => {
     withFolder((folder) => {
       fc.assert(
         fc.property(fc.array(line, { maxLength: 14 }), fc.nat(), (lines, somewhere) => {
@@ -65,7 +65,7 @@ describe('a transcript that is cut off at any byte', () => {
           writer.close()
           const bytes = readFileSync(writer.path)
           const cut = somewhere % (bytes.length + 1)
-          // The last line is whole without its newline, too.
+          // The last line is also complete without its newline.
           const whole = bytes
             .toString('latin1')
             .slice(0, cut + 1)
@@ -101,7 +101,7 @@ describe('a transcript that is cut off at any byte', () => {
     })
   })
 
-  it('is read whatever bytes it is made of', () => {
+  it('can be read with any bytes in it', () => {
     withFolder((folder) => {
       const path = join(folder, 's.jsonl')
       fc.assert(

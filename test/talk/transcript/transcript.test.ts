@@ -33,7 +33,7 @@ function answered(turn: number, text: string, answer: string): TranscriptLine[] 
 }
 
 describe('a transcript', () => {
-  it('leaves no file where nothing was said', () => {
+  it('creates no file if no message was sent', () => {
     withFolder((folder) => {
       const sessions = join(folder, 'sessions')
       const path = write(sessions, [
@@ -45,7 +45,7 @@ describe('a transcript', () => {
     })
   })
 
-  it('is private, named by its id, and leaves no lock behind', () => {
+  it('is private, named after its ID, and leaves no lock file', () => {
     withFolder((folder) => {
       const sessions = join(folder, 'a', 'sessions')
       const path = write(sessions, answered(1, 'Hi', 'Hello'))
@@ -56,7 +56,7 @@ describe('a transcript', () => {
     })
   })
 
-  it('keeps the numbers of a usage as they came', () => {
+  it('keeps the digits of the numbers in a usage', () => {
     withFolder((folder) => {
       const usage = '{"prompt_tokens":9007199254740993,"completion_tokens":2.0,"total_tokens":1e400,"x":-0}'
       const line: TranscriptLine = { type: 'usage', turn: 1, usage: parseJson(usage) as Usage }
@@ -68,7 +68,7 @@ describe('a transcript', () => {
     })
   })
 
-  it('gives back what was written', () => {
+  it('restores what was written', () => {
     withFolder((folder) => {
       const path = write(folder, [
         { type: 'name', name: 'trip' },
@@ -153,7 +153,7 @@ describe('a transcript', () => {
     })
   }
 
-  it('calls a turn without an end interrupted by a crash', () => {
+  it('treats a turn without an end as interrupted by a crash', () => {
     withFolder((folder) => {
       const path = write(folder, [{ type: 'user', turn: 1, at, text: 'Hi' }])
       expect(readTranscript(path).turns[0]).to.include({ status: 'lost', reason: 'interrupted by a crash' })
@@ -166,7 +166,7 @@ describe('a transcript', () => {
     ['Hex', ['Hello']],
     ['', ['Hello']],
   ] as const) {
-    it(`takes the answer that the service has, after '${came}'`, () => {
+    it(`uses the reply that the service recorded if the transcript has '${came}'`, () => {
       withFolder((folder) => {
         const path = write(folder, [
           { type: 'user', turn: 1, at, text: 'Hi' },
@@ -185,7 +185,7 @@ describe('a transcript', () => {
     })
   }
 
-  it('has the options that are in force at its end, and those alone', () => {
+  it('has only the options that are in force at its end', () => {
     withFolder((folder) => {
       const path = write(folder, [
         ...answered(1, 'a', 'b'),
@@ -206,7 +206,7 @@ describe('a transcript', () => {
     })
   })
 
-  it('knows what completions go on from', () => {
+  it('knows the conversation that the next completion continues', () => {
     withFolder((folder) => {
       const said = (path: string) => readTranscript(path).conversation.map(({ content }) => content)
       const told: TranscriptLine = { type: 'conversation', at, messages: [{ role: 'system', content: 's' }] }
@@ -225,7 +225,7 @@ describe('a transcript', () => {
     })
   })
 
-  it('skips lines of types that it does not know, and fields that it does not know', () => {
+  it('skips lines of unknown types, and unknown fields', () => {
     withFolder((folder) => {
       const path = write(folder, answered(1, 'a', 'b'))
       const text = readFileSync(path, 'utf8').replace('"text":"b"', '"text":"b","x":1')
@@ -235,7 +235,7 @@ describe('a transcript', () => {
     })
   })
 
-  it('of a later version is not guessed at', () => {
+  it('is rejected if a later version of chatctl wrote it', () => {
     withFolder((folder) => {
       const path = write(folder, answered(1, 'a', 'b'))
       writeFileSync(path, readFileSync(path, 'utf8').replace('"v":1', '"v":2'))
@@ -243,7 +243,7 @@ describe('a transcript', () => {
     })
   })
 
-  it('that is not there is not made', () => {
+  it('is not created by reading or reopening a file that does not exist', () => {
     withFolder((folder) => {
       const path = join(folder, 's.jsonl')
       expect(thrownFailure(() => readTranscript(path)).kind).to.equal('not_found')
@@ -252,14 +252,14 @@ describe('a transcript', () => {
     })
   })
 
-  it('has one writer', () => {
+  it('has one writer at a time', () => {
     withFolder((folder) => {
       const first = TranscriptWriter.create(folder, about, systemClock)
       first.append({ type: 'user', turn: 1, at, text: 'Hi' })
       const refused = thrownFailure(() => TranscriptWriter.reopen(first.path))
       expect(refused).to.include({ kind: 'conflict' })
       expect(refused.message).to.include(first.id)
-      // The refused one did not take the lock away.
+      // The rejected writer did not remove the lock.
       expect(thrownFailure(() => TranscriptWriter.reopen(first.path)).kind).to.equal('conflict')
       first.append({ type: 'delta', turn: 1, text: 'still here' })
       first.close()
@@ -272,7 +272,7 @@ describe('a transcript', () => {
     })
   })
 
-  it('says which folder cannot be written', function () {
+  it('names the directory that cannot be written', function () {
     if (process.getuid?.() === 0) this.skip()
     withFolder((folder) => {
       chmodSync(folder, 0o500)
@@ -282,7 +282,7 @@ describe('a transcript', () => {
     })
   })
 
-  it('says when a file stands in the place of its folder, and the next line tries again', () => {
+  it('fails if a file blocks its directory, and the next line tries again', () => {
     withFolder((folder) => {
       const place = join(folder, 'sessions')
       writeFileSync(place, '')
@@ -301,7 +301,7 @@ describe('a transcript', () => {
 })
 
 describe('a replay', () => {
-  it('gives the events of the stream again, the end put together from the deltas', () => {
+  it('restores the events of the stream, with the text at the end joined from the deltas', () => {
     withFolder((folder) => {
       const path = write(folder, [
         { type: 'user', turn: 1, at, text: 'Hi' },
